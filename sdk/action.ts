@@ -1,0 +1,39 @@
+import type { ObjectSchema } from "./config.ts";
+
+/** Who calls an action, and the limits of the call. */
+export interface ActionCall {
+  readonly signal: AbortSignal;
+  /** The door it came through: `http`, `cli`, `agent`, `workflow`. */
+  readonly door: string;
+  readonly agent?: string;
+}
+
+/** Typed work that agents, workflows, the command line and HTTP callers share. */
+export interface Action {
+  /** `http.fetch`, `rag.lexical` ... */
+  readonly name: string;
+  readonly description: string;
+  /** Checked before the handler runs; unknown keys are refused. */
+  readonly input: ObjectSchema;
+  /** Checked after the handler returned: a wrong shape is an error. */
+  readonly output: ObjectSchema;
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+  run(input: Record<string, unknown>, call: ActionCall): Promise<unknown>;
+}
+
+/** What every door answers (000:L83). `error` is there only when it failed. */
+export interface ActionEnvelope {
+  readonly action: string;
+  readonly status: "ok" | "error";
+  readonly input: unknown;
+  readonly output?: unknown;
+  readonly error?: string;
+  readonly durationMs: number;
+}
+
+/** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */
+export interface Actions {
+  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs">[];
+  run(name: string, input: unknown, call: { readonly door: string; readonly agent?: string; readonly taskId?: string; readonly signal?: AbortSignal }): Promise<ActionEnvelope>;
+}

@@ -1,0 +1,206 @@
+import type { ActionEnvelope } from "./action.ts";
+import type { Schema } from "./config.ts";
+import type { Delivery, Message, TaskResult } from "./messages.ts";
+import type { TierEvent } from "./tier.ts";
+
+/**
+ * What of the context a plugin uses, declared in its manifest and in `definePlugin`. An undeclared call throws `SVC_CAPABILITY_UNDECLARED`.
+ * A seat belt that keeps honest code honest and shows the operator what a plugin does; not a sandbox.
+ */
+export type Capability =
+  | "fetch" | "files" | "spawn" | "models" | "render" | "store" | "events" | "tasks" | "agents" | "actions" | "jobs" | "routes" | "traces"
+  | `env:${string}`;
+
+/** Capability `tasks`: hand work to agents. */
+export interface Tasks {
+  /** Accept a message and return after its commit: then acknowledge the platform. The run goes on by itself. */
+  accept(message: Message): Promise<Accepted>;
+  /** Accept, wait for the end and return the result. A failed run is a result, not an exception. */
+  run(message: Message, listen?: (event: TaskEvent) => void, signal?: AbortSignal): Promise<TaskResult>;
+  /** Send on a channel, through the `deliver` hook and the outbox. Resolves after the commit; `sent` when the platform accepted it. */
+  deliver(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
+  /** False when no running, preparing or queued task has that id. */
+  cancel(id: string, reason?: string): Promise<boolean>;
+}
+
+export interface Accepted {
+  readonly taskId: string;
+  readonly rootId: string;
+  /** The dedup key was seen before: nothing was added. */
+  readonly duplicate: boolean;
+}
+
+/** What a caller of `tasks.run` hears: where the task stands and what the tier says. */
+export type TaskEvent =
+  | { readonly type: "accepted"; readonly taskId: string; readonly rootId: string }
+  | { readonly type: "queued"; readonly taskId: string }
+  | { readonly type: "started"; readonly taskId: string; readonly agent: string }
+  | Exclude<TierEvent, { type: "done" }>;
+
+/** Capability `fetch`: as the global one, but to public addresses only, checked on every hop; see `FetchLimits`. */
+export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchAnswer>;
+
+export interface FetchInit {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+  /** Decoded bytes after which reading stops; default 1,048,576. */
+  readonly maxBytes?: number;
+  /** The whole exchange, in milliseconds; default 30,000. */
+  readonly timeoutMs?: number;
+  readonly maxRedirects?: number;
+  /**
+   * Origins that the operator wrote into the configuration, such as a bot server on this machine: exempt from the address
+   * check. Never from a message, a model or a redirect.
+   */
+  readonly trustedOrigins?: readonly string[];
+}
+
+export interface FetchAnswer {
+  readonly status: number;
+  readonly statusText: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** `body` as UTF-8, cut on a character boundary. */
+  text(): string;
+  readonly truncated: boolean;
+  /** The final address after redirects. */
+  readonly url: string;
+}
+
+/** Capability `files`: real paths below the given roots only; no symlink leads out. Relative paths start at the first root. */
+export interface Files {
+  /** Roots are set by the kernel from configuration: an agent's workspace, `SVC_BUILTIN_FILE_ROOTS`, the plugin's own data folder. */
+  under(...roots: readonly string[]): Confined;
+  /** The plugin's own folder below the data folder, made on first use. */
+  readonly own: Confined;
+}
+
+export interface Confined {
+  readonly roots: readonly string[];
+  /** Refuses with `SVC_FILE_TOO_LARGE` above `maxBytes`. */
+  read(path: string, maxBytes: number): Promise<Uint8Array>;
+  /** Temp, fsync, rename, fsync folder. */
+  write(path: string, data: string | Uint8Array): Promise<void>;
+  /** One write call, in order over parallel callers. */
+  append(path: string, data: string): Promise<void>;
+  list(path: string): Promise<readonly { readonly name: string; readonly kind: "file" | "folder" | "other"; readonly size: number; readonly mtimeMs: number }[]>;
+  /** The real path, for programs that need one. Throws when it leads outside. */
+  resolve(path: string): Promise<string>;
+  remove(path: string): Promise<void>;
+}
+
+/** Capability `spawn`: a program without a shell, in a process group of its own, with an allow-listed environment and a marker by which it is swept. */
+export type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => Child;
+
+export interface SpawnOptions {
+  readonly cwd: string;
+  /** Added to PATH, HOME, LANG, TZ, TMPDIR, TERM. Loader variables (NODE_OPTIONS, LD_*, PYTHONSTARTUP ...) are refused. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: "pipe" | "ignore" | string;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  /** Bytes kept per stream in `output()`; the rest is read and thrown away. Default 32,768. */
+  readonly maxOutputBytes?: number;
+  /** The longest line handed to `onLine` in bytes; a longer one ends the run with kind `protocol`. Default 1,048,576. */
+  readonly maxLineBytes?: number;
+  readonly onLine?: (line: string) => void;
+  readonly onErrorLine?: (line: string) => void;
+  /** The task the process works for: recorded before the start, swept after a crash. */
+  readonly taskId?: string;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** Resolves when the process has started; rejects with `SVC_SPAWN_FAILED` naming the command. */
+  readonly started: Promise<void>;
+  /** Never rejects. `truncated` tells that output was thrown away. */
+  readonly ended: Promise<ChildEnd>;
+  write(data: string): Promise<void>;
+  closeStdin(): void;
+  /** SIGTERM, and SIGKILL after 3 s, to the whole tree. Resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+export interface ChildEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  /** `timeout`, `aborted`, `protocol` where the kernel ended it. */
+  readonly reason?: "timeout" | "aborted" | "protocol";
+}
+
+/** Capability `models`: one forced-tool extraction call to the configured small model. */
+export interface Models {
+  /** The answer is validated against `schema`. Throws `SVC_MODEL_NO_KEY`, `SVC_MODEL_FAILED` or `SVC_MODEL_SHAPE`. */
+  extract(request: { readonly prompt: string; readonly system?: string; readonly schema: Schema; readonly maxTokens?: number; readonly signal?: AbortSignal }): Promise<unknown>;
+}
+
+/** Capability `render`: markdown to a platform's dialect and split to its limit, fences reopened. */
+export interface Render {
+  split(markdown: string, limit: number, unit: "codepoint" | "utf16" | "utf8"): readonly string[];
+  to(dialect: string, markdown: string): string;
+}
+
+/** Capability `jobs`: work by the clock. One tick a minute; a (job, minute) runs at most once, over restarts too. */
+export interface Jobs {
+  /** A 5-field cron expression in `timezone` (default UTC). Throws `SVC_CRON_INVALID`. Registering an id again replaces it. */
+  cron(id: string, expression: string, timezone: string | undefined, run: (minute: Date) => Promise<void>): () => void;
+  /** A timer of any length that ends with the plugin. */
+  after(ms: number, run: () => void): () => void;
+  every(ms: number, run: () => Promise<void> | void): () => void;
+}
+
+/** Capability `traces`: read what tasks did, and add a step to one. */
+export interface Traces {
+  get(id: string): Promise<Trace | undefined>;
+  list(query?: { readonly agent?: string; readonly channel?: string; readonly status?: string; readonly before?: number; readonly limit?: number }): Promise<readonly Trace[]>;
+}
+
+/** One per task (000:L116). Times in Unix milliseconds. */
+export interface Trace {
+  readonly id: string;
+  readonly rootId: string;
+  readonly agent: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly account?: string;
+  readonly conversation: string;
+  readonly entry: string;
+  readonly sender?: string;
+  readonly runId?: string;
+  readonly status: "in-flight" | "ok" | "error" | "timeout";
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly durationMs?: number;
+  /** The original message, whole. Rows from before schema version 8 have only `messagePreview`. */
+  readonly message?: string;
+  readonly messagePreview?: string;
+  /** Task ids answered by this turn, where several were collected. */
+  readonly tasks?: readonly string[];
+  readonly response?: string;
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheCreate?: number };
+  readonly attempts: number;
+  readonly steps: readonly TraceStep[];
+  readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
+}
+
+export interface TraceStep {
+  readonly name: string;
+  /** `prepare`, `tool`, `action`, `tier` or `deliver`. */
+  readonly kind: string;
+  readonly at: number;
+  readonly durationMs?: number;
+  readonly input?: string;
+  readonly output?: string;
+  readonly error?: string;
+  readonly envelope?: ActionEnvelope;
+}

@@ -1,0 +1,24 @@
+import type { ChannelFailure } from "./channel.ts";
+
+/** An error by which callers can decide: told apart by `code`, never by class. */
+export interface SvcError extends Error {
+  /** `SVC_<NOUN>_<WHAT>`. */
+  readonly code: string;
+  /** The HTTP status it becomes, where it reaches a caller. */
+  readonly status?: number;
+  /** The configuration path concerned. */
+  readonly path?: string;
+  readonly field?: string;
+}
+
+/** Makes an error that carries a code. The message names the plugin, setting or file, and the next step. */
+export function svcError(code: string, message: string, facts: { status?: number; path?: string; field?: string; cause?: unknown; [fact: string]: unknown } = {}): SvcError {
+  const { cause, ...rest } = facts;
+  const error = new Error(message, cause === undefined ? undefined : { cause });
+  return Object.assign(error, { code, ...rest }) as SvcError;
+}
+
+/** What a channel's `send` or `edit` throws, so that the kernel knows what to do next. */
+export function channelError(failure: ChannelFailure, message: string, retryAfterMs?: number): SvcError {
+  return svcError("SVC_CHANNEL_SEND", message, { failure, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+}

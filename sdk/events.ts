@@ -1,0 +1,41 @@
+/** One event on the bus (000:L266-276). */
+export interface Envelope {
+  readonly id: string;
+  readonly rootId: string;
+  readonly parentId?: string;
+  readonly node: string;
+  readonly agentId?: string;
+  readonly kind: string;
+  readonly type: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** At most 280 code points; never a prompt or an answer. */
+  readonly summary: string;
+  readonly ref?: string;
+  /** Only on `announce`: the whole text. */
+  readonly text?: string;
+  /** Facts for plain streams and typed subscribers: ids, numbers, states. Never a prompt, an answer or a secret. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** What a publisher gives; the bus adds id, root, parent, node and time. */
+export interface Publication {
+  readonly kind: string;
+  readonly type: string;
+  readonly summary: string;
+  readonly agentId?: string;
+  readonly ref?: string;
+  readonly text?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Capability `events`. Subscriptions end with the plugin. A listener that throws is counted against its plugin and disturbs nobody. */
+export interface Events {
+  publish(event: Publication): Envelope;
+  /** Every envelope, or those of one `type`. Returns the way to stop. */
+  subscribe(listener: (envelope: Envelope) => void, type?: string): () => void;
+  /** Run `entry` under a new root: for entry points (a cron fire, a webhook) that hand no message to `tasks`. */
+  root<T>(entry: () => T): T;
+  /** Run under a root that came from elsewhere (a mesh peer, a stored workflow run). */
+  within<T>(root: { readonly rootId: string; readonly parentId?: string }, work: () => T): T;
+}

@@ -1,0 +1,51 @@
+import type { Envelope } from "./events.ts";
+import type { Delivery, Inbound, Route } from "./messages.ts";
+import type { TierEvent, Turn, TurnContext } from "./tier.ts";
+
+/** Handed to every tap as its last argument. */
+export interface HookCall {
+  /** Unix time in milliseconds after which the kernel goes on without the tap. */
+  readonly deadline: number;
+  /** Aborts at the deadline and when the turn is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+export interface TapOptions {
+  /** Smaller runs earlier; default 0. */
+  readonly stage?: number;
+  /** Ids of plugins whose taps must come after this one. */
+  readonly before?: string | readonly string[];
+  /**
+   * A failure or time-out of this tap fails the message instead of being passed over: for policies that must not be got round.
+   * Default false.
+   */
+  readonly required?: boolean;
+  /** Milliseconds, at most the hook's own limit. */
+  readonly timeoutMs?: number;
+}
+
+/** Why `inbound` drops a message: shown in the event and, where the entry can, told to the sender. */
+export interface Rejection {
+  readonly reject: string;
+}
+
+type MaybePromise<T> = T | Promise<T>;
+export interface HookPoint<F> {
+  tap(tap: F, options?: TapOptions): void;
+}
+
+/** The six hook points. The hook's kind is the answer rule. */
+export interface Hooks {
+  /** The first rejection drops the message. Limit 2 s a tap. */
+  readonly inbound: HookPoint<(message: Inbound, call: HookCall) => MaybePromise<Rejection | undefined | void>>;
+  /** The first route wins. Limit 2 s a tap. */
+  readonly route: HookPoint<(message: Inbound, call: HookCall) => MaybePromise<Route | undefined | void>>;
+  /** Each tap returns the context with its part added. Limit 30 s a tap; a tap over it is skipped. */
+  readonly assembleContext: HookPoint<(context: TurnContext, turn: Turn, call: HookCall) => MaybePromise<TurnContext>>;
+  /** The first stream takes the turn over; else the agent's tier runs it. Limit 5 s to answer. */
+  readonly dispatch: HookPoint<(turn: Turn, context: TurnContext, call: HookCall) => MaybePromise<AsyncIterable<TierEvent> | undefined | void>>;
+  /** Each tap returns the delivery, changed or held. Limit 2 s a tap. */
+  readonly deliver: HookPoint<(delivery: Delivery, call: HookCall) => MaybePromise<Delivery>>;
+  /** After the fact and synchronous: everyone hears, nobody can fail the message. */
+  readonly emit: HookPoint<(envelope: Envelope, call: HookCall) => void>;
+}

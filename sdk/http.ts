@@ -1,0 +1,80 @@
+import type { Schema } from "./config.ts";
+
+/**
+ * Who may call a route. `open`: anyone who passes admission. `loopback`: this machine only, no bearer helps.
+ * `mesh`: this machine, or a peer's bearer. `scope:<name>`: a scoped token; `:param` in the name is taken from the path.
+ * `signed`: the handler verifies a signature over `request.raw` itself.
+ */
+export type Guard = "open" | "loopback" | "mesh" | "signed" | `scope:${string}`;
+
+/** An HTTP route. Errors thrown with a `status` become that status; the body of every error is `{error, code?, path?, field?}`. */
+export interface HttpRoute {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** `/things/:id`. */
+  readonly path: string;
+  readonly guard: Guard;
+  /** `daemon` unless it belongs to the dashboard server. */
+  readonly server?: "daemon" | "dashboard";
+  readonly body?: Schema;
+  readonly query?: Schema;
+  /** Keep the raw bytes and take any content type: for signatures. */
+  readonly raw?: boolean;
+  /** What it returns is sent as JSON with status 200, unless it used `reply`. */
+  handle(request: HttpRequest, reply: HttpReply): unknown;
+}
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+  /** The bytes as they came, on `raw` routes. */
+  readonly raw?: Uint8Array;
+  readonly caller: Caller;
+  /** Aborts when the client went away. */
+  readonly signal: AbortSignal;
+}
+
+/** Who calls, as the guards have established it. */
+export interface Caller {
+  readonly address: string;
+  /** This machine: judged by the socket, never by a header. */
+  readonly local: boolean;
+  /** The scoped token's id and scopes, where one was given. */
+  readonly token?: { readonly id: string; readonly name: string; readonly scopes: readonly string[] };
+  readonly peer?: string;
+}
+
+export interface HttpReply {
+  status(code: number): HttpReply;
+  header(name: string, value: string): HttpReply;
+  /** Send bytes or text with a content type instead of JSON. */
+  send(body: string | Uint8Array, type: string): void;
+  /** Turn the answer into a server-sent stream; headers go out at once. */
+  stream(): EventStream;
+}
+
+export interface EventStream {
+  /** False when the client is gone or too slow and was dropped. */
+  event(name: string, data: unknown): boolean;
+  comment(text: string): boolean;
+  end(): void;
+  readonly closed: boolean;
+}
+
+/** What a bearer proves. */
+export type Identity =
+  | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scopes: readonly string[] }
+  | { readonly kind: "peer"; readonly name: string };
+
+/**
+ * Judges bearers; several may be provided and each is asked until one knows the bearer. Asked on every request and, for open
+ * streams, again every second and after each `changed`: a revocation takes effect at once. Compare digests in constant time.
+ * Throwing counts as "unknown" (closed).
+ */
+export interface Authority {
+  readonly name: string;
+  verify(bearer: string): Promise<Identity | undefined>;
+}

@@ -1,0 +1,13 @@
+export type * from "./action.ts";
+export type * from "./agents.ts";
+export type * from "./capabilities.ts";
+export type * from "./channel.ts";
+export type * from "./config.ts";
+export * from "./errors.ts";
+export type * from "./events.ts";
+export type * from "./hooks.ts";
+export type * from "./http.ts";
+export type * from "./messages.ts";
+export * from "./plugin.ts";
+export * from "./store.ts";
+export type * from "./tier.ts";

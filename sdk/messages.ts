@@ -1,0 +1,141 @@
+/** A file that came with a message or goes out with a delivery. Exactly one of `url`, `path`, `data` or `handle` says where the bytes are. */
+export interface Media {
+  readonly kind: "image" | "audio" | "video" | "file";
+  readonly name?: string;
+  /** MIME type, as the sender claims it. */
+  readonly type?: string;
+  /** Size in bytes where the platform tells it. */
+  readonly size?: number;
+  readonly url?: string;
+  /** An absolute path on this machine. */
+  readonly path?: string;
+  readonly data?: Uint8Array;
+  /** The platform's own file id; the channel's `fetchMedia` turns it into bytes. */
+  readonly handle?: string;
+}
+
+/** Who wrote a message. `id` is the platform's stable id as a string; names are for people and never for decisions. */
+export interface Sender {
+  readonly id: string;
+  readonly name?: string;
+  readonly handle?: string;
+  /** The platform says that this account is a bot. */
+  readonly bot?: boolean;
+}
+
+/** Where an answer goes. `channel` is a provided channel's name, or an entry that answers its caller itself (`http`). */
+export interface Target {
+  readonly channel: string;
+  readonly chat: string;
+  readonly account?: string;
+  readonly thread?: string;
+  /** The platform id of the message that is answered. */
+  readonly replyTo?: string;
+}
+
+/** What an entry may ask of the turn that its message becomes. */
+export interface TurnOptions {
+  /** Wins over the agent's and the global setting (000:L37). */
+  readonly contextStrategy?: "layered" | "planner";
+  /** Start a new native session. */
+  readonly freshSession?: boolean;
+  readonly model?: string;
+  /** Wall-clock limit in minutes, in place of the agent's `maxExecutionMinutes`. */
+  readonly timeoutMinutes?: number;
+  /** Soft cap on the answer's length in tokens. */
+  readonly maxOutputTokens?: number;
+  /** `report` and `propose` need a tier that enforces them; elsewhere the run fails. */
+  readonly autonomy?: "report" | "propose" | "act";
+  readonly intent?: string;
+  /** Agents that have already worked on this (project, subject) chain, oldest first. */
+  readonly chain?: readonly string[];
+  /** The agent that asks, where one agent calls another. */
+  readonly askedBy?: string;
+  /** A job that must never be resumed after a restart. */
+  readonly scheduled?: boolean;
+}
+
+/** Work that reaches the daemon, whatever the entry. Plain JSON: it is stored before it is acknowledged. */
+export interface Message {
+  /** How it came in: `task`, `ask`, `followup`, `resume`, `channel`, `cron`, `webhook`, `mesh`, ... */
+  readonly entry: string;
+  /** The channel's name, for attribution and history; `http` for the HTTP entries. */
+  readonly channel: string;
+  readonly chat: string;
+  readonly account?: string;
+  readonly thread?: string;
+  readonly sender?: Sender;
+  readonly text: string;
+  /** The platform's id of this message. */
+  readonly platformId?: string;
+  /** The same key twice is one message: a delivery id, an update id. Computed after verification, from canonical bytes. */
+  readonly dedupKey?: string;
+  /** A direct conversation with one person, not a group. */
+  readonly direct?: boolean;
+  /** Handles mentioned, without `@`, as the platform gave them. */
+  readonly mentions?: readonly string[];
+  readonly replyTo?: { readonly platformId?: string; readonly text?: string; readonly sender?: Sender };
+  readonly media?: readonly Media[];
+  /** The agent, where the entry names it. */
+  readonly agent?: string;
+  /** Extra facts of the platform that were verified by the channel (chat title, project path ...). */
+  readonly facts?: Readonly<Record<string, string | number | boolean>>;
+  readonly options?: TurnOptions;
+}
+
+/** A message as the kernel has accepted it. */
+export interface Inbound extends Message {
+  /** The task id, `task_...`: what cancel, follow-up and the trace are called by. */
+  readonly id: string;
+  readonly rootId: string;
+  /** Unix time in milliseconds. */
+  readonly at: number;
+  /** How often a run of it has been started before: 0 unless a restart interrupted it. */
+  readonly attempts: number;
+}
+
+/** The answer of `route`: who works on the message, in which conversation, and where the answer goes. */
+export interface Route {
+  readonly agent: string;
+  /** Turns of one conversation never run side by side. Convention: `<agent>:<channel>:<account>:<chat>[:<thread>]`. */
+  readonly conversation: string;
+  readonly reply: Target;
+}
+
+/** Text on its way out. `reply` answers a message, `proactive` comes from `POST /send` or a plugin, `notice` is the service's own word. */
+export interface Delivery {
+  readonly id: string;
+  readonly kind: "reply" | "proactive" | "notice";
+  readonly target: Target;
+  /** Markdown. The kernel splits and renders it for the channel. */
+  readonly text: string;
+  readonly media?: readonly Media[];
+  readonly taskId?: string;
+  readonly agent?: string;
+  /** Set by a `deliver` tap: why it is kept back. It is recorded and not sent. */
+  readonly held?: string;
+}
+
+/** How a task ended. The last frame of `POST /task`, and the whole answer to a caller who wants JSON. */
+export interface TaskResult {
+  readonly ok: boolean;
+  readonly taskId: string;
+  readonly agent: string;
+  readonly reply: string;
+  readonly status: "ok" | "error" | "timeout";
+  readonly error?: string;
+  /** `cancelled`, `timeout`, `interrupted`, `dropped`, or the tier's own kind. */
+  readonly errorKind?: string;
+  readonly durationMs: number;
+  readonly usage?: Usage;
+  readonly model?: string;
+  readonly sessionId?: string;
+}
+
+/** Tokens of one turn, not a running sum. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheCreate?: number;
+}

@@ -1,0 +1,121 @@
+import type { Action, Actions } from "./action.ts";
+import type { Agents } from "./agents.ts";
+import type { Capability, Files, GuardedFetch, Jobs, Models, Render, Spawn, Tasks, Traces } from "./capabilities.ts";
+import type { Channel, ChannelHandle } from "./channel.ts";
+import type { ObjectSchema } from "./config.ts";
+import type { Events } from "./events.ts";
+import type { Hooks } from "./hooks.ts";
+import type { Authority, HttpRoute } from "./http.ts";
+import type { Store } from "./store.ts";
+import type { Tier } from "./tier.ts";
+
+export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature";
+
+/** `<kind>-<name>`, the same in the folder, the package, the log and every error. */
+export type PluginId = `${Kind}-${string}`;
+
+/** What a plugin package exports as its default. Make it with `definePlugin`. */
+export interface Plugin<C = Record<string, unknown>> {
+  readonly kind: Kind;
+  /** Lower-case letters, digits and `-`. */
+  readonly name: string;
+  readonly version: string;
+  /** The semver range of `@svc/sdk` it was written for. */
+  readonly svc: string;
+  /** The section of svc.json it owns, such as `channels.botmsg`. */
+  readonly config?: { readonly at: string; readonly schema: ObjectSchema };
+  /** Keys it adds to `agents.<id>`. */
+  readonly agentConfig?: ObjectSchema;
+  readonly capabilities: readonly Capability[];
+  /** Register hooks and provided things. No I/O: `svc config check` runs it too. */
+  setup(ctx: PluginContext<C>): Lifecycle<C> | void;
+}
+
+/** What a plugin does over time. All optional. */
+export interface Lifecycle<C = Record<string, unknown>> {
+  /** Connect; after every plugin is set up. Limit 10 s unless the manifest's `startTimeoutMs` says otherwise. */
+  start?(): Promise<void>;
+  /** Disconnect; runs even when start failed. */
+  stop?(): Promise<void>;
+  /** Take a new configuration in place. Absent: stop, set up again, no message lost. */
+  reload?(config: C): Promise<void>;
+}
+
+/** Everything a plugin may touch. Registrations belong to the plugin's scope and die with it. */
+export interface PluginContext<C = Record<string, unknown>> {
+  readonly id: PluginId;
+  /** Its own section, `${NAME}` expanded, defaults filled in; `{}` when it owns none. */
+  readonly config: C;
+  readonly node: { readonly id: string; readonly name: string };
+  readonly log: Log;
+  /** Aborts when the plugin is stopped. */
+  readonly signal: AbortSignal;
+  readonly hooks: Hooks;
+  readonly provide: Provide;
+  readonly agents: Agents;
+  readonly tasks: Tasks;
+  readonly events: Events;
+  readonly traces: Traces;
+  readonly actions: Actions;
+  readonly store: Store;
+  readonly jobs: Jobs;
+  readonly files: Files;
+  readonly fetch: GuardedFetch;
+  readonly spawn: Spawn;
+  readonly models: Models;
+  readonly render: Render;
+  /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`. Empty counts as unset. */
+  env(name: string): string | undefined;
+}
+
+/** "Exactly one by this name". A second one of a name is refused and fails the plugin that came later. */
+export interface Provide {
+  channel(channel: Channel): ChannelHandle;
+  tier(tier: Tier): void;
+  action(action: Action): void;
+  route(route: HttpRoute): void;
+  /** Judges bearers for routes guarded by `scope:` and `mesh`. */
+  authority(authority: Authority): void;
+  /** Offered to agents by the tools server (`svc mcp`). */
+  tool(tool: AgentTool): void;
+}
+
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: ObjectSchema;
+  run(input: Record<string, unknown>, call: { readonly agent: string; readonly signal: AbortSignal }): Promise<string>;
+}
+
+/** Structured log lines. Secrets the configuration knows are scrubbed; do not log prompts or answers. */
+export interface Log {
+  debug(facts: object | string, text?: string): void;
+  info(facts: object | string, text?: string): void;
+  warn(facts: object | string, text?: string): void;
+  error(facts: object | string, text?: string): void;
+}
+
+/** Checks the shape at compile time and returns the plugin unchanged. */
+export function definePlugin<C = Record<string, unknown>>(plugin: Plugin<C>): Plugin<C> {
+  return plugin;
+}
+
+/**
+ * The static `"svc"` member of a plugin's package.json: read before any of its code runs.
+ * `activate`: `always`; `section` when its section of svc.json is present; `enabled` when that section has `enabled: true`;
+ * `agent` when an agent names its tier.
+ */
+export interface Manifest {
+  /** The generation of the plugin API: 1. */
+  readonly api: number;
+  readonly kind: Kind;
+  readonly name: string;
+  /** The built entry, relative to package.json. */
+  readonly entry: string;
+  readonly section?: string;
+  readonly activate: "always" | "section" | "enabled" | "agent";
+  readonly capabilities: readonly Capability[];
+  readonly startTimeoutMs?: number;
+  /** Command groups it adds to `svc`: each module exports `register(program)`; imported only when called. */
+  readonly commands?: readonly { readonly name: string; readonly summary: string; readonly module: string }[];
+}

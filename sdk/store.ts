@@ -1,0 +1,113 @@
+/** A stored document with its version, which grows by one at each put and starts at 1. */
+export interface Doc<T> {
+  readonly key: string;
+  readonly value: T;
+  readonly version: number;
+}
+
+/** JSON documents by key. */
+export interface Collection<T> {
+  get(key: string): Promise<Doc<T> | undefined>;
+  /**
+   * By key, or by one declared index (`where` names it), ascending unless `reverse`; at most `limit` (default 100, maximum 1000).
+   * `after` is the key of the last document of the page before.
+   */
+  list(query?: Query): Promise<readonly Doc<T>[]>;
+  count(query?: Pick<Query, "where" | "from" | "to">): Promise<number>;
+  /** Writes and resolves with the new version after the commit. Throws `SVC_STORE_CONFLICT` when `expect` does not hold. */
+  put(key: string, value: T, expect?: Expect): Promise<number>;
+  delete(key: string, expect?: Expect): Promise<void>;
+}
+
+export interface Query {
+  /** Equality on declared indexes. */
+  readonly where?: Readonly<Record<string, string | number | null>>;
+  /** Order and range by this declared index instead of the key. */
+  readonly by?: string;
+  readonly from?: string | number;
+  readonly to?: string | number;
+  readonly after?: string;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+/** A condition on a write: the version that must be there, or `"absent"`. */
+export type Expect = number | "absent";
+
+/** An item taken from a queue. */
+export interface Claimed<T> {
+  readonly id: string;
+  readonly value: T;
+  /** 1 at the first claim. */
+  readonly attempt: number;
+  /** The item was claimed before and its lease ran out or the process died. */
+  readonly redelivered: boolean;
+}
+
+/** Durable work, first in first out within a `group`; an item of a group is not handed out while an earlier one of it is unfinished. */
+export interface Queue<T> {
+  /** Resolves after the commit. With a `dedupKey` seen before (kept 7 days) nothing is added and the answer is `undefined`. */
+  push(value: T, options?: PushOptions): Promise<string | undefined>;
+  /** Up to `limit` items that are due, leased for `leaseMs`. */
+  claim(limit: number, leaseMs: number): Promise<readonly Claimed<T>[]>;
+  complete(id: string): Promise<void>;
+  /** Give it back, due again after `delayMs`. `value` replaces what is stored. */
+  release(id: string, delayMs: number, value?: T): Promise<void>;
+  size(): Promise<number>;
+  /** Unfinished items, oldest first, claimed ones too. */
+  list(limit?: number): Promise<readonly (Claimed<T> & { readonly dueAt: number; readonly group?: string })[]>;
+}
+
+export interface PushOptions {
+  readonly id?: string;
+  readonly group?: string;
+  readonly delayMs?: number;
+  readonly dedupKey?: string;
+}
+
+/** Append-only entries in order. */
+export interface Journal<T> {
+  append(value: T): Promise<number>;
+  /** Entries after sequence number `after` (0 for all), oldest first, at most `limit` (default 100, maximum 1000). */
+  read(after: number, limit?: number): Promise<readonly { readonly seq: number; readonly at: number; readonly value: T }[]>;
+  tail(limit: number): Promise<readonly { readonly seq: number; readonly at: number; readonly value: T }[]>;
+  /** Drop all but the newest `keep` entries. */
+  trim(keep: number): Promise<void>;
+}
+
+/** One write of a transaction. Plain data: build it with the functions below. */
+export type Op =
+  | { readonly op: "put"; readonly collection: string; readonly key: string; readonly value: unknown; readonly expect?: Expect }
+  | { readonly op: "delete"; readonly collection: string; readonly key: string; readonly expect?: Expect }
+  | { readonly op: "push"; readonly queue: string; readonly id: string; readonly value: unknown; readonly options: PushOptions }
+  | { readonly op: "complete"; readonly queue: string; readonly id: string }
+  | { readonly op: "append"; readonly journal: string; readonly value: unknown };
+
+/**
+ * Durable state (capability `store`). Names are private to the plugin. What was resolved survives `kill -9` and a power cut:
+ * writes of one tick share one transaction and resolve after its fsync.
+ */
+export interface Store {
+  /** `indexes` are top-level fields of the document holding a string or a number. Declared once; adding one later is a migration done at open. */
+  collection<T>(name: string, options?: { readonly indexes?: readonly string[] }): Collection<T>;
+  queue<T>(name: string): Queue<T>;
+  journal<T>(name: string): Journal<T>;
+  /**
+   * All of `ops` or none, in order, resolved after the commit. Throws `SVC_STORE_CONFLICT` (with `index`, the op that failed)
+   * when an `expect` does not hold or a `dedupKey` was seen before.
+   */
+  commit(ops: readonly Op[]): Promise<void>;
+}
+
+/** Builds a `put` for `Store.commit`. */
+export const put = (collection: string, key: string, value: unknown, expect?: Expect): Op =>
+  expect === undefined ? { op: "put", collection, key, value } : { op: "put", collection, key, value, expect };
+/** Builds a `delete` for `Store.commit`. Deleting what is not there is no error unless `expect` says so. */
+export const remove = (collection: string, key: string, expect?: Expect): Op =>
+  expect === undefined ? { op: "delete", collection, key } : { op: "delete", collection, key, expect };
+/** Builds a queue push for `Store.commit`. */
+export const push = (queue: string, id: string, value: unknown, options: PushOptions = {}): Op => ({ op: "push", queue, id, value, options });
+/** Builds a queue completion for `Store.commit`. */
+export const complete = (queue: string, id: string): Op => ({ op: "complete", queue, id });
+/** Builds a journal append for `Store.commit`. */
+export const append = (journal: string, value: unknown): Op => ({ op: "append", journal, value });

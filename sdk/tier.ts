@@ -1,0 +1,79 @@
+import type { Agent } from "./agents.ts";
+import type { Inbound, Media, Route, Usage } from "./messages.ts";
+
+/** One run of an agent: what it is about and who asked. */
+export interface Turn {
+  /** The task id; also the trace id. */
+  readonly id: string;
+  readonly agent: Agent;
+  readonly route: Route;
+  /** The message, or several held ones in order (`queueMode: collect`). At least one. */
+  readonly messages: readonly [Inbound, ...Inbound[]];
+  readonly rootId: string;
+  /** 1 for the first try of the preparation, 2 for its one retry. */
+  readonly attempt: number;
+  /** Unix time in milliseconds. */
+  readonly startedAt: number;
+}
+
+/** A piece of per-turn context. Layers are joined in the order of `priority`, smallest first; an empty one leaves nothing behind. */
+export interface Layer {
+  readonly name: string;
+  readonly priority: number;
+  readonly text: string;
+}
+
+/** What `assembleContext` builds and a tier consumes. Each tap returns a new one. */
+export interface TurnContext {
+  /** The stable preamble: byte-identical between turns so that vendors can cache it. */
+  readonly system: string;
+  readonly layers: readonly Layer[];
+  /** The user's words, held-message notes included, layers not. */
+  readonly prompt: string;
+  readonly media: readonly Media[];
+  /** The native session to resume; unset starts a new one. */
+  readonly session?: string;
+  /** Earlier messages, oldest first, for tiers without native sessions. */
+  readonly history: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
+}
+
+/** A tool call or another visible piece of work. `start` and `end` share `id`; `end` alone is allowed. Summaries, never whole inputs. */
+export interface Step {
+  readonly id: string;
+  readonly name: string;
+  readonly phase: "start" | "end";
+  readonly input?: string;
+  readonly output?: string;
+  readonly error?: string;
+  readonly durationMs?: number;
+}
+
+/**
+ * What a tier says while it runs. The stream ends with exactly one `done` or `error`; a stream that ends without one failed.
+ * `done.text`, where given, is the whole answer and wins over the deltas.
+ */
+export type TierEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thinking"; readonly text: string }
+  | { readonly type: "step"; readonly step: Step }
+  | { readonly type: "usage"; readonly usage: Usage; readonly model?: string }
+  | { readonly type: "session"; readonly id: string }
+  | { readonly type: "blocked"; readonly tool: string; readonly reason: string }
+  | { readonly type: "done"; readonly text?: string }
+  | { readonly type: "error"; readonly kind: string; readonly message: string };
+
+/** An execution engine. */
+export interface Tier {
+  readonly name: string;
+  /** It keeps conversations itself: sessions rotate and resume. */
+  readonly nativeSessions?: boolean;
+  /** It enforces `autonomy: report | propose`; without this such runs are refused. */
+  readonly enforcesAutonomy?: boolean;
+  /**
+   * Run one turn. Consumed once. When `signal` aborts, end what was started (processes included) and finish the stream;
+   * the kernel waits a few seconds, then frees the slot without you.
+   */
+  run(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent>;
+  /** Is the engine usable here? Shown by `svc doctor` and asked by `svc setup`. Must not throw. */
+  probe?(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+}
