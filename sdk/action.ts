@@ -5,7 +5,12 @@ export interface ActionCall {
   readonly signal: AbortSignal;
   /** The door it came through: `http`, `cli`, `agent`, `workflow`. */
   readonly door: string;
+  /** The agent that calls, where one does. */
   readonly agent?: string;
+  /** The task whose trace the call is a step of. */
+  readonly taskId?: string;
+  /** Agents that already worked on the chain the call belongs to, oldest first; `agent` itself is not among them. */
+  readonly chain?: readonly string[];
 }
 
 /** Typed work that agents, workflows, the command line and HTTP callers share. */
@@ -35,5 +40,5 @@ export interface ActionEnvelope {
 /** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */
 export interface Actions {
   list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs">[];
-  run(name: string, input: unknown, call: { readonly door: string; readonly agent?: string; readonly taskId?: string; readonly signal?: AbortSignal }): Promise<ActionEnvelope>;
+  run(name: string, input: unknown, call: Omit<ActionCall, "signal"> & { readonly signal?: AbortSignal }): Promise<ActionEnvelope>;
 }

@@ -2,6 +2,7 @@ export type * from "./action.ts";
 export type * from "./agents.ts";
 export type * from "./capabilities.ts";
 export type * from "./channel.ts";
+export type * from "./cli.ts";
 export type * from "./config.ts";
 export * from "./errors.ts";
 export type * from "./events.ts";

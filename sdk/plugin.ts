@@ -72,7 +72,8 @@ export interface PluginContext<C = Record<string, unknown>> {
 export interface Provide {
   channel(channel: Channel): ChannelHandle;
   tier(tier: Tier): void;
-  action(action: Action): void;
+  /** Returns the way to take it back before the plugin ends, for actions that come and go. */
+  action(action: Action): () => void;
   route(route: HttpRoute): void;
   /** Judges bearers for routes guarded by `scope:` and `mesh`. */
   authority(authority: Authority): void;
@@ -116,6 +117,6 @@ export interface Manifest {
   readonly activate: "always" | "section" | "enabled" | "agent";
   readonly capabilities: readonly Capability[];
   readonly startTimeoutMs?: number;
-  /** Command groups it adds to `svc`: each module exports `register(program)`; imported only when called. */
+  /** Command groups it adds to `svc`: each module's default export is a `CommandGroup`; imported only when called. */
   readonly commands?: readonly { readonly name: string; readonly summary: string; readonly module: string }[];
 }

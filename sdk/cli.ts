@@ -1,0 +1,33 @@
+/** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
+export interface CliHost {
+  /** The folder of svc.json, absolute. */
+  readonly folder: string;
+  /** The data folder (`.svc`), absolute. */
+  readonly dataFolder: string;
+  /**
+   * Asks the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when none answers, and an error with the
+   * daemon's own code, message and status when it refuses.
+   */
+  request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<unknown>;
+  /** Writes to standard output: `human` to people, `json` under `--json`. */
+  print(human: string, json: unknown): void;
+}
+
+/** One command of a group: `svc <group> <name> <args>`. Throwing fails it: the message is printed and the exit code is not zero. */
+export interface Command {
+  readonly name: string;
+  /** Positional arguments in the usual notation: `<id> [input...]`. Empty when it takes none. */
+  readonly args: string;
+  readonly summary: string;
+  /** `flags` in the usual notation: `--timeout <ms>`. `--json` and `--help` are there for every command. */
+  readonly options?: readonly { readonly flags: string; readonly description: string }[];
+  /** `args` in order, the values of a `...` argument after the others; `options` by their camel-case names. */
+  run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void>;
+}
+
+/** The default export of a module named in `Manifest.commands`. */
+export interface CommandGroup {
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly Command[];
+}
