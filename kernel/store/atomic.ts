@@ -1,0 +1,72 @@
+import { randomInt } from "node:crypto";
+import { open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { processAlive } from "./process-identity.ts";
+
+/** `.<name>.<pid>.<n>.tmp`: hidden, of one writer, and told apart from anything a person would name. */
+const TEMPORARY = /^\..+\.(\d+)\.\d+\.tmp$/;
+
+/** Starts anywhere: in a container every daemon has the same process id, and a killed one may have left its files. */
+let writes = randomInt(2 ** 47);
+
+/** A name for a temporary file beside `file`, not used before, that `sweepTemporary` knows. */
+export function temporaryName(file: string): string {
+  writes += 1;
+  return join(dirname(file), `.${basename(file)}.${process.pid}.${writes}.tmp`);
+}
+
+/**
+ * Replaces `file` as a whole: after a crash or a full disk it holds the old bytes or the new ones, never a part. Resolves after
+ * the bytes and the name are on disk. The folder must exist; a symbolic link is replaced, not followed. `mode` defaults to 0600.
+ */
+export async function atomicWrite(file: string, data: string | Uint8Array, options: { readonly mode?: number } = {}): Promise<void> {
+  const temporary = temporaryName(file);
+  try {
+    const handle = await open(temporary, "wx", options.mode ?? 0o600);
+    try {
+      await handle.writeFile(data);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(file));
+}
+
+/**
+ * Removes what killed writers left in `folder`: temporary files from before this process whose writer is gone. Files of other
+ * names are never touched. Resolves with the names removed; a missing folder has none.
+ */
+export async function sweepTemporary(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const removed: string[] = [];
+  for (const name of names) {
+    const writer = Number(TEMPORARY.exec(name)?.[1]);
+    if (Number.isNaN(writer) || (writer !== process.pid && processAlive(writer))) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined || found.mtimeMs >= performance.timeOrigin) continue;
+    await unlink(path);
+    removed.push(name);
+  }
+  return removed;
+}
+
+/** A rename is on disk only when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  // Windows can not open a folder; NTFS journals the rename itself.
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

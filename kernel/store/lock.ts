@@ -1,0 +1,126 @@
+import { createHash, randomUUID } from "node:crypto";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fail } from "../errors.ts";
+import { temporaryName } from "./atomic.ts";
+import { processAlive, processIdentity } from "./process-identity.ts";
+
+/** The right to be the one daemon of a data folder. */
+export interface FolderLock {
+  /** Gives it up. Idempotent. */
+  release(): void;
+}
+
+/** Who holds a data folder. */
+export interface LockHolder {
+  readonly pid: number;
+  /** Milliseconds since 1970, when the lock was taken. */
+  readonly startedAt: number;
+}
+
+interface LockRecord extends LockHolder {
+  /** Tells the holder from a later process with its id; absent where the system does not say. */
+  readonly identity?: string;
+  /** Makes each lock file's content unique. */
+  readonly nonce: string;
+}
+
+const NAME = "daemon.lock";
+
+/**
+ * Takes `folder` for this process. Throws `SVC_DAEMON_RUNNING` with the `pid` of a live holder; the lock of a process that is
+ * gone, also one whose id was given to another, is taken over, by exactly one of those who try.
+ */
+export function lockFolder(folder: string): FolderLock {
+  const path = join(folder, NAME);
+  const identity = processIdentity(process.pid);
+  const mine = JSON.stringify({ pid: process.pid, startedAt: Date.now(), ...(identity === undefined ? {} : { identity }), nonce: randomUUID() });
+  take(path, mine, folder);
+  let held = true;
+  return {
+    release() {
+      if (held && read(path) === mine) rmSync(path, { force: true });
+      held = false;
+    },
+  };
+}
+
+/** The live holder of `folder`, if there is one. */
+export function lockHolder(folder: string): LockHolder | undefined {
+  const content = read(join(folder, NAME));
+  const record = content === undefined ? undefined : liveRecord(content);
+  return record && { pid: record.pid, startedAt: record.startedAt };
+}
+
+/**
+ * Puts `mine` at `path` when nobody alive is there. A dead holder's file may be replaced only by whoever holds the claim named
+ * after its content; the content is unique, so a slow contender finds another one under its claim and starts again.
+ */
+function take(path: string, mine: string, folder: string): void {
+  for (;;) {
+    if (place(path, mine)) return;
+    const content = read(path);
+    if (content === undefined) continue;
+    const holder = liveRecord(content);
+    if (holder !== undefined) throw fail("SVC_DAEMON_RUNNING", { pid: holder.pid, folder });
+    const claim = `${path}.${createHash("sha256").update(content).digest("hex").slice(0, 16)}`;
+    take(claim, mine, folder);
+    try {
+      if (read(path) === content) {
+        replace(path, mine);
+        return;
+      }
+    } finally {
+      rmSync(claim, { force: true });
+    }
+  }
+}
+
+/** Creates `path` with its whole content in one step; false when it is there already. */
+function place(path: string, content: string): boolean {
+  const temporary = written(path, content);
+  try {
+    linkSync(temporary, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function replace(path: string, content: string): void {
+  renameSync(written(path, content), path);
+}
+
+function written(path: string, content: string): string {
+  const temporary = temporaryName(path);
+  writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
+  return temporary;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The record when its process is alive. What is no record, such as a file emptied by a power cut, has no live holder. */
+function liveRecord(content: string): LockRecord | undefined {
+  let record: Partial<LockRecord>;
+  try {
+    record = JSON.parse(content) as Partial<LockRecord>;
+  } catch {
+    return undefined;
+  }
+  const { pid, startedAt, identity, nonce } = record ?? {};
+  if (typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0 || typeof startedAt !== "number" || typeof nonce !== "string") return undefined;
+  if (!processAlive(pid)) return undefined;
+  const now = processIdentity(pid);
+  if (identity !== undefined && now !== undefined && identity !== now) return undefined;
+  return { pid, startedAt, nonce, ...(identity === undefined ? {} : { identity }) };
+}
