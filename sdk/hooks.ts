@@ -17,11 +17,13 @@ export interface TapOptions {
   readonly before?: string | readonly string[];
   /**
    * A failure or time-out of this tap fails the message instead of being passed over: for policies that must not be got round.
-   * Default false.
+   * On `deliver` it also keeps the answer from being streamed before the tap has seen all of it. Default false.
    */
   readonly required?: boolean;
   /** Milliseconds, at most the hook's own limit. */
   readonly timeoutMs?: number;
+  /** On `assembleContext`: what a task's `step` shows while this tap runs; default the plugin's name. */
+  readonly step?: string;
 }
 
 /** Why `inbound` drops a message: shown in the event and, where the entry can, told to the sender. */

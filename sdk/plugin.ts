@@ -9,6 +9,12 @@ import type { Authority, HttpRoute } from "./http.ts";
 import type { Store } from "./store.ts";
 import type { Tier } from "./tier.ts";
 
+/** The version of this contract; a plugin's `svc` range must hold it. */
+export const SDK_VERSION = "0.1.0";
+
+/** The generation of the plugin API that this version speaks. */
+export const API_GENERATION = 1;
+
 export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature";
 
 /** `<kind>-<name>`, the same in the folder, the package, the log and every error. */

@@ -1,0 +1,128 @@
+import type { ActionCall, ActionEnvelope, Actions, Log, Schema, Store, TraceStep } from "@svc/sdk";
+import { put } from "@svc/sdk";
+import type { Bus } from "../bus/bus.ts";
+import { fail } from "../errors.ts";
+import { call } from "../host/call.ts";
+import { reasonOf } from "../host/hooks.ts";
+import type { Live, Owned } from "../host/live.ts";
+import type { Scope } from "../host/scope.ts";
+import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
+
+/** What running actions stands on. */
+export interface ActionGround {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly now: () => number;
+  live(): Live;
+  /** The running task of that id, to add the call to its trace. */
+  task(id: string): TaskRecord | undefined;
+  failed(scope: Scope, what: string, error: unknown): void;
+}
+
+type Validator = ((value: unknown) => boolean) & { errors?: { instancePath: string; message?: string; params: object }[] | null };
+
+/** Output longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
+const TRACED = 4_000;
+
+/** The one way to call an action, whatever the door: checked in, timed, checked out, traced. */
+export function createActions(ground: ActionGround): Actions {
+  const validators = new WeakMap<Schema, Validator>();
+
+  async function validator(schema: Schema): Promise<Validator> {
+    let known = validators.get(schema);
+    if (known === undefined) {
+      const { Ajv2020 } = await import("ajv/dist/2020.js");
+      known = new Ajv2020({ strict: false, allErrors: false }).compile(schema as object) as unknown as Validator;
+      validators.set(schema, known);
+    }
+    return known;
+  }
+
+  async function perform({ thing: action, scope }: Owned<import("@svc/sdk").Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
+    const checkIn = await validator(action.input);
+    if (!checkIn(input)) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: whatIsWrong(checkIn) });
+    const stop = new AbortController();
+    const follow = () => stop.abort(asked.signal?.reason);
+    if (asked.signal?.aborted) follow();
+    asked.signal?.addEventListener("abort", follow, { once: true });
+    const context: ActionCall = { signal: stop.signal, door: asked.door, ...(asked.agent === undefined ? {} : { agent: asked.agent }) };
+    try {
+      const output = await call({ scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) }, [], stop.signal);
+      const checkOut = await validator(action.output);
+      if (!checkOut(output)) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason: whatIsWrong(checkOut) });
+      return output;
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (code === "SVC_PLUGIN_TIMEOUT") {
+        stop.abort(error);
+        throw fail("SVC_ACTION_TIMEOUT", { action: action.name, ms: action.timeoutMs });
+      }
+      if (code === undefined || code === "SVC_ACTION_OUTPUT") ground.failed(scope, `action ${action.name}`, error);
+      throw error;
+    } finally {
+      asked.signal?.removeEventListener("abort", follow);
+    }
+  }
+
+  async function trace(envelope: ActionEnvelope, asked: Parameters<Actions["run"]>[2], began: number): Promise<void> {
+    const step: TraceStep = {
+      name: envelope.action,
+      kind: "action",
+      at: began,
+      durationMs: envelope.durationMs,
+      ...(envelope.error === undefined ? {} : { error: envelope.error }),
+      envelope: { ...envelope, ...(envelope.output === undefined ? {} : { output: cut(envelope.output) }) },
+    };
+    const task = asked.taskId === undefined ? undefined : ground.task(asked.taskId);
+    if (task !== undefined) {
+      task.steps.push(step);
+      return;
+    }
+    const id = newTaskId(ground.now());
+    const rootId = ground.bus.current()?.rootId ?? ground.bus.newRoot();
+    const record: TaskRecord = {
+      id,
+      inbound: { entry: "action", channel: asked.door, chat: envelope.action, text: "", id, rootId, at: began, attempts: 0 },
+      status: envelope.status,
+      agent: asked.agent ?? "",
+      conversation: "",
+      attempts: 1,
+      startedAt: began,
+      endedAt: ground.now(),
+      steps: [step],
+      ...(envelope.error === undefined ? {} : { error: envelope.error }),
+    };
+    await ground.store.commit([put(TRACES, id, record)]).catch((error) => ground.log.error({ err: error }, "the trace of an action was not stored"));
+  }
+
+  return {
+    list: () => [...ground.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs } }) => ({ name, description, input, output, timeoutMs })),
+    async run(name, input, asked) {
+      const began = ground.now();
+      let envelope: ActionEnvelope;
+      try {
+        const owned = ground.live().actions.get(name);
+        if (owned === undefined) throw fail("SVC_ACTION_UNKNOWN", { action: name });
+        const output = await perform(owned, input, asked);
+        envelope = { action: name, status: "ok", input, output, durationMs: ground.now() - began };
+      } catch (error) {
+        envelope = { action: name, status: "error", input, error: reasonOf(error), durationMs: ground.now() - began };
+      }
+      await trace(envelope, asked, began);
+      return envelope;
+    },
+  };
+}
+
+function whatIsWrong(validator: Validator): string {
+  const [first] = validator.errors ?? [];
+  if (first === undefined) return "it has the wrong shape";
+  const key = (first.params as { additionalProperty?: string }).additionalProperty;
+  return `${first.instancePath === "" ? "input" : first.instancePath.slice(1).replaceAll("/", ".")} ${first.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;
+}
+
+function cut(output: unknown): unknown {
+  const text = JSON.stringify(output) ?? "";
+  return text.length <= TRACED ? output : `${text.slice(0, TRACED)}… (${text.length} characters in all)`;
+}

@@ -1,0 +1,61 @@
+import type { Inbound, Route, Trace, TraceStep, Usage } from "@svc/sdk";
+
+/** The one durable row of a task: its message until it has run, and its trace from then on. Stored whole at each change. */
+export interface TaskRecord {
+  readonly id: string;
+  readonly inbound: Inbound;
+  status: Trace["status"];
+  agent: string;
+  conversation: string;
+  route?: Route;
+  /** Given by a follow-up: it stays in the conversation of the task it follows. */
+  pinned?: Route;
+  attempts: number;
+  /** Resumed on a channel of `resume.directChannels`: its answer is not delivered. */
+  silent?: boolean;
+  startedAt: number;
+  endedAt?: number;
+  /** All task ids of a collected turn. */
+  tasks?: string[];
+  response?: string;
+  error?: string;
+  errorKind?: string;
+  model?: string;
+  sessionId?: string;
+  usage?: Usage;
+  steps: TraceStep[];
+  autonomyBlocks?: { tool: string; reason: string }[];
+}
+
+/** The collection of records, and its indexes. */
+export const TRACES = "traces";
+export const TRACE_INDEXES = ["status", "agent"] as const;
+
+/** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */
+export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace {
+  const { inbound, route: _route, pinned: _pinned, silent: _silent, ...rest } = record;
+  if (inbound === undefined) return rest as unknown as Trace;
+  return {
+    ...rest,
+    rootId: inbound.rootId,
+    channel: inbound.channel,
+    chat: inbound.chat,
+    ...(inbound.account === undefined ? {} : { account: inbound.account }),
+    ...(inbound.sender === undefined ? {} : { sender: inbound.sender.id }),
+    entry: inbound.entry,
+    message: inbound.text,
+    ...(record.endedAt === undefined ? {} : { durationMs: record.endedAt - record.startedAt }),
+  };
+}
+
+let last = 0;
+let count = 0;
+
+/** A task id: sorts by the time it was made, unique within and over restarts. */
+export function newTaskId(now: number): string {
+  if (now > last) {
+    last = now;
+    count = 0;
+  } else count += 1;
+  return `task_${last.toString(36).padStart(9, "0")}${count.toString(36).padStart(3, "0")}${Math.floor(Math.random() * 0x7fffffff).toString(36)}`;
+}

@@ -1,0 +1,96 @@
+import type { Log, Store } from "@svc/sdk";
+import type { Bus } from "../bus/bus.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { type TaskRecord, TRACES } from "./record.ts";
+
+/** `resume` of svc.json (001:L212). */
+export interface ResumeRules {
+  readonly enabled: boolean;
+  readonly maxAgeMinutes: number;
+  readonly maxAttempts: number;
+  readonly reportOnlyChannels: readonly string[];
+  readonly directChannels: readonly string[];
+  readonly crashLoop: { readonly restarts: number; readonly windowMinutes: number };
+}
+
+export function readResume(config: Record<string, unknown>): ResumeRules {
+  const raw = (config.resume ?? {}) as Partial<ResumeRules> & { crashLoop?: Partial<ResumeRules["crashLoop"]> };
+  return {
+    enabled: raw.enabled ?? true,
+    maxAgeMinutes: raw.maxAgeMinutes ?? 30,
+    maxAttempts: raw.maxAttempts ?? 1,
+    reportOnlyChannels: raw.reportOnlyChannels ?? [],
+    directChannels: raw.directChannels ?? [],
+    crashLoop: { restarts: raw.crashLoop?.restarts ?? 3, windowMinutes: raw.crashLoop?.windowMinutes ?? 10 },
+  };
+}
+
+/** One start of the daemon on this data folder; `clean` once it stopped in good order. */
+export interface Start {
+  readonly at: number;
+  readonly clean: boolean;
+}
+
+export const STARTS = "starts";
+
+/** Were there too many starts after a crash within the window? Then resuming pauses: the work itself may be what kills the daemon. */
+export function isCrashLoop(starts: readonly Start[], rules: ResumeRules, now: number): boolean {
+  const since = now - rules.crashLoop.windowMinutes * 60_000;
+  return starts.filter((start) => !start.clean && start.at >= since).length >= rules.crashLoop.restarts;
+}
+
+/** What becomes of a task that a restart found unfinished. */
+export type Verdict = { readonly resume: true; readonly silent: boolean } | { readonly resume: false; readonly reason: string };
+
+/**
+ * Decide for one record. Work that never started only has to be young enough; work that had started must also have tries left.
+ * An agent-to-agent run that names the asking agent is resumed whatever its channel; scheduled jobs never are.
+ */
+export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: boolean, now: number): Verdict {
+  const { inbound, attempts } = record;
+  const no = (reason: string): Verdict => ({ resume: false, reason });
+  if (inbound.options?.scheduled) return no("scheduled jobs are not resumed");
+  if (crashLoop) return no("resuming is paused after repeated crashes");
+  if (attempts > rules.maxAttempts) return no(`it was interrupted ${attempts} times`);
+  if (attempts > 0 && !rules.enabled) return no("resume is switched off");
+  if (inbound.options?.askedBy !== undefined) return { resume: true, silent: false };
+  if (now - inbound.at > rules.maxAgeMinutes * 60_000) return no(`it is older than ${rules.maxAgeMinutes} minutes`);
+  if (attempts > 0 && rules.reportOnlyChannels.includes(inbound.channel)) return no(`${inbound.channel} is listed in resume.reportOnlyChannels`);
+  return { resume: true, silent: rules.directChannels.includes(inbound.channel) };
+}
+
+/**
+ * Run once at start, before new work comes in: every record still in flight is put back to work in its old order, or closed as
+ * interrupted with word to its sender. Afterwards none is left in flight without a task behind it.
+ */
+export async function recover(store: Store, pipeline: Pipeline, rules: ResumeRules, bus: Bus, log: Log, now: () => number): Promise<{ resumed: number; reported: number }> {
+  const records = store.collection<TaskRecord>(TRACES, { indexes: ["status", "agent"] });
+  const starts = (await store.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
+  const crashLoop = isCrashLoop(starts, rules, now());
+  const unfinished: TaskRecord[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await records.list({ where: { status: "in-flight" }, limit: 500, ...(after === undefined ? {} : { after }) });
+    unfinished.push(...page.map(({ value }) => value));
+    after = page.at(-1)?.key;
+    if (page.length < 500) break;
+  }
+  if (crashLoop && unfinished.length > 0) {
+    log.warn({ tasks: unfinished.length }, "repeated crashes: resuming is paused, unfinished work is reported instead");
+    bus.publish({ kind: "status", type: "status", summary: `resuming is paused after repeated crashes; ${unfinished.length} tasks reported`, data: { state: "resume-paused" } });
+  }
+  let resumed = 0;
+  let reported = 0;
+  for (const record of unfinished) {
+    const verdict = judgeRecord(record, rules, crashLoop, now());
+    if (verdict.resume) {
+      resumed += 1;
+      const steps = record.attempts === 0 ? record.steps : [...record.steps, { name: "restart", kind: "prepare", at: now(), error: "interrupted by a restart and resumed" }];
+      pipeline.readmit({ ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(verdict.silent ? { silent: true } : {}) });
+    } else {
+      reported += 1;
+      log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${verdict.reason}`);
+      await pipeline.close(record, { status: "error", reply: "", error: `interrupted by a restart; not resumed because ${verdict.reason}`, errorKind: "interrupted" });
+    }
+  }
+  return { resumed, reported };
+}

@@ -1,0 +1,52 @@
+import type { Inbound, Route, Turn, TurnContext } from "@svc/sdk";
+import type { AgentSettings, AgentTable } from "../agents.ts";
+import { fail } from "../errors.ts";
+import { reasonOf } from "../host/hooks.ts";
+import type { TaskRecord } from "./record.ts";
+import type { Ending, Outcome } from "./turn.ts";
+import { promptOf } from "./words.ts";
+
+/** The event reference of a message: the platform's id, where there is one. */
+export const refOf = (inbound: Inbound): { ref?: string } => (inbound.platformId === undefined ? {} : { ref: inbound.platformId });
+
+/** Without a plugin's word: the agent that the entry names, else the one that is mentioned. */
+export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | undefined {
+  const agent = inbound.agent ?? inbound.mentions?.map((handle) => agents.byMention(handle)?.id).find((id) => id !== undefined);
+  if (agent === undefined) return undefined;
+  const { channel, chat, account, thread, platformId } = inbound;
+  return {
+    agent,
+    conversation: [agent, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
+    reply: { channel, chat, ...(account === undefined ? {} : { account }), ...(thread === undefined ? {} : { thread }), ...(platformId === undefined ? {} : { replyTo: platformId }) },
+  };
+}
+
+/** Why the agent does not take this: its `intents` (001:L45) or a hand-off chain that is too long (001:L46). */
+export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth }: AgentSettings): Error | undefined {
+  const { intent, chain = [] } = inbound.options ?? {};
+  if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent: agent.id, intent });
+  const others = new Set(chain.filter((id) => id !== agent.id));
+  if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth) return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });
+  return undefined;
+}
+
+/** What `assembleContext` starts from: the agent's own prompt and the sender's words. */
+export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
+  return {
+    system: agent.systemPrompt ?? "",
+    layers: [],
+    prompt: messages.map((message) => promptOf(message, startedAt)).join("\n\n"),
+    media: messages.flatMap((message) => message.media ?? []),
+    history: [],
+  };
+}
+
+/** A task that failed before or beside its engine. */
+export const errorOutcome = (error: unknown, errorKind: string): Outcome => ({ status: "error", reply: "", error: reasonOf(error), errorKind });
+/** A task that was ended: cancelled, over its limit, or interrupted. */
+export const endedOutcome = ({ kind, text }: Ending): Outcome => ({ status: kind === "timeout" ? "timeout" : "error", reply: "", error: text, errorKind: kind });
+
+/** The optional facts of an outcome, without the keys that are absent. */
+export function factsOf({ error, errorKind, usage, model, sessionId, autonomyBlocks }: Outcome): Partial<TaskRecord> {
+  return Object.fromEntries(Object.entries({ error, errorKind, usage, model, sessionId, autonomyBlocks }).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,230 @@
+import type { TierEvent, TraceStep, Turn, TurnContext, Usage } from "@svc/sdk";
+import { fail } from "../errors.ts";
+import { within } from "../host/call.ts";
+import { reasonOf } from "../host/hooks.ts";
+import type { Live } from "../host/live.ts";
+import type { Scope } from "../host/scope.ts";
+
+/** How a turn ended, before it is stored. */
+export interface Outcome {
+  readonly status: "ok" | "error" | "timeout";
+  readonly reply: string;
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly usage?: Usage;
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
+}
+
+/** The reason on an aborted turn's signal. */
+export interface Ending {
+  readonly kind: "cancelled" | "timeout" | "interrupted";
+  readonly text: string;
+}
+
+/** What the pipeline hands to a turn: its limits, its stop switch, and where to tell what happens. */
+export interface TurnControl {
+  readonly signal: AbortSignal;
+  /** Seconds for the whole preparation. */
+  readonly prepareSeconds: number;
+  /** How long an engine may take to stop after it was told to, in milliseconds. */
+  readonly graceMs: number;
+  readonly toolUseRequired: readonly string[];
+  /** The trace's steps, in order; appended to and completed in place. */
+  readonly steps: TraceStep[];
+  step(name: string): void;
+  event(event: Exclude<TierEvent, { type: "done" }>): void;
+  failed(scope: Scope, what: string, error: unknown): void;
+}
+
+const SUMMARY = 500;
+const brief = (text: string) => (text.length <= SUMMARY ? text : `${text.slice(0, SUMMARY)}…`);
+
+/** Preparation took too long: the turn may be tried once more from the start. */
+export const STALLED = "SVC_RUN_STALLED";
+
+/** A context ready to run, and the engine that will. */
+export interface Prepared {
+  readonly context: TurnContext;
+  readonly scope: Scope;
+  readonly run: () => AsyncIterable<TierEvent>;
+}
+
+/**
+ * Assemble the context and choose the engine. Each tap has a limit of its own after which it is skipped, so that a slow one
+ * does not use up the whole. Rejects with `SVC_RUN_STALLED`, naming the step, when the whole takes too long; with the signal's
+ * reason when the turn is ended meanwhile.
+ */
+export async function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: TurnControl): Promise<Prepared> {
+  let current = "prepare";
+  const run = {
+    signal: control.signal,
+    step: (name: string) => {
+      current = name;
+      control.step(name);
+    },
+    skipped: (name: string, reason: string) => control.steps.push({ name, kind: "prepare", at: Date.now(), error: `skipped: ${reason}` }),
+  };
+  const work = async (): Promise<Prepared> => {
+    const context = await live.hooks.assembleContext(base, turn, run);
+    refuseUnenforced(turn, live);
+    const taken = await live.hooks.dispatch(turn, context, run);
+    const tier = live.tiers.get(turn.agent.tier);
+    if (taken !== undefined) return { context, scope: tier?.scope as Scope, run: () => taken };
+    if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
+    return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
+  };
+  return new Promise((resolve, reject) => {
+    const seconds = control.prepareSeconds;
+    const timer = setTimeout(() => reject(fail(STALLED, { seconds, step: current })), seconds * 1000);
+    const aborted = () => reject(control.signal.reason);
+    if (control.signal.aborted) aborted();
+    control.signal.addEventListener("abort", aborted, { once: true });
+    const over = () => {
+      clearTimeout(timer);
+      control.signal.removeEventListener("abort", aborted);
+    };
+    work().then(
+      (prepared) => {
+        over();
+        resolve(prepared);
+      },
+      (error) => {
+        over();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** A restricted run on an engine that cannot enforce it never runs with full rights instead (000:L346). */
+function refuseUnenforced(turn: Turn, live: Live): void {
+  const autonomy = turn.messages[0].options?.autonomy ?? "act";
+  if (autonomy === "act" || live.tiers.get(turn.agent.tier)?.thing.enforcesAutonomy === true) return;
+  throw fail("SVC_AUTONOMY_UNENFORCED", { agent: turn.agent.id, tier: turn.agent.tier, autonomy });
+}
+
+/** Run the engine to its end. Never rejects: whatever happens is an outcome. */
+export async function runTurn(prepared: Prepared, control: TurnControl): Promise<Outcome> {
+  const seen: Seen = { text: "", blocked: [] };
+  const { signal } = control;
+  let stop: (() => void) | undefined;
+  const forced = new Promise<void>((resolve) => {
+    stop = () => setTimeout(resolve, control.graceMs).unref();
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    await Promise.race([prepared.scope === undefined ? consume(prepared, seen, control) : within(prepared.scope, () => consume(prepared, seen, control)), forced]);
+  } catch (error) {
+    control.failed(prepared.scope, "tier run", error);
+    seen.end ??= { type: "error", kind: (error as { code?: string }).code ?? "tier", message: reasonOf(error) };
+  } finally {
+    if (stop !== undefined) signal.removeEventListener("abort", stop);
+  }
+  return judge(seen, control);
+}
+
+interface Seen {
+  text: string;
+  usage?: Usage;
+  model?: string;
+  session?: string;
+  readonly blocked: { tool: string; reason: string }[];
+  end?: Extract<TierEvent, { type: "done" | "error" }>;
+}
+
+async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Promise<void> {
+  const iterator = prepared.run()[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done) return;
+    note(next.value, seen, control);
+    if (seen.end !== undefined) break;
+  }
+  // The engine may still have to put things away; the slot is freed when it has, or after the grace period.
+  if (iterator.return !== undefined) await atMost(control.graceMs, iterator.return());
+}
+
+/** Wait for the end of `work`, however it ends, but no longer than that. */
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const over = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    work.then(over, over);
+  });
+}
+
+function note(event: TierEvent, seen: Seen, control: TurnControl): void {
+  switch (event.type) {
+    case "text":
+      seen.text += event.text;
+      break;
+    case "usage":
+      seen.usage = event.usage;
+      if (event.model !== undefined) seen.model = event.model;
+      break;
+    case "session":
+      seen.session = event.id;
+      break;
+    case "blocked":
+      seen.blocked.push({ tool: event.tool, reason: event.reason });
+      break;
+    case "step":
+      noteStep(event.step, control.steps);
+      break;
+    case "done":
+    case "error":
+      seen.end = event;
+      if (event.type === "done") return;
+  }
+  // An error is told with the result, once it is known what the task makes of it.
+  if (event.type !== "error") control.event(event);
+}
+
+const stepIds = new WeakMap<TraceStep, string>();
+
+function noteStep(step: Extract<TierEvent, { type: "step" }>["step"], steps: TraceStep[]): void {
+  const facts = {
+    ...(step.output === undefined ? {} : { output: brief(step.output) }),
+    ...(step.error === undefined ? {} : { error: brief(step.error) }),
+  };
+  const input = step.input === undefined ? {} : { input: brief(step.input) };
+  if (step.phase === "end") {
+    const at = steps.findLastIndex((known) => stepIds.get(known) === step.id);
+    const begun = steps[at];
+    if (begun !== undefined) {
+      steps[at] = { ...begun, ...facts, durationMs: step.durationMs ?? Date.now() - begun.at };
+      return;
+    }
+  }
+  const made: TraceStep = { name: step.name, kind: "tool", at: Date.now(), ...input, ...facts, ...(step.durationMs === undefined ? {} : { durationMs: step.durationMs }) };
+  stepIds.set(made, step.id);
+  steps.push(made);
+}
+
+function judge(seen: Seen, control: TurnControl): Outcome {
+  const { end } = seen;
+  const facts = {
+    ...(seen.usage === undefined ? {} : { usage: seen.usage }),
+    ...(seen.model === undefined ? {} : { model: seen.model }),
+    ...(seen.session === undefined ? {} : { sessionId: seen.session }),
+    ...(seen.blocked.length === 0 ? {} : { autonomyBlocks: seen.blocked }),
+  };
+  const bad = (status: "error" | "timeout", error: string, errorKind: string): Outcome => ({ status, reply: seen.text, error, errorKind, ...facts });
+  if (control.signal.aborted) {
+    const ending = control.signal.reason as Ending;
+    return bad(ending.kind === "timeout" ? "timeout" : "error", ending.text, ending.kind);
+  }
+  if (end === undefined) return bad("error", "The engine stopped without a result.", "no-result");
+  if (end.type === "error") return bad("error", end.message, end.kind);
+  const { toolUseRequired, steps } = control;
+  if (toolUseRequired.length > 0 && !steps.some((step) => step.kind === "tool" && toolUseRequired.includes(step.name))) {
+    return bad("error", "tool_required_not_called", "tool_required_not_called");
+  }
+  return { status: "ok", reply: end.text ?? seen.text, ...facts };
+}

@@ -1,0 +1,30 @@
+import type { Inbound } from "@svc/sdk";
+import type { Outcome } from "./turn.ts";
+
+const HELD_NOTE_MS = 60_000;
+const clock = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");
+
+/** The words of one message; one that was held for more than a minute starts with a line of when it arrived and when it runs (001:L61). */
+export function promptOf(message: Inbound, startedAt: number): string {
+  if (startedAt - message.at <= HELD_NOTE_MS) return message.text;
+  return `[This message arrived at ${clock(message.at)} UTC and waited; it runs at ${clock(startedAt)} UTC.]\n${message.text}`;
+}
+
+/** What a person on a channel is told when their request did not succeed. Undefined: nothing needs to be said. */
+export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "errorKind">): string | undefined {
+  switch (outcome.errorKind) {
+    case "cancelled":
+      return undefined;
+    case "stalled":
+      return `I could not get started on this: ${outcome.error}. Please send it again.`;
+    case "interrupted":
+      return "A restart interrupted my work on this and it was not finished. Please send it again if you still need it.";
+    default:
+      return `This did not work: ${outcome.error ?? outcome.status}`;
+  }
+}
+
+/** The partial answer, then what went wrong. */
+export function failureText(outcome: Outcome): string {
+  return [outcome.reply, failureNotice(outcome)].filter(Boolean).join("\n\n");
+}

@@ -1,0 +1,101 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { HookCall } from "@svc/sdk";
+import { fail } from "../errors.ts";
+import type { Scope } from "./scope.ts";
+
+const running = new AsyncLocalStorage<Scope>();
+
+/** The plugin whose code is running now, or whose timer, promise or socket has called back. */
+export function currentScope(): Scope | undefined {
+  return running.getStore();
+}
+
+/** Run plugin code so that whatever it starts can be traced back to it. */
+export function within<T>(scope: Scope, work: () => T): T {
+  return running.run(scope, work);
+}
+
+/** The last argument of a tap. The signal is made only when a tap asks for it: most never do. */
+class Call implements HookCall {
+  readonly deadline: number;
+  readonly #parent: AbortSignal | undefined;
+  #own: AbortController | undefined;
+
+  constructor(limitMs: number, parent: AbortSignal | undefined) {
+    this.deadline = Date.now() + limitMs;
+    this.#parent = parent;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#own === undefined) {
+      this.#own = new AbortController();
+      if (this.#parent?.aborted) this.#own.abort(this.#parent.reason);
+      this.#parent?.addEventListener("abort", this.#follow, { once: true });
+    }
+    return this.#own.signal;
+  }
+
+  #follow = () => this.#own?.abort(this.#parent?.reason);
+
+  /** The call is over: nothing of it stays attached to the turn's signal. */
+  end(reason?: Error): void {
+    this.#parent?.removeEventListener("abort", this.#follow);
+    if (reason !== undefined) this.#own?.abort(reason);
+  }
+}
+
+/** One thing to call in a plugin, and how long it may take. */
+export interface Callee<A extends unknown[], R> {
+  readonly scope: Scope;
+  /** What is called, for the error: `hook inbound`, `start`, `action http.fetch`. */
+  readonly what: string;
+  readonly limitMs: number;
+  readonly run: (...args: [...A, HookCall]) => R | Promise<R>;
+}
+
+/**
+ * Call into a plugin with a deadline. A synchronous answer comes back synchronously and sets no timer.
+ * Rejects or throws with the plugin's own error, or `SVC_PLUGIN_TIMEOUT`; a late answer is ignored.
+ */
+export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, parent?: AbortSignal): R | Promise<R> {
+  const handle = new Call(callee.limitMs, parent);
+  let answer: R | Promise<R>;
+  try {
+    answer = running.run(callee.scope, callee.run, ...args, handle);
+  } catch (error) {
+    handle.end();
+    throw error;
+  }
+  if (!isPromise(answer)) {
+    handle.end();
+    return answer;
+  }
+  return withDeadline(answer, callee, handle);
+}
+
+function withDeadline<R>(answer: Promise<R>, callee: { scope: Scope; what: string; limitMs: number }, handle: Call): Promise<R> {
+  return new Promise<R>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const late = fail("SVC_PLUGIN_TIMEOUT", { plugin: callee.scope.id, what: callee.what, ms: callee.limitMs });
+      handle.end(late);
+      reject(late);
+    }, callee.limitMs);
+    answer.then(
+      (value) => {
+        clearTimeout(timer);
+        handle.end();
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        handle.end();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Thenables of foreign making count too: a plugin may bundle its own promise. */
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

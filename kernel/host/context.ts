@@ -1,0 +1,143 @@
+import type { Agents, Capability, Files, GuardedFetch, Jobs, Log, Models, Plugin, PluginContext, Provide, Render, Spawn, Store, TapOptions, Tasks, Traces, Actions } from "@svc/sdk";
+import type { Bus } from "../bus/bus.ts";
+import { fail } from "../errors.ts";
+import { currentScope, within } from "./call.ts";
+import { addTap, type HookName, type ProvidedChannel, type Scope, withdraw } from "./scope.ts";
+
+/** What the kernel lends to plugins. Functions taking a scope make one for that plugin. */
+export interface Services {
+  readonly node: { readonly id: string; readonly name: string };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly bus: Bus;
+  readonly tasks: Tasks;
+  readonly agents: Agents;
+  readonly traces: Traces;
+  readonly actions: Actions;
+  log(id: string): Log;
+  store(id: string): Store;
+  jobs(scope: Scope): Jobs;
+  files(id: string): Files;
+  fetch(): GuardedFetch;
+  spawn(scope: Scope): Spawn;
+  models(): Models;
+  render(): Render;
+  /** Refuses a second thing of the same kind and name, naming its owner. */
+  claim(scope: Scope, kind: "channel" | "tier" | "action" | "route" | "tool" | "authority", name: string): void;
+  /** A channel's platform connected or went away. */
+  channelState(channel: ProvidedChannel): void;
+  failed(scope: Scope, what: string, error: unknown): void;
+}
+
+/** Builds the context of one plugin. An undeclared capability throws at the first touch. */
+export function createContext(plugin: Plugin<never>, scope: Scope, config: unknown, services: Services): PluginContext<never> {
+  const declared = new Set<Capability>(plugin.capabilities);
+  const need = (capability: Capability) => {
+    if (!declared.has(capability)) throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: scope.id, capability, where: "its capabilities" });
+  };
+  /** A capability made at first use and kept: most plugins touch few. */
+  const lend = <T>(capability: Capability, make: () => T): (() => T) => {
+    let made: { value: T } | undefined;
+    return () => {
+      need(capability);
+      made ??= { value: make() };
+      return made.value;
+    };
+  };
+  const point = (hook: HookName) => ({ tap: (run: (...args: never[]) => unknown, options: TapOptions = {}) => addTap(scope, hook, run, options) });
+  const lent = {
+    agents: lend("agents", () => services.agents),
+    tasks: lend("tasks", () => services.tasks),
+    traces: lend("traces", () => services.traces),
+    actions: lend("actions", () => services.actions),
+    events: lend("events", () => scopedEvents(scope, services)),
+    store: lend("store", () => services.store(scope.id)),
+    jobs: lend("jobs", () => services.jobs(scope)),
+    files: lend("files", () => services.files(scope.id)),
+    fetch: lend("fetch", () => services.fetch()),
+    spawn: lend("spawn", () => services.spawn(scope)),
+    models: lend("models", () => services.models()),
+    render: lend("render", () => services.render()),
+  };
+  return {
+    id: scope.id,
+    config: config as never,
+    node: services.node,
+    log: services.log(scope.id),
+    signal: scope.abort.signal,
+    hooks: { inbound: point("inbound"), route: point("route"), assembleContext: point("assembleContext"), dispatch: point("dispatch"), deliver: point("deliver"), emit: point("emit") },
+    provide: provider(scope, services, need),
+    get agents() { return lent.agents(); },
+    get tasks() { return lent.tasks(); },
+    get events() { return lent.events(); },
+    get traces() { return lent.traces(); },
+    get actions() { return lent.actions(); },
+    get store() { return lent.store(); },
+    get jobs() { return lent.jobs(); },
+    get files() { return lent.files(); },
+    get fetch() { return lent.fetch(); },
+    get spawn() { return lent.spawn(); },
+    get models() { return lent.models(); },
+    get render() { return lent.render(); },
+    env(name) {
+      need(`env:${name}`);
+      return services.env[name] || undefined;
+    },
+  };
+}
+
+function provider(scope: Scope, services: Services, need: (capability: Capability) => void): Provide {
+  const add = <T>(kind: Parameters<Services["claim"]>[1], name: string, list: T[], thing: T): (() => void) => {
+    services.claim(scope, kind, name);
+    list.push(thing);
+    scope.changed();
+    return () => withdraw(scope, list, thing);
+  };
+  return {
+    channel(channel) {
+      const provided: ProvidedChannel = { scope, channel, state: "connecting" };
+      add("channel", channel.name, scope.channels, provided);
+      const turn = (state: ProvidedChannel["state"], reason?: string) => {
+        if (provided.state === state && provided.reason === reason) return;
+        provided.state = state;
+        if (reason === undefined) delete provided.reason;
+        else provided.reason = reason;
+        services.channelState(provided);
+      };
+      return { ready: () => turn("ready"), down: (reason) => turn("down", reason) };
+    },
+    tier: (tier) => void add("tier", tier.name, scope.tiers, tier),
+    action: (action) => add("action", action.name, scope.actions, action),
+    authority: (authority) => void add("authority", authority.name, scope.authorities, authority),
+    tool: (tool) => void add("tool", tool.name, scope.tools, tool),
+    route(route) {
+      need("routes");
+      add("route", `${route.server ?? "daemon"} ${route.method} ${route.path}`, scope.routes, route);
+    },
+  };
+}
+
+/** The bus for one plugin: its listeners end with it, and one that throws is counted against it. */
+function scopedEvents(scope: Scope, services: Services): PluginContext["events"] {
+  const { bus } = services;
+  return {
+    publish: (event) => bus.publish(event),
+    root: (entry) => bus.root(entry),
+    within: (root, work) => bus.within(root, work),
+    subscribe(listener, type) {
+      const stop = bus.subscribe((envelope) => {
+        try {
+          within(scope, () => listener(envelope));
+        } catch (error) {
+          services.failed(scope, "event listener", error);
+        }
+      }, type);
+      scope.disposers.push(stop);
+      return stop;
+    },
+  };
+}
+
+/** Whose fault it is, by the plugin whose code was running. */
+export function blame(): string | undefined {
+  return currentScope()?.id;
+}

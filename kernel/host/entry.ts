@@ -1,0 +1,143 @@
+import type { Lifecycle, Plugin, PluginContext } from "@svc/sdk";
+import type { PluginStatus } from "../port.ts";
+import { call, isPromise } from "./call.ts";
+import { reasonOf } from "./hooks.ts";
+import { createScope, describeProvided, disposeScope, type Scope } from "./scope.ts";
+import { checkPlugin, importPlugin, type Source } from "./source.ts";
+
+/** Milliseconds a plugin may take for each phase of its life. */
+export interface PhaseLimits {
+  readonly loadMs: number;
+  readonly setupMs: number;
+  readonly startMs: number;
+  readonly stopMs: number;
+}
+
+export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
+
+/** One known plugin and where its life stands. Every step collects its error instead of throwing: the others go on. */
+export interface Entry {
+  readonly source: Source;
+  id: string;
+  state: PluginStatus["state"];
+  reason?: string;
+  plugin?: Plugin<never>;
+  scope?: Scope;
+  lifecycle?: Lifecycle<never>;
+  /** The section it was set up with, as JSON, to see whether a reload concerns it. */
+  section?: string;
+  took: { load: number; setup: number; start: number };
+  failures: number;
+}
+
+export function createEntry(source: Source): Entry {
+  return { source, id: source.id, state: "known", took: { load: 0, setup: 0, start: 0 }, failures: 0 };
+}
+
+export function failEntry(entry: Entry, reason: string): void {
+  entry.state = "failed";
+  entry.reason = reason;
+}
+
+/** Import the code and check that it is what its manifest says. */
+export async function loadEntry(entry: Entry, limits: PhaseLimits): Promise<void> {
+  if (entry.plugin !== undefined) return;
+  const began = performance.now();
+  try {
+    const plugin = await within(limits.loadMs, `plugin ${entry.id} took longer than ${limits.loadMs} ms to import`, importPlugin(entry.source));
+    await checkPlugin(entry.source, plugin);
+    entry.plugin = plugin;
+    entry.id = `${plugin.kind}-${plugin.name}`;
+  } catch (error) {
+    failEntry(entry, reasonOf(error));
+  }
+  entry.took.load = performance.now() - began;
+}
+
+/** Run `setup`: registrations only. On failure everything it had registered is gone again. */
+export async function setUpEntry(entry: Entry, section: unknown, context: (plugin: Plugin<never>, scope: Scope) => PluginContext<never>, changed: () => void, limits: PhaseLimits): Promise<void> {
+  const { plugin } = entry;
+  if (plugin === undefined) return;
+  const began = performance.now();
+  const scope = createScope(entry.id as Scope["id"], changed);
+  entry.scope = scope;
+  entry.section = JSON.stringify(section);
+  try {
+    const ctx = context(plugin, scope);
+    const answer: unknown = call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []);
+    entry.lifecycle = ((isPromise(answer) ? await answer : answer) ?? {}) as Lifecycle<never>;
+    entry.state = "loaded";
+    delete entry.reason;
+  } catch (error) {
+    failEntry(entry, `setup: ${reasonOf(error)}`);
+    disposeScope(scope);
+    delete entry.scope;
+  }
+  entry.took.setup = performance.now() - began;
+}
+
+/** Connect. A start that fails or takes too long is stopped again and listed as failed. */
+export async function startEntry(entry: Entry, limits: PhaseLimits): Promise<void> {
+  const { scope, lifecycle } = entry;
+  if (entry.state !== "loaded" || scope === undefined || lifecycle === undefined) return;
+  const began = performance.now();
+  try {
+    await call({ scope, what: "start", limitMs: entry.source.manifest?.startTimeoutMs ?? limits.startMs, run: () => lifecycle.start?.() }, []);
+    // A stop may have overtaken a slow start.
+    if (entry.scope === scope) entry.state = "running";
+  } catch (error) {
+    if (entry.scope === scope) {
+      await stopEntry(entry, limits);
+      failEntry(entry, `start: ${reasonOf(error)}`);
+    }
+  }
+  entry.took.start = performance.now() - began;
+}
+
+/** Disconnect and drop all it registered. Answers what went wrong, if anything did. */
+export async function stopEntry(entry: Entry, limits: PhaseLimits): Promise<unknown[]> {
+  const { scope, lifecycle } = entry;
+  if (scope === undefined) return [];
+  delete entry.scope;
+  delete entry.lifecycle;
+  const errors: unknown[] = [];
+  try {
+    await call({ scope, what: "stop", limitMs: limits.stopMs, run: () => lifecycle?.stop?.() }, []);
+  } catch (error) {
+    errors.push(error);
+  }
+  errors.push(...disposeScope(scope));
+  entry.failures += scope.failures;
+  entry.state = "stopped";
+  return errors;
+}
+
+export function entryStatus(entry: Entry): PluginStatus {
+  const { scope, plugin, source } = entry;
+  const version = plugin?.version ?? source.version;
+  return {
+    id: entry.id,
+    ...(version === undefined ? {} : { version }),
+    state: entry.state,
+    ...(entry.reason === undefined ? {} : { reason: entry.reason }),
+    source: source.from,
+    took: { load: Math.round(entry.took.load), setup: Math.round(entry.took.setup), start: Math.round(entry.took.start) },
+    provides: scope === undefined ? [] : describeProvided(scope),
+    hooks: scope === undefined ? [] : [...new Set(scope.taps.map((tap) => tap.hook))],
+    capabilities: plugin?.capabilities ?? source.manifest?.capabilities ?? [],
+    failures: entry.failures + (scope?.failures ?? 0),
+  };
+}
+
+
+async function within<T>(ms: number, late: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(late)), ms);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

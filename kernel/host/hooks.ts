@@ -1,0 +1,136 @@
+import type { Delivery, Envelope, Inbound, Rejection, Route, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
+import { fail } from "../errors.ts";
+import { type Callee, call, isPromise } from "./call.ts";
+import type { HookName, Scope, Tap } from "./scope.ts";
+
+/** Longest time a tap may take, in milliseconds; a tap may ask for less. */
+export const HOOK_LIMITS: Readonly<Record<HookName, number>> = {
+  inbound: 2_000,
+  route: 2_000,
+  assembleContext: 30_000,
+  dispatch: 5_000,
+  deliver: 2_000,
+  emit: 1_000,
+};
+
+/** What a turn passes along so that taps can be stopped and watched. */
+export interface HookRun {
+  readonly signal?: AbortSignal;
+  /** The tap that runs now, by its step name. */
+  readonly step?: (name: string) => void;
+  /** A tap was passed over: it failed, was too slow, or its breaker is open. */
+  readonly skipped?: (name: string, reason: string) => void;
+}
+
+type Stream = AsyncIterable<TierEvent>;
+
+/** The six hooks as they are live now. Immutable: a change of taps makes a new one. A hook without taps costs nothing. */
+export interface LiveHooks {
+  inbound(message: Inbound, run?: HookRun): Promise<Rejection | undefined>;
+  route(message: Inbound, run?: HookRun): Promise<Route | undefined>;
+  assembleContext(context: TurnContext, turn: Turn, run?: HookRun): Promise<TurnContext>;
+  dispatch(turn: Turn, context: TurnContext, run?: HookRun): Promise<Stream | undefined>;
+  deliver(delivery: Delivery, run?: HookRun): Promise<Delivery>;
+  emit(envelope: Envelope): void;
+  /** A required `deliver` tap must see the whole answer: nothing may be streamed before it has. */
+  readonly holdsStream: boolean;
+}
+
+/** Told of every call that failed, with what the breaker made of it. */
+export type OnFailure = (scope: Scope, what: string, error: unknown, breaker: "counted" | "opened" | "disabled") => void;
+
+/** Compiles the taps of all live scopes. */
+export function compileHooks(taps: readonly Tap[], onFailure: OnFailure): LiveHooks {
+  const of = (hook: HookName) => taps.filter((tap) => tap.hook === hook);
+  const inbound = bail<[Inbound], Rejection>(of("inbound"), onFailure);
+  const route = bail<[Inbound], Route>(of("route"), onFailure);
+  const dispatch = bail<[Turn, TurnContext], Stream>(of("dispatch"), onFailure);
+  const context = waterfall<TurnContext, [Turn]>(of("assembleContext"), onFailure);
+  const deliver = waterfall<Delivery, []>(of("deliver"), onFailure);
+  const emit = everyone(of("emit"), onFailure);
+  return {
+    inbound: (message, run = {}) => inbound([message], run),
+    route: (message, run = {}) => route([message], run),
+    assembleContext: (value, turn, run = {}) => context(value, [turn], run),
+    dispatch: (turn, value, run = {}) => dispatch([turn, value], run),
+    deliver: (delivery, run = {}) => deliver(delivery, [], run),
+    emit,
+    holdsStream: of("deliver").some((tap) => tap.options.required === true),
+  };
+}
+
+type Done<R> = (error: Error | null, result?: R) => void;
+
+function bail<A extends unknown[], R>(taps: readonly Tap[], onFailure: OnFailure): (args: A, run: HookRun) => Promise<R | undefined> {
+  if (taps.length === 0) return () => Promise.resolve(undefined);
+  const hook = new AsyncSeriesBailHook<[A, HookRun], R | undefined>(["args", "run"]);
+  for (const tap of taps) {
+    hook.tapAsync(named(tap), (args, run, done) => ask<R | undefined>(tap, args, run, undefined, onFailure, done as unknown as Done<R | undefined>));
+  }
+  return (args, run) => hook.promise(args, run);
+}
+
+function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFailure): (value: T, args: A, run: HookRun) => Promise<T> {
+  if (taps.length === 0) return (value) => Promise.resolve(value);
+  const hook = new AsyncSeriesWaterfallHook<[T, A, HookRun]>(["value", "args", "run"]);
+  for (const tap of taps) {
+    hook.tapAsync(named(tap), (value, args, run, done) => ask<T>(tap, [value, ...args], run, value as T, onFailure, done as unknown as Done<T>));
+  }
+  return (value, args, run) => hook.promise(value as never, args, run) as Promise<T>;
+}
+
+function everyone(taps: readonly Tap[], onFailure: OnFailure): (envelope: Envelope) => void {
+  if (taps.length === 0) return () => {};
+  const hook = new SyncHook<[Envelope]>(["envelope"]);
+  for (const tap of taps) {
+    hook.tap(named(tap), (envelope) => ask<void>(tap, [envelope], {}, undefined, onFailure, () => {}));
+  }
+  return (envelope) => hook.call(envelope);
+}
+
+/** tapable takes a list of names in `before`, though its types speak of one. */
+const named = ({ scope, options }: Tap) => ({ name: scope.id as string, stage: options.stage ?? 0, ...(options.before === undefined ? {} : { before: options.before as string }) });
+
+/** Call one tap. A failure is passed over with `otherwise`, unless the tap is required: then the message fails. */
+function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure: OnFailure, done: Done<R>): void {
+  const { scope, hook, options } = tap;
+  const step = options.step ?? scope.id.slice(scope.id.indexOf("-") + 1);
+  const passOver = (error: unknown) => {
+    const state = tap.breaker.fail();
+    onFailure(scope, `hook ${hook}`, error, state);
+    if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: reasonOf(error), cause: error }));
+    else {
+      run.skipped?.(step, reasonOf(error));
+      done(null, otherwise);
+    }
+  };
+  if (!tap.breaker.closed) {
+    if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: "it failed too often and is switched off for now" }));
+    else {
+      run.skipped?.(step, "switched off after repeated failures");
+      done(null, otherwise);
+    }
+    return;
+  }
+  run.step?.(step);
+  const callee: Callee<unknown[], R> = {
+    scope,
+    what: `hook ${hook}`,
+    limitMs: Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, HOOK_LIMITS[hook]),
+    run: tap.run as unknown as Callee<unknown[], R>["run"],
+  };
+  let answer: R | Promise<R>;
+  try {
+    answer = call(callee, args, run.signal);
+  } catch (error) {
+    passOver(error);
+    return;
+  }
+  if (isPromise(answer)) answer.then((value) => done(null, value ?? otherwise), passOver);
+  else done(null, answer ?? otherwise);
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

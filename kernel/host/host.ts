@@ -1,0 +1,228 @@
+import type { ObjectSchema, Plugin } from "@svc/sdk";
+import { fail } from "../errors.ts";
+import type { PluginStatus } from "../port.ts";
+import { createContext, type Services } from "./context.ts";
+import { createEntry, type Entry, entryStatus, failEntry, loadEntry, PHASE_LIMITS, type PhaseLimits, setUpEntry, startEntry, stopEntry } from "./entry.ts";
+import { reasonOf } from "./hooks.ts";
+import { composeLive, type Live } from "./live.ts";
+import { readManifest, resolveEntry, type Source } from "./source.ts";
+import type { Scope } from "./scope.ts";
+
+/** What is known before any plugin code runs. */
+export interface HostSources {
+  /** Folders of first-party packages: known, and loaded only when asked for. */
+  readonly known: readonly string[];
+  /** `plugins` of svc.json: names, paths, and `!id` to keep a first-party plugin from loading. */
+  readonly entries: readonly string[];
+  /** Plugins handed over in code. */
+  readonly inline: readonly Plugin<never>[];
+  /** Where relative paths and packages are looked up. */
+  readonly folder: string;
+  readonly searchFolders: readonly string[];
+}
+
+/** What the document asks for. */
+export interface Wanted {
+  /** The value at a dotted path of the configuration. */
+  section(path: string): unknown;
+  /** Tier names that agents use. */
+  readonly tiers: ReadonlySet<string>;
+  /** Why the owner of a section cannot run, by plugin id. */
+  readonly broken: ReadonlyMap<string, string>;
+}
+
+/** The plugin host: known, loaded, set up, started, stopped, each plugin by itself. */
+export interface Host {
+  /** The plugins as they are now; replaced, never changed. */
+  readonly live: Live;
+  /** Import what the document asks for. Errors are collected in the statuses. */
+  load(wanted: Wanted): Promise<void>;
+  /** Sections and agent keys of the imported plugins, for composing the schema. */
+  sections(): { at: string; schema: ObjectSchema; owner: string }[];
+  agentKeys(): { schema: ObjectSchema; owner: string }[];
+  /** Tier names that known plugins provide. */
+  tierNames(): string[];
+  setUp(wanted: Wanted, services: Services): Promise<void>;
+  start(): Promise<void>;
+  /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
+  apply(wanted: Wanted, services: Services): Promise<{ plugin: string; reason: string }[]>;
+  stop(): Promise<void>;
+  statuses(): PluginStatus[];
+  /** Count a failure against a plugin and tell the listener. */
+  failed(scope: Scope, what: string, error: unknown): void;
+  /** Refuse a second thing of a kind and name. */
+  claim(scope: Scope, kind: string, name: string): void;
+}
+
+export interface HostEvents {
+  /** A plugin's state or registrations changed. */
+  changed(): void;
+  failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void;
+}
+
+export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
+  const off = new Set(sources.entries.filter((entry) => entry.startsWith("!")).map((entry) => entry.slice(1)));
+  const entries = discover(sources, off);
+  let live: Live | undefined;
+
+  const scopes = () => entries.flatMap((entry) => (entry.scope === undefined ? [] : [entry.scope]));
+  const changed = () => {
+    live = undefined;
+    events.changed();
+  };
+  const failed = (scope: Scope, what: string, error: unknown, breaker: "counted" | "opened" | "disabled" = "counted") => {
+    scope.failures += 1;
+    scope.lastFailure = `${what}: ${reasonOf(error)}`;
+    events.failure(scope.id, what, reasonOf(error), breaker);
+  };
+  const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
+    await setUpEntry(entry, sectionOf(entry, wanted), (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, services), changed, limits);
+    changed();
+  };
+
+  return {
+    get live() {
+      live ??= composeLive(scopes(), failed);
+      return live;
+    },
+    async load(wanted) {
+      const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
+      await Promise.all(asked.map((entry) => loadEntry(entry, limits)));
+    },
+    sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config === undefined ? [] : [{ ...plugin.config, owner: id }])),
+    agentKeys: () => entries.flatMap(({ plugin, id }) => (plugin?.agentConfig === undefined ? [] : [{ schema: plugin.agentConfig, owner: id }])),
+    tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
+    async setUp(wanted, services) {
+      // In order and one by one: who comes first owns a contested name, the same way at every start.
+      for (const entry of entries) if (mayRun(entry, wanted)) await bring(entry, wanted, services);
+    },
+    async start() {
+      await Promise.all(entries.map((entry) => startEntry(entry, limits)));
+      changed();
+    },
+    async apply(wanted, services) {
+      await this.load(wanted);
+      for (const entry of entries) {
+        const broken = wanted.broken.get(entry.id);
+        const run = isWanted(entry, wanted);
+        if (entry.scope !== undefined && (!run || broken !== undefined)) await stopEntry(entry, limits);
+        if (broken !== undefined && entry.plugin !== undefined) failEntry(entry, broken);
+        else if (entry.scope !== undefined) await refresh(entry, wanted, services);
+        else if (run && entry.plugin !== undefined) {
+          await bring(entry, wanted, services);
+          await startEntry(entry, limits);
+        } else if (!run && entry.state === "stopped") entry.state = "known";
+      }
+      changed();
+      return entries.filter(({ state }) => state === "failed").map(({ id, reason }) => ({ plugin: id, reason: reason ?? "unknown" }));
+    },
+    async stop() {
+      await Promise.all(
+        entries.map(async (entry) => {
+          for (const error of await stopEntry(entry, limits)) events.failure(entry.id, "stop", reasonOf(error), "counted");
+        }),
+      );
+      changed();
+    },
+    statuses: () => entries.map(entryStatus),
+    failed,
+    claim(scope, kind, name) {
+      const owner = scopes().find((other) => ownNames(other, kind).includes(name));
+      if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id });
+    },
+  };
+
+  async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {
+    const section = sectionOf(entry, wanted);
+    if (JSON.stringify(section) === entry.section) return;
+    const { scope, lifecycle } = entry;
+    if (lifecycle?.reload !== undefined && scope !== undefined) {
+      try {
+        await lifecycle.reload((section ?? {}) as never);
+        entry.section = JSON.stringify(section);
+      } catch (error) {
+        await stopEntry(entry, limits);
+        failEntry(entry, `reload: ${reasonOf(error)}`);
+      }
+      return;
+    }
+    await stopEntry(entry, limits);
+    await bring(entry, wanted, services);
+    await startEntry(entry, limits);
+  }
+}
+
+function discover(sources: HostSources, off: ReadonlySet<string>): Entry[] {
+  const entries: Entry[] = [];
+  const add = (id: string, from: Source["from"], read: () => Source | undefined) => {
+    let entry: Entry;
+    try {
+      const source = read();
+      if (source === undefined) return;
+      entry = createEntry(source);
+    } catch (error) {
+      entry = createEntry({ id: id as Source["id"], from });
+      failEntry(entry, reasonOf(error));
+    }
+    if (off.has(entry.id)) entry.state = "disabled";
+    entries.push(entry);
+  };
+  for (const plugin of sources.inline) add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
+  for (const folder of sources.known) add(folder, "first-party", () => readManifest(folder, "first-party"));
+  for (const entry of sources.entries) if (!entry.startsWith("!")) add(entry, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
+  return entries;
+}
+
+const sectionPath = (entry: Entry): string | undefined => entry.plugin?.config?.at ?? entry.source.manifest?.section;
+const sectionOf = (entry: Entry, wanted: Wanted): unknown => {
+  const path = sectionPath(entry);
+  return path === undefined ? undefined : wanted.section(path);
+};
+
+/** Its code is needed when it shall run, and also when only its section is there: the section is validated all the same. */
+function needsCode(entry: Entry, wanted: Wanted): boolean {
+  const manifest = entry.source.manifest;
+  return manifest === undefined || isWanted(entry, wanted) || (manifest.section !== undefined && wanted.section(manifest.section) !== undefined);
+}
+
+function isWanted(entry: Entry, wanted: Wanted): boolean {
+  if (entry.state === "disabled") return false;
+  const manifest = entry.source.manifest;
+  const section = sectionOf(entry, wanted);
+  switch (manifest?.activate ?? (entry.plugin?.config === undefined ? "always" : "section")) {
+    case "always":
+      return true;
+    case "section":
+      return section !== undefined && (section as { enabled?: unknown }).enabled !== false;
+    case "enabled":
+      return (section as { enabled?: unknown } | undefined)?.enabled === true;
+    case "agent":
+      return wanted.tiers.has(manifest?.name ?? "");
+  }
+}
+
+function mayRun(entry: Entry, wanted: Wanted): boolean {
+  if (entry.plugin === undefined || entry.state === "failed" || !isWanted(entry, wanted)) return false;
+  const broken = wanted.broken.get(entry.id);
+  if (broken === undefined) return true;
+  failEntry(entry, broken);
+  return false;
+}
+
+function ownNames(scope: Scope, kind: string): string[] {
+  switch (kind) {
+    case "channel":
+      return scope.channels.map(({ channel }) => channel.name);
+    case "tier":
+      return scope.tiers.map(({ name }) => name);
+    case "action":
+      return scope.actions.map(({ name }) => name);
+    case "tool":
+      return scope.tools.map(({ name }) => name);
+    case "authority":
+      return scope.authorities.map(({ name }) => name);
+    default:
+      return scope.routes.map((route) => `${route.server ?? "daemon"} ${route.method} ${route.path}`);
+  }
+}
+

@@ -1,0 +1,99 @@
+import type { Action, AgentTool, Authority, Channel, HttpRoute, PluginId, TapOptions, Tier } from "@svc/sdk";
+import { type Breaker, createBreaker } from "./breaker.ts";
+
+export type HookName = "inbound" | "route" | "assembleContext" | "dispatch" | "deliver" | "emit";
+
+/** One tap as registered. tapable cannot remove taps: hooks are compiled afresh from these. */
+export interface Tap {
+  readonly scope: Scope;
+  readonly hook: HookName;
+  readonly run: (...args: never[]) => unknown;
+  readonly options: TapOptions;
+  readonly breaker: Breaker;
+}
+
+/** A provided channel and whether its platform is connected. */
+export interface ProvidedChannel {
+  readonly scope: Scope;
+  readonly channel: Channel;
+  state: "connecting" | "ready" | "down";
+  reason?: string;
+}
+
+/** Everything one plugin registered. It dies as a whole. */
+export interface Scope {
+  readonly id: PluginId;
+  readonly taps: Tap[];
+  readonly channels: ProvidedChannel[];
+  readonly tiers: Tier[];
+  readonly actions: Action[];
+  readonly routes: HttpRoute[];
+  readonly authorities: Authority[];
+  readonly tools: AgentTool[];
+  /** Run, newest first, when the scope is disposed: subscriptions, jobs, children. */
+  readonly disposers: (() => void)[];
+  readonly abort: AbortController;
+  /** Calls that failed since setup. */
+  failures: number;
+  lastFailure?: string;
+  /** Called after each change of what is registered. */
+  changed: () => void;
+}
+
+export function createScope(id: PluginId, changed: () => void): Scope {
+  return {
+    id,
+    taps: [],
+    channels: [],
+    tiers: [],
+    actions: [],
+    routes: [],
+    authorities: [],
+    tools: [],
+    disposers: [],
+    abort: new AbortController(),
+    failures: 0,
+    changed,
+  };
+}
+
+export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: TapOptions): void {
+  scope.taps.push({ scope, hook, run, options, breaker: createBreaker() });
+  scope.changed();
+}
+
+/** Take a thing back that was provided. */
+export function withdraw<T>(scope: Scope, list: T[], thing: T): void {
+  const at = list.indexOf(thing);
+  if (at === -1) return;
+  list.splice(at, 1);
+  scope.changed();
+}
+
+/** Ends all that belongs to the scope. A disposer that throws does not keep the others from running; the errors come back. */
+export function disposeScope(scope: Scope): unknown[] {
+  const errors: unknown[] = [];
+  scope.abort.abort();
+  for (const dispose of scope.disposers.splice(0).reverse()) {
+    try {
+      dispose();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  for (const list of [scope.taps, scope.channels, scope.tiers, scope.actions, scope.routes, scope.authorities, scope.tools]) list.length = 0;
+  scope.changed();
+  return errors;
+}
+
+/** What it provides, for people: `tier local`, `action http.fetch`, `route POST /x`. */
+export function describeProvided(scope: Scope): string[] {
+  return [
+    ...scope.channels.map(({ channel }) => `channel ${channel.name}`),
+    ...scope.tiers.map((tier) => `tier ${tier.name}`),
+    ...scope.actions.map((action) => `action ${action.name}`),
+    ...scope.routes.map((route) => `route ${route.method} ${route.path}`),
+    ...scope.authorities.map((authority) => `authority ${authority.name}`),
+    ...scope.tools.map((tool) => `tool ${tool.name}`),
+  ];
+}

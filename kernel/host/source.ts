@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { API_GENERATION, type Manifest, type Plugin, type PluginId, SDK_VERSION } from "@svc/sdk";
+import { fail } from "../errors.ts";
+
+/** Where a plugin comes from, known before any of its code runs. */
+export interface Source {
+  readonly id: PluginId;
+  readonly from: "first-party" | "package" | "path" | "inline";
+  /** Absent for a plugin handed over in code and for a bare TypeScript file. */
+  readonly manifest?: Manifest;
+  readonly version?: string;
+  /** The file to import. */
+  readonly entry?: string;
+  readonly plugin?: Plugin<never>;
+}
+
+const KINDS: readonly string[] = ["channel", "tier", "action", "board", "store", "feature"];
+const ACTIVATIONS: readonly string[] = ["always", "section", "enabled", "agent"];
+const NAME = /^[a-z][a-z0-9-]*$/;
+
+/** Read the static manifest of a package folder. Undefined when its package.json has no `svc` member; throws `SVC_PLUGIN_MANIFEST`. */
+export function readManifest(folder: string, from: Source["from"]): Source | undefined {
+  const file = join(folder, "package.json");
+  let pkg: { version?: string; svc?: Manifest };
+  try {
+    pkg = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw fail("SVC_PLUGIN_MANIFEST", { file, reason: error instanceof Error ? error.message : String(error) });
+  }
+  const manifest = pkg.svc;
+  if (manifest === undefined) return undefined;
+  const wrong = !KINDS.includes(manifest.kind)
+    ? `kind must be one of ${KINDS.join(", ")}`
+    : !NAME.test(manifest.name ?? "")
+      ? "name must be lower-case letters, digits and '-'"
+      : typeof manifest.entry !== "string"
+        ? "entry must name the built file"
+        : !ACTIVATIONS.includes(manifest.activate)
+          ? `activate must be one of ${ACTIVATIONS.join(", ")}`
+          : manifest.api !== API_GENERATION
+            ? `it is written for plugin API generation ${manifest.api}, this daemon speaks ${API_GENERATION}`
+            : undefined;
+  if (wrong !== undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: wrong });
+  return { id: `${manifest.kind}-${manifest.name}`, from, manifest, entry: resolve(folder, manifest.entry), ...(pkg.version === undefined ? {} : { version: pkg.version }) };
+}
+
+/** Resolve an entry of `plugins`: an installed package name, or a path from the configuration's folder. Throws `SVC_PLUGIN_NOT_FOUND`. */
+export function resolveEntry(entry: string, folder: string, searchFolders: readonly string[]): Source {
+  if (entry.startsWith("./") || entry.startsWith("../") || isAbsolute(entry)) return resolvePath(entry, folder);
+  for (const base of [folder, ...searchFolders]) {
+    try {
+      const file = createRequire(join(base, "package.json")).resolve(`${entry}/package.json`);
+      const source = readManifest(resolve(file, ".."), "package");
+      if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: "it has no \"svc\" member, so it is no plugin" });
+      return source;
+    } catch (error) {
+      if ((error as { code?: string }).code === "SVC_PLUGIN_MANIFEST") throw error;
+    }
+  }
+  throw fail("SVC_PLUGIN_NOT_FOUND", { plugin: entry, next: `install it with: svc plugin add ${entry}` });
+}
+
+function resolvePath(entry: string, folder: string): Source {
+  const path = resolve(folder, entry);
+  if (/\.(m?js|ts)$/.test(path)) {
+    // A single file has no manifest: its id is only known once it is imported, so the path stands in for it.
+    return { id: `feature-${path}` as PluginId, from: "path", entry: path };
+  }
+  const source = readManifest(path, "path");
+  if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file: join(path, "package.json"), reason: "it has no \"svc\" member, so it is no plugin" });
+  return source;
+}
+
+/** Import a plugin's entry. TypeScript files go through jiti, which is loaded only then. */
+export async function importPlugin(source: Source): Promise<Plugin<never>> {
+  if (source.plugin !== undefined) return source.plugin;
+  const entry = source.entry as string;
+  let module: { default?: unknown };
+  if (entry.endsWith(".ts")) {
+    const { createJiti } = await import("jiti");
+    module = await createJiti(import.meta.url, { moduleCache: false }).import(entry);
+  } else module = await import(pathToFileURL(entry).href);
+  const plugin = (module.default ?? module) as Plugin<never>;
+  if (typeof plugin?.setup !== "function" || !KINDS.includes(plugin.kind) || !NAME.test(plugin.name ?? "")) {
+    throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: entry });
+  }
+  return plugin;
+}
+
+/** Does the plugin say it is what its manifest says, and was it written for this contract? Throws with the reason. */
+export async function checkPlugin(source: Source, plugin: Plugin<never>): Promise<void> {
+  const id = `${plugin.kind}-${plugin.name}`;
+  if (source.manifest !== undefined && source.id !== id) {
+    throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: `${source.entry} (it calls itself ${id})` });
+  }
+  const undeclared = source.manifest === undefined ? [] : plugin.capabilities.filter((capability) => !source.manifest?.capabilities.includes(capability));
+  if (undeclared.length > 0) throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: id, capability: undeclared.join(", "), where: "the svc member of its package.json" });
+  const semver = (await import("semver")).default;
+  if (!semver.satisfies(SDK_VERSION, plugin.svc, { includePrerelease: true })) {
+    throw fail("SVC_PLUGIN_VERSION", { plugin: id, range: plugin.svc, version: SDK_VERSION });
+  }
+}
