@@ -42,7 +42,12 @@ export function readAgents(config: Record<string, unknown>, folder: string): Age
 }
 
 /** Compatibility forms folded and invisible characters gone, so that a look-alike of the same letters is the same handle and no other. */
-const plain = (handle: string) => handle.normalize("NFKC").replace(/[\p{Cf}\p{M}]/gu, "").replace(/^@/, "").toLowerCase();
+const plain = (handle: string) =>
+  handle
+    .normalize("NFKC")
+    .replace(/[\p{Cf}\p{M}]/gu, "")
+    .replace(/^@/, "")
+    .toLowerCase();
 
 function readAgent(id: string, raw: Record<string, unknown>, folder: string): AgentSettings {
   const text = (key: string) => raw[key] as string | undefined;

@@ -22,7 +22,10 @@ export const ERRORS = {
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],
   SVC_PLUGIN_SHAPE: [500, "Plugin {plugin}: {file} has no default export made with definePlugin of the same kind and name."],
   SVC_PLUGIN_VERSION: [500, "Plugin {plugin} is written for @svc/sdk {range}, this daemon has {version}; install a version of the plugin that fits."],
-  SVC_PLUGIN_NAME_TAKEN: [500, "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; switch one of them off with \"!<id>\" in plugins."],
+  SVC_PLUGIN_NAME_TAKEN: [
+    500,
+    "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; switch one of them off with \"!<id>\" in plugins.",
+  ],
   SVC_CAPABILITY_UNDECLARED: [500, "Plugin {plugin} uses the capability '{capability}' without naming it in {where}."],
   SVC_HOOK_REQUIRED: [503, "The {hook} policy of plugin {plugin} could not be asked: {reason}."],
   SVC_RUN_STALLED: [504, "timed out before spawn after {seconds}s in step {step}"],
@@ -30,7 +33,10 @@ export const ERRORS = {
   SVC_AUTONOMY_UNENFORCED: [403, "Agent {agent} was asked to run with autonomy '{autonomy}', which the tier '{tier}' cannot enforce; it was not run."],
   SVC_AGENT_UNKNOWN: [404, "There is no agent '{agent}'; see svc agent list."],
   SVC_INTENT_REFUSED: [403, "Agent {agent} does not handle the intent '{intent}'; see agents.{agent}.intents."],
-  SVC_DELEGATION_TOO_DEEP: [409, "Agent {agent} refuses the hand-off: {depth} other agents already worked on it, and agents.{agent}.maxDelegationDepth is {limit}."],
+  SVC_DELEGATION_TOO_DEEP: [
+    409,
+    "Agent {agent} refuses the hand-off: {depth} other agents already worked on it, and agents.{agent}.maxDelegationDepth is {limit}.",
+  ],
   SVC_DAEMON_DRAINING: [503, "The daemon is stopping and takes no new work; try again when it is back."],
   SVC_TASK_DUPLICATE: [409, "This message was already accepted as task {task}."],
   SVC_ACTION_UNKNOWN: [404, "There is no action '{action}'; see svc actions builtin."],

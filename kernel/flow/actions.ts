@@ -48,7 +48,11 @@ export function createActions(ground: ActionGround): Actions {
     asked.signal?.addEventListener("abort", follow, { once: true });
     const context: ActionCall = { signal: stop.signal, door: asked.door, ...(asked.agent === undefined ? {} : { agent: asked.agent }) };
     try {
-      const output = await call({ scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) }, [], stop.signal);
+      const output = await call(
+        { scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) },
+        [],
+        stop.signal,
+      );
       const checkOut = await validator(action.output);
       if (!checkOut(output)) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason: whatIsWrong(checkOut) });
       return output;
@@ -97,7 +101,14 @@ export function createActions(ground: ActionGround): Actions {
   }
 
   return {
-    list: () => [...ground.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs } }) => ({ name, description, input, output, timeoutMs })),
+    list: () =>
+      [...ground.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs } }) => ({
+        name,
+        description,
+        input,
+        output,
+        timeoutMs,
+      })),
     async run(name, input, asked) {
       const began = ground.now();
       let envelope: ActionEnvelope;

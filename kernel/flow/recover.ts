@@ -1,6 +1,6 @@
 import type { Log, Store } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
-import type { Pipeline } from "./pipeline.ts";
+import type { Pipeline } from "./doors.ts";
 import { type TaskRecord, TRACES } from "./record.ts";
 
 /** `resume` of svc.json (001:L212). */
@@ -63,7 +63,14 @@ export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: b
  * Run once at start, before new work comes in: every record still in flight is put back to work in its old order, or closed as
  * interrupted with word to its sender. Afterwards none is left in flight without a task behind it.
  */
-export async function recover(store: Store, pipeline: Pipeline, rules: ResumeRules, bus: Bus, log: Log, now: () => number): Promise<{ resumed: number; reported: number }> {
+export async function recover(
+  store: Store,
+  pipeline: Pipeline,
+  rules: ResumeRules,
+  bus: Bus,
+  log: Log,
+  now: () => number,
+): Promise<{ resumed: number; reported: number }> {
   const records = store.collection<TaskRecord>(TRACES, { indexes: ["status", "agent"] });
   const starts = (await store.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
   const crashLoop = isCrashLoop(starts, rules, now());
@@ -76,7 +83,12 @@ export async function recover(store: Store, pipeline: Pipeline, rules: ResumeRul
   }
   if (crashLoop && unfinished.length > 0) {
     log.warn({ tasks: unfinished.length }, "repeated crashes: resuming is paused, unfinished work is reported instead");
-    bus.publish({ kind: "status", type: "status", summary: `resuming is paused after repeated crashes; ${unfinished.length} tasks reported`, data: { state: "resume-paused" } });
+    bus.publish({
+      kind: "status",
+      type: "status",
+      summary: `resuming is paused after repeated crashes; ${unfinished.length} tasks reported`,
+      data: { state: "resume-paused" },
+    });
   }
   let resumed = 0;
   let reported = 0;
@@ -84,12 +96,20 @@ export async function recover(store: Store, pipeline: Pipeline, rules: ResumeRul
     const verdict = judgeRecord(record, rules, crashLoop, now());
     if (verdict.resume) {
       resumed += 1;
-      const steps = record.attempts === 0 ? record.steps : [...record.steps, { name: "restart", kind: "prepare", at: now(), error: "interrupted by a restart and resumed" }];
+      const steps =
+        record.attempts === 0
+          ? record.steps
+          : [...record.steps, { name: "restart", kind: "prepare", at: now(), error: "interrupted by a restart and resumed" }];
       pipeline.readmit({ ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(verdict.silent ? { silent: true } : {}) });
     } else {
       reported += 1;
       log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${verdict.reason}`);
-      await pipeline.close(record, { status: "error", reply: "", error: `interrupted by a restart; not resumed because ${verdict.reason}`, errorKind: "interrupted" });
+      await pipeline.close(record, {
+        status: "error",
+        reply: "",
+        error: `interrupted by a restart; not resumed because ${verdict.reason}`,
+        errorKind: "interrupted",
+      });
     }
   }
   return { resumed, reported };

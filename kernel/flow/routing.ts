@@ -2,12 +2,9 @@ import type { Inbound, Route, Turn, TurnContext } from "@svc/sdk";
 import type { AgentSettings, AgentTable } from "../agents.ts";
 import { fail } from "../errors.ts";
 import { reasonOf } from "../host/hooks.ts";
+import type { Ending, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
-import type { Ending, Outcome } from "./turn.ts";
 import { promptOf } from "./words.ts";
-
-/** The event reference of a message: the platform's id, where there is one. */
-export const refOf = (inbound: Inbound): { ref?: string } => (inbound.platformId === undefined ? {} : { ref: inbound.platformId });
 
 /** Without a plugin's word: the agent that the entry names, else the one that is mentioned. */
 export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | undefined {
@@ -17,7 +14,13 @@ export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | unde
   return {
     agent,
     conversation: [agent, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
-    reply: { channel, chat, ...(account === undefined ? {} : { account }), ...(thread === undefined ? {} : { thread }), ...(platformId === undefined ? {} : { replyTo: platformId }) },
+    reply: {
+      channel,
+      chat,
+      ...(account === undefined ? {} : { account }),
+      ...(thread === undefined ? {} : { thread }),
+      ...(platformId === undefined ? {} : { replyTo: platformId }),
+    },
   };
 }
 
@@ -26,7 +29,8 @@ export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth
   const { intent, chain = [] } = inbound.options ?? {};
   if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent: agent.id, intent });
   const others = new Set(chain.filter((id) => id !== agent.id));
-  if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth) return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });
+  if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth)
+    return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });
   return undefined;
 }
 
@@ -44,7 +48,12 @@ export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
 /** A task that failed before or beside its engine. */
 export const errorOutcome = (error: unknown, errorKind: string): Outcome => ({ status: "error", reply: "", error: reasonOf(error), errorKind });
 /** A task that was ended: cancelled, over its limit, or interrupted. */
-export const endedOutcome = ({ kind, text }: Ending): Outcome => ({ status: kind === "timeout" ? "timeout" : "error", reply: "", error: text, errorKind: kind });
+export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
+  status: kind === "timeout" ? "timeout" : "error",
+  reply: "",
+  error: text,
+  errorKind: kind,
+});
 
 /** The optional facts of an outcome, without the keys that are absent. */
 export function factsOf({ error, errorKind, usage, model, sessionId, autonomyBlocks }: Outcome): Partial<TaskRecord> {

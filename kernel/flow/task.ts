@@ -1,8 +1,8 @@
 import type { TaskEvent, TaskResult } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
 import type { RunningTask } from "../port.ts";
+import type { Ending } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
-import type { Ending } from "./turn.ts";
 
 /** A task while this process works on it. */
 export interface Task {
@@ -37,7 +37,19 @@ export function createTask(record: TaskRecord, live: Live, options: { front?: bo
   const promise = new Promise<void>((done) => {
     resolve = done;
   });
-  return { record, live, placed: { promise, resolve }, listeners: new Set(), result, settle, abort: new AbortController(), front: options.front ?? false, keep: options.keep ?? false, step: "accepted", state: "accepted" };
+  return {
+    record,
+    live,
+    placed: { promise, resolve },
+    listeners: new Set(),
+    result,
+    settle,
+    abort: new AbortController(),
+    front: options.front ?? false,
+    keep: options.keep ?? false,
+    step: "accepted",
+    state: "accepted",
+  };
 }
 
 /** Tell whoever listens. A listener that throws loses its place and disturbs nobody. */
@@ -53,7 +65,15 @@ export function tell(task: Task, event: TaskEvent): void {
 
 export function describeTask({ record, step }: Task): RunningTask {
   const { inbound } = record;
-  return { id: record.id, agent: record.agent, step, startedAt: record.startedAt, channel: inbound.channel, chat: inbound.chat, conversation: record.conversation };
+  return {
+    id: record.id,
+    agent: record.agent,
+    step,
+    startedAt: record.startedAt,
+    channel: inbound.channel,
+    chat: inbound.chat,
+    conversation: record.conversation,
+  };
 }
 
 /** The result of a record, as callers get it. */

@@ -4,28 +4,16 @@ import { within } from "../host/call.ts";
 import { reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
-
-/** How a turn ended, before it is stored. */
-export interface Outcome {
-  readonly status: "ok" | "error" | "timeout";
-  readonly reply: string;
-  readonly error?: string;
-  readonly errorKind?: string;
-  readonly usage?: Usage;
-  readonly model?: string;
-  readonly sessionId?: string;
-  readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
-}
-
-/** The reason on an aborted turn's signal. */
-export interface Ending {
-  readonly kind: "cancelled" | "timeout" | "interrupted";
-  readonly text: string;
-}
+import type { Ending, Outcome } from "./outcome.ts";
+import { baseContext, endedOutcome, errorOutcome } from "./routing.ts";
 
 /** What the pipeline hands to a turn: its limits, its stop switch, and where to tell what happens. */
 export interface TurnControl {
+  /** The stop switch; its reason is an `Ending`. */
+  readonly abort: AbortController;
   readonly signal: AbortSignal;
+  /** Seconds the engine may run. */
+  readonly runSeconds: number;
   /** Seconds for the whole preparation. */
   readonly prepareSeconds: number;
   /** How long an engine may take to stop after it was told to, in milliseconds. */
@@ -36,6 +24,34 @@ export interface TurnControl {
   step(name: string): void;
   event(event: Exclude<TierEvent, { type: "done" }>): void;
   failed(scope: Scope, what: string, error: unknown): void;
+}
+
+/**
+ * Prepare and run a turn to its end. A preparation that stalls is tried once more from the start; a second stall is a time-out
+ * whose text tells the sender to send it again. Never rejects.
+ */
+export async function attemptTurn(turn: Turn, live: Live, control: TurnControl): Promise<Outcome> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const now: Turn = { ...turn, attempt };
+      const prepared = await prepareTurn(now, baseContext(now), live, control);
+      control.step("agent");
+      const text = `timed out after ${control.runSeconds}s`;
+      const limit = setTimeout(() => control.abort.abort({ kind: "timeout", text } satisfies Ending), control.runSeconds * 1000);
+      try {
+        return await runTurn(prepared, control);
+      } finally {
+        clearTimeout(limit);
+      }
+    } catch (error) {
+      if (control.signal.aborted) return endedOutcome(control.signal.reason as Ending);
+      const { code, seconds, step } = error as { code?: string; seconds?: number; step?: string };
+      if (code !== STALLED) return errorOutcome(error, code ?? "prepare");
+      const text = `timed out before spawn after ${seconds}s in step ${step}`;
+      control.steps.push({ name: String(step), kind: "prepare", at: Date.now(), error: text });
+      if (attempt === 2) return { status: "timeout", reply: "", error: text, errorKind: "stalled" };
+    }
+  }
 }
 
 const SUMMARY = 500;
@@ -116,7 +132,10 @@ export async function runTurn(prepared: Prepared, control: TurnControl): Promise
     signal.addEventListener("abort", stop, { once: true });
   });
   try {
-    await Promise.race([prepared.scope === undefined ? consume(prepared, seen, control) : within(prepared.scope, () => consume(prepared, seen, control)), forced]);
+    await Promise.race([
+      prepared.scope === undefined ? consume(prepared, seen, control) : within(prepared.scope, () => consume(prepared, seen, control)),
+      forced,
+    ]);
   } catch (error) {
     control.failed(prepared.scope, "tier run", error);
     seen.end ??= { type: "error", kind: (error as { code?: string }).code ?? "tier", message: reasonOf(error) };
@@ -202,7 +221,14 @@ function noteStep(step: Extract<TierEvent, { type: "step" }>["step"], steps: Tra
       return;
     }
   }
-  const made: TraceStep = { name: step.name, kind: "tool", at: Date.now(), ...input, ...facts, ...(step.durationMs === undefined ? {} : { durationMs: step.durationMs }) };
+  const made: TraceStep = {
+    name: step.name,
+    kind: "tool",
+    at: Date.now(),
+    ...input,
+    ...facts,
+    ...(step.durationMs === undefined ? {} : { durationMs: step.durationMs }),
+  };
   stepIds.set(made, step.id);
   steps.push(made);
 }

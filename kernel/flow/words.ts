@@ -1,5 +1,5 @@
 import type { Inbound } from "@svc/sdk";
-import type { Outcome } from "./turn.ts";
+import type { Outcome } from "./outcome.ts";
 
 const HELD_NOTE_MS = 60_000;
 const clock = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");

@@ -1,4 +1,23 @@
-import type { Agents, Capability, Files, GuardedFetch, Jobs, Log, Models, Plugin, PluginContext, Provide, Render, Spawn, Store, TapOptions, Tasks, Traces, Actions } from "@svc/sdk";
+import type {
+  Actions,
+  Agents,
+  Capability,
+  Files,
+  GuardedFetch,
+  Jobs,
+  Log,
+  Models,
+  Plugin,
+  PluginContext,
+  Provide,
+  Render,
+  Spawn,
+  Store,
+  TapOptions,
+  Tasks,
+  Traces,
+  Warm,
+} from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
 import { currentScope, within } from "./call.ts";
@@ -19,6 +38,7 @@ export interface Services {
   files(id: string): Files;
   fetch(): GuardedFetch;
   spawn(scope: Scope): Spawn;
+  warm(scope: Scope): Warm;
   models(): Models;
   render(): Render;
   /** Refuses a second thing of the same kind and name, naming its owner. */
@@ -55,6 +75,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     files: lend("files", () => services.files(scope.id)),
     fetch: lend("fetch", () => services.fetch()),
     spawn: lend("spawn", () => services.spawn(scope)),
+    warm: lend("warm", () => services.warm(scope)),
     models: lend("models", () => services.models()),
     render: lend("render", () => services.render()),
   };
@@ -64,20 +85,54 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     node: services.node,
     log: services.log(scope.id),
     signal: scope.abort.signal,
-    hooks: { inbound: point("inbound"), route: point("route"), assembleContext: point("assembleContext"), dispatch: point("dispatch"), deliver: point("deliver"), emit: point("emit") },
+    hooks: {
+      inbound: point("inbound"),
+      route: point("route"),
+      assembleContext: point("assembleContext"),
+      dispatch: point("dispatch"),
+      deliver: point("deliver"),
+      emit: point("emit"),
+    },
     provide: provider(scope, services, need),
-    get agents() { return lent.agents(); },
-    get tasks() { return lent.tasks(); },
-    get events() { return lent.events(); },
-    get traces() { return lent.traces(); },
-    get actions() { return lent.actions(); },
-    get store() { return lent.store(); },
-    get jobs() { return lent.jobs(); },
-    get files() { return lent.files(); },
-    get fetch() { return lent.fetch(); },
-    get spawn() { return lent.spawn(); },
-    get models() { return lent.models(); },
-    get render() { return lent.render(); },
+    get agents() {
+      return lent.agents();
+    },
+    get tasks() {
+      return lent.tasks();
+    },
+    get events() {
+      return lent.events();
+    },
+    get traces() {
+      return lent.traces();
+    },
+    get actions() {
+      return lent.actions();
+    },
+    get store() {
+      return lent.store();
+    },
+    get jobs() {
+      return lent.jobs();
+    },
+    get files() {
+      return lent.files();
+    },
+    get fetch() {
+      return lent.fetch();
+    },
+    get spawn() {
+      return lent.spawn();
+    },
+    get warm() {
+      return lent.warm();
+    },
+    get models() {
+      return lent.models();
+    },
+    get render() {
+      return lent.render();
+    },
     env(name) {
       need(`env:${name}`);
       return services.env[name] || undefined;

@@ -55,7 +55,13 @@ export async function loadEntry(entry: Entry, limits: PhaseLimits): Promise<void
 }
 
 /** Run `setup`: registrations only. On failure everything it had registered is gone again. */
-export async function setUpEntry(entry: Entry, section: unknown, context: (plugin: Plugin<never>, scope: Scope) => PluginContext<never>, changed: () => void, limits: PhaseLimits): Promise<void> {
+export async function setUpEntry(
+  entry: Entry,
+  section: unknown,
+  context: (plugin: Plugin<never>, scope: Scope) => PluginContext<never>,
+  changed: () => void,
+  limits: PhaseLimits,
+): Promise<void> {
   const { plugin } = entry;
   if (plugin === undefined) return;
   const began = performance.now();
@@ -128,7 +134,6 @@ export function entryStatus(entry: Entry): PluginStatus {
     failures: entry.failures + (scope?.failures ?? 0),
   };
 }
-
 
 async function within<T>(ms: number, late: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

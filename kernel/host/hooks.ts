@@ -90,7 +90,11 @@ function everyone(taps: readonly Tap[], onFailure: OnFailure): (envelope: Envelo
 }
 
 /** tapable takes a list of names in `before`, though its types speak of one. */
-const named = ({ scope, options }: Tap) => ({ name: scope.id as string, stage: options.stage ?? 0, ...(options.before === undefined ? {} : { before: options.before as string }) });
+const named = ({ scope, options }: Tap) => ({
+  name: scope.id as string,
+  stage: options.stage ?? 0,
+  ...(options.before === undefined ? {} : { before: options.before as string }),
+});
 
 /** Call one tap. A failure is passed over with `otherwise`, unless the tap is required: then the message fails. */
 function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure: OnFailure, done: Done<R>): void {

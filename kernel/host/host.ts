@@ -5,8 +5,8 @@ import { createContext, type Services } from "./context.ts";
 import { createEntry, type Entry, entryStatus, failEntry, loadEntry, PHASE_LIMITS, type PhaseLimits, setUpEntry, startEntry, stopEntry } from "./entry.ts";
 import { reasonOf } from "./hooks.ts";
 import { composeLive, type Live } from "./live.ts";
-import { readManifest, resolveEntry, type Source } from "./source.ts";
 import type { Scope } from "./scope.ts";
+import { readManifest, resolveEntry, type Source } from "./source.ts";
 
 /** What is known before any plugin code runs. */
 export interface HostSources {
@@ -76,7 +76,13 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     events.failure(scope.id, what, reasonOf(error), breaker);
   };
   const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
-    await setUpEntry(entry, sectionOf(entry, wanted), (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, services), changed, limits);
+    await setUpEntry(
+      entry,
+      sectionOf(entry, wanted),
+      (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, services),
+      changed,
+      limits,
+    );
     changed();
   };
 
@@ -167,7 +173,8 @@ function discover(sources: HostSources, off: ReadonlySet<string>): Entry[] {
     if (off.has(entry.id)) entry.state = "disabled";
     entries.push(entry);
   };
-  for (const plugin of sources.inline) add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
+  for (const plugin of sources.inline)
+    add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
   for (const folder of sources.known) add(folder, "first-party", () => readManifest(folder, "first-party"));
   for (const entry of sources.entries) if (!entry.startsWith("!")) add(entry, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
   return entries;
@@ -225,4 +232,3 @@ function ownNames(scope: Scope, kind: string): string[] {
       return scope.routes.map((route) => `${route.server ?? "daemon"} ${route.method} ${route.path}`);
   }
 }
-

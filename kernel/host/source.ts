@@ -44,7 +44,13 @@ export function readManifest(folder: string, from: Source["from"]): Source | und
             ? `it is written for plugin API generation ${manifest.api}, this daemon speaks ${API_GENERATION}`
             : undefined;
   if (wrong !== undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: wrong });
-  return { id: `${manifest.kind}-${manifest.name}`, from, manifest, entry: resolve(folder, manifest.entry), ...(pkg.version === undefined ? {} : { version: pkg.version }) };
+  return {
+    id: `${manifest.kind}-${manifest.name}`,
+    from,
+    manifest,
+    entry: resolve(folder, manifest.entry),
+    ...(pkg.version === undefined ? {} : { version: pkg.version }),
+  };
 }
 
 /** Resolve an entry of `plugins`: an installed package name, or a path from the configuration's folder. Throws `SVC_PLUGIN_NOT_FOUND`. */
@@ -54,7 +60,7 @@ export function resolveEntry(entry: string, folder: string, searchFolders: reado
     try {
       const file = createRequire(join(base, "package.json")).resolve(`${entry}/package.json`);
       const source = readManifest(resolve(file, ".."), "package");
-      if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: "it has no \"svc\" member, so it is no plugin" });
+      if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: 'it has no "svc" member, so it is no plugin' });
       return source;
     } catch (error) {
       if ((error as { code?: string }).code === "SVC_PLUGIN_MANIFEST") throw error;
@@ -70,7 +76,7 @@ function resolvePath(entry: string, folder: string): Source {
     return { id: `feature-${path}` as PluginId, from: "path", entry: path };
   }
   const source = readManifest(path, "path");
-  if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file: join(path, "package.json"), reason: "it has no \"svc\" member, so it is no plugin" });
+  if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file: join(path, "package.json"), reason: 'it has no "svc" member, so it is no plugin' });
   return source;
 }
 
@@ -97,7 +103,8 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
     throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: `${source.entry} (it calls itself ${id})` });
   }
   const undeclared = source.manifest === undefined ? [] : plugin.capabilities.filter((capability) => !source.manifest?.capabilities.includes(capability));
-  if (undeclared.length > 0) throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: id, capability: undeclared.join(", "), where: "the svc member of its package.json" });
+  if (undeclared.length > 0)
+    throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: id, capability: undeclared.join(", "), where: "the svc member of its package.json" });
   const semver = (await import("semver")).default;
   if (!semver.satisfies(SDK_VERSION, plugin.svc, { includePrerelease: true })) {
     throw fail("SVC_PLUGIN_VERSION", { plugin: id, range: plugin.svc, version: SDK_VERSION });

@@ -1,0 +1,69 @@
+import type { Envelope, Step, TaskResult } from "@svc/sdk";
+import type { Bus } from "../bus/bus.ts";
+import type { TaskRecord } from "./record.ts";
+
+/** The events of a task's life (000:L283-310). Summaries and data hold ids, names and numbers: never a prompt or an answer. */
+export interface Announcer {
+  received(record: TaskRecord): void;
+  matched(record: TaskRecord): Envelope;
+  dropped(record: TaskRecord, reason: string): void;
+  started(record: TaskRecord): void;
+  step(record: TaskRecord, step: Step): void;
+  completed(record: TaskRecord, result: TaskResult): void;
+}
+
+export function createAnnouncer(bus: Bus): Announcer {
+  const about = ({ agent, inbound }: TaskRecord) => ({
+    ...(agent === "" ? {} : { agentId: agent }),
+    ...(inbound.platformId === undefined ? {} : { ref: inbound.platformId }),
+  });
+  const run = ({ agent, id }: TaskRecord) => ({ kind: "agent", agentId: agent, ref: id });
+  return {
+    received({ inbound }) {
+      if (inbound.entry !== "channel") return;
+      const ref = inbound.platformId === undefined ? {} : { ref: inbound.platformId };
+      bus.publish({ kind: "channel", type: "in", summary: `message on ${inbound.channel}`, ...ref, data: { channel: inbound.channel } });
+    },
+    matched(record) {
+      const { channel, entry } = record.inbound;
+      return bus.publish({
+        kind: "message",
+        type: "message:matched",
+        summary: `${channel} message for ${record.agent}`,
+        ...about(record),
+        data: { channel, entry },
+      });
+    },
+    dropped(record, reason) {
+      const { channel } = record.inbound;
+      bus.publish({
+        kind: "message",
+        type: "message:dropped",
+        summary: `${channel} message dropped: ${reason}`,
+        ...about(record),
+        data: { channel, reason },
+      });
+    },
+    started(record) {
+      const data = { taskId: record.id, channel: record.inbound.channel, attempt: record.attempts };
+      bus.publish({ ...run(record), type: "task:started", summary: `${record.agent} started`, data });
+    },
+    step(record, { name, phase }) {
+      bus.publish({ ...run(record), type: "task:step", summary: `${name} ${phase}`, data: { taskId: record.id, step: name, phase } });
+    },
+    completed(record, { status, errorKind, durationMs, usage, sessionId }) {
+      const data = {
+        taskId: record.id,
+        status,
+        durationMs,
+        channel: record.inbound.channel,
+        conversation: record.conversation,
+        ...(usage === undefined ? {} : { usage }),
+        ...(sessionId === undefined ? {} : { sessionId }),
+        ...(errorKind === undefined ? {} : { errorKind }),
+      };
+      const summary = `${record.agent} ${status}${errorKind === undefined ? "" : ` (${errorKind})`}`;
+      bus.publish({ ...run(record), type: "task:completed", summary, data });
+    },
+  };
+}

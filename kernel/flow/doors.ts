@@ -1,0 +1,119 @@
+import type { Accepted, Message, Route, TaskEvent } from "@svc/sdk";
+import type { AgentTable } from "../agents.ts";
+import { fail } from "../errors.ts";
+import type { Live } from "../host/live.ts";
+import type { KernelTasks } from "../port.ts";
+import type { Deliveries } from "./deliver/port.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Ending, Outcome } from "./outcome.ts";
+import type { TaskRecord } from "./record.ts";
+import { defaultRoute, endedOutcome } from "./routing.ts";
+import { createTask, describeTask, type Task } from "./task.ts";
+
+/** The pipeline from outside: `KernelTasks` for the entries, and what boot and shutdown need. */
+export interface Pipeline extends KernelTasks {
+  /** Put a stored task back to work after a restart. */
+  readmit(record: TaskRecord): void;
+  /** End a stored task without running it, and tell its sender. */
+  close(record: TaskRecord, outcome: Outcome): Promise<void>;
+  /** Take no new work from now on. */
+  refuse(): void;
+  /** Resolves when no turn runs. */
+  idle(): Promise<void>;
+  /** End what still runs or waits, to be resumed at the next start. */
+  interrupt(): Promise<void>;
+  /** The task whose turn runs, for adding a step to its trace. */
+  find(id: string): TaskRecord | undefined;
+}
+
+/** How a message comes in: pinned to a conversation, ahead of others, kept whatever the queue mode. */
+export interface Admission {
+  readonly pinned?: Route;
+  readonly front?: boolean;
+  readonly keep?: boolean;
+  readonly listen?: (event: TaskEvent) => void;
+}
+
+/** The pipeline's steps and state, as the doors need them. */
+export interface Inside {
+  readonly tasks: Map<string, Task>;
+  readonly lanes: Lanes<Task>;
+  readonly deliveries: Deliveries;
+  readonly whenIdle: (() => void)[];
+  accept(message: Message, admission?: Admission): Promise<{ task?: Task; accepted: Accepted }>;
+  advance(task: Task): Promise<void>;
+  finish(batch: readonly Task[], outcome: Outcome): Promise<void>;
+  inRoot<T>(task: Task, step: () => T): T;
+  live(): Live;
+  agents(): AgentTable;
+  refuse(): void;
+}
+
+export function openDoors(inside: Inside): Pipeline {
+  const { tasks, lanes, deliveries, accept, advance, finish, inRoot } = inside;
+  /** A collected message is answered by the turn of the first one. */
+  const leading = (id: string) => tasks.get(id)?.lead ?? tasks.get(id);
+  const running = () => [...tasks.values()].filter((task) => task.state === "running" && task.lead === undefined);
+
+  /** End a task that is not settled yet. Answers when it has ended; false when there is nothing (more) to end. */
+  async function end(id: string, ending: Ending): Promise<boolean> {
+    const task = leading(id);
+    if (task === undefined || task.ending !== undefined) return false;
+    task.ending = ending;
+    if (task.state === "waiting" && lanes.remove(task)) await inRoot(task, () => finish([task], endedOutcome(ending)));
+    else {
+      task.abort.abort(ending);
+      await task.result;
+    }
+    return true;
+  }
+
+  return {
+    accept: async (message) => (await accept(message)).accepted,
+    async run(message, listen, signal) {
+      const { task, accepted } = await accept(message, listen === undefined ? {} : { listen });
+      if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
+      const stop = () => void end(accepted.taskId, { kind: "cancelled", text: "cancelled: the caller stopped waiting" });
+      if (signal?.aborted) stop();
+      signal?.addEventListener("abort", stop, { once: true });
+      try {
+        return await task.result;
+      } finally {
+        signal?.removeEventListener("abort", stop);
+      }
+    },
+    cancel: (id, reason) => end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
+    async followup(id, { text, replace, sender }) {
+      const followed = leading(id);
+      if (followed?.record.route === undefined) return undefined;
+      const { inbound, route } = followed.record;
+      const { platformId: _platformId, dedupKey: _dedupKey, media: _media, replyTo: _replyTo, ...context } = inbound;
+      const message: Message = { ...context, entry: "followup", text, ...(sender === undefined ? {} : { sender: { id: sender } }) };
+      const { task, accepted } = await accept(message, { pinned: route, front: replace, keep: true });
+      // It must stand in line before the followed task ends, or another message could slip in between.
+      await task?.placed.promise;
+      if (replace) void end(followed.record.id, { kind: "cancelled", text: "cancelled: replaced by a follow-up" });
+      return accepted;
+    },
+    deliver: (delivery) => deliveries.send(delivery),
+    running: () => running().map(describeTask),
+    queued: () => [...tasks.values()].filter((task) => task.state === "accepted" || task.state === "waiting").map(describeTask),
+    readmit(record) {
+      const task = createTask(record, inside.live(), { keep: true });
+      tasks.set(record.id, task);
+      inRoot(task, () => void advance(task));
+    },
+    async close(record, outcome) {
+      const route = record.route ?? defaultRoute(record.inbound, inside.agents());
+      const task = createTask(route === undefined ? record : { ...record, route, agent: route.agent }, inside.live());
+      await inRoot(task, () => finish([task], outcome));
+    },
+    refuse: inside.refuse,
+    idle: () => (running().length === 0 ? Promise.resolve() : new Promise((resolve) => inside.whenIdle.push(resolve))),
+    async interrupt() {
+      const stopping: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };
+      await Promise.all([...tasks.values()].filter((task) => task.lead === undefined).map((task) => end(task.record.id, stopping)));
+    },
+    find: (id) => leading(id)?.record,
+  };
+}
