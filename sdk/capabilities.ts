@@ -8,7 +8,20 @@ import type { TierEvent } from "./tier.ts";
  * A seat belt that keeps honest code honest and shows the operator what a plugin does; not a sandbox.
  */
 export type Capability =
-  | "fetch" | "files" | "spawn" | "models" | "render" | "store" | "events" | "tasks" | "agents" | "actions" | "jobs" | "routes" | "traces"
+  | "fetch"
+  | "files"
+  | "spawn"
+  | "warm"
+  | "models"
+  | "render"
+  | "store"
+  | "events"
+  | "tasks"
+  | "agents"
+  | "actions"
+  | "jobs"
+  | "routes"
+  | "traces"
   | `env:${string}`;
 
 /** Capability `tasks`: hand work to agents. */
@@ -86,7 +99,9 @@ export interface Confined {
   write(path: string, data: string | Uint8Array): Promise<void>;
   /** One write call, in order over parallel callers. */
   append(path: string, data: string): Promise<void>;
-  list(path: string): Promise<readonly { readonly name: string; readonly kind: "file" | "folder" | "other"; readonly size: number; readonly mtimeMs: number }[]>;
+  list(
+    path: string,
+  ): Promise<readonly { readonly name: string; readonly kind: "file" | "folder" | "other"; readonly size: number; readonly mtimeMs: number }[]>;
   /** The real path, for programs that need one. Throws when it leads outside. */
   resolve(path: string): Promise<string>;
   remove(path: string): Promise<void>;
@@ -134,10 +149,34 @@ export interface ChildEnd {
   readonly reason?: "timeout" | "aborted" | "protocol";
 }
 
+/**
+ * Capability `warm`: processes kept ready between the turns of a conversation, by the limits of `processPool`. What is idle longer
+ * than `maxAgeSeconds` is stopped; what is idle longer than `maxIdleSeconds` may be stopped to make room for another.
+ */
+export interface Warm {
+  /** Something is kept or in use under this key, whichever plugin keeps it: the next turn there starts nothing new. */
+  has(key: string): boolean;
+  /** Takes out what this plugin keeps under `key`; from then on it is in use and no time runs. Undefined when there is nothing. */
+  take<T>(key: string): T | undefined;
+  /**
+   * Keeps `thing` idle, or stops it when there is no room: awaits nothing. `stop` is called once, also when the plugin ends.
+   * When `ended` resolves it is forgotten without a `stop`. A thing already kept under `key` is stopped.
+   */
+  keep<T>(key: string, thing: T, stop: () => Promise<void>, ended: Promise<unknown>): void;
+  /** What was taken is not given back. */
+  drop(key: string): void;
+}
+
 /** Capability `models`: one forced-tool extraction call to the configured small model. */
 export interface Models {
   /** The answer is validated against `schema`. Throws `SVC_MODEL_NO_KEY`, `SVC_MODEL_FAILED` or `SVC_MODEL_SHAPE`. */
-  extract(request: { readonly prompt: string; readonly system?: string; readonly schema: Schema; readonly maxTokens?: number; readonly signal?: AbortSignal }): Promise<unknown>;
+  extract(request: {
+    readonly prompt: string;
+    readonly system?: string;
+    readonly schema: Schema;
+    readonly maxTokens?: number;
+    readonly signal?: AbortSignal;
+  }): Promise<unknown>;
 }
 
 /** Capability `render`: markdown to a platform's dialect and split to its limit, fences reopened. */
@@ -158,7 +197,13 @@ export interface Jobs {
 /** Capability `traces`: read what tasks did, and add a step to one. */
 export interface Traces {
   get(id: string): Promise<Trace | undefined>;
-  list(query?: { readonly agent?: string; readonly channel?: string; readonly status?: string; readonly before?: number; readonly limit?: number }): Promise<readonly Trace[]>;
+  list(query?: {
+    readonly agent?: string;
+    readonly channel?: string;
+    readonly status?: string;
+    readonly before?: number;
+    readonly limit?: number;
+  }): Promise<readonly Trace[]>;
 }
 
 /** One per task (000:L116). Times in Unix milliseconds. */

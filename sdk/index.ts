@@ -11,4 +11,4 @@ export type * from "./http.ts";
 export type * from "./messages.ts";
 export * from "./plugin.ts";
 export * from "./store.ts";
-export type * from "./tier.ts";
+export * from "./tier.ts";

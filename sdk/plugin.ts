@@ -1,6 +1,6 @@
 import type { Action, Actions } from "./action.ts";
 import type { Agents } from "./agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, Models, Render, Spawn, Tasks, Traces } from "./capabilities.ts";
+import type { Capability, Files, GuardedFetch, Jobs, Models, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
@@ -68,6 +68,7 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly files: Files;
   readonly fetch: GuardedFetch;
   readonly spawn: Spawn;
+  readonly warm: Warm;
   readonly models: Models;
   readonly render: Render;
   /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`. Empty counts as unset. */

@@ -37,6 +37,12 @@ export interface TurnContext {
   readonly history: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
 }
 
+/** The words of a turn for a model: the layers in the order of `priority`, then the prompt, with an empty line between. */
+export function turnText(context: Pick<TurnContext, "layers" | "prompt">): string {
+  const layers = [...context.layers].sort((left, right) => left.priority - right.priority).map((layer) => layer.text);
+  return [...layers, context.prompt].filter((text) => text !== "").join("\n\n");
+}
+
 /** A tool call or another visible piece of work. `start` and `end` share `id`; `end` alone is allowed. Summaries, never whole inputs. */
 export interface Step {
   readonly id: string;
