@@ -1,4 +1,4 @@
-import type { ObjectSchema } from "./config.ts";
+import type { ObjectSchema, Schema } from "./config.ts";
 
 /** Who calls an action, and the limits of the call. */
 export interface ActionCall {
@@ -20,8 +20,8 @@ export interface Action {
   readonly description: string;
   /** Checked before the handler runs; unknown keys are refused. */
   readonly input: ObjectSchema;
-  /** Checked after the handler returned: a wrong shape is an error. */
-  readonly output: ObjectSchema;
+  /** Checked after the handler returned: a wrong shape is an error. Not every action answers an object. */
+  readonly output: Schema;
   /** Milliseconds. */
   readonly timeoutMs: number;
   run(input: Record<string, unknown>, call: ActionCall): Promise<unknown>;

@@ -1,0 +1,128 @@
+import { expect, it } from "vitest";
+import { createFakeContext } from "./fake-context.ts";
+
+const plugin = { kind: "feature", name: "probe", capabilities: ["store", "routes", "tasks", "events", "jobs", "actions", "env:PROBE_KEY", "env:PROBE_EMPTY"] } as const;
+const code = (act: () => unknown): string | undefined => {
+  try {
+    act();
+  } catch (error) {
+    return (error as { code?: string }).code;
+  }
+  return undefined;
+};
+
+it("refuses every capability that was not declared, by name", () => {
+  const ctx = createFakeContext({ kind: "feature", name: "bare", capabilities: [] });
+  for (const name of ["agents", "tasks", "events", "traces", "actions", "store", "jobs", "files", "fetch", "spawn", "models", "render"] as const) {
+    expect(code(() => ctx[name]), name).toBe("SVC_CAPABILITY_UNDECLARED");
+  }
+  expect(code(() => ctx.env("HOME"))).toBe("SVC_CAPABILITY_UNDECLARED");
+  expect(code(() => ctx.provide.route({ method: "GET", path: "/x", guard: "open", handle: () => 1 }))).toBe("SVC_CAPABILITY_UNDECLARED");
+});
+
+it("reads only declared variables, and an empty one as unset", () => {
+  const ctx = createFakeContext(plugin, { env: { PROBE_KEY: "k", PROBE_EMPTY: "" } });
+  expect(ctx.env("PROBE_KEY")).toBe("k");
+  expect(ctx.env("PROBE_EMPTY")).toBeUndefined();
+});
+
+it("throws at the first use of a declared capability that the test did not give", () => {
+  const ctx = createFakeContext({ kind: "action", name: "reader", capabilities: ["files", "fetch"] });
+  const { files, fetch } = ctx;
+  expect(code(() => files.own)).toBe("SVC_TESTING_NOT_GIVEN");
+  expect(code(() => fetch("http://example.org"))).toBe("SVC_TESTING_NOT_GIVEN");
+});
+
+it("records what is provided, refuses a second one of a name, and takes an action back", () => {
+  const ctx = createFakeContext(plugin);
+  const action = { name: "a", description: "d", input: { type: "object" }, output: {}, timeoutMs: 1, run: async () => 1 } as const;
+  const dispose = ctx.provide.action(action);
+  expect(code(() => ctx.provide.action(action))).toBe("SVC_PROVIDE_TAKEN");
+  expect(ctx.registered.actions).toEqual([action]);
+  dispose();
+  expect(ctx.registered.actions).toEqual([]);
+  const handle = ctx.provide.channel({ name: "c", traits: { maxChars: 1, unit: "utf8", dialect: "plain" }, send: async () => ({ platformId: "1" }) });
+  handle.down("no network");
+  expect(ctx.registered.channels[0]).toMatchObject({ state: "down", reason: "no network" });
+  handle.ready();
+  expect(ctx.registered.channels[0]).not.toHaveProperty("reason");
+});
+
+it("routes requests as the daemon does: literals win, errors become statuses", async () => {
+  const ctx = createFakeContext(plugin);
+  ctx.provide.route({ method: "GET", path: "/things/:id", guard: "open", handle: ({ params }) => ({ id: params.id }) });
+  ctx.provide.route({ method: "GET", path: "/things/all", guard: "open", handle: () => "all" });
+  ctx.provide.route({ method: "POST", path: "/fail", guard: "open", handle: () => Promise.reject(Object.assign(new Error("no"), { status: 409, code: "SVC_X_Y" })) });
+  ctx.provide.route({
+    method: "GET",
+    path: "/stream",
+    guard: "open",
+    handle(_, reply) {
+      const stream = reply.stream();
+      setTimeout(() => {
+        stream.event("tick", 1);
+        stream.end();
+      });
+    },
+  });
+  expect((await ctx.request("GET", "/things/a%20b")).body).toEqual({ id: "a b" });
+  expect((await ctx.request("GET", "/things/all")).body).toBe("all");
+  expect(await ctx.request("POST", "/fail")).toMatchObject({ status: 409, body: { error: "no", code: "SVC_X_Y" } });
+  expect((await ctx.request("GET", "/stream")).events).toEqual([{ name: "tick", data: 1 }]);
+  expect((await ctx.request("GET", "/nothing")).status).toBe(404);
+});
+
+it("records tasks, and a message that is no JSON shows", async () => {
+  const ctx = createFakeContext(plugin);
+  const message = { entry: "probe", channel: "probe", chat: "1", text: "hi", dedupKey: "k" };
+  expect(await ctx.tasks.accept(message)).toMatchObject({ taskId: "task_1", duplicate: false });
+  expect(await ctx.tasks.accept(message)).toMatchObject({ taskId: "task_1", duplicate: true });
+  expect(ctx.tasks.accepted).toEqual([message]);
+  expect(await ctx.tasks.run({ ...message, dedupKey: "other" })).toMatchObject({ ok: true, taskId: "task_2" });
+  expect(await ctx.tasks.cancel("task_2")).toBe(true);
+  expect(await ctx.tasks.cancel("task_3")).toBe(false);
+});
+
+it("runs actions with an envelope that tells refused input, failures and wrong output apart from success", async () => {
+  const ctx = createFakeContext(plugin);
+  ctx.provide.action({
+    name: "double",
+    description: "doubles",
+    input: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+    output: { type: "number", maximum: 10 },
+    timeoutMs: 100,
+    async run({ n }) {
+      if (n === 0) throw new Error("zero");
+      return Number(n) * 2;
+    },
+  });
+  const run = (input: unknown) => ctx.actions.run("double", input, { door: "test" });
+  expect(await run({ n: 2 })).toMatchObject({ status: "ok", output: 4, input: { n: 2 } });
+  expect((await run({ n: "2" })).error).toContain("n is not of type number");
+  expect((await run({ n: 0 })).error).toBe("zero");
+  expect((await run({ n: 9 })).error).toContain("above 10");
+});
+
+it("keeps jobs for the test to run, one per cron id", () => {
+  const ctx = createFakeContext(plugin);
+  ctx.jobs.cron("daily", "0 0 * * *", undefined, async () => {});
+  ctx.jobs.cron("daily", "5 0 * * *", "UTC", async () => {});
+  const stop = ctx.jobs.every(1000, () => {});
+  expect(ctx.registered.jobs.map(({ kind, expression }) => [kind, expression])).toEqual([["cron", "5 0 * * *"], ["every", undefined]]);
+  stop();
+  expect(ctx.registered.jobs).toHaveLength(1);
+});
+
+it("gives events published under one root the same root id", () => {
+  const { events } = createFakeContext(plugin);
+  const heard: string[] = [];
+  events.subscribe(({ type }) => heard.push(type), "b");
+  events.root(() => {
+    events.publish({ kind: "k", type: "a", summary: "" });
+    events.publish({ kind: "k", type: "b", summary: "" });
+  });
+  const alone = events.publish({ kind: "k", type: "c", summary: "" });
+  expect(events.published[0]?.rootId).toBe(events.published[1]?.rootId);
+  expect(alone.rootId).toBe(alone.id);
+  expect(heard).toEqual(["b"]);
+});

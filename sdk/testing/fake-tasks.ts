@@ -1,0 +1,53 @@
+import type { Accepted, TaskEvent, Tasks } from "../capabilities.ts";
+import type { Delivery, Message, TaskResult } from "../messages.ts";
+
+/** Tasks that record what they were given. */
+export interface FakeTasks extends Tasks {
+  /** Messages accepted or run, without the duplicates. */
+  readonly accepted: readonly Message[];
+  readonly delivered: readonly Omit<Delivery, "id">[];
+  readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
+}
+
+/**
+ * Task ids count up from `task_1`. `answer` makes the result of `run` (default: an empty reply of status `ok`); what it throws, `run`
+ * throws. `cancel` is true for the ids handed out.
+ */
+export function createFakeTasks(answer: (message: Message) => Partial<TaskResult> | Promise<Partial<TaskResult>> = () => ({})): FakeTasks {
+  const accepted: Message[] = [];
+  const delivered: Omit<Delivery, "id">[] = [];
+  const cancelled: { id: string; reason?: string }[] = [];
+  const keys = new Map<string, string>();
+  const take = (message: Message): Accepted => {
+    const seen = message.dedupKey === undefined ? undefined : keys.get(message.dedupKey);
+    if (seen) return { taskId: seen, rootId: `root_of_${seen}`, duplicate: true };
+    // Messages are stored as JSON before they are acknowledged; one that is not JSON must show here.
+    accepted.push(JSON.parse(JSON.stringify(message)));
+    const taskId = `task_${accepted.length}`;
+    if (message.dedupKey !== undefined) keys.set(message.dedupKey, taskId);
+    return { taskId, rootId: `root_of_${taskId}`, duplicate: false };
+  };
+  return {
+    accepted,
+    delivered,
+    cancelled,
+    accept: async (message) => take(message),
+    async run(message, listen?: (event: TaskEvent) => void) {
+      const { taskId, rootId } = take(message);
+      listen?.({ type: "accepted", taskId, rootId });
+      const agent = message.agent ?? "main";
+      listen?.({ type: "started", taskId, agent });
+      return { ok: true, taskId, agent, reply: "", status: "ok", durationMs: 0, ...(await answer(message)) };
+    },
+    async deliver(delivery) {
+      delivered.push(delivery);
+      const id = `delivery_${delivered.length}`;
+      return { id, sent: Promise.resolve({ platformId: `platform_${delivered.length}` }) };
+    },
+    async cancel(id, reason) {
+      cancelled.push(reason === undefined ? { id } : { id, reason });
+      const number = /^task_(\d+)$/.exec(id);
+      return number !== null && Number(number[1]) <= accepted.length;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { svcError } from "../errors.ts";
+import type { Doc, Query } from "../store.ts";
+
+/** `Collection.list` over documents in memory. Asking for an index that was not declared throws `SVC_STORE_NO_INDEX`. */
+export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: ReadonlySet<string>, query: Query): Doc<T>[] {
+  const { where = {}, by, from, to, after, reverse = false, limit = 100 } = query;
+  for (const index of [...Object.keys(where), ...(by === undefined ? [] : [by])]) {
+    if (!indexes.has(index)) throw svcError("SVC_STORE_NO_INDEX", `The collection ${collection} declares no index '${index}'; add it to its indexes.`, { status: 500 });
+  }
+  const field = (doc: Doc<T>, name: string) => (doc.value as Record<string, string | number | null | undefined>)[name] ?? null;
+  const place = (doc: Doc<T>) => (by === undefined ? doc.key : field(doc, by));
+  const sorted = docs
+    .filter((doc) => Object.entries(where).every(([name, wanted]) => field(doc, name) === wanted))
+    .filter((doc) => (from === undefined || compare(place(doc), from) >= 0) && (to === undefined || compare(place(doc), to) <= 0))
+    .sort((left, right) => compare(place(left), place(right)) || compare(left.key, right.key));
+  if (reverse) sorted.reverse();
+  const start = after === undefined ? 0 : sorted.findIndex((doc) => doc.key === after) + 1;
+  return sorted.slice(start, start + (limit === Number.POSITIVE_INFINITY ? sorted.length : Math.min(limit, 1000)));
+}
+
+/** Nothing, then numbers, then strings: the order of SQLite. */
+function compare(left: string | number | null, right: string | number | null): number {
+  const rank = (value: string | number | null) => (value === null ? 0 : typeof value === "number" ? 1 : 2);
+  if (rank(left) !== rank(right)) return rank(left) - rank(right);
+  if (left === right || left === null || right === null) return 0;
+  return left < right ? -1 : 1;
+}
