@@ -2,8 +2,8 @@ export { type ActionCase, type ActionSubject, actionContract } from "./testing/a
 export { checkSchema, type Validate } from "./testing/check-schema.ts";
 export { createFakeContext, type FakeContext, type FakeOptions } from "./testing/fake-context.ts";
 export type { FakeAnswer, FakeRequest } from "./testing/fake-http.ts";
-export { type FakeTasks, createFakeTasks } from "./testing/fake-tasks.ts";
-export { type MemoryEvents, createMemoryEvents } from "./testing/memory-events.ts";
+export { createFakeTasks, type FakeTasks } from "./testing/fake-tasks.ts";
+export { createMemoryEvents, type MemoryEvents } from "./testing/memory-events.ts";
 export { createMemoryFiles } from "./testing/memory-files.ts";
 export { createMemoryStore } from "./testing/memory-store.ts";
 export type { Registered, RegisteredJob, RegisteredTap } from "./testing/registered.ts";

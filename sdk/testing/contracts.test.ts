@@ -4,7 +4,8 @@ import type { Tier, TierEvent } from "../tier.ts";
 import { type ActionSubject, actionContract } from "./action-contract.ts";
 import { type TierSubject, tierContract } from "./tier-contract.ts";
 
-const aborted = (signal: AbortSignal) => new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })));
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })));
 
 const action: Action = {
   name: "echo.wait",
@@ -54,7 +55,9 @@ actionContract({ describe, it }, () => actionSubject());
 tierContract({ describe, it }, () => tierSubject());
 
 /** Runs a suite without a runner and answers the names of the tests that failed. */
-async function failures(suite: (runner: { describe(name: string, define: () => void): void; it(name: string, run: () => Promise<void>): void }) => void): Promise<string[]> {
+async function failures(
+  suite: (runner: { describe(name: string, define: () => void): void; it(name: string, run: () => Promise<void>): void }) => void,
+): Promise<string[]> {
   const tests: [string, () => Promise<void>][] = [];
   suite({ describe: (_, define) => define(), it: (name, run) => void tests.push([name, run]) });
   const failed: string[] = [];
@@ -75,19 +78,87 @@ it.each<[string, Partial<Action>]>([
   ["ends soon after an abort", { run: async () => ({ text: "never mind the abort" }) }],
 ])("the action contract finds what breaks '%s'", async (name, changed) => {
   const failed = await failures((runner) => actionContract(runner, () => actionSubject(changed)));
-  expect(failed.some((one) => one.startsWith(name)), failed.join("; ")).toBe(true);
+  expect(
+    failed.some((one) => one.startsWith(name)),
+    failed.join("; "),
+  ).toBe(true);
 });
 
 it.each<[string, () => Partial<Tier>]>([
-  ["ends with exactly one done", () => after(async function* (events) { yield* events; yield { type: "done" }; })],
-  ["streams the text that done.text repeats", () => after(async function* (events) { for await (const event of events) if (event.type !== "text") yield event; else yield { type: "text", text: `${event.text}!` }; })],
-  ["pairs the start and end", () => after(async function* (events) { for await (const event of events) if (event.type !== "step" || event.step.phase === "start") yield event; })],
-  ["tells a failing engine", () => after(async function* (events, prompt) { if (prompt === "fail") throw new Error("thrown"); yield* events; })],
-  ["ends within 5 s of an abort", () => after(async function* (events) { yield* events; yield { type: "done" }; })],
-  ["tells the tokens of the turn", () => { let sum = 0; return after(async function* (events) { for await (const event of events) if (event.type === "usage") { sum += 4; yield { ...event, usage: { input: 3, output: sum } }; } else yield event; }); }],
-  ["keeps two runs side by side apart", () => { let last = ""; return after(async function* (events, prompt) { last = prompt; for await (const event of events) yield event.type === "done" ? { type: "done", text: `the answer to ${last}` } : event; }); }],
-  ["yields events that are plain JSON", () => after(async function* (events) { for await (const event of events) yield { ...event, extra: undefined } as TierEvent; })],
+  [
+    "ends with exactly one done",
+    () =>
+      after(async function* (events) {
+        yield* events;
+        yield { type: "done" };
+      }),
+  ],
+  [
+    "streams the text that done.text repeats",
+    () =>
+      after(async function* (events) {
+        for await (const event of events)
+          if (event.type !== "text") yield event;
+          else yield { type: "text", text: `${event.text}!` };
+      }),
+  ],
+  [
+    "pairs the start and end",
+    () =>
+      after(async function* (events) {
+        for await (const event of events) if (event.type !== "step" || event.step.phase === "start") yield event;
+      }),
+  ],
+  [
+    "tells a failing engine",
+    () =>
+      after(async function* (events, prompt) {
+        if (prompt === "fail") throw new Error("thrown");
+        yield* events;
+      }),
+  ],
+  [
+    "ends within 5 s of an abort",
+    () =>
+      after(async function* (events) {
+        yield* events;
+        yield { type: "done" };
+      }),
+  ],
+  [
+    "tells the tokens of the turn",
+    () => {
+      let sum = 0;
+      return after(async function* (events) {
+        for await (const event of events)
+          if (event.type === "usage") {
+            sum += 4;
+            yield { ...event, usage: { input: 3, output: sum } };
+          } else yield event;
+      });
+    },
+  ],
+  [
+    "keeps two runs side by side apart",
+    () => {
+      let last = "";
+      return after(async function* (events, prompt) {
+        last = prompt;
+        for await (const event of events) yield event.type === "done" ? { type: "done", text: `the answer to ${last}` } : event;
+      });
+    },
+  ],
+  [
+    "yields events that are plain JSON",
+    () =>
+      after(async function* (events) {
+        for await (const event of events) yield { ...event, extra: undefined } as TierEvent;
+      }),
+  ],
 ])("the tier contract finds what breaks '%s'", async (name, changed) => {
   const failed = await failures((runner) => tierContract(runner, () => tierSubject(changed())));
-  expect(failed.some((one) => one.startsWith(name)), failed.join("; ")).toBe(true);
+  expect(
+    failed.some((one) => one.startsWith(name)),
+    failed.join("; "),
+  ).toBe(true);
 });

@@ -7,7 +7,12 @@ export function createFakeActions(list: () => readonly Action[]): Actions {
     list: () => list().map(({ name, description, input, output, timeoutMs }) => ({ name, description, input, output, timeoutMs })),
     async run(name, input, call): Promise<ActionEnvelope> {
       const started = Date.now();
-      const end = (rest: Pick<ActionEnvelope, "status" | "output" | "error">): ActionEnvelope => ({ action: name, input, durationMs: Date.now() - started, ...rest });
+      const end = (rest: Pick<ActionEnvelope, "status" | "output" | "error">): ActionEnvelope => ({
+        action: name,
+        input,
+        durationMs: Date.now() - started,
+        ...rest,
+      });
       const action = list().find((one) => one.name === name);
       if (!action) return end({ status: "error", error: `There is no action '${name}'.` });
       const wrong = checkSchema(action.input, input);

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
 import { createFakeContext } from "./fake-context.ts";
 
-const plugin = { kind: "feature", name: "probe", capabilities: ["store", "routes", "tasks", "events", "jobs", "actions", "env:PROBE_KEY", "env:PROBE_EMPTY"] } as const;
+const plugin = {
+  kind: "feature",
+  name: "probe",
+  capabilities: ["store", "routes", "tasks", "events", "jobs", "actions", "env:PROBE_KEY", "env:PROBE_EMPTY"],
+} as const;
 const code = (act: () => unknown): string | undefined => {
   try {
     act();
@@ -14,7 +18,10 @@ const code = (act: () => unknown): string | undefined => {
 it("refuses every capability that was not declared, by name", () => {
   const ctx = createFakeContext({ kind: "feature", name: "bare", capabilities: [] });
   for (const name of ["agents", "tasks", "events", "traces", "actions", "store", "jobs", "files", "fetch", "spawn", "models", "render"] as const) {
-    expect(code(() => ctx[name]), name).toBe("SVC_CAPABILITY_UNDECLARED");
+    expect(
+      code(() => ctx[name]),
+      name,
+    ).toBe("SVC_CAPABILITY_UNDECLARED");
   }
   expect(code(() => ctx.env("HOME"))).toBe("SVC_CAPABILITY_UNDECLARED");
   expect(code(() => ctx.provide.route({ method: "GET", path: "/x", guard: "open", handle: () => 1 }))).toBe("SVC_CAPABILITY_UNDECLARED");
@@ -52,7 +59,12 @@ it("routes requests as the daemon does: literals win, errors become statuses", a
   const ctx = createFakeContext(plugin);
   ctx.provide.route({ method: "GET", path: "/things/:id", guard: "open", handle: ({ params }) => ({ id: params.id }) });
   ctx.provide.route({ method: "GET", path: "/things/all", guard: "open", handle: () => "all" });
-  ctx.provide.route({ method: "POST", path: "/fail", guard: "open", handle: () => Promise.reject(Object.assign(new Error("no"), { status: 409, code: "SVC_X_Y" })) });
+  ctx.provide.route({
+    method: "POST",
+    path: "/fail",
+    guard: "open",
+    handle: () => Promise.reject(Object.assign(new Error("no"), { status: 409, code: "SVC_X_Y" })),
+  });
   ctx.provide.route({
     method: "GET",
     path: "/stream",
@@ -108,7 +120,10 @@ it("keeps jobs for the test to run, one per cron id", () => {
   ctx.jobs.cron("daily", "0 0 * * *", undefined, async () => {});
   ctx.jobs.cron("daily", "5 0 * * *", "UTC", async () => {});
   const stop = ctx.jobs.every(1000, () => {});
-  expect(ctx.registered.jobs.map(({ kind, expression }) => [kind, expression])).toEqual([["cron", "5 0 * * *"], ["every", undefined]]);
+  expect(ctx.registered.jobs.map(({ kind, expression }) => [kind, expression])).toEqual([
+    ["cron", "5 0 * * *"],
+    ["every", undefined],
+  ]);
   stop();
   expect(ctx.registered.jobs).toHaveLength(1);
 });

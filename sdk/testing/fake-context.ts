@@ -62,7 +62,9 @@ export function createFakeContext<C = Record<string, unknown>>(
   const actions = createFakeActions(() => [...(options.actions ?? []), ...registered.actions]);
   const need = (capability: Capability): void => {
     if (plugin.capabilities.includes(capability)) return;
-    throw svcError("SVC_CAPABILITY_UNDECLARED", `The plugin ${id} uses '${capability}' without declaring it; add it to its capabilities and its manifest.`, { capability });
+    throw svcError("SVC_CAPABILITY_UNDECLARED", `The plugin ${id} uses '${capability}' without declaring it; add it to its capabilities and its manifest.`, {
+      capability,
+    });
   };
   const lend = <T>(capability: Capability, thing: T): T => {
     need(capability);
@@ -144,12 +146,20 @@ function createProvide(registered: Registered, need: (capability: Capability) =>
     if (names.includes(name)) throw svcError("SVC_PROVIDE_TAKEN", `A ${kind} '${name}' is already provided; choose another name.`);
   };
   const add = <T extends { readonly name: string }>(kind: string, list: T[], thing: T): (() => void) => {
-    claim(kind, list.map(({ name }) => name), thing.name);
+    claim(
+      kind,
+      list.map(({ name }) => name),
+      thing.name,
+    );
     return enlist(list, thing);
   };
   return {
     channel(channel) {
-      claim("channel", registered.channels.map((one) => one.channel.name), channel.name);
+      claim(
+        "channel",
+        registered.channels.map((one) => one.channel.name),
+        channel.name,
+      );
       const provided: Registered["channels"][number] = { channel, state: "connecting" };
       registered.channels.push(provided);
       return {

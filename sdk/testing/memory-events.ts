@@ -27,7 +27,14 @@ export function createMemoryEvents(node = "test"): MemoryEvents {
     published,
     publish(event: Publication) {
       const id = `evt_${published.length + 1}`;
-      const envelope: Envelope = { id, rootId: root.rootId ?? id, ...(root.parentId ? { parentId: root.parentId } : {}), node, at: new Date().toISOString(), ...event };
+      const envelope: Envelope = {
+        id,
+        rootId: root.rootId ?? id,
+        ...(root.parentId ? { parentId: root.parentId } : {}),
+        node,
+        at: new Date().toISOString(),
+        ...event,
+      };
       published.push(envelope);
       for (const listener of [...listeners]) listener(envelope);
       return envelope;

@@ -5,7 +5,8 @@ import type { Doc, Query } from "../store.ts";
 export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: ReadonlySet<string>, query: Query): Doc<T>[] {
   const { where = {}, by, from, to, after, reverse = false, limit = 100 } = query;
   for (const index of [...Object.keys(where), ...(by === undefined ? [] : [by])]) {
-    if (!indexes.has(index)) throw svcError("SVC_STORE_NO_INDEX", `The collection ${collection} declares no index '${index}'; add it to its indexes.`, { status: 500 });
+    if (!indexes.has(index))
+      throw svcError("SVC_STORE_NO_INDEX", `The collection ${collection} declares no index '${index}'; add it to its indexes.`, { status: 500 });
   }
   const field = (doc: Doc<T>, name: string) => (doc.value as Record<string, string | number | null | undefined>)[name] ?? null;
   const place = (doc: Doc<T>) => (by === undefined ? doc.key : field(doc, by));

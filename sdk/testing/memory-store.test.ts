@@ -25,7 +25,13 @@ it("hands out copies", async () => {
 
 it("lists by key and by index, in pages, in both directions", async () => {
   const docs = createMemoryStore().collection<{ at: number; who: string }>("docs", { indexes: ["at", "who"] });
-  for (const [key, at] of [["a", 3], ["b", 1], ["c", 2], ["d", 1]] as const) await docs.put(key, { at, who: key < "c" ? "x" : "y" });
+  for (const [key, at] of [
+    ["a", 3],
+    ["b", 1],
+    ["c", 2],
+    ["d", 1],
+  ] as const)
+    await docs.put(key, { at, who: key < "c" ? "x" : "y" });
   const keys = async (query: Parameters<typeof docs.list>[0]) => (await docs.list(query)).map(({ key }) => key).join("");
   expect(await keys({})).toBe("abcd");
   expect(await keys({ reverse: true, limit: 2 })).toBe("dc");
@@ -47,7 +53,10 @@ it("holds an item back while an earlier one of its group is unfinished, and rede
   vi.advanceTimersByTime(1001);
   expect(await queue.claim(1, 1000)).toEqual([{ id: "1", value: "one", attempt: 2, redelivered: true }]);
   await queue.complete("1");
-  expect((await queue.claim(9, 1000)).map(({ id, redelivered }) => [id, redelivered])).toEqual([["2", false], ["3", true]]);
+  expect((await queue.claim(9, 1000)).map(({ id, redelivered }) => [id, redelivered])).toEqual([
+    ["2", false],
+    ["3", true],
+  ]);
 });
 
 it("releases with a delay and a new value, and knows a dedup key for 7 days", async () => {
@@ -66,7 +75,10 @@ it("releases with a delay and a new value, and knows a dedup key for 7 days", as
 it("never reuses a journal's numbers", async () => {
   const journal = createMemoryStore().journal<string>("j");
   for (const word of ["a", "b", "c"]) await journal.append(word);
-  expect((await journal.read(1)).map(({ seq, value }) => [seq, value])).toEqual([[2, "b"], [3, "c"]]);
+  expect((await journal.read(1)).map(({ seq, value }) => [seq, value])).toEqual([
+    [2, "b"],
+    [3, "c"],
+  ]);
   expect((await journal.tail(1)).map(({ value }) => value)).toEqual(["c"]);
   await journal.trim(0);
   expect(await journal.read(0)).toEqual([]);

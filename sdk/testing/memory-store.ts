@@ -1,7 +1,7 @@
 import { svcError } from "../errors.ts";
 import type { Collection, Expect, Journal, Op, Queue, Store } from "../store.ts";
-import { createMemoryQueue, type MemoryQueue } from "./memory-queue.ts";
 import { select } from "./memory-query.ts";
+import { createMemoryQueue, type MemoryQueue } from "./memory-queue.ts";
 
 interface Stored {
   readonly json: string;

@@ -30,85 +30,112 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
   };
 
   runner.describe("tier contract", () => {
-    runner.it("ends with exactly one done or error, and nothing after it", given(async ({ tier, works, fails }) => {
-      for (const prompt of [works.prompt, fails]) {
-        const events = await collect(tier, prompt);
-        const ends = events.filter(isEnd);
-        assert.equal(ends.length, 1, `the stream has ${ends.length} ends`);
-        assert.equal(events.at(-1), ends[0], "something came after the end");
-      }
-    }));
-
-    runner.it("streams the text that done.text repeats, where done has one", given(async ({ tier, works }) => {
-      const events = await collect(tier, works.prompt);
-      const done = events.at(-1);
-      assert.equal(done?.type, "done");
-      const streamed = textOf(events);
-      if (done?.type === "done" && done.text !== undefined && streamed !== "") assert.equal(streamed, done.text);
-      assert.ok(answerOf(events).includes(works.answer), `the answer was ${JSON.stringify(answerOf(events))}`);
-    }));
-
-    runner.it("pairs the start and end of a step by id, and ends all that it starts", given(async ({ tier, works }) => {
-      const open = new Map<string, string>();
-      let steps = 0;
-      for (const event of await collect(tier, works.prompt)) {
-        if (event.type !== "step") continue;
-        steps += 1;
-        const { id, name, phase } = event.step;
-        if (phase === "start") {
-          assert.ok(!open.has(id), `the step ${id} starts twice`);
-          open.set(id, name);
-        } else if (open.has(id)) {
-          assert.equal(name, open.get(id), `the step ${id} changes its name`);
-          open.delete(id);
+    runner.it(
+      "ends with exactly one done or error, and nothing after it",
+      given(async ({ tier, works, fails }) => {
+        for (const prompt of [works.prompt, fails]) {
+          const events = await collect(tier, prompt);
+          const ends = events.filter(isEnd);
+          assert.equal(ends.length, 1, `the stream has ${ends.length} ends`);
+          assert.equal(events.at(-1), ends[0], "something came after the end");
         }
-      }
-      assert.ok(steps > 0, "give a prompt that makes the engine take a step");
-      assert.deepEqual([...open.keys()], [], "steps without an end");
-    }));
+      }),
+    );
 
-    runner.it("tells the tokens of the turn, not a running sum", given(async ({ tier, works }) => {
-      const usage = async () => (await collect(tier, works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
-      const [once, again] = [await usage(), await usage()];
-      assert.ok(once && again, "no usage was told");
-      for (const count of Object.values(once)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
-      assert.ok(again.output < once.output * 2 || once.output === 0, `the same turn costs ${once.output}, then ${again.output}`);
-    }));
+    runner.it(
+      "streams the text that done.text repeats, where done has one",
+      given(async ({ tier, works }) => {
+        const events = await collect(tier, works.prompt);
+        const done = events.at(-1);
+        assert.equal(done?.type, "done");
+        const streamed = textOf(events);
+        if (done?.type === "done" && done.text !== undefined && streamed !== "") assert.equal(streamed, done.text);
+        assert.ok(answerOf(events).includes(works.answer), `the answer was ${JSON.stringify(answerOf(events))}`);
+      }),
+    );
 
-    runner.it("tells a failing engine as an error event with kind and message, and does not throw", given(async ({ tier, fails }) => {
-      const end = (await collect(tier, fails)).at(-1);
-      assert.equal(end?.type, "error");
-      assert.ok(end?.type === "error" && end.kind && end.message, "kind or message is empty");
-    }));
+    runner.it(
+      "pairs the start and end of a step by id, and ends all that it starts",
+      given(async ({ tier, works }) => {
+        const open = new Map<string, string>();
+        let steps = 0;
+        for (const event of await collect(tier, works.prompt)) {
+          if (event.type !== "step") continue;
+          steps += 1;
+          const { id, name, phase } = event.step;
+          if (phase === "start") {
+            assert.ok(!open.has(id), `the step ${id} starts twice`);
+            open.set(id, name);
+          } else if (open.has(id)) {
+            assert.equal(name, open.get(id), `the step ${id} changes its name`);
+            open.delete(id);
+          }
+        }
+        assert.ok(steps > 0, "give a prompt that makes the engine take a step");
+        assert.deepEqual([...open.keys()], [], "steps without an end");
+      }),
+    );
 
-    runner.it("ends within 5 s of an abort, without throwing and without calling it done", given(async ({ tier, endless, idle }) => {
-      const abort = new AbortController();
-      const events: TierEvent[] = [];
-      const run = (async () => {
-        for await (const event of tier.run(turn(endless), context(endless), abort.signal)) events.push(event);
-      })();
-      setTimeout(() => abort.abort(new Error("cancelled")), 200);
-      await within(5_200, "the end after the abort", run);
-      assert.ok(!events.some((event) => event.type === "done"), "an aborted run is not done");
-      assert.ok(events.filter(isEnd).length <= 1, "more than one end");
-      if (idle) await within(5_000, "the engine's end", until(idle));
-    }));
+    runner.it(
+      "tells the tokens of the turn, not a running sum",
+      given(async ({ tier, works }) => {
+        const usage = async () => (await collect(tier, works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
+        const [once, again] = [await usage(), await usage()];
+        assert.ok(once && again, "no usage was told");
+        for (const count of Object.values(once)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
+        assert.ok(again.output < once.output * 2 || once.output === 0, `the same turn costs ${once.output}, then ${again.output}`);
+      }),
+    );
 
-    runner.it("starts nothing when the signal has aborted before", given(async ({ tier, endless, idle }) => {
-      const events = await within(5_000, "a run aborted before", collect(tier, endless, AbortSignal.abort(new Error("cancelled"))));
-      assert.ok(!events.some((event) => event.type === "done"));
-      if (idle) await within(5_000, "the engine's end", until(idle));
-    }));
+    runner.it(
+      "tells a failing engine as an error event with kind and message, and does not throw",
+      given(async ({ tier, fails }) => {
+        const end = (await collect(tier, fails)).at(-1);
+        assert.equal(end?.type, "error");
+        assert.ok(end?.type === "error" && end.kind && end.message, "kind or message is empty");
+      }),
+    );
 
-    runner.it("keeps two runs side by side apart", given(async ({ tier, works, other }) => {
-      const [left, right] = await Promise.all([collect(tier, works.prompt, undefined, "left"), collect(tier, other.prompt, undefined, "right")]);
-      assert.ok(answerOf(left).includes(works.answer) && !answerOf(left).includes(other.answer));
-      assert.ok(answerOf(right).includes(other.answer) && !answerOf(right).includes(works.answer));
-    }));
+    runner.it(
+      "ends within 5 s of an abort, without throwing and without calling it done",
+      given(async ({ tier, endless, idle }) => {
+        const abort = new AbortController();
+        const events: TierEvent[] = [];
+        const run = (async () => {
+          for await (const event of tier.run(turn(endless), context(endless), abort.signal)) events.push(event);
+        })();
+        setTimeout(() => abort.abort(new Error("cancelled")), 200);
+        await within(5_200, "the end after the abort", run);
+        assert.ok(!events.some((event) => event.type === "done"), "an aborted run is not done");
+        assert.ok(events.filter(isEnd).length <= 1, "more than one end");
+        if (idle) await within(5_000, "the engine's end", until(idle));
+      }),
+    );
 
-    runner.it("yields events that are plain JSON", given(async ({ tier, works }) => {
-      for (const event of await collect(tier, works.prompt)) assert.deepEqual(JSON.parse(JSON.stringify(event)), event);
-    }));
+    runner.it(
+      "starts nothing when the signal has aborted before",
+      given(async ({ tier, endless, idle }) => {
+        const events = await within(5_000, "a run aborted before", collect(tier, endless, AbortSignal.abort(new Error("cancelled"))));
+        assert.ok(!events.some((event) => event.type === "done"));
+        if (idle) await within(5_000, "the engine's end", until(idle));
+      }),
+    );
+
+    runner.it(
+      "keeps two runs side by side apart",
+      given(async ({ tier, works, other }) => {
+        const [left, right] = await Promise.all([collect(tier, works.prompt, undefined, "left"), collect(tier, other.prompt, undefined, "right")]);
+        assert.ok(answerOf(left).includes(works.answer) && !answerOf(left).includes(other.answer));
+        assert.ok(answerOf(right).includes(other.answer) && !answerOf(right).includes(works.answer));
+      }),
+    );
+
+    runner.it(
+      "yields events that are plain JSON",
+      given(async ({ tier, works }) => {
+        for (const event of await collect(tier, works.prompt)) assert.deepEqual(JSON.parse(JSON.stringify(event)), event);
+      }),
+    );
   });
 }
 
