@@ -1,59 +1,100 @@
-import type { Agents, Capability, Files, GuardedFetch, Models, Render, Spawn } from "@svc/sdk";
-import type { Services } from "./host/context.ts";
+import type { Capability, Files, GuardedFetch, Log, Models, Render, Spawn, Store, Warm } from "@svc/sdk";
+import type { PoolLimits } from "./capabilities/warm.ts";
+import { fail } from "./errors.ts";
 import type { Scope } from "./host/scope.ts";
 import type { RootLog } from "./log.ts";
-import type { Schedule } from "./schedule/index.ts";
-import type { KernelStore } from "./store/index.ts";
 
-/** What lends capabilities to plugins is made of. */
-export interface ServiceGround extends Pick<Services, "node" | "env" | "bus" | "tasks" | "traces" | "actions" | "claim" | "channelState" | "failed"> {
-  readonly agents: () => Agents;
-  readonly store: KernelStore;
-  readonly schedule: Schedule;
+/** What capabilities are made of. */
+export interface LenderGround {
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: RootLog;
-  readonly dataFolder: string;
-  readonly folder: string;
+  /** The kernel's own store. */
+  readonly core: Store;
   /** Marks the children of this data folder's daemon. */
   readonly marker: string;
+  /** The live section `processPool`. */
+  readonly processPool: () => PoolLimits;
 }
 
-/** The heavy ones are imported only when some plugin declares them. */
-export interface LentCapabilities {
-  readonly fetch?: () => GuardedFetch;
-  readonly files?: (own: string) => Files;
-  readonly spawn?: (scope: Scope) => Spawn;
-  readonly models?: () => Models;
-  readonly render?: () => Render;
+/** The capabilities with weight: each is imported when the first plugin that declares it is set up, and lives until the kernel stops. */
+export interface Lender {
+  /** Import what is declared and not there yet. */
+  ensure(declared: Iterable<Capability>): Promise<void>;
+  fetch(): GuardedFetch;
+  files(own: string): Files;
+  spawn(scope: Scope): Spawn;
+  warm(scope: Scope): Warm;
+  models(): Models;
+  render(): Render;
+  /** Ends warm processes and children that still run. */
+  close(): Promise<void>;
 }
 
-/** Imports what is needed and no more. */
-export async function importCapabilities(needed: ReadonlySet<Capability>, ground: ServiceGround): Promise<LentCapabilities> {
-  const lent: { -readonly [key in keyof LentCapabilities]: LentCapabilities[key] } = {};
-  const jobs: Promise<void>[] = [];
-  const take = (capability: Capability, load: () => Promise<void>) => {
-    if (needed.has(capability)) jobs.push(load());
+interface Made {
+  fetch?: GuardedFetch;
+  files?: (own: string) => Files;
+  spawn?: (scope: Scope) => Spawn;
+  warm?: (scope: Scope) => Warm;
+  models?: Models;
+  render?: Render;
+}
+
+export function createLender(ground: LenderGround): Lender {
+  const { env, log, marker } = ground;
+  const made: Made = {};
+  const closers: (() => Promise<void>)[] = [];
+  const makers: Record<keyof Made, () => Promise<void>> = {
+    async fetch() {
+      const { createFetch } = await import("./capabilities/fetch.ts");
+      made.fetch = createFetch({});
+    },
+    async files() {
+      const { createFiles } = await import("./capabilities/files.ts");
+      made.files = (own) => createFiles({ own });
+    },
+    async spawn() {
+      const { createSpawn } = await import("./capabilities/spawn.ts");
+      made.spawn = (scope) => createSpawn({ marker, log: log.child(scope.id) as Log, baseEnv: env });
+    },
+    async warm() {
+      const { createPool } = await import("./capabilities/warm.ts");
+      const pool = createPool({
+        limits: ground.processPool,
+        failed: (owner, error) => log.child(owner).warn({ err: error }, "a warm process could not be stopped"),
+      });
+      closers.push(() => pool.end());
+      made.warm = (scope) => {
+        scope.disposers.push(() => void pool.end(scope.id));
+        return pool.for(scope.id);
+      };
+    },
+    async models() {
+      const { createModels } = await import("./capabilities/models.ts");
+      made.models = createModels({ env });
+    },
+    async render() {
+      const { createRender } = await import("./capabilities/render.ts");
+      made.render = createRender();
+    },
   };
-  take("fetch", async () => {
-    const { createFetch } = await import("./capabilities/fetch.ts");
-    const made = createFetch({});
-    lent.fetch = () => made;
-  });
-  take("files", async () => {
-    const { createFiles } = await import("./capabilities/files.ts");
-    lent.files = (own) => createFiles({ own });
-  });
-  take("spawn", async () => {
-    const { createSpawn } = await import("./capabilities/spawn.ts");
-    lent.spawn = (scope) => createSpawn({ marker: ground.marker, log: ground.log.child(scope.id), baseEnv: ground.env });
-  });
-  take("models", async () => {
-    const { createModels } = await import("./capabilities/models.ts");
-    lent.models = () => createModels({ env: ground.env });
-  });
-  take("render", async () => {
-    const { createRender } = await import("./capabilities/render.ts");
-    lent.render = () => createRender();
-  });
-  await Promise.all(jobs);
-  return lent;
+  const lend = <K extends keyof Made>(capability: K): NonNullable<Made[K]> => {
+    const thing = made[capability];
+    if (thing === undefined) throw fail("SVC_CAPABILITY_MISSING", { capability });
+    return thing;
+  };
+  return {
+    async ensure(declared) {
+      const missing = [...declared].filter((capability): capability is keyof Made => capability in makers && made[capability as keyof Made] === undefined);
+      await Promise.all(missing.map((capability) => makers[capability]()));
+    },
+    fetch: () => lend("fetch"),
+    files: (own) => lend("files")(own),
+    spawn: (scope) => lend("spawn")(scope),
+    warm: (scope) => lend("warm")(scope),
+    models: () => lend("models"),
+    render: () => lend("render"),
+    async close() {
+      await Promise.all(closers.splice(0).map((close) => close()));
+    },
+  };
 }

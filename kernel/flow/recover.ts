@@ -1,7 +1,7 @@
-import type { Log, Store } from "@svc/sdk";
+import { append, type Log, put, remove, type Store } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import type { Pipeline } from "./doors.ts";
-import { type TaskRecord, TRACES } from "./record.ts";
+import { type TaskRecord, TRACE_INDEXES, TRACES } from "./record.ts";
 
 /** `resume` of svc.json (001:L212). */
 export interface ResumeRules {
@@ -32,6 +32,20 @@ export interface Start {
 }
 
 export const STARTS = "starts";
+
+const RUNNING = "running";
+
+/** Note a start, and whether the run before it ended in good order. */
+export async function noteStart(store: Store, now: number): Promise<void> {
+  const marks = store.collection<{ at: number }>("marks");
+  const crashed = (await marks.get(RUNNING)) !== undefined;
+  await store.commit([put("marks", RUNNING, { at: now }), append(STARTS, { at: now, clean: !crashed } satisfies Start)]);
+}
+
+/** The run ends in good order. */
+export async function noteStop(store: Store): Promise<void> {
+  await store.commit([remove("marks", RUNNING)]);
+}
 
 /** Were there too many starts after a crash within the window? Then resuming pauses: the work itself may be what kills the daemon. */
 export function isCrashLoop(starts: readonly Start[], rules: ResumeRules, now: number): boolean {
@@ -71,7 +85,7 @@ export async function recover(
   log: Log,
   now: () => number,
 ): Promise<{ resumed: number; reported: number }> {
-  const records = store.collection<TaskRecord>(TRACES, { indexes: ["status", "agent"] });
+  const records = store.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
   const starts = (await store.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
   const crashLoop = isCrashLoop(starts, rules, now());
   const unfinished: TaskRecord[] = [];

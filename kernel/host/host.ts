@@ -1,4 +1,4 @@
-import type { ObjectSchema, Plugin } from "@svc/sdk";
+import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { PluginStatus } from "../port.ts";
 import { createContext, type Services } from "./context.ts";
@@ -40,6 +40,8 @@ export interface Host {
   /** Sections and agent keys of the imported plugins, for composing the schema. */
   sections(): { at: string; schema: ObjectSchema; owner: string }[];
   agentKeys(): { schema: ObjectSchema; owner: string }[];
+  /** Capabilities that imported plugins declare, and `render` where there is a channel: the kernel renders for it. */
+  declared(): Capability[];
   /** Tier names that known plugins provide. */
   tierNames(): string[];
   setUp(wanted: Wanted, services: Services): Promise<void>;
@@ -97,6 +99,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config === undefined ? [] : [{ ...plugin.config, owner: id }])),
     agentKeys: () => entries.flatMap(({ plugin, id }) => (plugin?.agentConfig === undefined ? [] : [{ schema: plugin.agentConfig, owner: id }])),
+    declared: () => [...new Set(entries.flatMap(({ plugin }) => [...(plugin?.capabilities ?? []), ...(plugin?.kind === "channel" ? (["render"] as const) : [])]))],
     tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
     async setUp(wanted, services) {
       // In order and one by one: who comes first owns a contested name, the same way at every start.

@@ -1,0 +1,399 @@
+/*
+ * Boot, run, reload, stop: the only file that sees all rooms.
+ *
+ *   1 read      environment, document, plugins it asks for, schema, check   fails: SVC_CONFIG_*, nothing was opened
+ *   2 open      data folder lock, store                                     fails: SVC_DAEMON_RUNNING, SVC_STORE_*
+ *   3 build     bus, log, hooks, pipeline, capabilities
+ *   4 set up    each plugin's setup; a broken one is listed and left out
+ *   5 listen    HTTP, if asked for
+ *   6 start     each plugin's start, side by side, each with its limit
+ *   7 recover   what a crash or stop left unfinished
+ *   8 run       until stop: refuse, drain, interrupt, close in the opposite order
+ */
+import { createHash } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
+import type { Log, Plugin, Store, Traces } from "@svc/sdk";
+import { type AgentTable, readAgents } from "./agents.ts";
+import { type Bus, createBus } from "./bus/index.ts";
+import type { PoolLimits } from "./capabilities/warm.ts";
+import { type ConfigDocument, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
+import { type ConfigSource, type Configuration, readConfiguration } from "./configuration.ts";
+import { fail } from "./errors.ts";
+import { createActions } from "./flow/actions.ts";
+import { createDeliveries } from "./flow/deliver/index.ts";
+import type { Deliveries } from "./flow/deliver/port.ts";
+import type { Pipeline } from "./flow/doors.ts";
+import { createPipeline } from "./flow/pipeline.ts";
+import { type TaskRecord, TRACE_INDEXES, TRACES } from "./flow/record.ts";
+import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
+import { createTraces } from "./flow/traces.ts";
+import { currentScope } from "./host/call.ts";
+import type { Services } from "./host/context.ts";
+import { PHASE_LIMITS, type PhaseLimits } from "./host/entry.ts";
+import { createHost } from "./host/host.ts";
+import type { HttpServer } from "./http/index.ts";
+import { scopedJobs } from "./jobs.ts";
+import { createLog, type RootLog } from "./log.ts";
+import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
+import { createSchedule, type Schedule } from "./schedule/index.ts";
+import { createLender, type Lender } from "./services.ts";
+import { type FolderLock, type KernelStore, lockFolder, openStore } from "./store/index.ts";
+import { type Subscription, subscribes } from "./subscriptions.ts";
+import { claimMinute, forgetDedup } from "./upkeep.ts";
+
+/** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
+export interface KernelOptions {
+  /** A path to svc.json, or its value. */
+  readonly config: string | object;
+  /** Where relative paths of the configuration start; default the file's folder, or the current one. */
+  readonly folder?: string;
+  /** Where state is kept. Unset with a value as `config`: in memory, and no file appears. Default beside the file: `.svc`. */
+  readonly dataFolder?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Plugins handed over in code. */
+  readonly plugins?: readonly Plugin<never>[];
+  /** Package folders that are known and load only when the configuration asks for them. */
+  readonly known?: readonly string[];
+  /** Further folders in which packages named in `plugins` are looked up. */
+  readonly searchFolders?: readonly string[];
+  /** Where log lines go; default nowhere. */
+  readonly log?: RootLog | { readonly level?: string; readonly destination: "stderr" | string; readonly pretty?: boolean };
+  /** Open the HTTP API on `node.bind`; default false. */
+  readonly listen?: boolean;
+  readonly version?: string;
+  readonly limits?: Partial<PhaseLimits>;
+  readonly now?: () => number;
+  /** State can no longer be kept: the program should end with 74 so that it is started anew. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+/** A running kernel. */
+export interface Kernel extends KernelPort {
+  readonly log: Log;
+  start(): Promise<void>;
+  /** Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. */
+  stop(options?: { readonly drainSeconds?: number }): Promise<void>;
+  reload(): Promise<ReloadReport>;
+  /** The effective configuration. */
+  readonly configuration: Configuration;
+  /** The HTTP API for mounting in a fastify application: `app.register(kernel.routesPlugin())`. */
+  routesPlugin(): Promise<HttpServer["mount"]>;
+  /** Where the HTTP API listens. */
+  readonly address: { readonly host: string; readonly port: number } | undefined;
+  /** Was this stray error a plugin's? Then it is counted against it and the process may go on. */
+  stray(error: unknown): boolean;
+}
+
+/** The version that `/health` shows when the embedding program gives none. */
+const VERSION = "0.1.0";
+const BIND = "127.0.0.1:18800";
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+/** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
+export async function createKernel(options: KernelOptions): Promise<Kernel> {
+  const now = options.now ?? Date.now;
+  const source: ConfigSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
+  const folder = resolve(options.folder ?? ("file" in source ? dirname(source.file) : "."));
+  const dataFolder = resolve(folder, options.dataFolder ?? ".svc");
+  const onDisk = options.dataFolder !== undefined || "file" in source;
+  const env = "file" in source ? loadEnvironment(folder, options.env ?? process.env) : (options.env ?? {});
+
+  // 1 read
+  const document = openDocument(source, env);
+  const host = createHost(
+    {
+      known: options.known ?? [],
+      entries: entriesOf(document),
+      inline: options.plugins ?? [],
+      folder,
+      searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
+    },
+    { changed: () => http?.changed(), failure: pluginFailed },
+    { ...PHASE_LIMITS, ...options.limits },
+  );
+  let configuration = await readConfiguration(document, host);
+  let agents: AgentTable = readAgents(configuration.value, folder);
+  const node = configuration.value.node as { id: string; name: string; bind?: string; defaultAgent?: string };
+
+  // 3 build; what needs the store waits for `start`
+  const log: RootLog = logOf(options.log, () => configuration.checked.secrets);
+  const bus: Bus = createBus({
+    node: node.id,
+    ringSize: (configuration.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000,
+    onListenerError: (error) => log.error({ err: error }, "an event listener failed"),
+    now,
+  });
+  let state: Health["state"] = "stopped";
+  let startedAt = now();
+  let fatal: Error | undefined;
+  let rooms: Rooms | undefined;
+  let http: HttpServer | undefined;
+  let reloading: Promise<unknown> = Promise.resolve();
+
+  function pluginFailed(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void {
+    log.child(plugin).warn({ what, breaker }, reason);
+    if (breaker !== "counted")
+      bus.publish({
+        kind: "status",
+        type: `plugin:${breaker}`,
+        summary: `${plugin}: ${what} fails repeatedly and is switched off${breaker === "opened" ? " for a while" : ""}`,
+        data: { plugin },
+      });
+  }
+
+  const open = (): Rooms => {
+    if (rooms === undefined) throw fail("SVC_KERNEL_STOPPED");
+    return rooms;
+  };
+
+  async function start(): Promise<void> {
+    if (state !== "stopped") throw fail("SVC_KERNEL_STARTED");
+    state = "starting";
+    startedAt = now();
+    try {
+      // 2 open
+      const lock = onDisk ? lockFolder(dataFolder) : undefined;
+      let store: KernelStore;
+      try {
+        store = openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
+      } catch (error) {
+        lock?.release();
+        throw error;
+      }
+      rooms = buildRooms(store, lock);
+      store.onFailure((error) => {
+        fatal = error;
+        log.error({ err: error }, "state can no longer be kept; stopping");
+        options.onFatal?.(error);
+      });
+      // 4 set up
+      await rooms.lender.ensure(host.declared());
+      await host.setUp(configuration.wanted, rooms.services);
+      bus.subscribe((envelope) => host.live.hooks.emit(envelope));
+      // 5 listen
+      if (options.listen) {
+        http = await serve();
+        await http.listen(bindOf(node.bind ?? BIND));
+      }
+      // 6 start
+      await host.start();
+      // 7 recover
+      await rooms.deliveries.start();
+      await noteStart(rooms.core, now());
+      const { resumed, reported } = await recover(rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
+      rooms.schedule.every(WEEK_MS / 28, () => forgetDedup(open().core, now() - WEEK_MS));
+      state = "running";
+      if (document.text !== undefined) await rememberLastGood(dataFolder, document.text);
+      bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed, reported } });
+      for (const { id, reason } of failedPlugins(host.statuses()))
+        bus.publish({ kind: "status", type: "plugin:failed", summary: `${id} failed: ${reason}`, data: { plugin: id } });
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  function buildRooms(store: KernelStore, lock: FolderLock | undefined): Rooms {
+    const core = store.scope("core");
+    core.collection(TRACES, { indexes: TRACE_INDEXES });
+    core.collection("dedup", { indexes: ["at"] });
+    const live = () => host.live;
+    const schedule = createSchedule({ claim: (job, minute) => claimMinute(core, job, minute, now()), log: log.child("schedule"), now });
+    const lender = createLender({
+      env,
+      log,
+      core,
+      marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
+      processPool: () => configuration.value.processPool as PoolLimits,
+    });
+    const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now });
+    const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: () => agents, failed: host.failed });
+    const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: pipeline.find, failed: host.failed });
+    const records = core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
+    const traces = createTraces(records);
+    const services: Services = {
+      node: { id: node.id, name: node.name },
+      env,
+      bus,
+      tasks: pipeline,
+      agents: { get: (id) => agents.get(id), list: () => agents.list() },
+      traces,
+      actions,
+      log: (id) => log.child(id),
+      store: (id) => store.scope(id),
+      jobs: (scope) => scopedJobs(scope, schedule, host.failed),
+      files: (id) => lender.files(join(dataFolder, "plugins", id)),
+      fetch: () => lender.fetch(),
+      spawn: (scope) => lender.spawn(scope),
+      warm: (scope) => lender.warm(scope),
+      models: () => lender.models(),
+      render: () => lender.render(),
+      claim: host.claim,
+      channelState: (channel) => deliveries.channelState(channel),
+      failed: (scope, what, error) => host.failed(scope, what, error),
+    };
+    return { store, core, lock, schedule, lender, deliveries, pipeline, traces, services };
+  }
+
+  async function serve(): Promise<HttpServer> {
+    const { createHttpServer, kernelRoutes } = await import("./http/index.ts");
+    const own = kernelRoutes(port);
+    return createHttpServer({
+      name: "daemon",
+      routes: () => [...own, ...host.live.routes.filter((route) => (route.server ?? "daemon") === "daemon")],
+      authorities: () => host.live.authorities,
+      hosts: () => [bindOf(node.bind ?? BIND).host],
+      log: log.child("http"),
+    });
+  }
+
+  // 8 run
+  async function reload(): Promise<ReloadReport> {
+    const { services, lender } = open();
+    const nextDocument = openDocument(source, "file" in source ? loadEnvironment(folder, options.env ?? process.env) : env);
+    const next = await readConfiguration(nextDocument, host);
+    const { changed, restartRequired } = diffConfig(configuration.value, next.value, next.checked.restartPaths);
+    configuration = next;
+    agents = readAgents(next.value, folder);
+    bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
+    await lender.ensure(host.declared());
+    const failed = await host.apply(next.wanted, services);
+    if (nextDocument.text !== undefined) await rememberLastGood(dataFolder, nextDocument.text);
+    bus.publish({ kind: "status", type: "status", summary: `configuration reloaded: ${changed.length} changes`, data: { state, changed, restartRequired } });
+    return { reloaded: true, changed, restartRequired, failed };
+  }
+
+  async function stop({ drainSeconds: given }: { drainSeconds?: number } = {}): Promise<void> {
+    if (state === "stopped" || state === "draining") return;
+    state = "draining";
+    const { pipeline, core } = open();
+    pipeline.refuse();
+    await drain(pipeline, (agent) =>
+      Math.max(given ?? drainSeconds(configuration.value, env), given === undefined ? (agents.settings(agent)?.drainTimeoutSeconds ?? 0) : 0),
+    );
+    await pipeline.interrupt();
+    await noteStop(core).catch((error) => log.error({ err: error }, "the clean stop was not stored"));
+    await close();
+  }
+
+  async function close(): Promise<void> {
+    const closing = rooms;
+    await http?.close({ graceMs: 2_000 });
+    http = undefined;
+    await host.stop();
+    await closing?.deliveries.stop();
+    closing?.schedule.stop();
+    await closing?.lender.close();
+    await closing?.store.close();
+    closing?.lock?.release();
+    rooms = undefined;
+    state = "stopped";
+  }
+
+  const port: KernelPort = {
+    node: { id: node.id, name: node.name },
+    bus,
+    get tasks() {
+      return open().pipeline;
+    },
+    agents: { get: (id) => agents.get(id), list: () => agents.list() },
+    get traces() {
+      return open().traces;
+    },
+    get defaultAgent() {
+      return (configuration.value.node as { defaultAgent?: string }).defaultAgent;
+    },
+    health: () => {
+      const plugins = host.statuses();
+      const problems = [...failedPlugins(plugins).map(({ id, reason }) => `${id}: ${reason}`), ...(fatal === undefined ? [] : [fatal.message])];
+      return {
+        ok: state === "running" && fatal === undefined,
+        state,
+        node: { id: node.id, name: node.name },
+        version: options.version ?? VERSION,
+        pid: process.pid,
+        uptimeSeconds: Math.round((now() - startedAt) / 1000),
+        tasks: { running: rooms?.pipeline.running().length ?? 0, queued: rooms?.pipeline.queued().length ?? 0 },
+        plugins,
+        problems,
+      };
+    },
+    reload: () => {
+      const turn = reloading.then(reload, reload);
+      reloading = turn.catch(() => {});
+      return turn;
+    },
+    routes: () => host.live.routes,
+    authorities: () => host.live.authorities,
+    subscriptions: (agent) => agents.settings(agent)?.subscriptions ?? [],
+    matches: (agent, envelope) => ((agents.settings(agent)?.subscriptions ?? []) as Subscription[]).some((subscription) => subscribes(subscription, envelope)),
+  };
+
+  return Object.defineProperties(
+    {
+      log,
+      start,
+      stop,
+      routesPlugin: async () => {
+        http ??= await serve();
+        return http.mount;
+      },
+      stray(error: unknown) {
+        const scope = currentScope();
+        if (scope === undefined) return false;
+        host.failed(scope, "stray error", error);
+        return true;
+      },
+    },
+    {
+      ...Object.getOwnPropertyDescriptors(port),
+      configuration: { get: () => configuration, enumerable: true },
+      address: { get: () => http?.address, enumerable: true },
+    },
+  ) as Kernel;
+}
+
+/** What exists between `start` and `stop`. */
+interface Rooms {
+  readonly store: KernelStore;
+  readonly core: Store;
+  readonly lock: FolderLock | undefined;
+  readonly schedule: Schedule;
+  readonly lender: Lender;
+  readonly deliveries: Deliveries;
+  readonly pipeline: Pipeline;
+  readonly traces: Traces;
+  readonly services: Services;
+}
+
+/** Wait for running turns, each for as long as its agent may ask for. Queued work waits in the store for the next start. */
+async function drain(pipeline: Pipeline, seconds: (agent: string) => number): Promise<void> {
+  const began = Date.now();
+  for (;;) {
+    const left = Math.max(0, ...pipeline.running().map(({ agent }) => began + seconds(agent) * 1000 - Date.now()));
+    if (left === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const time = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(left, 60_000));
+    });
+    await Promise.race([pipeline.idle(), time]);
+    clearTimeout(timer);
+  }
+}
+
+const entriesOf = (document: ConfigDocument): string[] => {
+  const { plugins } = document.expanded as { plugins?: unknown };
+  return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
+};
+
+const failedPlugins = (plugins: readonly PluginStatus[]) => plugins.filter(({ state }) => state === "failed" || state === "quarantined");
+
+function bindOf(bind: string): { host: string; port: number } {
+  const at = bind.lastIndexOf(":");
+  return { host: bind.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(bind.slice(at + 1)) };
+}
+
+function logOf(given: KernelOptions["log"], secrets: () => Iterable<string>): RootLog {
+  if (given !== undefined && "child" in given) return given;
+  return createLog({ ...(given ?? { destination: "none" as const }), secrets });
+}
