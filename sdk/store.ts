@@ -10,10 +10,10 @@ export interface Collection<T> {
   get(key: string): Promise<Doc<T> | undefined>;
   /**
    * By key, or by one declared index (`where` names it), ascending unless `reverse`; at most `limit` (default 100, maximum 1000).
-   * `after` is the key of the last document of the page before.
+   * `after` is the key of the last document of the page before; throws `SVC_STORE_CURSOR` when an index was followed and it is gone.
    */
   list(query?: Query): Promise<readonly Doc<T>[]>;
-  count(query?: Pick<Query, "where" | "from" | "to">): Promise<number>;
+  count(query?: Pick<Query, "where" | "by" | "from" | "to">): Promise<number>;
   /** Writes and resolves with the new version after the commit. Throws `SVC_STORE_CONFLICT` when `expect` does not hold. */
   put(key: string, value: T, expect?: Expect): Promise<number>;
   delete(key: string, expect?: Expect): Promise<void>;
@@ -22,8 +22,9 @@ export interface Collection<T> {
 export interface Query {
   /** Equality on declared indexes. */
   readonly where?: Readonly<Record<string, string | number | null>>;
-  /** Order and range by this declared index instead of the key. */
+  /** Order and range by this declared index instead of the key. Documents without the field are left out. */
   readonly by?: string;
+  /** From this value on, up to but without `to`. */
   readonly from?: string | number;
   readonly to?: string | number;
   readonly after?: string;
@@ -50,6 +51,7 @@ export interface Queue<T> {
   push(value: T, options?: PushOptions): Promise<string | undefined>;
   /** Up to `limit` items that are due, leased for `leaseMs`. */
   claim(limit: number, leaseMs: number): Promise<readonly Claimed<T>[]>;
+  /** Done: it is removed and its group goes on. An id that is not there is no error. */
   complete(id: string): Promise<void>;
   /** Give it back, due again after `delayMs`. `value` replaces what is stored. */
   release(id: string, delayMs: number, value?: T): Promise<void>;
@@ -84,7 +86,7 @@ export type Op =
   | { readonly op: "append"; readonly journal: string; readonly value: unknown };
 
 /**
- * Durable state (capability `store`). Names are private to the plugin. What was resolved survives `kill -9` and a power cut:
+ * Durable state (capability `store`). Names are private to the plugin: lower-case letters, digits, `-`, `_`, `.`. What was resolved survives `kill -9` and a power cut:
  * writes of one tick share one transaction and resolve after its fsync.
  */
 export interface Store {

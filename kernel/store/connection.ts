@@ -1,0 +1,270 @@
+import type { Log, SvcError } from "@svc/sdk";
+import type { Database } from "better-sqlite3";
+import { fail } from "../errors.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import { openDatabase, sqliteFailure, storeError } from "./database.ts";
+import { Reserve } from "./reserve.ts";
+import type { Step, Table } from "./table.ts";
+
+/** Writes one transaction takes: what keeps the loop for a few milliseconds at most. */
+const GROUP = 128;
+const BUSY_MS = 250;
+const BUSY_PAUSE_MS = 20;
+
+/** One caller's writes: all of them or none. */
+interface Job {
+  readonly steps: readonly Step[];
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  answer: unknown;
+  error: unknown;
+}
+
+/**
+ * The one handle on the database. Reads run at once. Writes wait for the end of the tick and share a transaction with the others
+ * of it; they apply in the order of the calls and resolve after the transaction is on disk.
+ *
+ *   write -> waiting -> group -> BEGIN IMMEDIATE -> each job (or back to its savepoint) -> COMMIT, fsync -> resolve or reject
+ *                         |  locked by another process: again after 20 ms, SVC_STORE_BUSY after 250 ms
+ *                         |  disk full: what adds is rejected with SVC_STORE_FULL, the rest goes again with the reserve's room
+ *                         '  any other failure: SVC_STORE_FAILED for this group and all that follow
+ */
+export class Connection {
+  readonly database: Database;
+  readonly #file: string;
+  readonly #log: Log | undefined;
+  readonly #reserve: Reserve | undefined;
+  readonly #checkpointer: Checkpointer | undefined;
+  readonly #listeners = new Set<(error: SvcError) => void>();
+  readonly #sql;
+  /** Declared and not yet on disk. */
+  readonly #missing = new Set<Table>();
+  #waiting: Job[] = [];
+  #group: Job[] = [];
+  #scheduled = false;
+  #busySince: number | undefined;
+  #failure: SvcError | undefined;
+  #closing: Promise<void> | undefined;
+  #idle: (() => void) | undefined;
+
+  constructor(file: string, log?: Log) {
+    this.#file = file;
+    this.#log = log;
+    this.database = openDatabase(file);
+    if (file !== ":memory:") {
+      this.#reserve = new Reserve(this.database, file, log);
+      this.#checkpointer = new Checkpointer(file, (error) => this.#checkpointFailed(error));
+    }
+    const prepare = (sql: string) => this.database.prepare<[]>(sql);
+    this.#sql = {
+      begin: prepare("BEGIN IMMEDIATE"),
+      commit: prepare("COMMIT"),
+      rollback: prepare("ROLLBACK"),
+      savepoint: prepare("SAVEPOINT job"),
+      undo: prepare("ROLLBACK TO job"),
+      release: prepare("RELEASE job"),
+    };
+  }
+
+  /** Why nothing is stored any more, or why only deletes are. */
+  get trouble(): string | undefined {
+    if (this.#failure !== undefined) return this.#failure.message;
+    return this.#reserve?.exhausted === true ? fail("SVC_STORE_FULL", { file: this.#file }).message : undefined;
+  }
+
+  /** Hears once when the handle has failed; returns the way to stop listening. */
+  onFailure(listener: (error: SvcError) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Brings what `table` declares to disk with the next transaction. */
+  declare(table: Table): void {
+    if (table.created) return;
+    this.#missing.add(table);
+  }
+
+  /** Resolves with the answer of the last step, after the commit. */
+  write(steps: readonly Step[]): Promise<unknown> {
+    const refusal = this.#failure ?? (this.#closing === undefined ? undefined : fail("SVC_STORE_CLOSED"));
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ steps, resolve, reject, answer: undefined, error: undefined });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(this.#flush);
+    });
+  }
+
+  /** Runs a read of `table` on what is committed. */
+  async read<T>(table: Table, run: () => T): Promise<T> {
+    if (!table.created) await this.write([]);
+    if (this.#closing !== undefined) throw fail("SVC_STORE_CLOSED");
+    try {
+      return run();
+    } catch (error) {
+      if (sqliteFailure(error) === "corrupt") this.#fail(error);
+      throw storeError(error, this.#file);
+    }
+  }
+
+  /** Stores what was handed over, then closes. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#scheduled) await new Promise<void>((resolve) => (this.#idle = resolve));
+    await this.#checkpointer?.close();
+    try {
+      this.database.close();
+    } catch (error) {
+      this.#log?.warn({ file: this.#file, reason: (error as Error).message }, "the database could not be closed cleanly");
+    }
+  }
+
+  readonly #flush = (): void => {
+    if (this.#group.length === 0) this.#group = this.#next();
+    if (this.#reserve?.restored() === false) this.#refuseGrowth();
+    try {
+      this.#transact();
+      this.#settle();
+    } catch (error) {
+      this.#recover(error);
+    }
+    if (this.#busySince !== undefined) setTimeout(this.#flush, BUSY_PAUSE_MS);
+    else if (this.#group.length > 0 || this.#waiting.length > 0) setImmediate(this.#flush);
+    else {
+      this.#scheduled = false;
+      this.#idle?.();
+    }
+  };
+
+  /** The oldest jobs that fit in a group; a longer one goes alone. */
+  #next(): Job[] {
+    let jobs = 0;
+    let steps = 0;
+    for (const job of this.#waiting) {
+      steps += job.steps.length;
+      if (jobs > 0 && steps > GROUP) break;
+      jobs += 1;
+    }
+    if (jobs < this.#waiting.length) return this.#waiting.splice(0, jobs);
+    const all = this.#waiting;
+    this.#waiting = [];
+    return all;
+  }
+
+  #transact(): void {
+    this.#sql.begin.run();
+    for (const table of this.#missing) table.create();
+    for (const job of this.#group) this.#apply(job);
+    this.#sql.commit.run();
+  }
+
+  #apply(job: Job): void {
+    const { steps } = job;
+    const guarded = steps.length > 1 || (steps.length === 1 && isRepeatable(steps[0] as Step));
+    let index = 0;
+    try {
+      if (guarded) this.#sql.savepoint.run();
+      for (const step of steps) {
+        job.answer = step.table.apply(step.write, step.bound);
+        index += 1;
+      }
+      if (guarded) this.#sql.release.run();
+    } catch (error) {
+      const failure = sqliteFailure(error);
+      if ((failure !== undefined && failure !== "refused") || !this.database.inTransaction) throw error;
+      if (guarded) {
+        this.#sql.undo.run();
+        this.#sql.release.run();
+      }
+      job.error = Object.assign(error as Error, { index });
+    }
+  }
+
+  #settle(): void {
+    const group = this.#group;
+    this.#group = [];
+    this.#busySince = undefined;
+    for (const table of this.#missing) table.created = true;
+    this.#missing.clear();
+    for (const job of group) {
+      if (job.error === undefined) job.resolve(job.answer);
+      else job.reject(job.error);
+    }
+    this.#checkpointer?.dirty();
+  }
+
+  /** Nothing of the group was stored. */
+  #recover(error: unknown): void {
+    try {
+      if (this.database.inTransaction) this.#sql.rollback.run();
+    } catch (worse) {
+      this.#fail(worse);
+      return;
+    }
+    for (const job of this.#group) job.error = undefined;
+    const failure = sqliteFailure(error);
+    if (failure === "busy") {
+      this.#busySince ??= performance.now();
+      if (performance.now() - this.#busySince < BUSY_MS) return;
+      this.#busySince = undefined;
+      this.#reject(this.#group.splice(0), storeError(error, this.#file));
+    } else if (failure === "full" && this.#reserve !== undefined) {
+      this.#busySince = undefined;
+      const again = this.#reserve.exhausted;
+      this.#reserve.spend();
+      if (again) this.#reject(this.#group.splice(0), storeError(error, this.#file));
+      else this.#refuseGrowth();
+    } else {
+      this.#fail(error);
+    }
+  }
+
+  #refuseGrowth(): void {
+    const refused = this.#group.filter(grows);
+    if (refused.length === 0) return;
+    this.#group = this.#group.filter((job) => !grows(job));
+    this.#reject(refused, fail("SVC_STORE_FULL", { file: this.#file }));
+  }
+
+  #reject(jobs: readonly Job[], error: unknown): void {
+    for (const job of jobs) job.reject(error);
+  }
+
+  #fail(cause: unknown): void {
+    this.#busySince = undefined;
+    if (this.#failure === undefined) {
+      const { code, message } = cause as SvcError;
+      this.#failure = fail("SVC_STORE_FAILED", { file: this.#file, reason: code === undefined ? message : `${code}: ${message}`, cause });
+      this.#log?.error({ file: this.#file, code, reason: message }, "the database failed; nothing more is stored");
+      queueMicrotask(() => {
+        for (const listener of this.#listeners) listener(this.#failure as SvcError);
+      });
+    }
+    this.#reject([...this.#group.splice(0), ...this.#waiting.splice(0)], this.#failure);
+  }
+
+  #checkpointFailed(error: Error): void {
+    const failure = sqliteFailure(error);
+    if (failure === "busy") return;
+    if (failure === "full") this.#reserve?.spend();
+    else if (failure === "failed" || failure === "corrupt") this.#fail(error);
+    else {
+      this.#log?.warn({ file: this.#file, reason: error.message }, "checkpoints run on the main thread: their own could not");
+      this.database.pragma("wal_autocheckpoint = 1000");
+    }
+  }
+}
+
+/** A push with a dedup key writes two rows. */
+function isRepeatable({ write }: Step): boolean {
+  return (write.op === "push" || write.op === "offer") && write.options.dedupKey !== undefined;
+}
+
+function grows(job: Job): boolean {
+  return job.steps.some(({ write }) => write.op === "put" || write.op === "push" || write.op === "offer" || write.op === "append");
+}

@@ -1,0 +1,93 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import type { SvcError } from "@svc/sdk";
+import Database from "better-sqlite3";
+import { fail } from "../errors.ts";
+import { migrate } from "./migrations.ts";
+
+/** Milliseconds for which SQLite itself waits for another process, blocking the loop; longer waits are the caller's, between ticks. */
+export const BUSY_SLICE_MS = 10;
+
+/** Bytes the log of changes may grow to before it is emptied at the price of a short wait. */
+export const WAL_CEILING = 64 * 1_048_576;
+
+/** Start-up checks every page of a database up to this size; a larger one answers for a bad page when it is met. */
+const CHECKED_BYTES = 32 * 1_048_576;
+
+/**
+ * Opens `file` (or ":memory:"), made with its folder when missing (0600, 0700), durable on every commit and migrated. Throws
+ * `SVC_STORE_CORRUPT` (the file is left as it is), `SVC_STORE_NEWER` or `SVC_STORE_BUSY` after 250 ms.
+ */
+export function openDatabase(file: string): Database.Database {
+  const memory = file === ":memory:";
+  if (!memory) {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // SQLite would create it readable for all; its companions take the mode of the file.
+    closeSync(openSync(file, "a", 0o600));
+  }
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file, { timeout: 250 });
+    database.pragma("journal_mode = WAL");
+    // Not kept in the file: a WAL database opened again would be NORMAL and lose acknowledged writes in a power cut.
+    database.pragma("synchronous = FULL");
+    database.pragma("wal_autocheckpoint = 0");
+    database.pragma(`journal_size_limit = ${WAL_CEILING}`);
+    const size = (database.pragma("page_count", { simple: true }) as number) * (database.pragma("page_size", { simple: true }) as number);
+    if (!memory && size <= CHECKED_BYTES) checkPages(database, file);
+    migrate(database, file);
+    database.pragma(`busy_timeout = ${BUSY_SLICE_MS}`);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw storeError(error, file);
+  }
+}
+
+/** What is wrong with the database, for `svc db check`: empty when it is sound. Reads every page; changes nothing. */
+export function checkDatabase(file: string): readonly string[] {
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file, { readonly: true, fileMustExist: true, timeout: 250 });
+    const rows = database.pragma("integrity_check") as { integrity_check: string }[];
+    return rows.map((row) => row.integrity_check).filter((text) => text !== "ok");
+  } catch (error) {
+    return [(error as Error).message];
+  } finally {
+    database?.close();
+  }
+}
+
+/** The kind of an SQLite error; undefined for any other error. */
+export function sqliteFailure(error: unknown): "busy" | "full" | "corrupt" | "refused" | "failed" | undefined {
+  const code = (error as { code?: unknown }).code;
+  if (typeof code !== "string" || !code.startsWith("SQLITE_")) return undefined;
+  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) return "busy";
+  // Without room for its shared index SQLite reports an I/O error.
+  if (code === "SQLITE_FULL" || code === "SQLITE_IOERR_SHMSIZE") return "full";
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") return "corrupt";
+  if (code.startsWith("SQLITE_CONSTRAINT") || code === "SQLITE_TOOBIG" || code === "SQLITE_MISMATCH" || code === "SQLITE_ERROR") return "refused";
+  return "failed";
+}
+
+/** An error of SQLite as the store's own; any other error unchanged. */
+export function storeError(error: unknown, file: string): unknown {
+  const { message, code } = error as SvcError;
+  switch (sqliteFailure(error)) {
+    case "busy":
+      return fail("SVC_STORE_BUSY", { file, cause: error });
+    case "full":
+      return fail("SVC_STORE_FULL", { file, cause: error });
+    case "corrupt":
+      return fail("SVC_STORE_CORRUPT", { file, reason: message, cause: error });
+    case "failed":
+      return fail("SVC_STORE_FAILED", { file, reason: `${code}: ${message}`, cause: error });
+    default:
+      return error;
+  }
+}
+
+function checkPages(database: Database.Database, file: string): void {
+  const [first] = database.pragma("quick_check(1)") as { quick_check: string }[];
+  if (first !== undefined && first.quick_check !== "ok") throw fail("SVC_STORE_CORRUPT", { file, reason: first.quick_check });
+}

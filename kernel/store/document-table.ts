@@ -1,0 +1,226 @@
+import type { Doc, Query } from "@svc/sdk";
+import type { Database, Statement } from "better-sqlite3";
+import { fail } from "../errors.ts";
+import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
+
+interface Row {
+  readonly key: string;
+  readonly version: number;
+  readonly value: string;
+}
+
+const FIELD = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * A collection: one table of key, version and JSON text, with a column for each declared index. The column comes before the text
+ * and each index holds all of them, so that a filtered page reads the documents it returns and no others.
+ */
+export class DocumentTable implements Table {
+  readonly name: string;
+  created: boolean;
+  /** Indexed fields, in the order their values are bound. */
+  readonly #fields: string[];
+  readonly #database: Database;
+  readonly #table: string;
+  readonly #statements = new Map<string, Statement<Bound[]>>();
+
+  constructor(database: Database, name: string) {
+    this.name = name;
+    this.#database = database;
+    this.#table = `"documents:${name}"`;
+    this.#fields = [...this.#storedFields()];
+    this.created = this.#stored();
+  }
+
+  /** Adds indexed fields. Throws `SVC_STORE_NAME` for a field that is none or differs from another by case alone. */
+  declare(fields: readonly string[]): void {
+    for (const field of fields) {
+      if (this.#fields.includes(field)) continue;
+      const taken = this.#fields.some((other) => other.toLowerCase() === field.toLowerCase());
+      if (taken || !FIELD.test(field)) throw fail("SVC_STORE_NAME", { name: `${this.name}.${field}` });
+      this.#fields.push(field);
+      this.created = false;
+      this.#statements.clear();
+    }
+  }
+
+  create(): void {
+    if (!this.#stored()) {
+      const columns = this.#fields.map((field) => `${column(field)}, `).join("");
+      this.#database.exec(`CREATE TABLE ${this.#table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, ${columns}value TEXT NOT NULL)`);
+    }
+    const stored = this.#storedFields();
+    for (const field of this.#fields) {
+      if (!stored.includes(field)) {
+        this.#database.exec(`ALTER TABLE ${this.#table} ADD COLUMN ${column(field)}`);
+        this.#database.exec(
+          `UPDATE ${this.#table} SET ${column(field)} = value ->> '$.${field}' WHERE json_type(value, '$.${field}') IN ('text', 'integer', 'real')`,
+        );
+      }
+      const covered = this.#fields.filter((other) => other !== field).map((other) => `, ${column(other)}`);
+      this.#database.exec(`CREATE INDEX IF NOT EXISTS ${this.#index(field)} ON ${this.#table} (${column(field)}, key${covered.join("")})`);
+    }
+  }
+
+  bind(write: Write): readonly Bound[] {
+    if (write.op !== "put") return [];
+    return this.#row(write.key, jsonText(write.value, this.name, write.key), write.value);
+  }
+
+  apply(write: Write, bound: readonly Bound[]): number | undefined {
+    if (write.op === "put") return this.#put(write.key, bound, write.expect);
+    if (write.op === "delete") this.#delete(write.key, write.expect);
+    return undefined;
+  }
+
+  get(key: string): Doc<unknown> | undefined {
+    const row = this.#prepared("SELECT key, version, value FROM $").get(key) as Row | undefined;
+    return row && document(row);
+  }
+
+  /** Throws `SVC_STORE_INDEX` for a field that is not declared and `SVC_STORE_CURSOR` when `after` is gone from an index. */
+  list(query: Query): readonly Doc<unknown>[] {
+    const bound: Bound[] = [];
+    const order = query.by === undefined ? "key" : this.#column(query.by);
+    const terms = this.#terms(query, bound);
+    const direction = query.reverse === true ? "DESC" : "ASC";
+    if (query.after !== undefined) terms.push(this.#cursor(query.after, query.by, query.reverse === true ? "<" : ">", bound));
+    const source = query.by === undefined ? this.#table : `${this.#table} INDEXED BY ${this.#index(query.by)}`;
+    const where = terms.length === 0 ? "" : ` WHERE ${terms.join(" AND ")}`;
+    const by = query.by === undefined ? `key ${direction}` : `${order} ${direction}, key ${direction}`;
+    bound.push(rowLimit(query.limit));
+    const rows = this.#statement(`SELECT key, version, value FROM ${source}${where} ORDER BY ${by} LIMIT ?`).all(...bound) as Row[];
+    return rows.map(document);
+  }
+
+  count(query: Pick<Query, "where" | "by" | "from" | "to">): number {
+    const bound: Bound[] = [];
+    const terms = this.#terms(query, bound);
+    const where = terms.length === 0 ? "" : ` WHERE ${terms.join(" AND ")}`;
+    return (this.#statement(`SELECT count(*) AS n FROM ${this.#table}${where}`).get(...bound) as { n: number }).n;
+  }
+
+  #put(key: string, bound: readonly Bound[], expect: number | "absent" | undefined): number {
+    // Indexes may have been declared between the call and its transaction.
+    const row = bound.length === this.#fields.length + 2 ? bound : this.#row(key, bound[0] as string, JSON.parse(bound[0] as string));
+    if (expect === undefined) return (this.#prepared("UPSERT").get(...row) as { version: number }).version;
+    const changed = expect === "absent" ? this.#prepared("INSERT").run(...row).changes : this.#prepared("UPDATE").run(...row, expect).changes;
+    if (changed === 0) throw this.#conflict(key);
+    return expect === "absent" ? 1 : expect + 1;
+  }
+
+  #delete(key: string, expect: number | "absent" | undefined): void {
+    if (expect === undefined) {
+      this.#prepared("DELETE FROM $").run(key);
+    } else if (expect === "absent") {
+      if (this.#prepared("SELECT key, version, value FROM $").get(key) !== undefined) throw this.#conflict(key);
+    } else if (this.#statement(`DELETE FROM ${this.#table} WHERE key = ? AND version = ?`).run(key, expect).changes === 0) {
+      throw this.#conflict(key);
+    }
+  }
+
+  /** Text, fields, key: the order in which an insert and an update both name them. */
+  #row(key: string, text: string, value: unknown): Bound[] {
+    const row: Bound[] = [text];
+    for (const field of this.#fields) {
+      const found = (value as Record<string, unknown> | null)?.[field];
+      row.push(typeof found === "string" || typeof found === "number" ? found : null);
+    }
+    row.push(key);
+    return row;
+  }
+
+  #terms(query: Pick<Query, "where" | "by" | "from" | "to">, bound: Bound[]): string[] {
+    const terms: string[] = [];
+    for (const [field, value] of Object.entries(query.where ?? {})) {
+      terms.push(`${this.#column(field)} IS ?`);
+      bound.push(value);
+    }
+    const order = query.by === undefined ? "key" : this.#column(query.by);
+    if (query.by !== undefined) terms.push(`${order} IS NOT NULL`);
+    if (query.from !== undefined) {
+      terms.push(`${order} >= ?`);
+      bound.push(query.from);
+    }
+    if (query.to !== undefined) {
+      terms.push(`${order} < ?`);
+      bound.push(query.to);
+    }
+    return terms;
+  }
+
+  #cursor(after: string, by: string | undefined, comparison: "<" | ">", bound: Bound[]): string {
+    if (by === undefined) {
+      bound.push(after);
+      return `key ${comparison} ?`;
+    }
+    const order = this.#column(by);
+    const last = this.#statement(`SELECT ${order} AS at FROM ${this.#table} WHERE key = ?`).get(after) as { at: Bound } | undefined;
+    if (last === undefined || last.at === null) throw fail("SVC_STORE_CURSOR", { collection: this.name, key: after });
+    bound.push(last.at, after);
+    return `(${order}, key) ${comparison} (?, ?)`;
+  }
+
+  #column(field: string): string {
+    if (!this.#fields.includes(field)) throw fail("SVC_STORE_INDEX", { collection: this.name, field });
+    return column(field);
+  }
+
+  #index(field: string): string {
+    return `"documents:${this.name}:${field}"`;
+  }
+
+  #stored(): boolean {
+    return this.#database.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(`documents:${this.name}`) !== undefined;
+  }
+
+  #storedFields(): string[] {
+    const columns = this.#database.pragma(`table_info(${this.#table})`) as { name: string }[];
+    return columns.filter(({ name }) => name.startsWith(":")).map(({ name }) => name.slice(1));
+  }
+
+  #conflict(key: string) {
+    return fail("SVC_STORE_CONFLICT", { collection: this.name, key });
+  }
+
+  /** The statements of the hot path, by a short name. */
+  #prepared(name: "SELECT key, version, value FROM $" | "DELETE FROM $" | "INSERT" | "UPDATE" | "UPSERT"): Statement<Bound[]> {
+    return this.#statements.get(name) ?? this.#prepare(name, this.#hotSql(name));
+  }
+
+  #hotSql(name: string): string {
+    const columns = this.#fields.map((field) => `, ${column(field)}`).join("");
+    const marks = "?, ".repeat(this.#fields.length + 2);
+    const insert = `INSERT INTO ${this.#table} (value${columns}, key, version) VALUES (${marks}1) ON CONFLICT (key)`;
+    const assign = (from: (field: string) => string) => this.#fields.map((field) => `, ${column(field)} = ${from(field)}`).join("");
+    switch (name) {
+      case "INSERT":
+        return `${insert} DO NOTHING`;
+      case "UPSERT":
+        return `${insert} DO UPDATE SET version = version + 1, value = excluded.value${assign((field) => `excluded.${column(field)}`)} RETURNING version`;
+      case "UPDATE":
+        return `UPDATE ${this.#table} SET version = version + 1, value = ?${assign(() => "?")} WHERE key = ? AND version = ?`;
+      default:
+        return `${name.replace("$", this.#table)} WHERE key = ?`;
+    }
+  }
+
+  #statement(sql: string): Statement<Bound[]> {
+    return this.#statements.get(sql) ?? this.#prepare(sql, sql);
+  }
+
+  #prepare(name: string, sql: string): Statement<Bound[]> {
+    const statement = this.#database.prepare<Bound[]>(sql);
+    this.#statements.set(name, statement);
+    return statement;
+  }
+}
+
+/** The colon keeps a field called `key` or `value` apart from the table's own columns. */
+function column(field: string): string {
+  return `":${field}"`;
+}
+
+function document(row: Row): Doc<unknown> {
+  return { key: row.key, value: JSON.parse(row.value), version: row.version };
+}

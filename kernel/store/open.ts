@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import type { Collection, Expect, Journal, Log, Op, Query, Queue, Store, SvcError } from "@svc/sdk";
+import { Connection } from "./connection.ts";
+import { DocumentTable } from "./document-table.ts";
+import { JournalTable } from "./journal-table.ts";
+import { QueueTable } from "./queue-table.ts";
+import { checkedName, type Step, type Table, type Write } from "./table.ts";
+
+export interface StoreOptions {
+  /** A path, or ":memory:". */
+  readonly file: string;
+  readonly log?: Log;
+  /** Unix milliseconds; the wall clock by default. */
+  readonly now?: () => number;
+}
+
+/** The daemon's durable state, of which each owner sees its own part. */
+export interface KernelStore {
+  /** The part of one owner, such as `core` or a plugin's id: its name `sessions` is `<prefix>/sessions` here. */
+  scope(prefix: string): Store;
+  /** As `Store.commit`, with full names: one transaction over several owners' state. */
+  commit(ops: readonly Op[]): Promise<void>;
+  /**
+   * Ends every lease: for the daemon that has just taken the folder and so knows that whoever held them is dead. The items are
+   * handed out again as `redelivered`.
+   */
+  reclaim(): Promise<void>;
+  /** `reason`, in words, while nothing or only deletes are stored. */
+  health(): { readonly ok: boolean; readonly reason?: string };
+  /** Hears once, with `SVC_STORE_FAILED`, when the disk failed under the database: from then on every write rejects. Returns the way to stop listening. */
+  onFailure(listener: (error: SvcError) => void): () => void;
+  /** Resolves when what was handed over is stored and the file is closed. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store. Throws `SVC_STORE_CORRUPT`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. One process writes: take `lockFolder` first.
+ */
+export function openStore({ file, log, now = Date.now }: StoreOptions): KernelStore {
+  const connection = new Connection(file, log);
+  const { database } = connection;
+  const documents = new Map<string, DocumentTable>();
+  const queues = new Map<string, QueueTable>();
+  const journals = new Map<string, JournalTable>();
+
+  const documentTable = (name: string) => tableOf(documents, name, () => new DocumentTable(database, name));
+  const queueTable = (name: string) => tableOf(queues, name, () => new QueueTable(database, name, now));
+  const journalTable = (name: string) => tableOf(journals, name, () => new JournalTable(database, name, now));
+
+  function tableOf<T extends Table>(known: Map<string, T>, name: string, make: () => T): T {
+    let table = known.get(name);
+    if (table === undefined) {
+      checkedName(name);
+      table = make();
+      known.set(name, table);
+    }
+    connection.declare(table);
+    return table;
+  }
+
+  function step(table: Table, write: Write): Step {
+    return { table, write, bound: table.bind(write) };
+  }
+
+  async function write(table: Table, operation: Write): Promise<unknown> {
+    return await connection.write([step(table, operation)]);
+  }
+
+  async function commit(prefix: string, ops: readonly Op[]): Promise<void> {
+    const steps = ops.map((op) => {
+      if ("collection" in op) return step(documentTable(prefix + op.collection), op);
+      return step("queue" in op ? queueTable(prefix + op.queue) : journalTable(prefix + op.journal), op);
+    });
+    await connection.write(steps);
+  }
+
+  function collection<T>(name: string, indexes: readonly string[]): Collection<T> {
+    const table = documentTable(name);
+    table.declare(indexes);
+    connection.declare(table);
+    return {
+      get: (key) => connection.read(table, () => table.get(key)) as Promise<never>,
+      list: (query: Query = {}) => connection.read(table, () => table.list(query)) as Promise<never>,
+      count: (query = {}) => connection.read(table, () => table.count(query)),
+      put: (key, value, expect?: Expect) => write(table, { op: "put", collection: name, key, value, ...(expect === undefined ? {} : { expect }) }) as Promise<number>,
+      delete: (key, expect?: Expect) => write(table, { op: "delete", collection: name, key, ...(expect === undefined ? {} : { expect }) }) as Promise<never>,
+    };
+  }
+
+  function queue<T>(name: string): Queue<T> {
+    const table = queueTable(name);
+    return {
+      push: (value, options = {}) => write(table, { op: "offer", queue: name, id: options.id ?? randomUUID(), value, options }) as Promise<string | undefined>,
+      claim: (limit, leaseMs) => write(table, { op: "claim", queue: name, limit, leaseMs }) as Promise<never>,
+      complete: (id) => write(table, { op: "complete", queue: name, id }) as Promise<never>,
+      release: (id, delayMs, value) => write(table, { op: "release", queue: name, id, delayMs, value }) as Promise<never>,
+      size: () => connection.read(table, () => table.size()),
+      list: (limit) => connection.read(table, () => table.list(limit)) as Promise<never>,
+    };
+  }
+
+  function journal<T>(name: string): Journal<T> {
+    const table = journalTable(name);
+    return {
+      append: (value) => write(table, { op: "append", journal: name, value }) as Promise<number>,
+      read: (after, limit) => connection.read(table, () => table.read(after, limit)) as Promise<never>,
+      tail: (limit) => connection.read(table, () => table.tail(limit)) as Promise<never>,
+      trim: (keep) => write(table, { op: "trim", journal: name, keep }) as Promise<never>,
+    };
+  }
+
+  function scope(prefix: string): Store {
+    const inside = `${checkedName(prefix)}/`;
+    return {
+      collection: (name, options = {}) => collection(inside + name, options.indexes ?? []),
+      queue: (name) => queue(inside + name),
+      journal: (name) => journal(inside + name),
+      commit: (ops) => commit(inside, ops),
+    };
+  }
+
+  return {
+    scope,
+    commit: (ops) => commit("", ops),
+    async reclaim() {
+      const names = database.prepare("SELECT substr(name, 7) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'queue:%'").pluck().all() as string[];
+      await connection.write(names.map((name) => step(queueTable(name), { op: "reclaim", queue: name })));
+    },
+    health() {
+      const reason = connection.trouble;
+      return reason === undefined ? { ok: true } : { ok: false, reason };
+    },
+    onFailure: (listener) => connection.onFailure(listener),
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Op } from "@svc/sdk";
+import { fail } from "../errors.ts";
+
+/** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
+export type Write =
+  | Op
+  /** A push that answers `undefined` to a `dedupKey` seen before, where `push` is a conflict. */
+  | { readonly op: "offer"; readonly queue: string; readonly id: string; readonly value: unknown; readonly options: { readonly group?: string; readonly delayMs?: number; readonly dedupKey?: string } }
+  | { readonly op: "claim"; readonly queue: string; readonly limit: number; readonly leaseMs: number }
+  | { readonly op: "release"; readonly queue: string; readonly id: string; readonly delayMs: number; readonly value?: unknown }
+  | { readonly op: "reclaim"; readonly queue: string }
+  | { readonly op: "trim"; readonly journal: string; readonly keep: number };
+
+/** A value as it is bound to a statement. */
+export type Bound = string | number | null;
+
+/** A write ready to be applied: its value is text already, so that what the caller changes afterwards is not stored. */
+export interface Step {
+  readonly write: Write;
+  readonly table: Table;
+  readonly bound: readonly Bound[];
+}
+
+/** One collection, queue or journal on disk. */
+export interface Table {
+  /** The full name, scope included. */
+  readonly name: string;
+  /** What it declares is on disk and committed. */
+  created: boolean;
+  /** Brings what it declares to disk, inside the transaction. Idempotent. */
+  create(): void;
+  /** The values that `write` binds. Throws `SVC_STORE_VALUE` for what is not JSON. */
+  bind(write: Write): readonly Bound[];
+  /** Applies a write inside the transaction; throws `SVC_STORE_CONFLICT`, after which what it changed must be rolled back. */
+  apply(write: Write, bound: readonly Bound[]): unknown;
+}
+
+/** Names become table names, which SQLite compares without case. */
+const NAME = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
+
+/** `name` itself. Throws `SVC_STORE_NAME` for one that can not name stored state. */
+export function checkedName(name: string): string {
+  if (NAME.test(name)) return name;
+  throw fail("SVC_STORE_NAME", { name });
+}
+
+/** `value` as JSON text. Throws `SVC_STORE_VALUE` for what has none: undefined, a cycle, a bigint. */
+export function jsonText(value: unknown, collection: string, key: string): string {
+  let reason = "it is undefined or a function";
+  try {
+    const text = JSON.stringify(value);
+    if (text !== undefined) return text;
+  } catch (error) {
+    reason = (error as Error).message;
+  }
+  throw fail("SVC_STORE_VALUE", { collection, key, reason });
+}
+
+/** At most 1000 rows an answer, whatever was asked for. */
+export function rowLimit(limit = 100): number {
+  return Math.max(0, Math.min(1000, Math.trunc(limit)));
+}
