@@ -19,7 +19,12 @@ export interface HttpRoute {
   readonly query?: Schema;
   /** Keep the raw bytes and take any content type: for signatures. */
   readonly raw?: boolean;
-  /** What it returns is sent as JSON with status 200, unless it used `reply`. */
+  /**
+   * Asked after the guard and before the body is read: throw what path, query and caller alone decide (an unknown id is 404
+   * even where the body is broken too). `body` and `raw` are unset.
+   */
+  before?(request: HttpRequest): void | Promise<void>;
+  /** What it returns is sent as JSON with status 200, nothing as 204, unless it used `reply`. */
   handle(request: HttpRequest, reply: HttpReply): unknown;
 }
 
@@ -52,8 +57,11 @@ export interface HttpReply {
   header(name: string, value: string): HttpReply;
   /** Send bytes or text with a content type instead of JSON. */
   send(body: string | Uint8Array, type: string): void;
-  /** Turn the answer into a server-sent stream; headers go out at once. */
-  stream(): EventStream;
+  /**
+   * Turn the answer into a server-sent stream; headers go out at once. With `deferred` they wait for the first frame: until
+   * then a thrown error is still answered with its own status. Throws 503 when too many streams are open.
+   */
+  stream(options?: { readonly deferred?: boolean }): EventStream;
 }
 
 export interface EventStream {

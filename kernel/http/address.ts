@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+
+/** The far end of a connection, judged by the socket alone. */
+export interface Peer {
+  /** In one form for every spelling: `::ffff:192.0.2.1` is `192.0.2.1`, lower case, without a zone. */
+  readonly address: string;
+  /** 127.0.0.0/8, ::1 and their mapped forms. */
+  readonly loopback: boolean;
+  /** Loopback, or one of this machine's own addresses. */
+  readonly own: boolean;
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8);
+LOOPBACK.addAddress("::1", "ipv6");
+
+const peers = new WeakMap<Socket, Peer>();
+
+/** Who is at the other end. Looked up once a connection: an address cannot change under an open one. */
+export function peerOf(socket: Socket): Peer {
+  const known = peers.get(socket);
+  if (known !== undefined) return known;
+  const address = canonicalAddress(socket.remoteAddress ?? "");
+  const loopback = isLoopback(address);
+  const peer = { address, loopback, own: loopback || isOwn(address) };
+  peers.set(socket, peer);
+  return peer;
+}
+
+/** One spelling for each address. What is no address comes back in lower case. */
+export function canonicalAddress(address: string): string {
+  const bare = (address.includes("%") ? address.slice(0, address.indexOf("%")) : address).toLowerCase();
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare);
+  return mapped?.[1] ?? bare;
+}
+
+function isLoopback(address: string): boolean {
+  if (isIPv4(address)) return LOOPBACK.check(address, "ipv4");
+  return isIPv6(address) && LOOPBACK.check(address, "ipv6");
+}
+
+function isOwn(address: string): boolean {
+  return Object.values(networkInterfaces()).some((cards) => cards?.some((card) => canonicalAddress(card.address) === address));
+}
+
+/** A proxy has passed the request on: whoever sent it, it was not this machine. The values are never read. */
+export function isForwarded(headers: IncomingHttpHeaders): boolean {
+  for (const name in headers) {
+    if (name === "forwarded" || name === "via" || name === "x-real-ip" || name.startsWith("x-forwarded-") || name.startsWith("cf-")) return true;
+  }
+  return false;
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import type { Log, SvcError } from "@svc/sdk";
+import { type ErrorCode, fail } from "../errors.ts";
+import { canonicalAddress } from "./address.ts";
+
+/** Why a request is not even looked at; `status` says what the caller is told. */
+export type Refusal = SvcError;
+
+/** Judges a request by its target, Host and Origin, before routing. Undefined: it may pass. */
+export type Admission = (request: IncomingMessage) => Refusal | undefined;
+
+export interface AdmissionOptions {
+  /** Names this server is reached by, beside loopback and the addresses it is bound to. Asked for each request; empty entries count for nothing. */
+  hosts(): readonly string[];
+  /** Whole origins of browser pages that may call it, beside its own, such as `https://panel.example`. */
+  origins(): readonly string[];
+  readonly log: Log;
+}
+
+const LOCAL_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
+/** Addresses that mean "everywhere": a browser reaches this machine by them, so they name nobody. */
+const NOWHERE: ReadonlySet<string> = new Set(["", "0.0.0.0", "::", "[::]"]);
+const HOST = /^(\[[0-9a-f:.]+\]|[^\s:[\]/@?#]+)(?::\d{1,5})?$/;
+
+/** The one gate in front of every server this process opens: against DNS rebinding, foreign pages and odd request targets. */
+export function createAdmission({ hosts, origins, log }: AdmissionOptions): Admission {
+  return (request) => {
+    const code = judge(request, hosts, origins);
+    if (code === undefined) return undefined;
+    log.debug({ code, address: request.socket.remoteAddress }, "request not admitted");
+    return fail(code);
+  };
+}
+
+function judge(request: IncomingMessage, hosts: () => readonly string[], origins: () => readonly string[]): ErrorCode | undefined {
+  const { url = "", rawHeaders, headers, method, socket } = request;
+  if (url.charCodeAt(0) !== 47 || url.charCodeAt(1) === 47 || url.charCodeAt(1) === 92) return "SVC_HTTP_TARGET";
+  let named = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") named += 1;
+  }
+  if (named !== 1) return "SVC_HTTP_HOST_COUNT";
+  const host = (headers.host ?? "").toLowerCase();
+  const name = HOST.exec(host)?.[1];
+  if (name === undefined || !(LOCAL_NAMES.has(name) || isBound(name, socket.localAddress) || isListed(name, hosts()))) return "SVC_HTTP_HOST";
+  const { origin } = headers;
+  if (origin !== undefined && !isSame(origin, host) && !origins().some((allowed) => allowed !== "" && allowed.toLowerCase() === origin.toLowerCase())) return "SVC_HTTP_ORIGIN";
+  if (origin === undefined && method !== "GET" && method !== "HEAD" && headers["sec-fetch-site"] === "cross-site") return "SVC_HTTP_ORIGIN";
+  return undefined;
+}
+
+/** An address literal needs no list where the connection itself came to that address: no name was resolved on the way. */
+function isBound(name: string, localAddress: string | undefined): boolean {
+  const literal = name.startsWith("[") ? name.slice(1, -1) : name;
+  return isIP(literal) !== 0 && localAddress !== undefined && canonicalAddress(localAddress) === canonicalAddress(literal);
+}
+
+function isListed(name: string, hosts: readonly string[]): boolean {
+  return hosts.some((entry) => {
+    const listed = entry.toLowerCase();
+    return !NOWHERE.has(listed) && (listed === name || `[${listed}]` === name);
+  });
+}
+
+function isSame(origin: string, host: string): boolean {
+  const lower = origin.toLowerCase();
+  return lower === `http://${host}` || lower === `https://${host}`;
+}

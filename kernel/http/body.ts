@@ -1,0 +1,78 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { fail } from "../errors.ts";
+
+/** Parses JSON text; calls back with an error for text that is none or that would poison a prototype. */
+export type JsonParser = (text: string) => unknown;
+
+const MAX_DEPTH = 64;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * The bytes of a request's body. Throws 413 as soon as it is clear that there are more than `limit`: at once where the client
+ * said so, else after reading that many. Rejects with `SVC_HTTP_GONE` when the client leaves half-way.
+ */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers["content-length"] ?? 0) > limit) return reject(fail("SVC_HTTP_BODY_SIZE", { limit }));
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (error?: unknown) => {
+      request.off("data", take).off("end", settle).off("error", gone).off("close", gone);
+      if (error !== undefined) reject(error);
+      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+    };
+    const take = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        request.pause();
+        return settle(fail("SVC_HTTP_BODY_SIZE", { limit }));
+      }
+      chunks.push(chunk);
+    };
+    const gone = () => settle(fail("SVC_HTTP_GONE"));
+    request.on("data", take).on("end", settle).on("error", gone).on("close", gone);
+  });
+}
+
+/** Refuses what is not JSON by its headers. Compressed bodies are refused too: nothing here unpacks them. */
+export function checkJsonType({ headers }: IncomingMessage): void {
+  const type = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?([\w-]+)"?\s*)?$/i.exec(headers["content-type"] ?? "");
+  if (type === null) throw fail("SVC_HTTP_TYPE", { found: headers["content-type"] === undefined ? "no content type" : "another content type" });
+  if (type[1] !== undefined && !/^utf-?8$/i.test(type[1])) throw fail("SVC_HTTP_TYPE", { found: "another charset" });
+  if ((headers["content-encoding"] ?? "identity") !== "identity") throw fail("SVC_HTTP_TYPE", { found: "a compressed body" });
+}
+
+/** Bytes to a value. Throws 400 for what is not UTF-8, not JSON, or nested deeper than 64; the depth is counted before anything parses. */
+export function parseJson(bytes: Buffer, parse: JsonParser): unknown {
+  if (!isUtf8(bytes)) throw fail("SVC_HTTP_BODY_JSON");
+  if (isTooDeep(bytes)) throw fail("SVC_HTTP_BODY_DEPTH", { limit: MAX_DEPTH });
+  return parse(bytes.toString("utf8"));
+}
+
+function isTooDeep(bytes: Buffer): boolean {
+  if (bytes.length <= MAX_DEPTH) return false;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      at = closingQuote(bytes, at + 1);
+      if (at === -1) return false;
+    } else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return true;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+/** Where the string that starts at `from` ends; -1 when it does not. */
+function closingQuote(bytes: Buffer, from: number): number {
+  for (let end = bytes.indexOf(QUOTE, from); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
+    let slashes = 0;
+    while (end - 1 - slashes >= from && bytes[end - 1 - slashes] === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return -1;
+}

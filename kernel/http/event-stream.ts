@@ -1,0 +1,113 @@
+import type { ServerResponse } from "node:http";
+import type { EventStream } from "@svc/sdk";
+
+/** An event stream that also takes frames which were serialised before: one text for many streams. */
+export interface FrameStream extends EventStream {
+  /** One or more whole frames, as `frameOf` makes them. False when the client is gone or was dropped. */
+  write(frames: string): boolean;
+  /** Runs once, when the stream has ended by whatever cause; at once when it already has. */
+  onClose(listener: () => void): void;
+}
+
+export interface FrameStreamOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Headers wait for the first frame, so that until then the answer can still be another one. */
+  readonly deferred: boolean;
+  /** Bytes that may wait for a slow client; above it the client is dropped. */
+  readonly maxWaiting: number;
+}
+
+/** One frame as it goes over the wire. */
+export function frameOf(name: string, data: unknown): string {
+  return `event: ${oneLine(name)}\ndata: ${JSON.stringify(data) ?? "null"}\n\n`;
+}
+
+/** A server-sent stream on a response whose headers are not written yet. What is written in one tick goes out as one piece. */
+export class ServerSentStream implements FrameStream {
+  closed = false;
+  /** Something has gone out, or is about to: the answer can no longer be another one. */
+  opened = false;
+  readonly #raw: ServerResponse;
+  readonly #options: FrameStreamOptions;
+  #pending = "";
+  #scheduled = false;
+  #listeners: (() => void)[] = [];
+
+  constructor(raw: ServerResponse, options: FrameStreamOptions) {
+    this.#raw = raw;
+    this.#options = options;
+    raw.on("close", () => this.#close());
+    // A reset connection: `close` follows and says all there is to say.
+    raw.on("error", () => {});
+    if (!options.deferred) this.#schedule();
+  }
+
+  event(name: string, data: unknown): boolean {
+    return this.write(frameOf(name, data));
+  }
+
+  comment(text: string): boolean {
+    return this.write(`: ${oneLine(text)}\n\n`);
+  }
+
+  write(frames: string): boolean {
+    if (this.closed) return false;
+    this.#pending += frames;
+    this.#schedule();
+    return true;
+  }
+
+  end(): void {
+    if (this.closed) return;
+    this.#head();
+    this.#raw.end(this.#pending);
+    this.#pending = "";
+    this.#close();
+  }
+
+  /** Cut the connection without another word. */
+  drop(): void {
+    this.#close();
+    this.#raw.destroy();
+  }
+
+  /** Give the response back, unopened, so that it can carry another answer. */
+  abandon(): void {
+    this.#close();
+  }
+
+  onClose(listener: () => void): void {
+    if (this.closed) listener();
+    else this.#listeners.push(listener);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.opened = true;
+    process.nextTick(() => this.#flush());
+  }
+
+  #head(): void {
+    this.opened = true;
+    if (!this.#raw.headersSent) this.#raw.writeHead(200, this.#options.headers);
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    if (this.closed) return;
+    this.#head();
+    if (this.#pending === "") this.#raw.flushHeaders();
+    else this.#raw.write(this.#pending);
+    this.#pending = "";
+    if (this.#raw.writableLength > this.#options.maxWaiting) this.drop();
+  }
+
+  #close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+  }
+}
+
+const oneLine = (text: string): string => (/[\r\n]/.test(text) ? text.replace(/[\r\n]+/g, " ") : text);

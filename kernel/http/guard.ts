@@ -1,0 +1,143 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Authority, Caller, HttpRoute, Identity } from "@svc/sdk";
+import { fail } from "../errors.ts";
+import type { Peer } from "./address.ts";
+import type { StreamProof } from "./open-streams.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** A route's guard, taken apart once. In `scope`, a part that starts with `:` is the path parameter of that name. */
+export type Rule = { readonly kind: "open" } | { readonly kind: "signed" } | { readonly kind: "loopback" } | { readonly kind: "mesh" } | ScopeRule;
+
+interface ScopeRule {
+  readonly kind: "scope";
+  readonly parts: readonly string[];
+}
+
+/** What a guard may look at: never the body. */
+export interface Asker {
+  readonly peer: Peer;
+  /** Own machine and not passed on by a proxy. */
+  readonly local: boolean;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly params: Readonly<Record<string, string>>;
+  /** The `token` of the query, already taken out of it. */
+  readonly queryToken: string | undefined;
+}
+
+/** A caller who has passed and, where that took a bearer, the means to judge an open stream again. */
+export interface Admitted {
+  readonly caller: Caller;
+  readonly proof?: StreamProof;
+}
+
+export interface GuardOptions {
+  authorities(): readonly Authority[];
+  /** Scopes that this machine's own callers have without a token, such as `dashboard:write` while no `dashboard.token` is set. */
+  localScopes?(): readonly string[];
+  readonly throttle: Throttle;
+}
+
+/** The guards in action. */
+export interface Guards {
+  /** Answers at once where no bearer must be asked about. Throws or rejects with 401, 403 or 429. */
+  judge(rule: Rule, asker: Asker): Admitted | Promise<Admitted>;
+  /** What a bearer proves now, asked of the authorities afresh. Never rejects: an authority that throws knows nobody. */
+  identify(bearer: string): Promise<Identity | undefined>;
+}
+
+const SCOPE = /^scope:(dashboard:(?:read|write)|agent:(?:\*|[a-z0-9][a-z0-9_-]*|:\w+))$/;
+
+/** Takes a route's guard apart. Throws `SVC_HTTP_ROUTE` for one that does not exist: a route without a known guard is never served. */
+export function ruleOf({ method, path, guard }: Pick<HttpRoute, "method" | "path" | "guard">): Rule {
+  if (guard === "open" || guard === "loopback" || guard === "mesh" || guard === "signed") return { kind: guard };
+  const scope = SCOPE.exec(String(guard))?.[1];
+  if (scope === undefined) throw fail("SVC_HTTP_ROUTE", { method, target: path, reason: `its guard '${guard}' does not exist; use open, loopback, mesh, signed, scope:dashboard:read, scope:dashboard:write or scope:agent:<id>` });
+  const [family = "", name = ""] = [scope.slice(0, scope.indexOf(":")), scope.slice(scope.indexOf(":") + 1)];
+  if (name.startsWith(":") && !path.split("/").includes(name)) throw fail("SVC_HTTP_ROUTE", { method, target: path, reason: `its guard names the parameter '${name}', which the path does not have` });
+  return { kind: "scope", parts: [family, name] };
+}
+
+/** Exact, but for two rules: `dashboard:write` includes `dashboard:read`, and `agent:*` is every agent. */
+export function hasScope(granted: readonly string[], needed: string): boolean {
+  if (granted.includes(needed)) return true;
+  if (needed === "dashboard:read") return granted.includes("dashboard:write");
+  return needed.startsWith("agent:") && needed.length > "agent:".length && granted.includes("agent:*");
+}
+
+/** The bearer of a request. The header wins over the query; an empty one is none. */
+export function bearerOf(headers: IncomingHttpHeaders, queryToken: string | undefined): string | undefined {
+  const { authorization } = headers;
+  if (authorization !== undefined) {
+    const match = /^bearer +(\S+) *$/i.exec(authorization);
+    // Some other scheme, or no token behind it: it was meant as proof and is none.
+    return match?.[1] ?? "";
+  }
+  return queryToken === "" ? undefined : queryToken;
+}
+
+export function createGuards({ authorities, localScopes = () => [], throttle }: GuardOptions): Guards {
+  /** The first authority that knows the bearer. One that throws knows nobody. */
+  async function identify(bearer: string): Promise<Identity | undefined> {
+    if (bearer === "") return undefined;
+    for (const authority of authorities()) {
+      try {
+        const identity = await authority.verify(bearer);
+        if (identity !== undefined) return identity;
+      } catch {
+        // Closed: the next authority may still know it.
+      }
+    }
+    return undefined;
+  }
+
+  async function prove(rule: Rule, asker: Asker, bearer: string): Promise<Admitted> {
+    const { peer, local, params } = asker;
+    // A proxy on this machine stands for many people: it is not locked out for the guesses of one.
+    const address = peer.loopback ? undefined : peer.address;
+    const wait = address === undefined ? undefined : throttle.wait(address);
+    if (wait !== undefined) throw fail("SVC_HTTP_THROTTLED", { seconds: wait, retryAfterMs: wait * 1000 });
+    const identity = await identify(bearer);
+    if (identity === undefined) {
+      if (address !== undefined) throttle.failed(address);
+      throw fail("SVC_HTTP_BEARER_UNKNOWN");
+    }
+    if (address !== undefined) throttle.succeeded(address);
+    const holds = (proven: Identity) => grants(rule, params, proven, local);
+    if (!holds(identity)) throw fail("SVC_HTTP_FORBIDDEN", { needed: neededBy(rule, params) });
+    const facts = identity.kind === "peer" ? { peer: identity.name } : { token: { id: identity.id, name: identity.name, scopes: identity.scopes } };
+    return { caller: { address: peer.address, local, ...facts }, proof: { bearer, holds } };
+  }
+
+  return {
+    judge(rule, asker) {
+      const { peer, local, method, headers, params, queryToken } = asker;
+      const anonymous = { caller: { address: peer.address, local } };
+      if (rule.kind === "open" || rule.kind === "signed") return anonymous;
+      if (rule.kind === "loopback") {
+        if (peer.loopback && local) return anonymous;
+        throw fail("SVC_HTTP_LOOPBACK");
+      }
+      const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
+      // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
+      if (bearer !== undefined) return prove(rule, asker, bearer);
+      if (local && (rule.kind === "mesh" || hasScope(localScopes(), scopeOf(rule, params)))) return anonymous;
+      throw fail("SVC_HTTP_BEARER_MISSING");
+    },
+    identify,
+  };
+}
+
+function grants(rule: Rule, params: Readonly<Record<string, string>>, identity: Identity, local: boolean): boolean {
+  if (rule.kind === "scope") return identity.kind === "token" && hasScope(identity.scopes, scopeOf(rule, params));
+  return rule.kind === "mesh" && (local || identity.kind === "peer");
+}
+
+function scopeOf(rule: ScopeRule, params: Readonly<Record<string, string>>): string {
+  return rule.parts.map((part) => (part.startsWith(":") ? (params[part.slice(1)] ?? "") : part)).join(":");
+}
+
+/** For people: what a refused caller would have needed. */
+function neededBy(rule: Rule, params: Readonly<Record<string, string>>): string {
+  return rule.kind === "scope" ? `the scope ${scopeOf(rule, params)}` : "a mesh peer's token";
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller, HttpRequest } from "@svc/sdk";
+
+/** A request target in its parts. */
+export interface Target {
+  /** As sent, still encoded, without the query. */
+  readonly path: string;
+  /** Decoded; of a name given twice the first counts. `token` is not in it. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly token?: string;
+}
+
+const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Takes a target apart and the bearer out of it: from here on no log, handler or error can see it. */
+export function takeTarget(raw: IncomingMessage): Target {
+  const url = raw.url ?? "/";
+  const mark = url.indexOf("?");
+  if (mark === -1) return { path: url, query: NO_QUERY };
+  const path = url.slice(0, mark);
+  const query: Record<string, string> = {};
+  const given = new URLSearchParams(url.slice(mark + 1));
+  for (const [name, value] of given) if (name !== "token" && !Object.hasOwn(query, name)) Object.defineProperty(query, name, { value, enumerable: true });
+  const token = given.get("token");
+  if (token === null) return { path, query };
+  given.delete("token");
+  raw.url = given.size === 0 ? path : `${path}?${given}`;
+  return { path, query, token };
+}
+
+/** What a handler sees of a request. */
+export class ServedRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: IncomingMessage["headers"];
+  readonly caller: Caller;
+  body: unknown;
+  raw?: Uint8Array;
+  readonly #response: ServerResponse;
+  #abort: AbortController | undefined;
+
+  constructor(raw: IncomingMessage, response: ServerResponse, { path, query }: Target, params: Readonly<Record<string, string>>, caller: Caller) {
+    this.method = raw.method ?? "GET";
+    this.path = path;
+    this.params = params;
+    this.query = query;
+    this.headers = raw.headers;
+    this.caller = caller;
+    this.#response = response;
+  }
+
+  /** Made when first asked for: most handlers never look. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      const abort = new AbortController();
+      this.#abort = abort;
+      const response = this.#response;
+      const leave = () => {
+        if (!response.writableFinished) abort.abort();
+      };
+      if (response.destroyed) leave();
+      else response.once("close", leave);
+    }
+    return this.#abort.signal;
+  }
+}

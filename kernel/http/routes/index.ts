@@ -1,0 +1,28 @@
+import type { HttpRoute } from "@svc/sdk";
+import type { KernelPort } from "../../port.ts";
+import { agentEventsRoute, agentsRoute } from "./agents.ts";
+import { askRoute } from "./ask.ts";
+import { eventsRoute, recentEventsRoute } from "./events.ts";
+import { healthRoute } from "./health.ts";
+import { reloadRoute } from "./reload.ts";
+import { taskRoute } from "./task.ts";
+import { cancelRoute, followupRoute } from "./tasks.ts";
+import { traceRoute, tracesRoute } from "./traces.ts";
+
+/** The kernel's own routes. All but `/health` are for this machine and for mesh peers. */
+export function kernelRoutes(port: KernelPort): HttpRoute[] {
+  return [
+    taskRoute(port),
+    askRoute(port),
+    cancelRoute(port),
+    followupRoute(port),
+    agentsRoute(port),
+    agentEventsRoute(port),
+    eventsRoute(port),
+    recentEventsRoute(port),
+    tracesRoute(port),
+    traceRoute(port),
+    healthRoute(port),
+    reloadRoute(port),
+  ];
+}

@@ -1,0 +1,78 @@
+import type { HttpRequest, HttpRoute, Message } from "@svc/sdk";
+import { fail } from "../../errors.ts";
+import type { KernelPort } from "../../port.ts";
+
+interface TaskBody {
+  readonly agent: string;
+  readonly message: string;
+  readonly contextStrategy?: "layered" | "planner";
+  readonly freshSession?: boolean;
+  readonly context?: { readonly channel?: string; readonly chatId?: string; readonly sender?: string };
+}
+
+const MAX_KEY = 200;
+
+/**
+ * `POST /task` (000:L177): runs an agent. Streams what happens as `event: <type>` frames, the last one `event: done` with the
+ * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
+ * `Idempotency-Key` again answers with the task that it named first.
+ */
+export function taskRoute({ agents, tasks }: KernelPort): HttpRoute {
+  return {
+    method: "POST",
+    path: "/task",
+    guard: "mesh",
+    body: {
+      type: "object",
+      required: ["agent", "message"],
+      properties: {
+        agent: { type: "string", minLength: 1 },
+        message: { type: "string", minLength: 1 },
+        contextStrategy: { enum: ["layered", "planner"] },
+        freshSession: { type: "boolean" },
+        context: { type: "object", properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } } },
+      },
+    },
+    async handle(request, reply) {
+      const message = messageOf(request);
+      if (agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
+      try {
+        if (wantsJson(request)) return await tasks.run(message);
+        const stream = reply.stream({ deferred: true });
+        const result = await tasks.run(message, (event) => {
+          const { type, ...facts } = event;
+          stream.event(type, facts);
+        });
+        stream.event("done", result);
+        stream.end();
+      } catch (error) {
+        const { code, task } = error as { code?: string; task?: string };
+        if (code !== "SVC_TASK_DUPLICATE") throw error;
+        reply.send(JSON.stringify({ ok: true, taskId: task, duplicate: true }), "application/json; charset=utf-8");
+      }
+    },
+  };
+}
+
+function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly agent: string } {
+  const { agent, message, contextStrategy, freshSession, context = {} } = body as TaskBody;
+  const key = headers["idempotency-key"];
+  if (typeof key === "string" && (key === "" || key.length > MAX_KEY)) throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
+  const who = caller.peer ?? caller.token?.id ?? "local";
+  return {
+    entry: "task",
+    channel: context.channel ?? "http",
+    chat: context.chatId ?? "default",
+    text: message,
+    agent,
+    ...(context.sender === undefined ? {} : { sender: { id: context.sender } }),
+    ...(typeof key === "string" ? { dedupKey: `http:${who}:${key}` } : {}),
+    options: { ...(contextStrategy === undefined ? {} : { contextStrategy }), ...(freshSession === undefined ? {} : { freshSession }) },
+  };
+}
+
+/** JSON was asked for, and a stream was not. */
+function wantsJson({ headers }: HttpRequest): boolean {
+  const accept = headers.accept ?? "";
+  return accept.includes("application/json") && !accept.includes("text/event-stream");
+}

@@ -1,0 +1,45 @@
+import type { HttpRoute } from "@svc/sdk";
+import { fail } from "../../errors.ts";
+import type { KernelPort } from "../../port.ts";
+
+/** `POST /api/tasks/:taskId/cancel` (000:L187): ends a task that runs, is prepared or waits. 404 for any other, so also the second time. */
+export function cancelRoute({ tasks }: KernelPort): HttpRoute {
+  return {
+    method: "POST",
+    path: "/api/tasks/:taskId/cancel",
+    guard: "mesh",
+    body: { type: "object", properties: { reason: { type: "string" } } },
+    async handle({ params, body }) {
+      const taskId = params.taskId as string;
+      if (!(await tasks.cancel(taskId, (body as { reason?: string }).reason))) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
+      return { ok: true, taskId };
+    },
+  };
+}
+
+interface Followup {
+  readonly message: string;
+  readonly replace?: boolean;
+  readonly sender?: string;
+}
+
+/** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a live task, behind it or in its place. */
+export function followupRoute({ tasks }: KernelPort): HttpRoute {
+  return {
+    method: "POST",
+    path: "/api/tasks/:taskId/followup",
+    guard: "mesh",
+    body: {
+      type: "object",
+      required: ["message"],
+      properties: { message: { type: "string", minLength: 1 }, replace: { type: "boolean" }, sender: { type: "string", minLength: 1 } },
+    },
+    async handle({ params, body }) {
+      const taskId = params.taskId as string;
+      const { message, replace = false, sender } = body as Followup;
+      const accepted = await tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
+      if (accepted === undefined) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
+      return { ok: true, taskId: accepted.taskId, rootId: accepted.rootId, replaced: replace };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { Schema } from "@svc/sdk";
+import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
+import { fail } from "../errors.ts";
+
+/** Checks values against the schemas of routes, each compiled at its first use. */
+export interface Checker {
+  /** Unknown keys are refused unless the schema says otherwise; a missing body counts as `{}` where an object is expected. Throws 400 with `path` and `field`. */
+  body(schema: Schema, value: unknown): Promise<void>;
+  /** Values of a query are text: digits and `true`/`false` count as what the schema asks for. Unknown keys are let through. */
+  query(schema: Schema, values: Readonly<Record<string, string>>): Promise<void>;
+}
+
+let shared: Promise<Ajv> | undefined;
+
+/** ajv is loaded when the first schema is needed: a process that never serves a body does not pay for it. */
+function engine(): Promise<Ajv> {
+  shared ??= import("ajv").then(({ Ajv }) => {
+    const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true, validateFormats: false });
+    // Marks for people and for the configuration; they constrain nothing here.
+    ajv.addVocabulary(["secret", "restart"]);
+    return ajv;
+  });
+  return shared;
+}
+
+export function createChecker(): Checker {
+  const bodies = new WeakMap<Schema, ValidateFunction>();
+  const queries = new WeakMap<Schema, ValidateFunction>();
+
+  async function compile(cache: WeakMap<Schema, ValidateFunction>, schema: Schema, shape: Schema): Promise<ValidateFunction> {
+    const ajv = await engine();
+    const check = ajv.compile(shape);
+    // ajv would remember every schema for ever; plugins come and go.
+    ajv.removeSchema(shape);
+    cache.set(schema, check);
+    return check;
+  }
+
+  return {
+    async body(schema, value) {
+      const check = bodies.get(schema) ?? (await compile(bodies, schema, closed(schema)));
+      if (!check(value)) throw refusal("body", check.errors?.[0]);
+    },
+    async query(schema, values) {
+      const check = queries.get(schema) ?? (await compile(queries, schema, { ...schema, additionalProperties: true }));
+      const typed = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typedAs(schema.properties?.[name]?.type, text)]));
+      if (!check(typed)) throw refusal("query", check.errors?.[0]);
+    },
+  };
+}
+
+/** The same schema with every object that lists its properties shut against others. */
+function closed(schema: Schema): Schema {
+  const { properties, items, ...rest } = schema;
+  if (properties === undefined && items === undefined) return schema.type === "object" && schema.additionalProperties === undefined && schema.anyOf === undefined && schema.oneOf === undefined && schema.allOf === undefined ? { ...schema, additionalProperties: false } : { ...schema };
+  return {
+    ...(properties === undefined ? {} : { additionalProperties: false }),
+    ...rest,
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, closed(inner)])) }),
+    ...(items === undefined ? {} : { items: closed(items) }),
+  };
+}
+
+function typedAs(type: Schema["type"], text: string): unknown {
+  if ((type === "integer" || type === "number") && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+function refusal(where: "body" | "query", error: ErrorObject | undefined): Error {
+  const inner = error?.params.missingProperty ?? error?.params.additionalProperty ?? error?.params.propertyName;
+  const parts = (error?.instancePath ?? "")
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (inner !== undefined) parts.push(String(inner));
+  const path = parts.join(".");
+  const reason = error?.keyword === "required" ? "is missing" : error?.keyword === "additionalProperties" ? "is not a known field" : allowed(error);
+  const facts = path === "" ? {} : { path, field: parts.at(-1) };
+  return fail("SVC_HTTP_INVALID", { subject: path === "" ? `The ${where}` : `'${path}'`, reason, ...facts });
+}
+
+function allowed(error: ErrorObject | undefined): string {
+  if (error?.keyword === "enum") return `must be one of ${(error.params.allowedValues as unknown[]).join(", ")}`;
+  if (error?.keyword === "minLength" && error.params.limit === 1) return "must not be empty";
+  return error?.message ?? "is not valid";
+}

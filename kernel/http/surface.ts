@@ -1,0 +1,228 @@
+/*
+ * One request, top to bottom. Each step names the status with which it may end there; every error goes through `failureOf`.
+ *
+ *   admit      target, Host, Origin                         400, 403
+ *   match      the live route table                         400, 404, 405
+ *   guard      address or bearer, from the headers alone    401, 403, 429     nothing of the body is read before this
+ *   before     the route's own word on path and caller      its own
+ *   body       64 KB for the unknown, 1 MB for the known    413, 415, 400
+ *   check      query and body against the route's schemas   400
+ *   handle     the route                                    its own, else 500 with a reference
+ *   answer     JSON, bytes, or a stream of events
+ */
+import type { Authority, Log } from "@svc/sdk";
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
+import { fail } from "../errors.ts";
+import { isForwarded, peerOf } from "./address.ts";
+import { createAdmission } from "./admit.ts";
+import { checkJsonType, type JsonParser, parseJson, readBody } from "./body.ts";
+import { ServerSentStream } from "./event-stream.ts";
+import { failureOf } from "./failure.ts";
+import { type Admitted, createGuards } from "./guard.ts";
+import { createOpenStreams, type StreamLimits } from "./open-streams.ts";
+import { ServedReply } from "./reply.ts";
+import { ServedRequest, type Target, takeTarget } from "./request.ts";
+import { createRouter, type Found, type OwnedRoute, type Router } from "./router.ts";
+import { createChecker } from "./schema.ts";
+import { createThrottle, type ThrottleLimits } from "./throttle.ts";
+
+/** Bytes of a body, before and after it is known who calls. */
+export interface BodyLimits {
+  readonly unknown: number;
+  readonly known: number;
+}
+
+export interface SurfaceOptions {
+  /** Which server it is: routes that name another one are not served. */
+  readonly name: "daemon" | "dashboard";
+  /** All routes of this moment, in order of precedence. Asked at the first request and after `changed`. One that is malformed, unguarded or taken is logged and not served. */
+  routes(): readonly OwnedRoute[];
+  authorities(): readonly Authority[];
+  /** Scopes that this machine's own callers have without a token. */
+  localScopes?(): readonly string[];
+  /** Names it is reached by, beside loopback and its own addresses. */
+  hosts?(): readonly string[];
+  /** Origins of foreign pages that may call it. */
+  origins?(): readonly string[];
+  readonly log: Log;
+  readonly bodyLimits?: BodyLimits;
+  readonly streamLimits?: StreamLimits;
+  readonly throttle?: ThrottleLimits;
+}
+
+/** A route as it is served. */
+export interface ServedRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly guard: string;
+  readonly owner: string;
+}
+
+/** The routes of a server as a fastify plugin, independent of who listens. */
+export interface Surface {
+  /** Serves below the prefix it is registered with; a route of the carrying app wins over one of ours. */
+  readonly mount: FastifyPluginCallback;
+  routes(): readonly ServedRoute[];
+  /** Routes or authorities are others than before: the table is built afresh, and open streams are judged again (as they are every second). */
+  changed(): void;
+  /** End the streams that nobody works on any more, and let no new one outlive its handler. */
+  drain(): void;
+  /** End every stream. */
+  endStreams(): void;
+}
+
+interface Call extends Found {
+  readonly target: Target;
+  readonly admitted: Admitted;
+}
+
+const CALL = Symbol("svc.call");
+type Carrier = FastifyRequest & { [CALL]: Call };
+
+const BASE_HEADERS = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+const STREAM_HEADERS = { ...BASE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" } as const;
+
+export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576 };
+export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
+
+export function createSurface(options: SurfaceOptions): Surface {
+  const { name, log, hosts = () => [], origins = () => [], bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
+  const admission = createAdmission({ hosts, origins, log });
+  const guards = createGuards({ authorities: options.authorities, ...(options.localScopes === undefined ? {} : { localScopes: options.localScopes }), throttle: createThrottle(options.throttle) });
+  const streams = createOpenStreams(streamLimits, guards.identify);
+  const check = createChecker();
+  let router: Router | undefined;
+
+  /** The table of this moment. */
+  function table(): Router {
+    const here = () => options.routes().filter((route) => (route.server ?? "daemon") === name);
+    router ??= createRouter(here(), ({ owner = "kernel" }, error) => log.error({ plugin: owner, err: error }, "a route is not served"));
+    return router;
+  }
+
+  /** Everything that needs no body. Calls back at once where no bearer must be asked about. */
+  function admit(request: FastifyRequest, reply: FastifyReply, prefix: string, done: (error?: Error) => void): void {
+    try {
+      const { raw } = request;
+      reply.headers(BASE_HEADERS);
+      const refusal = admission(raw);
+      if (refusal !== undefined) return done(refusal);
+      const target = takeTarget(raw);
+      const method = raw.method ?? "GET";
+      const path = prefix === "" ? target.path : target.path.slice(prefix.length) || "/";
+      const found = table().find(method, path);
+      if (found === undefined) return done(fail("SVC_HTTP_NOT_FOUND", { method, target: path }));
+      const peer = peerOf(raw.socket);
+      const asker = { peer, local: peer.own && !isForwarded(raw.headers), method, headers: raw.headers, params: found.params, queryToken: target.token };
+      const pass = (admitted: Admitted): void | Promise<void> => {
+        (request as Carrier)[CALL] = { ...found, target: { ...target, path }, admitted };
+        const { before } = found.entry.route;
+        if (before !== undefined) return Promise.resolve(before.call(found.entry.route, new ServedRequest(raw, reply.raw, { ...target, path }, found.params, admitted.caller)));
+      };
+      const admitted = guards.judge(found.entry.rule, asker);
+      const passed = admitted instanceof Promise ? admitted.then(pass) : pass(admitted);
+      if (passed instanceof Promise) passed.then(() => done(), done);
+      else done();
+    } catch (error) {
+      done(error as Error);
+    }
+  }
+
+  async function serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
+    const { entry, params, target, admitted } = (request as Carrier)[CALL];
+    const { route } = entry;
+    const served = new ServedRequest(request.raw, reply.raw, target, params, admitted.caller);
+    if (route.method !== "GET") await takeBody(served, request, route, isKnown(admitted) ? bodyLimits.known : bodyLimits.unknown, parse);
+    if (route.query !== undefined) await check.query(route.query, target.query);
+    let stream: ServerSentStream | undefined;
+    const answer = new ServedReply(reply, (deferred) => {
+      streams.reserve(admitted.proof);
+      stream = new ServerSentStream(reply.raw, { headers: { ...(reply.getHeaders() as Record<string, string>), ...STREAM_HEADERS }, deferred, maxWaiting: streamLimits.maxWaiting });
+      streams.add(stream, admitted.proof);
+      return stream;
+    });
+    try {
+      const value = await route.handle(served, answer);
+      if (!answer.used) answer.answer(value);
+    } catch (error) {
+      if (stream === undefined) throw error;
+      if (!stream.opened) {
+        stream.abandon();
+        throw error;
+      }
+      // The status has gone out: the last frame says what happened.
+      stream.event("error", failureOf(error, log, { method: route.method, path: target.path, owner: route.owner }).body);
+      stream.end();
+    }
+    if (stream !== undefined) {
+      streams.lasting(stream);
+      reply.hijack();
+    }
+    return reply;
+  }
+
+  async function takeBody(served: ServedRequest, { raw }: FastifyRequest, route: OwnedRoute, limit: number, parse: JsonParser): Promise<void> {
+    const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
+    if (hasBody && route.raw !== true) checkJsonType(raw);
+    const bytes = hasBody ? await readBody(raw, limit) : Buffer.alloc(0);
+    if (route.raw === true) served.raw = bytes;
+    else if (bytes.length > 0) served.body = parseJson(bytes, parse);
+    if (route.body === undefined || route.raw === true) return;
+    if (bytes.length === 0) served.body = {};
+    await check.body(route.body, served.body);
+  }
+
+  const mount: FastifyPluginCallback = (app, _options, done) => {
+    const parse = jsonParserOf(app);
+    app.removeAllContentTypeParsers();
+    // Bodies are read after the guards, by their limits, not by the framework's.
+    app.addContentTypeParser("*", (_request, _payload, next) => next(null));
+    app.decorateRequest(CALL as unknown as string, null);
+    app.setErrorHandler((error, request, reply) => {
+      const owner = (request as Carrier)[CALL]?.entry.route.owner;
+      const { status, headers, body } = failureOf(error, log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
+      // Bytes of a refused body may still be under way: nobody is going to read them.
+      if (!request.raw.complete) reply.header("connection", "close");
+      reply.code(status).headers(headers).header("content-type", "application/json; charset=utf-8").send(JSON.stringify(body));
+    });
+    app.addHook("preClose", (next) => {
+      streams.drain();
+      next();
+    });
+    app.all("/*", { onRequest: (request, reply, next) => admit(request, reply, app.prefix, next) }, (request, reply) => serve(request, reply, parse));
+    done();
+  };
+
+  return {
+    mount,
+    routes: () => table().entries.map(({ route }) => ({ method: route.method, path: route.path, guard: route.guard, owner: route.owner ?? "kernel" })),
+    changed() {
+      router = undefined;
+      void streams.recheck();
+    },
+    drain: streams.drain,
+    endStreams: streams.endAll,
+  };
+}
+
+const isKnown = ({ caller }: Admitted): boolean => caller.local || caller.token !== undefined || caller.peer !== undefined;
+
+/** The framework's own parser: it refuses `__proto__` and `constructor.prototype` keys. */
+function jsonParserOf(app: FastifyInstance): JsonParser {
+  const parse = app.getDefaultJsonParser("error", "error");
+  return (text) => {
+    let value: unknown;
+    let failed = false;
+    parse(undefined as unknown as FastifyRequest, text, (error, parsed) => {
+      failed = error !== null;
+      value = parsed;
+    });
+    if (failed) throw fail("SVC_HTTP_BODY_JSON");
+    return value;
+  };
+}
