@@ -93,6 +93,12 @@ export const ERRORS = {
   SVC_MODEL_FAILED: [502, "The model {model} did not answer: {reason}."],
   SVC_MODEL_SHAPE: [502, "The model {model} answered in another shape than asked for: {reason}."],
   SVC_MODEL_SCHEMA: [400, "The schema of the extraction can not be used: {reason}."],
+  SVC_CHANNEL_UNKNOWN: [404, "There is no channel '{channel}', or it is switched off; see svc channel list."],
+  SVC_CHANNEL_REFUSED: [502, "{channel} refused the message: {reason}"],
+  SVC_DELIVERY_EXPIRED: [504, "{channel} could not be reached for {minutes} minutes; the message was given up."],
+  SVC_DELIVERY_HELD: [409, "The message on {channel} was held back and not sent: {reason}"],
+  SVC_DELIVERY_PENDING: [503, "The daemon is stopping; delivery {delivery} is stored and goes out after the next start."],
+  SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;

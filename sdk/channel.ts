@@ -50,7 +50,10 @@ export interface Channel {
   readonly traits: ChannelTraits;
   /** Resolves only after the platform accepted it. */
   send(out: Outgoing, signal: AbortSignal): Promise<Receipt>;
+  /** Resolves too when the message shows that text already. `permanent`: it cannot be edited any more, and is sent anew. */
   edit?(platformId: string, out: Outgoing, signal: AbortSignal): Promise<void>;
+  /** Take back a message of ours, where an answer became shorter than what was shown of it. */
+  remove?(target: Target, platformId: string, signal: AbortSignal): Promise<void>;
   react?(target: Target, platformId: string, emoji: string, signal: AbortSignal): Promise<void>;
   typing?(target: Target, signal: AbortSignal): Promise<void>;
   fetchMedia?(media: Media, signal: AbortSignal): Promise<{ readonly data: Uint8Array; readonly type?: string }>;

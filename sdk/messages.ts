@@ -112,6 +112,10 @@ export interface Delivery {
   readonly media?: readonly Media[];
   readonly taskId?: string;
   readonly agent?: string;
+  /** For channels that show one, such as push notifications. */
+  readonly title?: string;
+  /** 1 (lowest) to 5, for channels that know urgency. */
+  readonly priority?: number;
   /** Set by a `deliver` tap: why it is kept back. It is recorded and not sent. */
   readonly held?: string;
 }

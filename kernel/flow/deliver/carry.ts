@@ -1,0 +1,117 @@
+import type { Log, Outgoing, Render } from "@svc/sdk";
+import type { ProvidedChannel } from "../../host/scope.ts";
+import { digestOf, type Letter, openLetter } from "./letter.ts";
+import type { Pace } from "./pace.ts";
+import { admitMedia, partsOf } from "./parts.ts";
+import { type Progress, type ProgressBook, withShown } from "./progress.ts";
+import { type Answer, createWire, type Refusal } from "./wire.ts";
+
+/** What became of one letter. `later`: nothing is lost, try again after `waitMs`; `counted` when the try used up one of its tries. */
+export type Carried =
+  | { readonly kind: "sent"; readonly ids: readonly string[] }
+  | { readonly kind: "later"; readonly waitMs: number; readonly counted: boolean; readonly refusal?: Refusal }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export interface CarryGround {
+  readonly pace: Pace;
+  readonly book: ProgressBook;
+  readonly log: Log;
+  readonly stop: AbortSignal;
+  readonly backoff: (tries: number) => number;
+  render(): Render;
+}
+
+/** A pause up to this long is waited for in place; a longer one gives the letter back. */
+const SHORT_WAIT_MS = 3_000;
+const MEDIA = "media";
+
+/** One platform message that the letter must become. */
+interface Step {
+  readonly out: Outgoing;
+  readonly digest: string;
+}
+
+/**
+ * Bring the platform to show exactly this letter: what is there already is left or edited, what is missing is sent, what is too
+ * much is taken back. Every platform id is stored as soon as it is known, so that a crash at any point repeats one message at most.
+ */
+export async function carry(letter: Letter, redelivered: boolean, provided: ProvidedChannel, ground: CarryGround): Promise<Carried> {
+  const { pace, book, log } = ground;
+  const { channel } = provided;
+  const { traits } = channel;
+  const wire = createWire(provided, ground.stop);
+  const steps = await stepsOf(letter, provided, ground.render());
+  const before = await book.load(letter.progress);
+  let progress: Pick<Progress, "ids" | "shown"> = before;
+  let doubtful = (redelivered || before.sending === true) && traits.keyed !== true;
+
+  for (const [index, { out, digest }] of steps.entries()) {
+    const known = progress.ids[index];
+    if (known !== undefined && (progress.shown[index] === digest || channel.edit === undefined || digest === MEDIA)) continue;
+    const held = await rest(pace, out);
+    if (held > 0) return { kind: "later", waitMs: held, counted: false };
+    let id = known;
+    let answer: Answer<unknown> | undefined = known === undefined ? undefined : await wire.edit(known, out);
+    if (answer === undefined || (!answer.ok && answer.failure === "permanent")) {
+      if (doubtful) log.warn({ channel: channel.name, delivery: letter.delivery.id }, "possible duplicate: an earlier send was cut off before the platform's answer");
+      doubtful = false;
+      const sent = await wire.send(out);
+      if (sent.ok) id = sent.value;
+      answer = sent;
+    }
+    if (!answer.ok) return refused(answer, letter, provided, ground);
+    pace.passed(out.target, id === known ? (traits.editIntervalMs ?? 0) : 0);
+    progress = withShown(progress, index, id as string, digest);
+    if (index < steps.length - 1 || progress.ids.length > steps.length) await book.save(letter.progress, progress);
+  }
+
+  for (const surplus of progress.ids.slice(steps.length)) {
+    const out: Outgoing = { target: letter.delivery.target, text: "", plain: "", key: `${letter.progress}/surplus` };
+    const held = await rest(pace, out);
+    if (held > 0) return { kind: "later", waitMs: held, counted: false };
+    const answer = await wire.remove(surplus, out);
+    if (!answer.ok && answer.failure !== "permanent") return refused(answer, letter, provided, ground);
+  }
+  return { kind: "sent", ids: progress.ids.slice(0, steps.length) };
+}
+
+async function stepsOf(letter: Letter, { channel }: ProvidedChannel, render: Render): Promise<readonly Step[]> {
+  const delivery = openLetter(letter);
+  const { target } = delivery;
+  const { taken, refused } = await admitMedia(delivery.media ?? [], channel.traits);
+  const text = [delivery.text, ...refused].filter((line) => line !== "").join("\n\n");
+  const { replyTo: _replyTo, ...sequel } = target;
+  const extras = { ...(delivery.title === undefined ? {} : { title: delivery.title }), ...(delivery.priority === undefined ? {} : { priority: delivery.priority }) };
+  const steps: Step[] = partsOf(text, channel.traits, render).map((part, index) => ({
+    out: { target: index === 0 ? target : sequel, ...part, key: `${letter.progress}/${index}`, ...extras },
+    digest: digestOf(part.text),
+  }));
+  if (taken.length > 0) {
+    const index = steps.length;
+    steps.push({ out: { target: index === 0 ? target : sequel, text: "", plain: "", media: taken, key: `${letter.progress}/${index}`, ...extras }, digest: MEDIA });
+  }
+  return steps;
+}
+
+/** Wait out a short pause; answers how long a longer one still is. */
+async function rest(pace: Pace, { target }: Outgoing): Promise<number> {
+  const pause = pace.wait(target);
+  if (pause === 0 || pause > SHORT_WAIT_MS) return pause;
+  await new Promise((resolve) => setTimeout(resolve, pause));
+  return 0;
+}
+
+function refused(refusal: Refusal, letter: Letter, provided: ProvidedChannel, { pace, log, backoff }: CarryGround): Carried {
+  const { channel } = provided;
+  const { target } = letter.delivery;
+  if (refusal.failure === "permanent") return { kind: "failed", reason: refusal.reason };
+  if (refusal.failure === "retry" && refusal.retryAfterMs !== undefined) {
+    pace.refused(target, refusal.retryAfterMs);
+    return { kind: "later", waitMs: pace.wait(target), counted: false, refusal };
+  }
+  if (refusal.failure === "unknown" && channel.traits.keyed !== true) {
+    log.warn({ channel: channel.name, delivery: letter.delivery.id, reason: refusal.reason }, "possible duplicate: the platform may have taken a message whose answer never came; it is sent again");
+  }
+  // A channel that has gone down meanwhile is no fault of the letter.
+  return { kind: "later", waitMs: backoff(letter.tries), counted: provided.state === "ready", refusal };
+}

@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import type { Delivery, Log, Render, Store } from "@svc/sdk";
+import type { Bus } from "../../bus/bus.ts";
+import { fail } from "../../errors.ts";
+import type { Live } from "../../host/live.ts";
+import { type Letter, openLetter, outboxOf, pushLetter, sealLetter } from "./letter.ts";
+import { createOutbox } from "./outbox.ts";
+import { backoffMs, createPace } from "./pace.ts";
+import type { Deliveries, ReplyStream } from "./port.ts";
+import { createProgressBook } from "./progress.ts";
+import { createStream } from "./stream.ts";
+
+export interface DeliveriesGround {
+  readonly store: Store;
+  readonly bus: Pick<Bus, "publish" | "current" | "within">;
+  readonly log: Log;
+  live(): Live;
+  render(): Render;
+  /** Told once for each delivery the platform refused for good, and once for all that expired together. */
+  failed?(deliveries: readonly Delivery[], reason: string): void;
+  readonly now?: () => number;
+  readonly limits?: Partial<DeliveryLimits>;
+}
+
+export interface DeliveryLimits {
+  /** Minutes after which what could not be sent is given up; default 60. */
+  readonly ttlMinutes: number;
+  /** Sends that may fail before a delivery is given up; waiting for a rate limit does not count. Default 10. */
+  readonly maxTries: number;
+  /** Unsent deliveries of a channel after which `send` refuses with `SVC_OUTBOX_FULL`; answers of tasks are always taken. Default 5,000. */
+  readonly maxQueued: number;
+  /** Milliseconds that `stop` gives to what is on the wire; default 5,000. */
+  readonly stopGraceMs: number;
+  /** The pause after a failure, by the tries before it. */
+  readonly backoff: (tries: number) => number;
+}
+
+const SWEEP_EVERY_MS = 60_000;
+/** One event for a rate limit, however often the platform repeats it; again after as long a silence. */
+const THROTTLE_NEWS_MS = 600_000;
+const HELD_KEPT = 1_000;
+
+interface Waiter {
+  resolve(receipt: { readonly platformId: string }): void;
+  reject(error: Error): void;
+}
+
+/** Everything that goes out, on every channel. Nothing moves before `start`. */
+export function createDeliveries(ground: DeliveriesGround): Deliveries {
+  const { store, bus, log, live, now = Date.now } = ground;
+  const limits: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxQueued: 5_000, stopGraceMs: 5_000, backoff: backoffMs, ...ground.limits };
+  const pace = createPace(now);
+  const book = createProgressBook(store, now);
+  const held = store.journal<{ id: string; channel: string; reason: string }>("outbox-held");
+  const waiters = new Map<string, Waiter>();
+  const streams = new Set<ReplyStream>();
+  const throttledAt = new Map<string, number>();
+  let sweeper: NodeJS.Timeout | undefined;
+  let state: "idle" | "running" | "stopped" = "idle";
+
+  const outbox = createOutbox({
+    store, log, pace, book, now, live,
+    render: ground.render,
+    backoff: limits.backoff,
+    ttlMs: limits.ttlMinutes * 60_000,
+    maxTries: limits.maxTries,
+    sent(letter, ids) {
+      const { id, target, agent, taskId, kind } = letter.delivery;
+      const platformId = ids[0] ?? "";
+      inRoot(letter, () => bus.publish({ kind: "channel", type: "out", summary: `${kind} sent on ${target.channel}`, ref: platformId, ...(agent === undefined ? {} : { agentId: agent }), data: { channel: target.channel, delivery: id, messages: ids.length, ...(taskId === undefined ? {} : { taskId }) } }));
+      settle(id, (waiter) => waiter.resolve({ platformId }));
+    },
+    failed(letters, why, reason) {
+      const first = letters[0] as Letter;
+      const { channel } = first.delivery.target;
+      log.warn({ channel, count: letters.length, delivery: first.delivery.id, reason }, why === "expired" ? "deliveries expired" : "a delivery failed for good");
+      const facts = { kind: "status", type: "status", data: { state: `delivery-${why}`, channel, count: letters.length, ...(letters.length === 1 ? { delivery: first.delivery.id, ...(first.delivery.taskId === undefined ? {} : { taskId: first.delivery.taskId }) } : {}) } };
+      const text = why === "expired" ? reason : `a delivery on ${channel} failed for good`;
+      if (letters.length === 1) inRoot(first, () => bus.publish({ ...facts, summary: text }));
+      else bus.publish({ ...facts, summary: text });
+      const error = why === "expired" ? fail("SVC_DELIVERY_EXPIRED", { channel, minutes: limits.ttlMinutes }) : fail("SVC_CHANNEL_REFUSED", { channel, reason });
+      for (const { delivery } of letters) settle(delivery.id, (waiter) => waiter.reject(error));
+      ground.failed?.(letters.map(openLetter), reason);
+    },
+    delayed({ delivery }, { retryAfterMs }) {
+      if (retryAfterMs === undefined) return;
+      const { channel } = delivery.target;
+      const since = throttledAt.get(channel) ?? Number.NEGATIVE_INFINITY;
+      throttledAt.set(channel, now());
+      if (now() - since < THROTTLE_NEWS_MS) return;
+      log.warn({ channel, retryAfterMs }, "the platform limits our rate; deliveries wait");
+      bus.publish({ kind: "status", type: "status", summary: `${channel} limits our rate; deliveries wait`, data: { state: "channel-throttled", channel } });
+    },
+  });
+
+  const inRoot = (letter: Letter, publish: () => void) => (letter.rootId === undefined ? publish() : bus.within({ rootId: letter.rootId }, publish));
+
+  function settle(id: string, end: (waiter: Waiter) => void): void {
+    const waiter = waiters.get(id);
+    waiters.delete(id);
+    if (waiter !== undefined) end(waiter);
+  }
+
+  function seal(delivery: Delivery, progress: string): Letter {
+    const rootId = bus.current()?.rootId;
+    return sealLetter(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
+  }
+
+  const wake = (channel: string) => {
+    if (state === "running") outbox.wake(channel);
+  };
+
+  return {
+    reaches: (target) => live().channels.has(target.channel),
+    ops: (delivery) => [pushLetter(seal(delivery, delivery.taskId ?? delivery.id))],
+    committed: (delivery) => wake(delivery.target.channel),
+    open(target, taskId) {
+      const provided = live().channels.get(target.channel);
+      if (provided?.state !== "ready" || state !== "running") return undefined;
+      const { channel } = provided;
+      if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
+      const inner = createStream(target, taskId, provided, { pace, book, log, render: ground.render });
+      const stream: ReplyStream = {
+        text: inner.text,
+        async end() {
+          await inner.end();
+          streams.delete(stream);
+        },
+      };
+      streams.add(stream);
+      return stream;
+    },
+    async send(draft) {
+      const { channel } = draft.target;
+      if (!live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
+      if ((await store.queue(outboxOf(channel)).size()) >= limits.maxQueued) throw fail("SVC_OUTBOX_FULL", { channel, limit: limits.maxQueued });
+      const delivery = await live().hooks.deliver({ ...draft, id: `out_${randomUUID()}` });
+      const { id } = delivery;
+      if (delivery.held !== undefined) {
+        await held.append({ id, channel, reason: delivery.held });
+        await held.trim(HELD_KEPT);
+        return { id, sent: unheard(Promise.reject(fail("SVC_DELIVERY_HELD", { channel, reason: delivery.held }))) };
+      }
+      const sent = unheard(new Promise<{ readonly platformId: string }>((resolve, reject) => waiters.set(id, { resolve, reject })));
+      try {
+        await store.commit([pushLetter(seal(delivery, id))]);
+      } catch (error) {
+        waiters.delete(id);
+        throw error;
+      }
+      wake(delivery.target.channel);
+      return { id, sent };
+    },
+    channelState({ channel, state: connection }) {
+      if (connection === "ready" && state === "running") outbox.sweep(channel.name);
+    },
+    async start() {
+      await book.sweep();
+      state = "running";
+      const sweep = () => {
+        for (const channel of live().channels.keys()) outbox.sweep(channel);
+      };
+      sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+      sweeper.unref();
+      sweep();
+    },
+    async stop() {
+      state = "stopped";
+      clearInterval(sweeper);
+      await Promise.all([...streams].map((stream) => stream.end()));
+      await outbox.stop(limits.stopGraceMs);
+      for (const id of [...waiters.keys()]) settle(id, (waiter) => waiter.reject(fail("SVC_DELIVERY_PENDING", { delivery: id })));
+    },
+  };
+}
+
+/** Nobody has to listen to how a delivery ends. */
+function unheard<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}

@@ -1,0 +1,28 @@
+import type { Message, Rejection } from "@svc/sdk";
+
+/** Refuses messages of a bot that talks with an agent too much. Undefined: let it through. People are never refused. */
+export type LoopGuard = (message: Message, agent: string) => Rejection | undefined;
+
+const PAIRS = 1_000;
+
+/**
+ * Counts, for each pair of bot and agent in a chat, what the bot said within a sliding window. Own replies and words of people in
+ * between do not set it back: two bots that answer each other trip it in any case.
+ */
+export function createLoopGuard(options: { readonly limit?: number; readonly windowMs?: number; readonly now?: () => number } = {}): LoopGuard {
+  const { limit = 10, windowMs = 300_000, now = Date.now } = options;
+  const pairs = new Map<string, number[]>();
+
+  return (message, agent) => {
+    const { sender, channel, account = "", chat } = message;
+    if (sender?.bot !== true) return undefined;
+    const pair = JSON.stringify([channel, account, chat, sender.id, agent]);
+    const since = now() - windowMs;
+    const recent = (pairs.get(pair) ?? []).filter((at) => at > since);
+    if (recent.length >= limit) return { reject: `bot loop: ${limit} messages of this bot within ${Math.round(windowMs / 1000)} s` };
+    recent.push(now());
+    pairs.set(pair, recent);
+    if (pairs.size > PAIRS) for (const [key, times] of pairs) if ((times.at(-1) ?? 0) <= since) pairs.delete(key);
+    return undefined;
+  };
+}

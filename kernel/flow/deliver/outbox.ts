@@ -1,0 +1,188 @@
+import { type Claimed, complete, type Op, type Queue, type Store } from "@svc/sdk";
+import type { Live } from "../../host/live.ts";
+import { type CarryGround, carry } from "./carry.ts";
+import { type Letter, outboxOf } from "./letter.ts";
+import type { Refusal } from "./wire.ts";
+
+/** The durable queues of all channels and the work on them. */
+export interface Outbox {
+  /** Something may have become possible on that channel. */
+  wake(channel: string): void;
+  /** The same, and first let go what has grown too old. */
+  sweep(channel: string): void;
+  /** Claim no more, let what is on the wire finish for `graceMs`, then cut it. What is not done stays for the next start. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface OutboxGround extends Omit<CarryGround, "stop"> {
+  readonly store: Store;
+  readonly ttlMs: number;
+  readonly maxTries: number;
+  live(): Live;
+  now(): number;
+  sent(letter: Letter, ids: readonly string[]): void;
+  /** Once for each letter that failed by itself, once for all that expired together. */
+  failed(letters: readonly Letter[], why: "refused" | "expired", reason: string): void;
+  delayed(letter: Letter, refusal: Refusal): void;
+}
+
+/** Sends at the same time on one channel, to different places. */
+const PARALLEL = 8;
+/** Longer than any letter takes on the wire; after a crash the store gives claims back at once. */
+const LEASE_MS = 900_000;
+const LONGEST_TIMER_MS = 2_147_483_647;
+const PAGE = 1_000;
+
+interface Line {
+  readonly channel: string;
+  readonly queue: Queue<Letter>;
+  readonly onWire: Map<string, Promise<void>>;
+  /** Done at the platform, but the store would not take it: never sent again by this process. */
+  readonly settled: Map<string, readonly Op[]>;
+  busy: boolean;
+  again: boolean;
+  sweepDue: boolean;
+  timer?: { readonly at: number; readonly handle: NodeJS.Timeout };
+}
+
+export function createOutbox(ground: OutboxGround): Outbox {
+  const { store, log, now } = ground;
+  const lines = new Map<string, Line>();
+  const stop = new AbortController();
+  let stopping = false;
+
+  const lineOf = (channel: string): Line => {
+    let line = lines.get(channel);
+    if (line === undefined) {
+      line = { channel, queue: store.queue(outboxOf(channel)), onWire: new Map(), settled: new Map(), busy: false, again: false, sweepDue: false };
+      lines.set(channel, line);
+    }
+    return line;
+  };
+  const ready = (line: Line) => ground.live().channels.get(line.channel)?.state === "ready";
+  const isOld = (letter: Letter) => letter.at + ground.ttlMs <= now();
+
+  /** Sweeping and claiming take turns: nothing is let go for its age while it is being claimed. */
+  async function work(line: Line): Promise<void> {
+    if (line.busy) {
+      line.again = true;
+      return;
+    }
+    line.busy = true;
+    try {
+      do {
+        line.again = false;
+        if (line.sweepDue) {
+          line.sweepDue = false;
+          await expire(line);
+        }
+        const free = PARALLEL - line.onWire.size;
+        if (stopping || free <= 0 || !ready(line) || (await line.queue.size()) <= line.onWire.size) continue;
+        for (const item of await line.queue.claim(free, LEASE_MS)) if (!line.onWire.has(item.id)) begin(line, item);
+      } while (line.again && !stopping);
+    } catch (error) {
+      log.error({ channel: line.channel, err: error }, "the outbox could not be read; tried again within a minute");
+    } finally {
+      line.busy = false;
+    }
+  }
+
+  function begin(line: Line, item: Claimed<Letter>): void {
+    const done = handle(line, item)
+      .catch((error) => log.error({ channel: line.channel, delivery: item.id, err: error }, "a delivery could not be put forward; it stays in the outbox"))
+      .finally(() => {
+        line.onWire.delete(item.id);
+        void work(line);
+      });
+    line.onWire.set(item.id, done);
+  }
+
+  async function handle(line: Line, { id, value: letter, redelivered }: Claimed<Letter>): Promise<void> {
+    const earlier = line.settled.get(id);
+    if (earlier !== undefined) return close(line, [id], earlier);
+    const ops = [complete(outboxOf(line.channel), id), ground.book.forget(letter.progress)];
+    if (isOld(letter)) {
+      await close(line, [id], ops);
+      return ground.failed([letter], "expired", expiredText(1, line.channel));
+    }
+    const provided = ground.live().channels.get(line.channel);
+    if (provided === undefined) return line.queue.release(id, 0);
+    const carried = await carry(letter, redelivered, provided, { ...ground, stop: stop.signal });
+    if (carried.kind === "sent") {
+      await close(line, [id], ops);
+      return ground.sent(letter, carried.ids);
+    }
+    if (carried.kind === "failed") {
+      await close(line, [id], ops);
+      return ground.failed([letter], "refused", carried.reason);
+    }
+    if (carried.refusal !== undefined) ground.delayed(letter, carried.refusal);
+    const tries = letter.tries + (carried.counted ? 1 : 0);
+    if (tries >= ground.maxTries) {
+      await close(line, [id], ops);
+      return ground.failed([letter], "refused", `given up after ${tries} tries: ${carried.refusal?.reason ?? "no answer"}`);
+    }
+    await line.queue.release(id, stopping ? 0 : carried.waitMs, { ...letter, tries });
+    wakeIn(line, carried.waitMs);
+  }
+
+  async function close(line: Line, ids: readonly string[], ops: readonly Op[]): Promise<void> {
+    try {
+      await store.commit(ops);
+      for (const id of ids) line.settled.delete(id);
+    } catch (error) {
+      for (const id of ids) line.settled.set(id, ops);
+      log.error({ channel: line.channel, err: error }, "the end of a delivery was not stored; after a crash it may be sent twice");
+    }
+  }
+
+  async function expire(line: Line): Promise<void> {
+    const expired: Letter[] = [];
+    for (;;) {
+      const page = await line.queue.list(PAGE);
+      const old = page.filter(({ id, value }) => isOld(value) && !line.onWire.has(id) && !line.settled.has(id));
+      if (old.length > 0) await store.commit(old.flatMap(({ id, value }) => [complete(outboxOf(line.channel), id), ground.book.forget(value.progress)]));
+      expired.push(...old.map(({ value }) => value));
+      if (page.length === PAGE && old.length > 0) continue;
+      const next = Math.min(...page.filter(({ dueAt }) => dueAt > now()).map(({ dueAt }) => dueAt));
+      if (Number.isFinite(next)) wakeIn(line, next - now());
+      break;
+    }
+    if (expired.length > 0) ground.failed(expired, "expired", expiredText(expired.length, line.channel));
+  }
+
+  const expiredText = (count: number, channel: string) => `${count} ${count === 1 ? "delivery" : "deliveries"} on ${channel} older than ${Math.round(ground.ttlMs / 60_000)} minutes expired unsent`;
+
+  function wakeIn(line: Line, ms: number): void {
+    if (stopping) return;
+    const at = now() + ms;
+    if (line.timer !== undefined && line.timer.at <= at) return;
+    clearTimeout(line.timer?.handle);
+    const handle = setTimeout(
+      () => {
+        delete line.timer;
+        void work(line);
+      },
+      Math.min(ms, LONGEST_TIMER_MS),
+    );
+    handle.unref();
+    line.timer = { at, handle };
+  }
+
+  return {
+    wake: (channel) => void work(lineOf(channel)),
+    sweep(channel) {
+      const line = lineOf(channel);
+      line.sweepDue = true;
+      void work(line);
+    },
+    async stop(graceMs) {
+      stopping = true;
+      for (const line of lines.values()) clearTimeout(line.timer?.handle);
+      const onWire = [...lines.values()].flatMap((line) => [...line.onWire.values()]);
+      const grace = setTimeout(() => stop.abort(), graceMs);
+      await Promise.all(onWire);
+      clearTimeout(grace);
+    },
+  };
+}

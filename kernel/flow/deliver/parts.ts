@@ -1,0 +1,62 @@
+import { stat } from "node:fs/promises";
+import type { ChannelTraits, Media, Render } from "@svc/sdk";
+
+/** One platform message of a text, in the channel's dialect and without markup. */
+export interface Part {
+  readonly text: string;
+  readonly plain: string;
+}
+
+/** Split, then render: markup is never cut in two. Empty text has no parts. */
+export function partsOf(markdown: string, traits: ChannelTraits, render: Render): readonly Part[] {
+  if (markdown.trim() === "") return [];
+  return fit(markdown, traits.maxChars, traits, render);
+}
+
+function fit(markdown: string, limit: number, traits: ChannelTraits, render: Render): readonly Part[] {
+  return render.split(markdown, limit, traits.unit).flatMap((piece) => {
+    const part = { text: render.to(traits.dialect, piece), plain: render.to("plain", piece) };
+    // This platform counts what is left after its markup is parsed; all others count what is sent.
+    const length = lengthIn(traits.unit, traits.dialect === "html-telegram" ? part.plain : part.text);
+    if (length <= traits.maxChars || limit < 2) return [part];
+    return fit(piece, Math.max(1, Math.min(limit - 1, Math.floor((limit * traits.maxChars) / length))), traits, render);
+  });
+}
+
+/** The length of a text as the platform counts it. */
+export function lengthIn(unit: ChannelTraits["unit"], text: string): number {
+  if (unit === "utf16") return text.length;
+  if (unit === "utf8") return Buffer.byteLength(text);
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** Sorts attachments into those the platform takes and a line for people about each one that it does not. */
+export async function admitMedia(media: readonly Media[], traits: ChannelTraits): Promise<{ readonly taken: readonly Media[]; readonly refused: readonly string[] }> {
+  const taken: Media[] = [];
+  const refused: string[] = [];
+  for (const item of media) {
+    const limit = traits.maxMediaBytes;
+    const name = item.name ?? item.kind;
+    if (limit === undefined) {
+      refused.push(`(${name} was not sent: files cannot be sent here.)`);
+      continue;
+    }
+    const size = await sizeOf(item);
+    if (size === "missing") refused.push(`(${name} was not sent: the file is not there any more.)`);
+    else if (size !== undefined && size > limit) refused.push(`(${name} was not sent: it is larger than ${Math.floor(limit / 1_048_576)} MiB.)`);
+    else taken.push(item);
+  }
+  return { taken, refused };
+}
+
+async function sizeOf({ data, path, size }: Media): Promise<number | "missing" | undefined> {
+  if (data !== undefined) return data.byteLength;
+  if (path === undefined) return size;
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return "missing";
+  }
+}

@@ -1,0 +1,53 @@
+import { type Op, remove, type Store } from "@svc/sdk";
+
+/** What the platform already has of one delivery, message by message. */
+export interface Progress {
+  /** Platform ids in order. */
+  readonly ids: readonly string[];
+  /** For each of them the digest of the text it shows. */
+  readonly shown: readonly string[];
+  /** A first send began and its answer is not known: the platform may have the message. */
+  readonly sending?: boolean;
+  /** Unix milliseconds of the last change. */
+  readonly at: number;
+}
+
+/** Progress of the deliveries on their way. Written as soon as a platform has answered, so that a restart edits instead of sending again. */
+export interface ProgressBook {
+  load(key: string): Promise<Progress>;
+  save(key: string, progress: Omit<Progress, "at">): Promise<void>;
+  /** The write that forgets a finished delivery; it goes into the commit that completes it. */
+  forget(key: string): Op;
+  /** Drop what no delivery ever followed: turns that were cancelled while their answer grew. */
+  sweep(): Promise<void>;
+}
+
+const COLLECTION = "outbox-progress";
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+export function createProgressBook(store: Store, now: () => number): ProgressBook {
+  const book = store.collection<Progress>(COLLECTION, { indexes: ["at"] });
+  return {
+    load: async (key) => (await book.get(key))?.value ?? { ids: [], shown: [], at: 0 },
+    async save(key, progress) {
+      await book.put(key, { ...progress, at: now() });
+    },
+    forget: (key) => remove(COLLECTION, key),
+    async sweep() {
+      for (;;) {
+        const old = await book.list({ by: "at", to: now() - KEPT_MS, limit: 500 });
+        if (old.length > 0) await store.commit(old.map(({ key }) => remove(COLLECTION, key)));
+        if (old.length < 500) return;
+      }
+    },
+  };
+}
+
+/** The same progress with message `index` sent or edited. */
+export function withShown({ ids, shown }: Pick<Progress, "ids" | "shown">, index: number, id: string, digest: string): { ids: string[]; shown: string[] } {
+  const next = { ids: [...ids], shown: [...shown] };
+  next.ids[index] = id;
+  next.shown[index] = digest;
+  return next;
+}
+
