@@ -1,0 +1,89 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { CliHost } from "@svc/sdk";
+import { type Address, ask, type Frame, stream } from "./client.ts";
+import type { GroupEntry } from "./group.ts";
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  /** The configuration file; default `SVC_CONFIG`, else `svc.json` in the current folder. */
+  readonly config?: string;
+}
+
+/** What the running daemon left behind for the command line. */
+export interface DaemonNote {
+  readonly pid: number;
+  readonly host: string;
+  readonly port: number;
+  readonly startedAt: number;
+}
+
+/** What our own commands may use; plugins get the `CliHost` part. */
+export interface Cli extends CliHost {
+  readonly file: string;
+  readonly json: boolean;
+  /** Colours and live output make sense. */
+  readonly terminal: boolean;
+  readonly logFile: string;
+  /** All command groups, those of plugins too; nothing is imported until one is loaded. */
+  groups(): readonly GroupEntry[];
+  address(): Address;
+  note(): DaemonNote | undefined;
+  stream(method: "GET" | "POST", path: string, body?: unknown, signal?: AbortSignal): AsyncGenerator<Frame>;
+  /** A line for people, on standard error, so that standard output stays clean for pipes. */
+  say(text: string): void;
+}
+
+export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups: () => readonly GroupEntry[]): Cli {
+  const file = resolve(options.config ?? env.SVC_CONFIG ?? "svc.json");
+  const folder = dirname(file);
+  const dataFolder = join(folder, ".svc");
+  const json = options.json ?? false;
+  const note = (): DaemonNote | undefined => {
+    try {
+      return JSON.parse(readFileSync(join(dataFolder, "daemon.json"), "utf8"));
+    } catch {
+      return undefined;
+    }
+  };
+  const address = (): Address => note() ?? configuredAddress(file);
+  return {
+    file,
+    folder,
+    dataFolder,
+    json,
+    terminal: process.stdout.isTTY === true && !json,
+    logFile: join(dataFolder, "daemon.log"),
+    note,
+    groups,
+    address,
+    request: (method, path, body) => ask(address(), method, path, body),
+    stream: (method, path, body, signal) => stream(address(), method, path, body, signal),
+    print(human, value) {
+      process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);
+    },
+    say(text) {
+      process.stderr.write(`${text}\n`);
+    },
+  };
+}
+
+/** Control characters of foreign text must not reach a terminal; our own colours are put on afterwards. */
+export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+
+/** Where the daemon would listen by its configuration, without loading the kernel. */
+function configuredAddress(file: string): Address {
+  let bind = "127.0.0.1:18800";
+  if (existsSync(file)) {
+    try {
+      const { node } = JSON.parse(readFileSync(file, "utf8")) as { node?: { bind?: string } };
+      bind = node?.bind ?? bind;
+    } catch {
+      // A broken document is the daemon's to report; the default address is where a client looks.
+    }
+  }
+  const at = bind.lastIndexOf(":");
+  const host = bind.slice(0, at).replace(/^\[|\]$/g, "");
+  return { host: host === "0.0.0.0" || host === "::" || host === "" ? "127.0.0.1" : host, port: Number(bind.slice(at + 1)) || 18800 };
+}

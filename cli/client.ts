@@ -1,0 +1,97 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { svcError } from "@svc/sdk";
+import { fail } from "./errors.ts";
+
+/** Where the daemon listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Ask the daemon and take its JSON. A refusal becomes an error with the daemon's own words, code and status. */
+export async function ask(address: Address, method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+  const response = await send(address, method, path, body, { accept: "application/json", ...headers });
+  const text = await collect(response);
+  const answer = text === "" ? undefined : parse(text);
+  if ((response.statusCode ?? 500) < 400) return answer;
+  throw refusal(response, answer, path);
+}
+
+/** One frame of a server-sent stream. */
+export interface Frame {
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** Ask for a server-sent stream and yield its frames as they come. Ends when the daemon ends it; throws when the connection breaks. */
+export async function* stream(address: Address, method: Method, path: string, body?: unknown, signal?: AbortSignal): AsyncGenerator<Frame> {
+  const response = await send(address, method, path, body, { accept: "text/event-stream" }, signal);
+  if ((response.statusCode ?? 500) >= 400) throw refusal(response, parse(await collect(response)), path);
+  response.setEncoding("utf8");
+  let rest = "";
+  for await (const chunk of response) {
+    const frames = (rest + chunk).split("\n\n");
+    rest = frames.pop() ?? "";
+    for (const frame of frames) {
+      const event = /^event: (.*)$/m.exec(frame)?.[1];
+      const data = frame
+        .split("\n")
+        .filter((line) => line.startsWith("data: "))
+        .map((line) => line.slice(6))
+        .join("\n");
+      if (event !== undefined) yield { event, data: parse(data) };
+    }
+  }
+}
+
+function send(
+  { host, port }: Address,
+  method: Method,
+  path: string,
+  body: unknown,
+  headers: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<IncomingMessage> {
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        host,
+        port,
+        method,
+        path,
+        agent: false,
+        ...(signal === undefined ? {} : { signal }),
+        headers: { ...headers, ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }) },
+      },
+      resolve,
+    );
+    request.on("error", (error: NodeJS.ErrnoException) =>
+      reject(error.code === "ECONNREFUSED" || error.code === "ENOENT" ? fail("SVC_CLI_NO_DAEMON", { address: `${host}:${port}` }) : error),
+    );
+    request.end(payload);
+  });
+}
+
+async function collect(response: IncomingMessage): Promise<string> {
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of response) text += chunk;
+  return text;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function refusal(response: IncomingMessage, answer: unknown, path: string): Error {
+  const { error, code, ...facts } = (typeof answer === "object" && answer !== null ? answer : {}) as { error?: string; code?: string };
+  const text = error ?? `The daemon answered ${response.statusCode} to ${path.split("?")[0]}`;
+  return svcError(code ?? "SVC_CLI_REFUSED", text, { status: response.statusCode ?? 500, ...facts });
+}

@@ -1,0 +1,65 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+import type { OwnGroup } from "../group.ts";
+
+const INSTRUCTIONS = `# Assistant
+
+You are a helpful assistant. Answer briefly, and say so when you do not know.
+
+Files in this folder are your knowledge: notes, documents, lists. Put what you should know beside this file.
+`;
+
+const group: OwnGroup = {
+  name: "init",
+  summary: "Write a first svc.json and a workspace",
+  commands: [
+    {
+      name: "init",
+      args: "",
+      summary: "Write a first svc.json and a workspace",
+      options: [{ flags: "--tier <name>", description: "the engine of the first agent (default: the first one found on this machine)" }],
+      async run(_args, options, cli) {
+        if (existsSync(cli.file)) throw fail("SVC_CLI_EXISTS", { what: cli.file, next: "change it with: svc config set <path> <value>" });
+        const tier = typeof options.tier === "string" ? options.tier : await bestTier();
+        writeFirst(cli, tier);
+        cli.print(`Wrote ${cli.file} with the agent "assistant" on tier ${tier}.\nNext: svc daemon start`, { file: cli.file, agent: "assistant", tier });
+      },
+    },
+  ],
+};
+
+export default group;
+
+/** The first command-line engine on PATH whose plugin is here; else the one that needs nothing. */
+export async function bestTier(): Promise<string> {
+  const { firstParty } = await import("../catalog.js");
+  const tiers = new Set(firstParty().flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
+  const engines = [
+    ["cli-a", "claude"],
+    ["cli-b", "codex"],
+    ["cli-c", "gemini"],
+  ] as const;
+  const folders = (process.env.PATH ?? "").split(":");
+  return engines.find(([tier, program]) => tiers.has(tier) && folders.some((folder) => existsSync(join(folder, program))))?.[0] ?? "local";
+}
+
+/** A node named after this machine and one agent with a short instructions file. */
+export function writeFirst(cli: Cli, tier: string): void {
+  const id =
+    hostname()
+      .split(".")[0]
+      ?.toLowerCase()
+      .replace(/[^a-z0-9-]+/g, "-")
+      .replace(/^-+|-+$/g, "") || "node";
+  const workspace = join(cli.folder, "workspace");
+  mkdirSync(workspace, { recursive: true });
+  if (!existsSync(join(workspace, "AGENTS.md"))) writeFileSync(join(workspace, "AGENTS.md"), INSTRUCTIONS);
+  const config = {
+    node: { id, name: id, defaultAgent: "assistant" },
+    agents: { assistant: { name: "Assistant", workspace: "./workspace", tier } },
+  };
+  writeFileSync(cli.file, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 });
+}

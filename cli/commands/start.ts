@@ -1,0 +1,26 @@
+import { existsSync } from "node:fs";
+import type { OwnGroup } from "../group.ts";
+
+const group: OwnGroup = {
+  name: "start",
+  summary: "Write svc.json if there is none, then run the daemon here",
+  commands: [
+    {
+      name: "start",
+      args: "",
+      summary: "Write svc.json if there is none, then run the daemon here; Ctrl-C ends it",
+      async run(_args, _options, cli) {
+        if (!existsSync(cli.file)) {
+          const { writeFirst } = await import("./init.js");
+          // The engine that works on every machine: a first run must not depend on a sign-in elsewhere.
+          writeFirst(cli, "local");
+          cli.say(`Wrote ${cli.file} with the agent "assistant".`);
+        }
+        const { runDaemon } = await import("../daemon/run.js");
+        await runDaemon(cli, { lastGood: false, recovery: false });
+      },
+    },
+  ],
+};
+
+export default group;

@@ -1,0 +1,82 @@
+import type { Trace } from "@svc/sdk";
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+import type { OwnGroup } from "../group.ts";
+import { ago, table } from "../table.ts";
+
+const group: OwnGroup = {
+  name: "trace",
+  summary: "What tasks did: list, show, replay",
+  commands: [
+    {
+      name: "list",
+      args: "",
+      summary: "The newest tasks",
+      options: [
+        { flags: "--agent <id>", description: "only this agent's" },
+        { flags: "--status <status>", description: "in-flight, ok, error or timeout" },
+        { flags: "-n, --limit <count>", description: "how many (default 20)" },
+      ],
+      run: (_args, options, cli) => list(cli, options),
+    },
+    { name: "show", args: "<id>", summary: "One task with its whole message, steps and answer", run: ([id], _options, cli) => show(cli, id as string) },
+    { name: "replay", args: "<id>", summary: "Run the original message again as a new task", run: ([id], _options, cli) => replay(cli, id as string) },
+  ],
+};
+
+export default group;
+
+async function list(cli: Cli, options: Readonly<Record<string, unknown>>): Promise<void> {
+  const query = new URLSearchParams({ limit: String(options.limit ?? 20) });
+  for (const key of ["agent", "status"]) if (options[key] !== undefined) query.set(key, String(options[key]));
+  const { traces } = (await cli.request("GET", `/traces?${query}`)) as { traces: Trace[] };
+  const rows = traces.map((trace) => [
+    trace.id,
+    trace.agent,
+    trace.status,
+    `${ago(Date.now() - trace.startedAt)} ago`,
+    (trace.message ?? trace.messagePreview ?? trace.entry).replace(/\s+/g, " ").slice(0, 50),
+  ]);
+  cli.print(rows.length === 0 ? "No tasks yet." : table([["ID", "AGENT", "STATUS", "STARTED", "MESSAGE"], ...rows]), traces);
+}
+
+const get = (cli: Cli, id: string) => cli.request("GET", `/traces/${encodeURIComponent(id)}`) as Promise<Trace>;
+
+async function show(cli: Cli, id: string): Promise<void> {
+  const trace = await get(cli, id);
+  const { usage } = trace;
+  const lines = [
+    `${trace.id}  ${trace.status}${trace.errorKind === undefined ? "" : ` (${trace.errorKind})`}`,
+    `agent ${trace.agent}, ${trace.entry} on ${trace.channel}:${trace.chat}${trace.sender === undefined ? "" : ` from ${trace.sender}`}`,
+    `started ${new Date(trace.startedAt).toISOString()}${trace.durationMs === undefined ? "" : `, took ${trace.durationMs} ms`}, attempts ${trace.attempts}`,
+    ...(usage === undefined
+      ? []
+      : [`tokens: ${usage.input} in, ${usage.output} out, ${usage.cacheRead ?? 0} read from cache, ${usage.cacheCreate ?? 0} written to it`]),
+    ...(trace.model === undefined ? [] : [`model ${trace.model}`]),
+    ...(trace.sessionId === undefined ? [] : [`session ${trace.sessionId}`]),
+    ...trace.steps.map(
+      (step) =>
+        `  ${step.kind} ${step.name}${step.durationMs === undefined ? "" : ` ${step.durationMs} ms`}${step.input === undefined ? "" : ` <- ${step.input}`}${step.error === undefined ? (step.output === undefined ? "" : ` -> ${step.output}`) : ` !! ${step.error}`}`,
+    ),
+    ...(trace.error === undefined ? [] : [`error: ${trace.error}`]),
+    "",
+    `> ${(trace.message ?? trace.messagePreview ?? "").replaceAll("\n", "\n> ")}`,
+    "",
+    trace.response ?? "",
+  ];
+  cli.print(lines.join("\n"), trace);
+}
+
+async function replay(cli: Cli, id: string): Promise<void> {
+  const trace = await get(cli, id);
+  if (trace.message === undefined || trace.message === "") throw fail("SVC_CLI_MISSING", { what: `whole message in trace ${id}`, next: "svc trace show" });
+  const context = { channel: trace.channel, chatId: trace.chat, ...(trace.sender === undefined ? {} : { sender: trace.sender }) };
+  const result = (await cli.request("POST", "/task", { agent: trace.agent, message: trace.message, context })) as {
+    taskId: string;
+    ok: boolean;
+    reply: string;
+    error?: string;
+  };
+  cli.print(`Task ${result.taskId}:\n${result.ok ? result.reply : result.error}`, result);
+  if (!result.ok) process.exitCode = 1;
+}

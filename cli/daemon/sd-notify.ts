@@ -1,0 +1,24 @@
+import { spawn } from "node:child_process";
+
+/**
+ * Tell systemd (sd_notify(3)): READY=1 once the API answers, WATCHDOG=1 at half the interval while healthy, STOPPING=1 at the end.
+ * Without NOTIFY_SOCKET nothing happens. Node has no unix datagram sockets, so systemd's own systemd-notify carries the words.
+ */
+function notify(state: string): void {
+  if (process.env.NOTIFY_SOCKET === undefined) return;
+  spawn("systemd-notify", [`--pid=${process.pid}`, state], { stdio: "ignore" }).on("error", () => {});
+}
+
+export const notifyReady = (): void => notify("READY=1");
+export const notifyStopping = (): void => notify("STOPPING=1");
+
+/** Keep-alives for as long as `healthy` says so. Returns the way to stop. */
+export function startWatchdog(healthy: () => boolean): () => void {
+  const interval = Number(process.env.WATCHDOG_USEC ?? 0) / 2_000;
+  if (process.env.NOTIFY_SOCKET === undefined || !(interval > 0)) return () => {};
+  const timer = setInterval(() => {
+    if (healthy()) notify("WATCHDOG=1");
+  }, interval);
+  timer.unref();
+  return () => clearInterval(timer);
+}

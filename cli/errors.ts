@@ -1,0 +1,22 @@
+import { type SvcError, svcError } from "@svc/sdk";
+
+/** Errors of the command line itself: code to message. `{name}` is filled from the facts. */
+export const ERRORS = {
+  SVC_CLI_NO_DAEMON: "No daemon answers at {address}. Start it with: svc daemon start",
+  SVC_CLI_USAGE: "{reason}",
+  SVC_CLI_NO_CONFIG: "There is no {file}. Make one with: svc init",
+  SVC_CLI_START_FAILED: "The daemon did not come up: {reason}\nIts log is {log}",
+  SVC_CLI_STOP_FAILED: "The daemon (pid {pid}) is still running after {seconds} s. It may be finishing work; look with: svc daemon status",
+  SVC_CLI_TASK_FAILED: "{reason}",
+  SVC_CLI_EXISTS: "{what} exists already; {next}",
+  SVC_CLI_MISSING: "There is no {what}; see {next}",
+} as const;
+
+/** Makes the error of a code, its message filled from `facts`. */
+export function fail(code: keyof typeof ERRORS, facts: Record<string, unknown> = {}): SvcError {
+  return svcError(
+    code,
+    ERRORS[code].replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? "")),
+    facts,
+  );
+}

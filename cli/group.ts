@@ -1,0 +1,19 @@
+import type { CommandGroup } from "@svc/sdk";
+import type { Cli } from "./cli.ts";
+
+/** A command of our own: it gets more than a plugin's does. */
+export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"> {
+  run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: Cli): Promise<void>;
+}
+
+/** A group of our own. A command named like its group stands for the group itself: `svc init`. */
+export interface OwnGroup extends Omit<CommandGroup, "commands"> {
+  readonly commands: readonly OwnCommand[];
+}
+
+/** A group by name, before its file is imported. */
+export interface GroupEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<OwnGroup | CommandGroup>;
+}

@@ -1,0 +1,41 @@
+import { Command } from "commander";
+import type { Cli, GlobalOptions } from "./cli.ts";
+import type { GroupEntry, OwnCommand, OwnGroup } from "./group.ts";
+
+/** Everyone's options, at each level so that they may stand anywhere. */
+function common(command: Command): Command {
+  return command
+    .option("--json", "print JSON")
+    .option("--config <file>", "the configuration file (default: svc.json)")
+    .showHelpAfterError("(--help lists what is possible)")
+    .exitOverride();
+}
+
+/** The whole program's outline: names and summaries, nothing imported. */
+export function outline(version: string, entries: readonly Pick<GroupEntry, "name" | "summary">[]): Command {
+  const program = common(new Command("svc")).version(version, "-V, --version").description("A daemon that hosts named AI agents.").enablePositionalOptions();
+  for (const { name, summary } of entries) program.addCommand(new Command(name).description(summary).allowUnknownOption());
+  program.addHelpText("after", '\nStart here: svc init, svc daemon start, svc daemon send assistant "hello"');
+  return program;
+}
+
+/** The commands of one group, ready to parse. `run` gets what the line said. */
+export function groupCommand(group: OwnGroup, makeCli: (options: GlobalOptions) => Cli): Command {
+  const [only] = group.commands;
+  if (group.commands.length === 1 && only?.name === group.name) return fill(common(new Command(group.name)), only, makeCli);
+  const parent = common(new Command(group.name)).description(group.summary);
+  for (const command of group.commands) parent.addCommand(fill(common(new Command(command.name)), command, makeCli));
+  return parent;
+}
+
+function fill(command: Command, { args, summary, options = [], run }: OwnCommand, makeCli: (options: GlobalOptions) => Cli): Command {
+  command.description(summary);
+  if (args !== "") command.arguments(args);
+  for (const { flags, description } of options) command.option(flags, description);
+  return command.action(async () => {
+    const given = command.optsWithGlobals() as GlobalOptions & Record<string, unknown>;
+    const cli = makeCli(given);
+    const values = command.processedArgs.flat().filter((value): value is string => value !== undefined);
+    await run(values, given, cli);
+  });
+}
