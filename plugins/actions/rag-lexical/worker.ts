@@ -1,0 +1,50 @@
+import { parentPort } from "node:worker_threads";
+import { type IndexDatabase, makeIndex, openIndex } from "./database.ts";
+import type { Ask, Question, Reply } from "./protocol.ts";
+
+// The thread that holds the indexes open: SQLite blocks, and the daemon's loop must not.
+const open = new Map<string, IndexDatabase>();
+const MOST_OPEN = 16;
+
+parentPort?.on("message", ({ id, ...ask }: Question) => {
+  let reply: Reply;
+  try {
+    reply = { id, value: answer(ask as Ask) };
+  } catch (error) {
+    const { message, code } = error as { message: string; code?: string };
+    reply = { id, failure: { message, ...(code === undefined ? {} : { code }) } };
+  }
+  parentPort?.postMessage(reply);
+});
+
+function answer(ask: Ask): unknown {
+  if (ask.op === "search") {
+    const index = open.get(ask.file) ?? keep(ask.file, openIndex(ask.file));
+    return index?.complete ? index.search(ask.match, ask.limit) : null;
+  }
+  if (ask.op === "begin") {
+    open.get(ask.file)?.close();
+    open.delete(ask.file);
+    const index = keep(ask.file, makeIndex(ask.file));
+    index?.begin();
+    return index !== undefined;
+  }
+  const index = open.get(ask.file);
+  if (!index) throw new Error(`no run has begun on ${ask.file}`);
+  if (ask.op === "changed") return index.changed(ask.seen);
+  if (ask.op === "put") return index.put(ask.documents) ?? null;
+  return ask.op === "sweep" ? index.sweep() : index.end();
+}
+
+function keep(file: string, index: IndexDatabase | undefined): IndexDatabase | undefined {
+  if (!index) return undefined;
+  open.set(file, index);
+  if (open.size > MOST_OPEN) {
+    const [oldest] = open.keys();
+    if (oldest !== undefined) {
+      open.get(oldest)?.close();
+      open.delete(oldest);
+    }
+  }
+  return index;
+}
