@@ -1,0 +1,27 @@
+import type { Envelope } from "@svc/sdk";
+
+/** What a reader of envelopes wants (000:L298): `kind` takes families, `skip` leaves types out. Empty lists filter nothing. */
+export interface EnvelopeFilter {
+  readonly kind?: readonly string[];
+  readonly skip?: readonly string[];
+  /** `local`: only what this node published. */
+  readonly origin?: string;
+  readonly agent?: string;
+}
+
+/** A comma list of a query, without empty entries. */
+export const commaList = (text: string | undefined): string[] =>
+  (text ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+export function passes(filter: EnvelopeFilter, envelope: Envelope, node: string): boolean {
+  const { kind = [], skip = [], origin, agent } = filter;
+  return (
+    (kind.length === 0 || kind.includes(envelope.kind)) &&
+    !skip.includes(envelope.type) &&
+    (origin !== "local" || envelope.node === node) &&
+    (agent === undefined || envelope.agentId === agent)
+  );
+}
