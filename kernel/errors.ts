@@ -70,6 +70,13 @@ export const ERRORS = {
   SVC_TASK_UNKNOWN: [404, "No task '{task}' is running or waiting; see svc agent list."],
   SVC_TRACE_UNKNOWN: [404, "There is no trace '{trace}'; see svc trace list."],
   SVC_AGENT_NO_DEFAULT: [400, "No default agent is configured; set node.defaultAgent or name the agent in POST /task."],
+  SVC_CONFIG_MISSING: [400, "There is no configuration at {file}; write one with `svc init`."],
+  SVC_CONFIG_UNREADABLE: [500, "{file} cannot be read: {reason}."],
+  SVC_CONFIG_SYNTAX: [400, "{where}: {reason}."],
+  SVC_CONFIG_KEY: [400, "{where}: the key '{key}' is not allowed in a configuration; remove or rename it."],
+  SVC_CONFIG_PATH: [400, "The configuration path '{path}' cannot be used: {reason}."],
+  SVC_CONFIG_VALUE: [400, "{path} {reason}."],
+  SVC_CONFIG_CHANGED: [409, "{file} was changed by someone else meanwhile and was not saved; look at it and repeat."],
   SVC_CONFIG_INVALID: [400, "{file} cannot be used:\n  {reason}"],
   SVC_KERNEL_STOPPED: [503, "The kernel is not running; call start first."],
   SVC_KERNEL_STARTED: [409, "The kernel is already running."],
@@ -99,6 +106,7 @@ export const ERRORS = {
   SVC_DELIVERY_HELD: [409, "The message on {channel} was held back and not sent: {reason}"],
   SVC_DELIVERY_PENDING: [503, "The daemon is stopping; delivery {delivery} is stored and goes out after the next start."],
   SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
+  SVC_CRON_INVALID: [400, "The schedule '{expression}' cannot be used: {reason}."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;

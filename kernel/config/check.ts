@@ -1,0 +1,154 @@
+import { claim } from "./claims.ts";
+import type { ComposedSchema } from "./compose.ts";
+import { crossRules } from "./core-rules.ts";
+import { CORE_KEYS } from "./core-schema.ts";
+import type { ConfigDocument } from "./document.ts";
+import { explain, type Finding } from "./explain.ts";
+import { type ConfigPath, formatPath, isRecord } from "./path.ts";
+import { judgeSecrets, scrubbed, secretPlaces } from "./secrets.ts";
+import { validatorOf } from "./validator.ts";
+
+/** One thing a person should change, or look at. */
+export interface ConfigProblem {
+  /** `agents.assistant.maxExecutionMinutes`. */
+  readonly path: string;
+  /** From 1; the nearest place above when the key itself is absent. Unset for a configuration handed over in code. */
+  readonly line?: number;
+  readonly column?: number;
+  /** What is wrong and what is allowed, to be read after the path. Holds no secret. */
+  readonly message: string;
+  /** The plugin whose section or key of an agent it is: only that plugin cannot run. */
+  readonly owner?: string;
+  /** The agent concerned: the others can run. */
+  readonly agent?: string;
+  readonly severity: "error" | "warning";
+}
+
+/** A configuration that was checked. With an error among the problems, the part concerned may have any shape. */
+export interface CheckedConfig {
+  /** Expanded, defaults of all present sections filled in, frozen. Holds secrets. */
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly problems: readonly ConfigProblem[];
+  /** Values to be scrubbed from everything that leaves the process. */
+  readonly secrets: readonly string[];
+  readonly restartPaths: readonly string[];
+  /** A plugin's section with its defaults, also when the document has none: then what the defaults alone make. */
+  section(at: string): Readonly<Record<string, unknown>>;
+}
+
+/** Validates the core and each plugin's section by itself. Never throws; what is wrong is in `problems`, in the order of the document's sections. */
+export function checkDocument(document: ConfigDocument, composed: ComposedSchema): CheckedConfig {
+  const value = structuredClone(document.expanded) as Record<string, unknown>;
+  const problems: ConfigProblem[] = [];
+  const pluginKeys = new Map(composed.agentKeys.flatMap(({ owner, schema }) => Object.keys(schema.properties ?? {}).map((key) => [key, owner])));
+
+  const ownerOf = (path: ConfigPath): string | undefined => {
+    const [top, , key] = path;
+    if (top === "agents") return pluginKeys.get(String(key));
+    return composed.sections.find(({ at }) => at.split(".").every((name, index) => path[index] === name))?.owner;
+  };
+  const add = ({ path, message }: Finding, severity: ConfigProblem["severity"] = "error", owner = ownerOf(path)): void => {
+    const unset = document.references(path).filter((name) => document.missing.includes(name));
+    const agent = path[0] === "agents" && path.length > 1 ? String(path[1]) : undefined;
+    problems.push({
+      path: formatPath(path),
+      ...nearestPosition(document, path),
+      message: unset.length === 0 ? message : `${message}; the environment variable ${unset.join(" and ")} is empty or not set`,
+      ...(owner === undefined ? {} : { owner }),
+      ...(agent === undefined ? {} : { agent }),
+      severity,
+    });
+  };
+
+  const { present, strangers, asleep } = claim(value, composed);
+  const core = Object.fromEntries(Object.entries(value).filter(([key]) => CORE_KEYS.has(key)));
+  for (const finding of explain(validatorOf(composed.core)(core), core)) add(finding);
+  Object.assign(value, core);
+  for (const { owner, schema } of composed.agentKeys) checkAgentKeys(value, owner, schema, add);
+  for (const finding of crossRules(value, composed.tiers)) add(finding);
+
+  for (const { section, path, value: inner } of present) {
+    for (const { path: below, message } of validate(section.schema, inner)) add({ path: [...path, ...below], message }, "error", section.owner);
+  }
+  for (const { owner, at, reason } of composed.refused) problems.push({ path: at, message: reason, owner, severity: "error" });
+  for (const finding of strangers) add(finding);
+  for (const { owner, ...finding } of asleep) add(finding, "warning", owner);
+  for (const finding of emptied(document)) add(finding, "warning");
+
+  const places = secretPlaces(value, composed.root);
+  const known = new Set(problems.map(({ path, severity }) => `${severity} ${path}`));
+  for (const { severity, ...finding } of judgeSecrets(places)) {
+    if (!known.has(`${severity} ${formatPath(finding.path)}`)) add(finding, severity);
+  }
+
+  return {
+    value: freeze(value),
+    problems,
+    secrets: scrubbed(places),
+    restartPaths: composed.restartPaths,
+    section(at) {
+      const found = present.find(({ section }) => section.at === at);
+      if (isRecord(found?.value)) return found.value;
+      const schema = composed.sections.find((section) => section.at === at)?.schema;
+      const empty: Record<string, unknown> = {};
+      if (schema !== undefined) validate(schema, empty);
+      return freeze(empty);
+    },
+  };
+}
+
+/** A schema that ajv cannot use is its plugin's trouble, and a finding like any other. */
+function validate(schema: Parameters<typeof validatorOf>[0], value: unknown): readonly Finding[] {
+  try {
+    return explain(validatorOf(schema)(value), value);
+  } catch (error) {
+    return [{ path: [], message: `cannot be checked: the plugin's schema is not usable (${(error as Error).message})` }];
+  }
+}
+
+/** The keys that one plugin added to agents, judged by its schema alone, defaults filled in. */
+function checkAgentKeys(
+  value: Record<string, unknown>,
+  owner: string,
+  schema: Parameters<typeof validatorOf>[0],
+  add: (finding: Finding, severity: "error", owner: string) => void,
+): void {
+  const keys = Object.keys(schema.properties ?? {});
+  for (const [id, agent] of Object.entries(isRecord(value.agents) ? value.agents : {})) {
+    if (!isRecord(agent)) continue;
+    const own = Object.fromEntries(keys.filter((key) => Object.hasOwn(agent, key)).map((key) => [key, agent[key]]));
+    for (const { path, message } of validate(schema, own)) add({ path: ["agents", id, ...path], message }, "error", owner);
+    Object.assign(agent, own);
+  }
+}
+
+/** An unset variable in a list leaves an empty entry. It must match nothing (CFG-04), and the operator should know. */
+function emptied(document: ConfigDocument): readonly Finding[] {
+  if (document.missing.length === 0) return [];
+  const findings: Finding[] = [];
+  const visit = (at: unknown, path: ConfigPath): void => {
+    if (typeof at !== "object" || at === null) return;
+    const isList = Array.isArray(at);
+    for (const [key, inner] of Object.entries(at)) {
+      const below = [...path, isList ? Number(key) : key];
+      if (isList && inner === "" && document.references(below).length > 0) findings.push({ path: below, message: "is an empty entry, which matches nothing" });
+      else visit(inner, below);
+    }
+  };
+  visit(document.expanded, []);
+  return findings;
+}
+
+function nearestPosition(document: ConfigDocument, path: ConfigPath): { readonly line?: number; readonly column?: number } {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const position = document.locate(path.slice(0, length));
+    if (position !== undefined) return position;
+  }
+  return {};
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.values(value).forEach(freeze);
+  return Object.freeze(value);
+}

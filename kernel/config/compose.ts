@@ -1,0 +1,115 @@
+import type { ObjectSchema, Schema } from "@svc/sdk";
+import { AGENT_KEYS, CORE_KEYS, coreSchema, PASSED_THROUGH } from "./core-schema.ts";
+import { isForbiddenKey } from "./path.ts";
+import { restartPaths } from "./schema-at.ts";
+
+/** A section of svc.json that a plugin owns. */
+export interface Section {
+  /** `mesh`, `channels.botmsg`. */
+  readonly at: string;
+  readonly schema: ObjectSchema;
+  readonly owner: string;
+}
+
+/** What the schema of a configuration is made of, beside the core. */
+export interface Parts {
+  readonly sections: readonly Section[];
+  /** The properties of each schema are keys of `agents.<id>`. */
+  readonly agentKeys: readonly { readonly owner: string; readonly schema: ObjectSchema }[];
+  /** Tiers that an agent may name. */
+  readonly tiers: readonly string[];
+  /** Sections of known plugins that are not loaded: nothing checks them, and nothing takes them for a mistake. */
+  readonly dormant?: readonly { readonly at: string; readonly owner: string }[];
+}
+
+/** The schema of one configuration. Nothing is compiled until a document has the section. */
+export interface ComposedSchema {
+  /** The kernel's own part. */
+  readonly core: ObjectSchema;
+  /** Everything in one, for looking up settings; not for validating. */
+  readonly root: ObjectSchema;
+  readonly sections: readonly Section[];
+  readonly agentKeys: Parts["agentKeys"];
+  readonly tiers: readonly string[];
+  readonly dormant: readonly { readonly at: string; readonly owner: string }[];
+  /** What plugins claimed and did not get, each with the reason: these plugins cannot run. */
+  readonly refused: readonly { readonly owner: string; readonly at: string; readonly reason: string }[];
+  /** See `restartPaths` in schema-at.ts. */
+  readonly restartPaths: readonly string[];
+}
+
+const SECTION = /^[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*$/;
+const coreSchemas = new Map<string, ObjectSchema>();
+
+/** Puts the core's schema and the plugins' together. Never throws: a claim that cannot stand is in `refused`, and who came first keeps a contested name. */
+export function composeSchema(parts: Parts): ComposedSchema {
+  const refused: { owner: string; at: string; reason: string }[] = [];
+  const sections: Section[] = [];
+  for (const section of parts.sections) {
+    const reason = troubleWith(section, sections);
+    if (reason === undefined) sections.push(section);
+    else refused.push({ owner: section.owner, at: section.at, reason });
+  }
+
+  const agentKeys: { owner: string; schema: ObjectSchema }[] = [];
+  const owners = new Map<string, string>();
+  const added: Record<string, Schema> = {};
+  for (const { owner, schema } of parts.agentKeys) {
+    const names = Object.keys(schema.properties ?? {});
+    const taken = names.find((name) => AGENT_KEYS.has(name) || owners.has(name) || isForbiddenKey(name));
+    if (taken !== undefined) {
+      refused.push({ owner, at: `agents.*.${taken}`, reason: `this key of an agent belongs to ${owners.get(taken) ?? "the kernel"}` });
+      continue;
+    }
+    for (const name of names) {
+      owners.set(name, owner);
+      added[name] = (schema.properties as Record<string, Schema>)[name] as Schema;
+    }
+    agentKeys.push({ owner, schema });
+  }
+
+  const root = rootOf(coreSchema(added), sections);
+  return {
+    core: openCore([...owners.keys()]),
+    root,
+    sections,
+    agentKeys,
+    tiers: parts.tiers,
+    dormant: parts.dormant ?? [],
+    refused,
+    restartPaths: restartPaths(root),
+  };
+}
+
+function troubleWith({ at, owner }: Section, before: readonly Section[]): string | undefined {
+  const [top = ""] = at.split(".");
+  if (!SECTION.test(at) || at.split(".").some(isForbiddenKey)) return `'${at}' is no name for a section`;
+  if (CORE_KEYS.has(top)) return `'${top}' belongs to the kernel; a plugin adds keys of agents with agentConfig`;
+  const other = before.find((section) => `${section.at}.`.startsWith(`${at}.`) || `${at}.`.startsWith(`${section.at}.`));
+  if (other === undefined) return undefined;
+  return other.owner === owner ? `${owner} claims '${other.at}' already` : `'${other.at}' belongs to ${other.owner}`;
+}
+
+/** The core with the plugins' keys of agents let through: they are judged one plugin at a time. The same object for the same keys, so that it is compiled once. */
+function openCore(names: readonly string[]): ObjectSchema {
+  const key = names.toSorted().join(" ");
+  const schema = coreSchemas.get(key) ?? coreSchema(Object.fromEntries(names.map((name) => [name, {}])));
+  coreSchemas.set(key, schema);
+  return schema;
+}
+
+function rootOf(core: ObjectSchema, sections: readonly Section[]): ObjectSchema {
+  const properties: Record<string, Schema> = { ...PASSED_THROUGH, ...core.properties };
+  for (const { at, schema } of sections) {
+    const keys = at.split(".");
+    const last = keys.pop() as string;
+    let level = properties;
+    for (const key of keys) {
+      const inner: Record<string, Schema> = { ...level[key]?.properties };
+      level[key] = { type: "object", properties: inner };
+      level = inner;
+    }
+    level[last] = schema;
+  }
+  return { type: "object", properties };
+}

@@ -1,0 +1,37 @@
+import type { ObjectSchema } from "@svc/sdk";
+import { flag, text, word } from "./shapes.ts";
+
+/** `node`: who this daemon is (001:L16-23). */
+export const NODE: ObjectSchema = {
+  type: "object",
+  description: "identity of this machine",
+  required: ["id", "name"],
+  properties: {
+    id: word("stable machine slug, the node's name on the mesh", { restart: true }),
+    name: word("readable name", { restart: true }),
+    bind: word("address of the daemon's API, host:port", {
+      default: "127.0.0.1:18800",
+      pattern: "^(?:\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
+      restart: true,
+    }),
+    defaultAgent: word("agent for calls that name none"),
+  },
+};
+
+/** `providers.<name>` (001:L25-32). `endpoint` is where the engine is called, when that is not the vendor's own address. */
+export const PROVIDERS: ObjectSchema = {
+  type: "object",
+  description: "model providers by name",
+  default: {},
+  propertyNames: { minLength: 1 },
+  additionalProperties: {
+    type: "object",
+    properties: {
+      apiKey: text("API key for sdk and orchestrator agents, as an environment reference", { secret: true }),
+      endpoint: word("address of the API", { format: "url" }),
+      defaultModel: text("accepted, but not read: set model on the agent"),
+      baseUrl: text("accepted, but not read"),
+      thinking: flag("thinking-mode output where the backend supports it"),
+    },
+  },
+};

@@ -1,0 +1,89 @@
+import type { ObjectSchema, Schema } from "@svc/sdk";
+import { choice, count, flag, range, word, words } from "./shapes.ts";
+
+/** `session` (001:L79-91). Where the reference states two defaults, the first (CFG-01). */
+export const SESSION: ObjectSchema = {
+  type: "object",
+  description: "conversations and dispatch budgets",
+  default: {},
+  properties: {
+    staleMinutes: range("idle minutes after which the next turn starts fresh", 1, 1440, { default: 720 }),
+    maxTurnsPerSession: range("turns before rotation", 2, 200, { type: "integer", default: 40 }),
+    tierTwoThresholdTokens: range("rotate when the prior turn's total input crosses this many tokens", 50_000, 200_000, { default: 180_000 }),
+    contextStrategy: choice("how context is built", ["layered", "planner"], { default: "layered" }),
+    maxClaudeCodeDispatchesPerHour: range("new cli-a runs in an hour, at most", 1, 10_000, { type: "integer", default: 80 }),
+    maxClaudeCodeDispatchesPer5h: range("new cli-a runs in five hours, at most", 1, 50_000, { type: "integer", default: 180 }),
+    continuityStateTurns: range("extra earlier requests shown to the continuity decision", 0, 5, { type: "integer", default: 0 }),
+  },
+};
+
+/** `processPool` (001:L93-99): when warm processes are stopped. */
+export const PROCESS_POOL: ObjectSchema = {
+  type: "object",
+  description: "warm processes",
+  default: {},
+  properties: {
+    maxIdleSeconds: range("idle seconds after which a warm process may be stopped to make room", 5, 86_400, { default: 30 }),
+    maxAgeSeconds: range("idle seconds after which a warm process is always stopped", 60, 86_400, { default: 2700 }),
+    sweepIntervalSeconds: range("seconds between two checks", 1, 300, { default: 5 }),
+  },
+};
+
+/** `plugins` (001:L103): what to add to the first-party plugins, and `"!<id>"` to keep one of those from loading (CFG-24). */
+export const PLUGINS: Schema = {
+  type: "array",
+  description: 'installed package names, ./paths, and "!<plugin id>" for those that must not load',
+  items: word("package name, path or !plugin"),
+  default: [],
+  restart: true,
+};
+
+/** `shutdown` (001:L171). `drainTimeoutSeconds` unset stays unset: `drainSeconds` says what holds then. */
+export const SHUTDOWN: ObjectSchema = {
+  type: "object",
+  description: "stops and restarts",
+  default: {},
+  properties: {
+    drainTimeoutSeconds: range("seconds a stop waits for running tasks", 0, 86_400),
+    restart: {
+      type: "object",
+      default: {},
+      properties: {
+        allowBy: word("regular expression for who may restart at once; unset means anyone", { format: "regex" }),
+        window: word("local time of the restart window, HH:MM", { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" }),
+        windowWaitMinutes: range("minutes", 1, 1440, { default: 180 }),
+        forbidOnTimeoutRestart: flag("restart only when idle, else give up", { default: false }),
+      },
+    },
+  },
+};
+
+/** `resume` (001:L175): interrupted work after a restart. */
+export const RESUME: ObjectSchema = {
+  type: "object",
+  description: "interrupted work after a restart",
+  default: {},
+  properties: {
+    enabled: flag("switch", { default: true }),
+    maxAgeMinutes: { type: "number", minimum: 1, default: 30, description: "minutes; older work is reported, not resumed" },
+    maxAttempts: count("attempts", 0, { default: 1 }),
+    reportOnlyChannels: words("channels whose work is only reported", { default: [] }),
+    directChannels: words("channels whose answers are not delivered", { default: [] }),
+    crashLoop: {
+      type: "object",
+      default: {},
+      properties: {
+        restarts: count("this many restarts within windowMinutes pause resuming", 1, { default: 3 }),
+        windowMinutes: { type: "number", minimum: 1, default: 10, description: "minutes" },
+      },
+    },
+  },
+};
+
+/** `events` (001:L183). */
+export const EVENTS: ObjectSchema = {
+  type: "object",
+  description: "event bus",
+  default: {},
+  properties: { ringSize: count("events kept for late listeners", 1, { default: 1000 }) },
+};

@@ -1,0 +1,12 @@
+export { type CheckedConfig, type ConfigProblem, checkDocument } from "./check.ts";
+export { type ComposedSchema, composeSchema, type Parts, type Section } from "./compose.ts";
+export { type ConfigDifference, diffConfig } from "./diff.ts";
+export { type ConfigDocument, type DocumentSource, openDocument } from "./document.ts";
+export { type Edit, getValue, removeValue, setValue } from "./edit.ts";
+export { drainSeconds, loadEnvironment } from "./environment.ts";
+export { differenceFrom, lastGood, rememberLastGood } from "./last-good.ts";
+export { maskSecrets } from "./mask.ts";
+export { type ConfigPath, formatPath, parsePath } from "./path.ts";
+export { patternTrouble } from "./safe-pattern.ts";
+export { type SaveOptions, saveDocument } from "./save.ts";
+export { defaultAt, keysAt, schemasAt } from "./schema-at.ts";

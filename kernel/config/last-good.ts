@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fail } from "../errors.ts";
+import { atomicWrite } from "../store/atomic.ts";
+import { differingLines } from "./line-difference.ts";
+
+const NAME = "last-good.json";
+
+/** Keeps the text of a configuration that started, with its `${NAME}` references, in the data folder; mode 0600. Unchanged text is not written again. */
+export async function rememberLastGood(dataFolder: string, text: string): Promise<void> {
+  if ((await lastGood(dataFolder)) !== text) await atomicWrite(join(dataFolder, NAME), text, { mode: 0o600 });
+}
+
+/** The text of the last configuration that started; undefined when none did. Throws `SVC_CONFIG_UNREADABLE`. */
+export async function lastGood(dataFolder: string): Promise<string | undefined> {
+  const file = join(dataFolder, NAME);
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
+  }
+}
+
+/** What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, for a person; empty when the two are the same. */
+export function differenceFrom(lastGoodText: string, text: string): string {
+  return differingLines(lastGoodText, text)
+    .map(({ sign, number, line }) => `${sign} ${String(number).padStart(4)}  ${line}`)
+    .join("\n");
+}

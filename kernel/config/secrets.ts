@@ -1,0 +1,69 @@
+import type { ObjectSchema, Schema } from "@svc/sdk";
+import { type ConfigPath, formatPath } from "./path.ts";
+import { branches, member } from "./schema-at.ts";
+
+/** A credential in a configuration. */
+export interface SecretPlace {
+  readonly path: ConfigPath;
+  readonly value: string;
+  /** The schema says so. Otherwise the key's name does, in a map of free names or where no schema knows the key. */
+  readonly declared: boolean;
+}
+
+const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$/i;
+
+/** Every credential in `value`, empty ones too. */
+export function secretPlaces(value: unknown, root: ObjectSchema): readonly SecretPlace[] {
+  const places: SecretPlace[] = [];
+  const visit = (at: unknown, schemas: readonly Schema[], path: ConfigPath, byName: boolean): void => {
+    if (typeof at === "string") {
+      const declared = schemas.flatMap(branches).some((schema) => schema.secret === true);
+      if (declared || byName) places.push({ path, value: at, declared });
+      return;
+    }
+    if (typeof at !== "object" || at === null) return;
+    const isList = Array.isArray(at);
+    for (const [key, inner] of Object.entries(at)) {
+      const segment = isList ? Number(key) : key;
+      const { schemas: below, named } = member(schemas, segment);
+      // A list under a telling name (`tokens: [...]` of no known schema) keeps the name's judgement.
+      visit(inner, below, [...path, segment], isList ? byName : !named && CREDENTIAL_NAME.test(key));
+    }
+  };
+  visit(value, [root], [], false);
+  return places;
+}
+
+/** Shorter ones cannot be told from ordinary words. */
+const SHORTEST_SCRUBBED = 6;
+const SHORTEST_SAFE = 16;
+
+/** The texts that must appear in no log and no answer: each credential, and a header's without its scheme. */
+export function scrubbed(places: readonly SecretPlace[]): readonly string[] {
+  const values = places.flatMap(({ value }) => [value, value.replace(/^(?:bearer|basic|token)\s+/i, "")]);
+  return [...new Set(values)].filter((value) => value.length >= SHORTEST_SCRUBBED);
+}
+
+/** What is wrong with the declared credentials (CFG-04). */
+export function judgeSecrets(places: readonly SecretPlace[]): readonly { path: ConfigPath; message: string; severity: "error" | "warning" }[] {
+  const problems: { path: ConfigPath; message: string; severity: "error" | "warning" }[] = [];
+  const first = new Map<string, ConfigPath>();
+  for (const { path, value } of places.filter(({ declared }) => declared)) {
+    const trimmed = value.trim();
+    if (trimmed === "") {
+      problems.push({ path, message: "is an empty secret, which refuses everything; set it or remove the key", severity: "error" });
+      continue;
+    }
+    if (trimmed === "undefined" || trimmed === "null") {
+      problems.push({ path, message: `is the word '${trimmed}', which a script wrote in place of the secret`, severity: "error" });
+      continue;
+    }
+    if (value.length < SHORTEST_SAFE) {
+      problems.push({ path, message: `is a secret of fewer than ${SHORTEST_SAFE} characters, which can be guessed`, severity: "warning" });
+    }
+    const same = first.get(value);
+    if (same === undefined) first.set(value, path);
+    else problems.push({ path, message: `is the same secret as ${formatPath(same)}; who learns one has both`, severity: "warning" });
+  }
+  return problems;
+}

@@ -1,0 +1,64 @@
+import { createRequire } from "node:module";
+import type { Schema } from "@svc/sdk";
+import type { Ajv, ErrorObject } from "ajv";
+import { patternTrouble } from "./safe-pattern.ts";
+import { closed } from "./schema-at.ts";
+
+/** Checks a value and fills in its defaults, in place. The answer is what is wrong. */
+export type Validator = (value: unknown) => readonly ErrorObject[];
+
+/** The formats a configuration's schema may name. */
+const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+  url: (text) => /^(?:https?|wss?):\/\//i.test(text) && URL.canParse(text),
+  uri: (text) => URL.canParse(text),
+  regex: (text) => patternTrouble(text) === undefined,
+  timezone: (text) => {
+    try {
+      new Intl.DateTimeFormat("en", { timeZone: text });
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};
+
+let shared: Ajv | undefined;
+const compiled = new WeakMap<Schema, Validator>();
+
+/** Reading a file, editing one and comparing two need no ajv: it is loaded with the first check. */
+function engine(): Ajv {
+  if (shared === undefined) {
+    const { Ajv } = createRequire(import.meta.url)("ajv") as typeof import("ajv");
+    shared = new Ajv({
+      strict: true,
+      // A plugin may state required keys in a branch; ajv's stricter reading would refuse that.
+      strictRequired: false,
+      allowUnionTypes: true,
+      allErrors: true,
+      verbose: true,
+      useDefaults: true,
+      ownProperties: true,
+      // Compiling the meta-schema costs more than all our schemas; strict mode refuses what is no schema.
+      validateSchema: false,
+      meta: false,
+      formats: { ...FORMATS },
+    });
+    shared.addKeyword({ keyword: "secret", schemaType: "boolean" });
+    shared.addKeyword({ keyword: "restart", schemaType: "boolean" });
+  }
+  return shared;
+}
+
+/** The validator of a schema, compiled once for each schema object. Throws ajv's error when it is no usable schema. */
+export function validatorOf(schema: Schema): Validator {
+  const known = compiled.get(schema);
+  if (known !== undefined) return known;
+  const ajv = engine();
+  const shape = closed(schema);
+  const validate = ajv.compile(shape);
+  // ajv would keep every schema for ever; plugins come and go.
+  ajv.removeSchema(shape);
+  const validator: Validator = (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
+  compiled.set(schema, validator);
+  return validator;
+}
