@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { parseCron } from "./cron.ts";
+import { matches, nextTimes } from "./matcher.ts";
+import { createSchedule } from "./schedule.ts";
+import { MINUTE, wall, zoneOf } from "./zone.ts";
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const next = (expression: string, zone: string, from: string, count = 1) =>
+  nextTimes(parseCron(expression), zoneOf(zone), new Date(from), count).map((time) => time.toISOString());
+
+describe("cron expressions", () => {
+  it("CRON-05 takes exactly five fields and says so", () => {
+    for (const expression of ["* * * * * *", "* * * *", "@daily", ""]) expect(() => parseCron(expression)).toThrow(/five: minute, hour/);
+    expect(() => parseCron("0 9 * * *")).not.toThrow();
+  });
+
+  it.each([
+    ["61 * * * *", "minute '61' is outside 0 to 59"],
+    ["* 24 * * *", "hour '24'"],
+    ["* * 0 * *", "day of month '0'"],
+    ["* * * foo *", "month 'foo'"],
+    ["* * * * 8", "day of week '8'"],
+    ["5-1 * * * *", "ends before it starts"],
+    ["*/0 * * * *", "step below 1"],
+    ["*-5 * * * *", "mixes"],
+    ["? * * * *", "is not a number"],
+  ])("refuses %s naming the field", (expression, words) => {
+    expect(() => parseCron(expression)).toThrow(words);
+  });
+
+  it("CRON-05 the default zone is UTC, whatever the machine's is", () => {
+    expect(next("0 9 * * *", "UTC", "2026-07-01T00:00:00Z")).toEqual(["2026-07-01T09:00:00.000Z"]);
+    expect(next("0 9 * * *", "Asia/Tokyo", "2026-07-01T00:00:00Z", 2)).toEqual(["2026-07-02T00:00:00.000Z", "2026-07-03T00:00:00.000Z"]);
+  });
+
+  it("either day field is enough when both are restricted; names and Sunday as 7 are taken", () => {
+    expect(next("0 0 13 * fri", "UTC", "2026-02-01T00:00:00Z", 3)).toEqual([
+      "2026-02-06T00:00:00.000Z",
+      "2026-02-13T00:00:00.000Z",
+      "2026-02-20T00:00:00.000Z",
+    ]);
+    expect(next("0 0 * * 7", "UTC", "2026-02-01T00:00:00Z")).toEqual(["2026-02-08T00:00:00.000Z"]);
+    expect(next("0 0 29 feb *", "UTC", "2026-01-01T00:00:00Z")).toEqual(["2028-02-29T00:00:00.000Z"]);
+    expect(next("0 0 31 2 *", "UTC", "2026-01-01T00:00:00Z")).toEqual([]);
+  });
+
+  it("FAULT-20 a time that a change of the clocks skips runs once, at the first moment after", () => {
+    expect(next("0 0 * * *", "America/Santiago", "2026-09-05T12:00:00Z", 2)).toEqual(["2026-09-06T04:00:00.000Z", "2026-09-07T03:00:00.000Z"]);
+    expect(next("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", 2)).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-30T00:30:00.000Z"]);
+  });
+
+  it("FAULT-20 a time that comes twice runs once", () => {
+    expect(next("45 1 * * *", "Australia/Lord_Howe", "2026-04-04T00:00:00Z", 2)).toEqual(["2026-04-04T14:45:00.000Z", "2026-04-05T15:15:00.000Z"]);
+    expect(next("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2)).toEqual(["2026-10-25T00:30:00.000Z", "2026-10-26T01:30:00.000Z"]);
+  });
+
+  it("FAULT-20 a job of every hour follows elapsed time through both", () => {
+    expect(next("0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", 4)).toEqual([
+      "2026-10-25T00:00:00.000Z",
+      "2026-10-25T01:00:00.000Z",
+      "2026-10-25T02:00:00.000Z",
+      "2026-10-25T03:00:00.000Z",
+    ]);
+    expect(next("0 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", 2)).toEqual(["2026-03-29T01:00:00.000Z", "2026-03-29T02:00:00.000Z"]);
+  });
+
+  it("skipping ahead finds what walking minute by minute finds", () => {
+    const field = (min: number, max: number) =>
+      fc.oneof(
+        fc.constant("*"),
+        fc.integer({ min, max }).map(String),
+        fc.integer({ min: 1, max: 15 }).map((step) => `*/${step}`),
+        fc.tuple(fc.integer({ min, max }), fc.integer({ min, max })).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`),
+      );
+    const expression = fc.tuple(field(0, 59), field(0, 23), field(1, 31), fc.constant("*"), field(0, 6)).map((fields) => fields.join(" "));
+    const start = fc.constantFrom("2026-03-28T20:00:00Z", "2026-10-24T20:00:00Z", "2026-04-04T10:00:00Z", "2026-09-05T20:00:00Z", "2026-06-01T00:00:00Z");
+    const zone = fc.constantFrom("UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Asia/Kolkata");
+    fc.assert(
+      fc.property(expression, start, zone, (text, from, name) => {
+        const cron = parseCron(text);
+        const first = Math.floor(Date.parse(from) / MINUTE) + 1;
+        const walked: string[] = [];
+        for (let minute = first; minute < first + 3 * 1_440; minute += 1)
+          if (matches(cron, zoneOf(name), minute)) walked.push(new Date(minute * MINUTE).toISOString());
+        expect(next(text, name, from, walked.length)).toEqual(walked);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("wall clocks agree with the platform's own formatting", () => {
+    const minute = Math.floor(Date.parse("2026-07-01T12:34:00Z") / MINUTE);
+    expect(new Date(wall(zoneOf("Asia/Kolkata"), minute) * MINUTE).toISOString()).toBe("2026-07-01T18:04:00.000Z");
+    expect(() => zoneOf("Mars/Olympus")).toThrow(/time zone/);
+  });
+});
+
+describe("the schedule", () => {
+  function setUp(start: string) {
+    let at = Date.parse(start);
+    const fired: string[] = [];
+    const missed: string[] = [];
+    const claims = new Set<string>();
+    const schedule = createSchedule({
+      now: () => at,
+      log: quiet,
+      onMissed: (job, from) => missed.push(`${job} ${from.toISOString()}`),
+      claim: async (job, minute) => {
+        const key = `${job} ${minute}`;
+        if (claims.has(key)) return false;
+        claims.add(key);
+        return true;
+      },
+    });
+    schedule.cron("job", "0 * * * *", undefined, async (minute) => void fired.push(minute.toISOString()));
+    const jump = async (to: string) => {
+      at = Date.parse(to);
+      schedule.tick();
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    return { schedule, fired, missed, jump };
+  }
+
+  it("FAULT-18 a clock a day ahead records one decision per job and runs none of the missed minutes", async () => {
+    const { schedule, fired, missed, jump } = setUp("2026-01-01T11:59:30Z");
+    await jump("2026-01-01T12:00:00Z");
+    await jump("2026-01-02T12:30:00Z");
+    expect(fired).toEqual(["2026-01-01T12:00:00.000Z"]);
+    expect(missed).toEqual(["job 2026-01-01T13:00:00.000Z"]);
+    schedule.stop();
+  });
+
+  it("FAULT-19 a clock set back fires no minute a second time", async () => {
+    const { schedule, fired, jump } = setUp("2026-01-03T11:59:30Z");
+    await jump("2026-01-03T12:00:00Z");
+    await jump("2026-01-01T12:00:00Z");
+    await jump("2026-01-03T12:00:00Z");
+    await jump("2026-01-03T13:00:00Z");
+    expect(fired).toEqual(["2026-01-03T12:00:00.000Z", "2026-01-03T13:00:00.000Z"]);
+    schedule.stop();
+  });
+
+  it("a second schedule on the same claims runs nothing twice", async () => {
+    const runs: number[] = [];
+    const claims = new Set<string>();
+    const make = () => {
+      let at = Date.parse("2026-01-01T00:00:30Z");
+      const schedule = createSchedule({
+        now: () => at,
+        log: quiet,
+        claim: async (job, minute) => !claims.has(job + minute) && Boolean(claims.add(job + minute)),
+      });
+      schedule.cron("job", "* * * * *", "UTC", async () => void runs.push(at));
+      return () => {
+        at += MINUTE;
+        schedule.tick();
+        schedule.stop();
+      };
+    };
+    const [one, two] = [make(), make()];
+    one();
+    two();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runs).toHaveLength(1);
+  });
+
+  it("FAULT-21 a timer longer than 24.8 days does not fire early", () => {
+    vi.useFakeTimers();
+    try {
+      const schedule = createSchedule({ log: quiet, claim: async () => true });
+      const run = vi.fn();
+      schedule.after(30 * 86_400_000, run);
+      vi.advanceTimersByTime(29 * 86_400_000);
+      expect(run).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(2 * 86_400_000);
+      expect(run).toHaveBeenCalledTimes(1);
+      schedule.stop();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("registering an id again replaces it, and stopping one leaves the other", async () => {
+    const { schedule, fired, jump } = setUp("2026-01-01T11:59:30Z");
+    const other: string[] = [];
+    const stop = schedule.cron("job", "5 * * * *", "UTC", async (minute) => void other.push(minute.toISOString()));
+    await jump("2026-01-01T12:00:00Z");
+    await jump("2026-01-01T12:05:00Z");
+    stop();
+    await jump("2026-01-01T13:05:00Z");
+    expect(fired).toEqual([]);
+    expect(other).toEqual(["2026-01-01T12:05:00.000Z"]);
+    schedule.stop();
+  });
+});
