@@ -1,13 +1,14 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import { WAL_CEILING } from "./database.ts";
 
 const EVERY_MS = 250;
+/** Pages of the log from which it is worth a pause to have it start over. */
+const LONG = 1000;
 const CLOSE_MS = 2000;
 
 /**
- * The worker's whole program, as text: a file of its own would be another one in the sources and in the build. PASSIVE waits for
- * nobody; only a log past its ceiling is emptied at the price of the writers' waiting.
+ * The worker's whole program, as text: a file of its own would be another one in the sources and in the build. PASSIVE makes
+ * nobody wait.
  */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -22,35 +23,49 @@ parentPort.on("message", (message) => {
   }
   try {
     const [{ log }] = database.pragma("wal_checkpoint(PASSIVE)");
-    if (log > workerData.ceiling) database.pragma("wal_checkpoint(TRUNCATE)");
-    parentPort.postMessage({});
+    parentPort.postMessage({ log });
   } catch (error) {
     parentPort.postMessage({ code: error.code, message: error.message });
   }
 });`;
 
 /**
- * Moves committed changes from the log into the database off the main thread, every 250 ms while there are any. The thread starts
- * with the first write and keeps no process alive. `failed` hears of errors, SQLite's with their code.
+ * Moves committed changes from the log into the database off the main thread, every 250 ms while there are any. The log starts over
+ * only when a pass ends with nothing new behind it: after a pass that writers have overtaken, a second, short one runs while they
+ * are `paused`, so that the log stays small and is written in place. The thread starts with the first write and keeps no process
+ * alive. `resume` is called at the end of a pause, `failed` with errors, SQLite's with their code.
  */
 export class Checkpointer {
+  /** No transaction should begin until `resume` is called. */
+  paused = false;
   readonly #file: string;
+  readonly #resume: () => void;
   readonly #failed: (error: Error) => void;
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
+  #overtaken = false;
   #closed = false;
 
-  constructor(file: string, failed: (error: Error) => void) {
+  constructor(file: string, resume: () => void, failed: (error: Error) => void) {
     this.#file = file;
+    this.#resume = resume;
     this.#failed = failed;
   }
 
   /** Something was committed. */
   dirty(): void {
-    if (this.#timer !== undefined || this.#closed) return;
+    this.#overtaken = true;
+    if (this.#timer !== undefined || this.#running || this.#closed) return;
     this.#timer = setTimeout(this.#run, EVERY_MS);
     this.#timer.unref();
+  }
+
+  /** Forgets what is dirty: the next commit says so again. */
+  rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#overtaken = false;
   }
 
   /** Resolves when the thread has closed its handle, after 2 s at the latest. */
@@ -69,29 +84,40 @@ export class Checkpointer {
 
   readonly #run = (): void => {
     this.#timer = undefined;
-    if (this.#running) {
-      this.dirty();
-      return;
-    }
     this.#running = true;
+    this.#overtaken = false;
     this.#worker ??= this.#start();
     this.#worker.postMessage("run");
   };
 
   #start(): Worker {
     const module = createRequire(import.meta.url).resolve("better-sqlite3");
-    const workerData = { file: this.#file, module, ceiling: WAL_CEILING / 4096 };
+    const workerData = { file: this.#file, module };
     const worker = new Worker(PROGRAM, { eval: true, workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 } });
     worker.unref();
-    worker.on("message", (answer: { code?: string; message?: string }) => {
-      this.#running = false;
+    worker.on("message", (answer: { log?: number; code?: string; message?: string }) => {
       if (answer.message !== undefined) this.#failed(Object.assign(new Error(answer.message), { code: answer.code }));
+      this.#ended(answer.log ?? 0);
     });
     worker.on("error", (error) => this.#failed(error as Error));
     worker.on("exit", () => {
       this.#worker = undefined;
-      this.#running = false;
+      this.#ended(0);
     });
     return worker;
+  }
+
+  /** A pass over `log` pages is over. */
+  #ended(log: number): void {
+    if (this.#overtaken && !this.paused && !this.#closed && log >= LONG) {
+      this.paused = true;
+      this.#run();
+      return;
+    }
+    this.#running = false;
+    if (this.#overtaken) this.dirty();
+    if (!this.paused) return;
+    this.paused = false;
+    this.#resume();
   }
 }

@@ -43,6 +43,8 @@ export class Connection {
   #group: Job[] = [];
   #scheduled = false;
   #busySince: number | undefined;
+  /** The group met a full disk before. */
+  #retried = false;
   #failure: SvcError | undefined;
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
@@ -53,7 +55,11 @@ export class Connection {
     this.database = openDatabase(file);
     if (file !== ":memory:") {
       this.#reserve = new Reserve(this.database, file, log);
-      this.#checkpointer = new Checkpointer(file, (error) => this.#checkpointFailed(error));
+      this.#checkpointer = new Checkpointer(
+        file,
+        () => this.#schedule(),
+        (error) => this.#checkpointFailed(error),
+      );
     }
     const prepare = (sql: string) => this.database.prepare<[]>(sql);
     this.#sql = {
@@ -90,9 +96,7 @@ export class Connection {
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ steps, resolve, reject, answer: undefined, error: undefined });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(this.#flush);
+      this.#schedule();
     });
   }
 
@@ -115,7 +119,7 @@ export class Connection {
   }
 
   async #close(): Promise<void> {
-    if (this.#scheduled) await new Promise<void>((resolve) => (this.#idle = resolve));
+    if (this.#unsettled) await new Promise<void>((resolve) => (this.#idle = resolve));
     await this.#checkpointer?.close();
     try {
       this.database.close();
@@ -124,7 +128,21 @@ export class Connection {
     }
   }
 
+  get #unsettled(): boolean {
+    return this.#group.length > 0 || this.#waiting.length > 0;
+  }
+
+  #schedule(delayMs = 0): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    if (delayMs === 0) setImmediate(this.#flush);
+    else setTimeout(this.#flush, delayMs);
+  }
+
   readonly #flush = (): void => {
+    this.#scheduled = false;
+    // The end of the pause schedules the next one.
+    if (this.#checkpointer?.paused === true) return;
     if (this.#group.length === 0) this.#group = this.#next();
     if (this.#reserve?.restored() === false) this.#refuseGrowth();
     try {
@@ -133,12 +151,8 @@ export class Connection {
     } catch (error) {
       this.#recover(error);
     }
-    if (this.#busySince !== undefined) setTimeout(this.#flush, BUSY_PAUSE_MS);
-    else if (this.#group.length > 0 || this.#waiting.length > 0) setImmediate(this.#flush);
-    else {
-      this.#scheduled = false;
-      this.#idle?.();
-    }
+    if (this.#unsettled) this.#schedule(this.#busySince === undefined ? 0 : BUSY_PAUSE_MS);
+    else this.#idle?.();
   };
 
   /** The oldest jobs that fit in a group; a longer one goes alone. */
@@ -189,13 +203,15 @@ export class Connection {
     const group = this.#group;
     this.#group = [];
     this.#busySince = undefined;
+    this.#retried = false;
     for (const table of this.#missing) table.created = true;
     this.#missing.clear();
     for (const job of group) {
       if (job.error === undefined) job.resolve(job.answer);
       else job.reject(job.error);
     }
-    this.#checkpointer?.dirty();
+    // A full disk's room is for the log until the reserve has seen that it fits.
+    if (this.#reserve?.exhausted === false) this.#checkpointer?.dirty();
   }
 
   /** Nothing of the group was stored. */
@@ -215,10 +231,11 @@ export class Connection {
       this.#reject(this.#group.splice(0), storeError(error, this.#file));
     } else if (failure === "full" && this.#reserve !== undefined) {
       this.#busySince = undefined;
-      const again = this.#reserve.exhausted;
-      this.#reserve.spend();
-      if (again) this.#reject(this.#group.splice(0), storeError(error, this.#file));
-      else this.#refuseGrowth();
+      this.#checkpointer?.rest();
+      const room = this.#reserve.spend() && !this.#retried;
+      this.#refuseGrowth();
+      if (!room) this.#reject(this.#group.splice(0), storeError(error, this.#file));
+      this.#retried = this.#group.length > 0;
     } else {
       this.#fail(error);
     }

@@ -8,8 +8,8 @@ import { migrate } from "./migrations.ts";
 /** Milliseconds for which SQLite itself waits for another process, blocking the loop; longer waits are the caller's, between ticks. */
 export const BUSY_SLICE_MS = 10;
 
-/** Bytes the log of changes may grow to before it is emptied at the price of a short wait. */
-export const WAL_CEILING = 64 * 1_048_576;
+/** Bytes of the log of changes that stay on disk for writing in place, once it starts over. */
+const WAL_KEPT = 16 * 1_048_576;
 
 /** Start-up checks every page of a database up to this size; a larger one answers for a bad page when it is met. */
 const CHECKED_BYTES = 32 * 1_048_576;
@@ -32,7 +32,7 @@ export function openDatabase(file: string): Database.Database {
     // Not kept in the file: a WAL database opened again would be NORMAL and lose acknowledged writes in a power cut.
     database.pragma("synchronous = FULL");
     database.pragma("wal_autocheckpoint = 0");
-    database.pragma(`journal_size_limit = ${WAL_CEILING}`);
+    database.pragma(`journal_size_limit = ${WAL_KEPT}`);
     const size = (database.pragma("page_count", { simple: true }) as number) * (database.pragma("page_size", { simple: true }) as number);
     if (!memory && size <= CHECKED_BYTES) checkPages(database, file);
     migrate(database, file);

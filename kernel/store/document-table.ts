@@ -50,13 +50,13 @@ export class DocumentTable implements Table {
       this.#database.exec(`CREATE TABLE ${this.#table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, ${columns}value TEXT NOT NULL)`);
     }
     const stored = this.#storedFields();
+    for (const field of this.#fields.filter((wanted) => !stored.includes(wanted))) {
+      this.#database.exec(`ALTER TABLE ${this.#table} ADD COLUMN ${column(field)}`);
+      this.#database.exec(
+        `UPDATE ${this.#table} SET ${column(field)} = value ->> '$.${field}' WHERE json_type(value, '$.${field}') IN ('text', 'integer', 'real')`,
+      );
+    }
     for (const field of this.#fields) {
-      if (!stored.includes(field)) {
-        this.#database.exec(`ALTER TABLE ${this.#table} ADD COLUMN ${column(field)}`);
-        this.#database.exec(
-          `UPDATE ${this.#table} SET ${column(field)} = value ->> '$.${field}' WHERE json_type(value, '$.${field}') IN ('text', 'integer', 'real')`,
-        );
-      }
       const covered = this.#fields.filter((other) => other !== field).map((other) => `, ${column(other)}`);
       this.#database.exec(`CREATE INDEX IF NOT EXISTS ${this.#index(field)} ON ${this.#table} (${column(field)}, key${covered.join("")})`);
     }

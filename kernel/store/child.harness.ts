@@ -1,0 +1,52 @@
+/** Programs that the tests of this room run as processes of their own, to be killed or to fail. */
+import { writeSync } from "node:fs";
+import { put, push } from "@svc/sdk";
+import { atomicWrite } from "./atomic.ts";
+import { lockFolder } from "./lock.ts";
+import { openStore } from "./open.ts";
+
+const [name, argument] = process.argv.slice(2) as [string, string];
+
+/** Returns when the line is in the pipe, so that what was printed was acknowledged. */
+const print = (line: string) => writeSync(1, `${line}\n`);
+
+const programs: Record<string, () => Promise<void>> = {
+  /** Takes the folder and keeps it until killed. */
+  async lock() {
+    try {
+      lockFolder(argument);
+      print("held");
+      setInterval(() => undefined, 60_000);
+    } catch (error) {
+      print(`${(error as { code: string }).code} ${(error as { pid: number }).pid}`);
+    }
+  },
+  /** Writes one file for ever. */
+  async replace() {
+    for (let round = 0; ; round += 1) {
+      await atomicWrite(argument, String(round % 10).repeat(200_000));
+      print(String(round));
+    }
+  },
+  /** Eight writers that print each write when it is acknowledged; ends with 74 when the disk fails under it. */
+  async write() {
+    const store = openStore({ file: argument });
+    store.onFailure(() => {
+      store.scope("core").collection("tasks").put("late", 1).catch((error: { code: string }) => {
+        print(`late ${error.code}`);
+        setImmediate(() => process.exit(74));
+      });
+    });
+    const core = store.scope("core");
+    const writer = async (lane: number) => {
+      for (let round = 0; ; round += 1) {
+        const key = `${lane}-${round}`;
+        await core.commit([put("tasks", key, { key, text: "x".repeat(round % 3000) }, "absent"), push("inbox", key, key, { group: `g${lane}`, dedupKey: key })]);
+        print(key);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, lane) => writer(lane).catch((error: { code: string }) => print(`refused ${error.code}`))));
+  },
+};
+
+await programs[name]?.();

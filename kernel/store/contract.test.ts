@@ -1,0 +1,34 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "vitest";
+import { storeContract } from "./contract.ts";
+import { openStore } from "./open.ts";
+
+async function fixture(file: string, remove: () => Promise<void>) {
+  let now = 1_800_000_000_000;
+  const kernel = openStore({ file, now: () => now });
+  return {
+    store: kernel.scope("core"),
+    neighbour: kernel.scope("feature-other"),
+    advance(ms: number) {
+      now += ms;
+    },
+    async close() {
+      await kernel.close();
+      await remove();
+    },
+  };
+}
+
+describe("the store on disk", () => {
+  const open = async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-store-"));
+    return await fixture(join(folder, "svc.db"), () => rm(folder, { recursive: true }));
+  };
+  for (const { name, run } of storeContract(open)) it(name, run);
+});
+
+describe("the store in memory", () => {
+  for (const { name, run } of storeContract(() => fixture(":memory:", async () => undefined))) it(name, run);
+});

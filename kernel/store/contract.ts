@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { append, complete, push, put, remove, type Store } from "@svc/sdk";
+
+/** A fresh, empty store under a clock of the test's own. */
+export interface StoreFixture {
+  readonly store: Store;
+  /** Another owner's part of the same state. */
+  readonly neighbour: Store;
+  /** Moves the store's clock. */
+  advance(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** One sentence of the contract and its proof. */
+export interface StoreCase {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+type Proof = (fixture: StoreFixture) => Promise<void>;
+
+const conflict = { code: "SVC_STORE_CONFLICT" };
+const week = 7 * 86_400_000;
+
+interface Task {
+  readonly agent?: string;
+  readonly at?: number;
+  readonly done?: boolean;
+}
+
+const COLLECTION: Readonly<Record<string, Proof>> = {
+  "a put answers the version, which starts at 1 and grows by one": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks");
+    assert.equal(await tasks.get("a"), undefined);
+    assert.equal(await tasks.put("a", { at: 1 }), 1);
+    assert.equal(await tasks.put("a", { at: 2 }), 2);
+    assert.deepEqual(await tasks.get("a"), { key: "a", value: { at: 2 }, version: 2 });
+  },
+  "an expected version or absence must hold": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks");
+    assert.equal(await tasks.put("a", { at: 1 }, "absent"), 1);
+    await assert.rejects(tasks.put("a", { at: 2 }, "absent"), conflict);
+    assert.equal(await tasks.put("a", { at: 3 }, 1), 2);
+    await assert.rejects(tasks.put("a", { at: 4 }, 1), conflict);
+    await assert.rejects(tasks.put("b", { at: 4 }, 1), conflict);
+    await assert.rejects(tasks.delete("a", 1), conflict);
+    await assert.rejects(tasks.delete("a", "absent"), conflict);
+    assert.deepEqual((await tasks.get("a"))?.value, { at: 3 });
+    await tasks.delete("a", 2);
+    await tasks.delete("a");
+    await tasks.delete("a", "absent");
+    assert.equal(await tasks.get("a"), undefined);
+  },
+  "what is stored is what the value was at the call": async ({ store }) => {
+    const tasks = store.collection<{ at: number }>("tasks");
+    const value = { at: 1 };
+    const written = tasks.put("a", value);
+    value.at = 2;
+    await written;
+    assert.deepEqual((await tasks.get("a"))?.value, { at: 1 });
+  },
+  "a value without JSON is refused and nothing else is": async ({ store }) => {
+    const tasks = store.collection<unknown>("tasks");
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const good = tasks.put("good", null);
+    await assert.rejects(tasks.put("a", circle), { code: "SVC_STORE_VALUE" });
+    await assert.rejects(tasks.put("a", undefined), { code: "SVC_STORE_VALUE" });
+    assert.equal(await good, 1);
+    assert.deepEqual(await tasks.get("good"), { key: "good", value: null, version: 1 });
+  },
+  "a list goes by key, page by page, either way": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks");
+    await Promise.all(["c", "a", "e", "b", "d"].map((key) => tasks.put(key, {})));
+    const keys = async (query: Parameters<typeof tasks.list>[0]) => (await tasks.list(query)).map((found) => found.key).join("");
+    assert.equal(await keys({}), "abcde");
+    assert.equal(await keys({ reverse: true, limit: 2 }), "ed");
+    assert.equal(await keys({ reverse: true, limit: 2, after: "d" }), "cb");
+    assert.equal(await keys({ after: "bb" }), "cde");
+    assert.equal(await keys({ from: "b", to: "d" }), "bc");
+    assert.equal(await tasks.count({ from: "b" }), 4);
+    assert.equal(await keys({ limit: 0 }), "");
+  },
+  "a list has 100 documents unless told, and never more than 1000": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks");
+    await store.commit(Array.from({ length: 1100 }, (_, index) => put("tasks", `k${index}`, {})));
+    assert.equal((await tasks.list()).length, 100);
+    assert.equal((await tasks.list({ limit: 5000 })).length, 1000);
+    assert.equal((await tasks.list({ limit: -1 })).length, 0);
+    assert.equal(await tasks.count(), 1100);
+  },
+  "declared indexes select, order and page": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks", { indexes: ["agent", "at"] });
+    await tasks.put("a", { agent: "x", at: 3 });
+    await tasks.put("b", { agent: "y", at: 1 });
+    await tasks.put("c", { agent: "x", at: 1 });
+    await tasks.put("d", { agent: "x" });
+    await tasks.put("e", { agent: "y", at: 10 });
+    const keys = async (query: Parameters<typeof tasks.list>[0]) => (await tasks.list(query)).map((found) => found.key).join("");
+    assert.equal(await keys({ where: { agent: "x" } }), "acd");
+    assert.equal(await keys({ where: { agent: "x", at: 1 } }), "c");
+    assert.equal(await keys({ where: { at: null } }), "d");
+    assert.equal(await keys({ by: "at" }), "bcae");
+    assert.equal(await keys({ by: "at", reverse: true, limit: 2 }), "ea");
+    assert.equal(await keys({ by: "at", reverse: true, after: "a" }), "cb");
+    assert.equal(await keys({ by: "at", after: "b" }), "cae");
+    assert.equal(await keys({ by: "at", from: 3, to: 10 }), "a");
+    assert.equal(await keys({ by: "at", where: { agent: "x" } }), "ca");
+    assert.equal(await tasks.count({ where: { agent: "x" } }), 3);
+    assert.equal(await tasks.count({ by: "at", from: 3 }), 2);
+    await tasks.put("a", { agent: "y", at: 0 });
+    assert.equal(await keys({ by: "at", where: { agent: "y" } }), "abe");
+    await tasks.delete("b");
+    assert.equal(await keys({ where: { agent: "y" } }), "ae");
+    await assert.rejects(tasks.list({ by: "at", after: "b" }), { code: "SVC_STORE_CURSOR" });
+    await assert.rejects(tasks.list({ where: { done: 1 } }), { code: "SVC_STORE_INDEX" });
+    await assert.rejects(tasks.list({ by: "agent; --" }), { code: "SVC_STORE_INDEX" });
+  },
+  "an index declared later knows the documents from before": async ({ store }) => {
+    const before = store.collection<Task>("tasks", { indexes: ["at"] });
+    await before.put("a", { agent: "x", at: 1, done: true });
+    const early = before.put("b", { agent: "y", at: 2 });
+    const after = store.collection<Task>("tasks", { indexes: ["at", "agent", "done"] });
+    await early;
+    await after.put("c", { agent: "x", at: 3 });
+    assert.deepEqual((await after.list({ where: { agent: "x" } })).map((found) => found.key), ["a", "c"]);
+    assert.deepEqual((await after.list({ by: "agent" })).map((found) => found.key), ["a", "c", "b"]);
+    // Neither string nor number: not indexed.
+    assert.equal(await after.count({ by: "done" }), 0);
+  },
+  "names are private to their owner, and checked": async ({ store, neighbour }) => {
+    await store.collection("tasks").put("a", 1);
+    await store.commit([push("tasks", "a", 1), append("tasks", 1)]);
+    assert.equal(await neighbour.collection("tasks").get("a"), undefined);
+    assert.equal(await neighbour.queue("tasks").size(), 0);
+    assert.deepEqual(await neighbour.journal("tasks").read(0), []);
+    for (const name of ["", "Tasks", "../tasks", 'a"b', "/a"]) {
+      await assert.rejects(async () => store.collection(name).get("a"), { code: "SVC_STORE_NAME" });
+      await assert.rejects(store.commit([put(name, "a", 1)]), { code: "SVC_STORE_NAME" });
+    }
+    await assert.rejects(async () => store.collection("tasks", { indexes: ["a b"] }).get("a"), { code: "SVC_STORE_NAME" });
+  },
+};
+
+const QUEUE: Readonly<Record<string, Proof>> = {
+  "items are claimed oldest first, once, and gone when complete": async ({ store }) => {
+    const work = store.queue<number>("work");
+    const ids = [await work.push(1), await work.push(2), await work.push(3)];
+    const claimed = await work.claim(2, 1000);
+    assert.deepEqual(claimed, [
+      { id: ids[0], value: 1, attempt: 1, redelivered: false },
+      { id: ids[1], value: 2, attempt: 1, redelivered: false },
+    ]);
+    assert.deepEqual((await work.claim(9, 1000)).map((item) => item.value), [3]);
+    await work.complete(ids[0] as string);
+    await work.complete("nobody");
+    assert.equal(await work.size(), 2);
+  },
+  "a group goes one at a time, in order, and others pass it": async ({ store }) => {
+    const work = store.queue<string>("work");
+    await work.push("a1", { id: "a1", group: "a" });
+    await work.push("a2", { id: "a2", group: "a" });
+    await work.push("b1", { id: "b1", group: "b" });
+    await work.push("a3", { id: "a3", group: "a" });
+    const values = async () => (await work.claim(9, 1000)).map((item) => item.value).join();
+    assert.equal(await values(), "a1,b1");
+    assert.equal(await values(), "");
+    // Taking one out of the middle lets nothing overtake.
+    await work.complete("a2");
+    assert.equal(await values(), "");
+    await work.complete("a1");
+    assert.equal(await values(), "a3");
+    await work.release("a3", 0);
+    await work.push("a4", { id: "a4", group: "a" });
+    assert.equal(await values(), "a3");
+    await work.complete("a3");
+    assert.equal(await values(), "a4");
+  },
+  "a lease that ran out hands the item out again and says so": async ({ store, advance }) => {
+    const work = store.queue<number>("work");
+    const id = await work.push(1);
+    await work.claim(1, 1000);
+    advance(999);
+    assert.deepEqual(await work.claim(1, 1000), []);
+    advance(1);
+    assert.deepEqual(await work.claim(1, 1000), [{ id, value: 1, attempt: 2, redelivered: true }]);
+  },
+  "what is given back waits its delay and is not redelivered; its value may change": async ({ store, advance }) => {
+    const work = store.queue<number>("work");
+    const id = (await work.push(1)) as string;
+    await work.claim(1, 60_000);
+    await work.release(id, 500, 2);
+    assert.deepEqual(await work.claim(1, 1000), []);
+    advance(500);
+    assert.deepEqual(await work.claim(1, 1000), [{ id, value: 2, attempt: 2, redelivered: false }]);
+    await work.release(id, 0);
+    assert.deepEqual((await work.claim(1, 1000)).map((item) => item.value), [2]);
+  },
+  "a delayed push waits and holds its group back": async ({ store, advance }) => {
+    const work = store.queue<string>("work");
+    await work.push("later", { group: "g", delayMs: 100 });
+    await work.push("behind", { group: "g" });
+    await work.push("free");
+    assert.deepEqual((await work.claim(9, 10_000)).map((item) => item.value), ["free"]);
+    advance(100);
+    assert.deepEqual((await work.claim(9, 10_000)).map((item) => item.value), ["later"]);
+  },
+  "a clock set back delays neither fresh nor delayed items": async ({ store, advance }) => {
+    const work = store.queue<string>("work");
+    await work.push("fresh");
+    await work.push("delayed", { delayMs: 1000 });
+    advance(-2 * 86_400_000);
+    assert.deepEqual((await work.claim(9, 1000)).map((item) => item.value), ["fresh", "delayed"]);
+    assert.deepEqual(await work.claim(9, 1000), []);
+  },
+  "a dedup key counts for 7 days, also when its item is long done": async ({ store, advance }) => {
+    const work = store.queue<number>("work");
+    const first = (await work.push(1, { dedupKey: "d" })) as string;
+    await work.complete(first);
+    assert.equal(await work.push(2, { dedupKey: "d" }), undefined);
+    assert.equal(await work.size(), 0);
+    advance(week);
+    assert.equal(await work.push(2, { dedupKey: "d" }), undefined);
+    advance(1);
+    assert.notEqual(await work.push(2, { dedupKey: "d" }), undefined);
+    assert.equal(await work.push(3, { dedupKey: "d" }), undefined);
+  },
+  "an id in use is a conflict and leaves no dedup key behind": async ({ store }) => {
+    const work = store.queue<number>("work");
+    assert.equal(await work.push(1, { id: "a" }), "a");
+    await assert.rejects(work.push(2, { id: "a", dedupKey: "d" }), conflict);
+    assert.equal(await work.push(3, { id: "b", dedupKey: "d" }), "b");
+  },
+  "a list shows what is unfinished, claimed or not": async ({ store, advance }) => {
+    const work = store.queue<number>("work");
+    await work.push(1, { id: "a", group: "g" });
+    await work.push(2, { id: "b", delayMs: 500 });
+    await work.claim(1, 200);
+    advance(200);
+    await work.claim(1, 200);
+    const [a, b] = await work.list();
+    assert.ok(a && b);
+    assert.deepEqual({ ...a, dueAt: 0 }, { id: "a", value: 1, attempt: 2, redelivered: true, group: "g", dueAt: 0 });
+    assert.deepEqual({ ...b, dueAt: 0 }, { id: "b", value: 2, attempt: 0, redelivered: false, dueAt: 0 });
+    assert.equal(a.dueAt - b.dueAt, -100);
+    assert.equal((await work.list(1)).length, 1);
+  },
+};
+
+const JOURNAL: Readonly<Record<string, Proof>> = {
+  "entries are numbered from 1 and read in order": async ({ store, advance }) => {
+    const log = store.journal<string>("log");
+    assert.deepEqual(await Promise.all([log.append("a"), log.append("b")]), [1, 2]);
+    advance(5);
+    assert.equal(await log.append("c"), 3);
+    const all = await log.read(0);
+    assert.deepEqual(all.map((entry) => entry.value), ["a", "b", "c"]);
+    assert.equal((all[2]?.at ?? 0) - (all[0]?.at ?? 0), 5);
+    assert.deepEqual((await log.read(1, 1)).map((entry) => entry.seq), [2]);
+    assert.deepEqual((await log.tail(2)).map((entry) => entry.value), ["b", "c"]);
+  },
+  "a trim keeps the newest and gives no number twice": async ({ store }) => {
+    const log = store.journal<number>("log");
+    for (let index = 1; index <= 5; index += 1) await log.append(index);
+    await log.trim(2);
+    assert.deepEqual((await log.read(0)).map((entry) => entry.seq), [4, 5]);
+    await log.trim(9);
+    assert.equal((await log.read(0)).length, 2);
+    await log.trim(0);
+    assert.deepEqual(await log.read(0), []);
+    assert.equal(await log.append(6), 6);
+  },
+};
+
+const COMMIT: Readonly<Record<string, Proof>> = {
+  "a commit is all or nothing and names the op that failed": async ({ store }) => {
+    await store.commit([put("tasks", "a", { at: 1 }), push("work", "w", 1, { dedupKey: "d" }), append("log", "x")]);
+    const refused: [number, Parameters<Store["commit"]>[0]][] = [
+      [1, [append("log", "y"), put("tasks", "a", { at: 2 }, "absent")]],
+      [2, [put("tasks", "b", {}), append("log", "y"), push("work", "w2", 1, { dedupKey: "d" })]],
+      [2, [put("tasks", "b", {}), complete("work", "w"), remove("tasks", "a", 7)]],
+    ];
+    for (const [index, ops] of refused) await assert.rejects(store.commit(ops), { ...conflict, index });
+    assert.equal(await store.collection("tasks").get("b"), undefined);
+    assert.deepEqual((await store.collection("tasks").get("a"))?.value, { at: 1 });
+    assert.equal((await store.journal("log").read(0)).length, 1);
+    assert.equal(await store.queue("work").size(), 1);
+    await store.commit([complete("work", "w"), remove("tasks", "a", 1), push("work", "w3", 1)]);
+    assert.deepEqual((await store.queue("work").list()).map((item) => item.id), ["w3"]);
+    assert.equal(await store.collection("tasks").get("a"), undefined);
+    await store.commit([]);
+  },
+  "one caller's conflict leaves the others of its tick alone": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks");
+    const outcomes = await Promise.allSettled([
+      tasks.put("a", { at: 1 }, "absent"),
+      store.commit([put("tasks", "b", {}), put("tasks", "a", {}, "absent")]),
+      tasks.put("a", { at: 2 }, 1),
+      store.commit([put("tasks", "c", {})]),
+    ]);
+    assert.deepEqual(outcomes.map((outcome) => outcome.status), ["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+    assert.deepEqual((await tasks.list()).map((found) => found.key), ["a", "c"]);
+  },
+  "writes apply in the order of the calls": async ({ store }) => {
+    const tasks = store.collection<Task>("tasks");
+    const log = store.journal<number>("log");
+    const order: number[] = [];
+    const writes = Array.from({ length: 500 }, (_, index) => {
+      const written = index % 2 === 0 ? log.append(index) : store.commit([append("log", index), put("tasks", "last", { at: index })]);
+      return written.then(() => order.push(index));
+    });
+    await Promise.all(writes);
+    assert.deepEqual(order, [...order].sort((left, right) => left - right));
+    assert.deepEqual((await log.read(0, 1000)).map((entry) => entry.value), order);
+    assert.deepEqual(await tasks.get("last"), { key: "last", value: { at: 499 }, version: 250 });
+  },
+};
+
+/** What every implementation of the store must hold, each case on a fresh one: `for (const { name, run } of storeContract(open)) it(name, run)`. */
+export function storeContract(open: () => Promise<StoreFixture>): readonly StoreCase[] {
+  const parts = { collection: COLLECTION, queue: QUEUE, journal: JOURNAL, commit: COMMIT };
+  return Object.entries(parts).flatMap(([part, cases]) =>
+    Object.entries(cases).map(([name, proof]) => ({
+      name: `${part}: ${name}`,
+      async run() {
+        const fixture = await open();
+        try {
+          await proof(fixture);
+        } finally {
+          await fixture.close();
+        }
+      },
+    })),
+  );
+}

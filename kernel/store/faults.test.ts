@@ -1,0 +1,231 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Collection } from "@svc/sdk";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { checkDatabase } from "./database.ts";
+import { smallDisk, startChild } from "./processes.harness.ts";
+import { openStore } from "./open.ts";
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-faults-"));
+  file = join(folder, "svc.db");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** What `child.harness.ts` acknowledged must be there: document, queue item and dedup key of each. */
+async function expectAcknowledged(keys: readonly string[]): Promise<void> {
+  const store = openStore({ file });
+  const core = store.scope("core");
+  for (const key of keys) {
+    expect(await core.collection("tasks").get(key)).toMatchObject({ key, value: { key }, version: 1 });
+    expect(await core.queue("inbox").push(key, { dedupKey: key })).toBeUndefined();
+  }
+  expect(await core.queue("inbox").size()).toBe(await core.collection("tasks").count());
+  await store.close();
+  expect(checkDatabase(file)).toEqual([]);
+}
+
+const acknowledged = (lines: readonly string[]) => lines.filter((line) => /^\d+-\d+$/.test(line));
+
+it("what was acknowledged survives kill -9", async () => {
+  const keys: string[] = [];
+  for (let round = 1; round <= 3; round += 1) {
+    await rm(file, { force: true });
+    await rm(`${file}-wal`, { force: true });
+    const child = startChild("write", file);
+    await child.printed(round * 150);
+    child.process.kill("SIGKILL");
+    expect(await child.ended).toBe("SIGKILL");
+    keys.push(...acknowledged(child.lines));
+    await expectAcknowledged(acknowledged(child.lines));
+  }
+  expect(keys.length).toBeGreaterThanOrEqual(900);
+});
+
+it("nothing is acknowledged before its fsync", async (ctx) => {
+  const trace = join(folder, "trace");
+  const child = startChild("write", file, ["strace", "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fsync,fdatasync,write"]);
+  const started = await child.printed(60).then(
+    () => true,
+    () => false,
+  );
+  if (!started) return ctx.skip("strace may not trace here");
+  spawnSync("kill", ["-9", tracedProcess(trace)]);
+  await child.ended;
+  let dirty = false;
+  let acknowledgements = 0;
+  for (const line of readFileSync(trace, "utf8").split("\n")) {
+    if (/pwrite64\(\d+<.*svc\.db-wal>/.test(line)) dirty = true;
+    else if (/f(data)?sync\(\d+<.*svc\.db-wal>/.test(line)) dirty = false;
+    else if (/ write\(1<.*"\d+-\d+\\n"/.test(line)) {
+      acknowledgements += 1;
+      expect(dirty, `acknowledged before the fsync: ${line}`).toBe(false);
+    }
+  }
+  expect(acknowledgements).toBeGreaterThanOrEqual(60);
+});
+
+function tracedProcess(trace: string): string {
+  return /^\d+/.exec(readFileSync(trace, "utf8"))?.[0] ?? "";
+}
+
+it("FAULT-11 an fsync that fails ends the store: nothing more is acknowledged, exit 74", async (ctx) => {
+  const inject = ["-P", `${file}-wal`, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO:when=12+"];
+  const child = startChild("write", file, ["strace", "-f", "-o", join(folder, "trace"), ...inject]);
+  const code = await child.ended;
+  if (child.lines.length === 0) return ctx.skip("strace may not trace here");
+  expect(code).toBe(74);
+  expect(child.lines.filter((line) => line.startsWith("refused"))).toEqual(Array(8).fill("refused SVC_STORE_FAILED"));
+  expect(child.lines).toContain("late SVC_STORE_FAILED");
+  const keys = acknowledged(child.lines);
+  expect(keys.length).toBeGreaterThan(0);
+  expect(child.lines.slice(0, keys.length)).toEqual(keys);
+  await expectAcknowledged(keys);
+});
+
+const text = "x".repeat(10_000);
+
+/** Puts documents until the disk is full; resolves with the keys that were acknowledged and the refusal. */
+async function fillDisk(tasks: Collection<string>, pauseMs: number): Promise<{ kept: string[]; refusal: unknown }> {
+  const kept: string[] = [];
+  for (;;) {
+    const key = `k${kept.length}`;
+    try {
+      await tasks.put(key, text);
+    } catch (refusal) {
+      return { kept, refusal };
+    }
+    kept.push(key);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+it("FAULT-09 a full disk refuses what adds, lets go what frees, and takes everything again by itself", async (ctx) => {
+  const disk = smallDisk(folder, "2m");
+  if (disk === undefined) return ctx.skip("this user may not mount a tmpfs");
+  const store = openStore({ file });
+  try {
+    const core = store.scope("core");
+    const tasks = core.collection<string>("tasks");
+    const work = core.queue<string>("work");
+    await work.push("held", { id: "held" });
+    const { kept, refusal } = await fillDisk(tasks, 12);
+    expect(refusal).toMatchObject({ code: "SVC_STORE_FULL", status: 507 });
+    expect(store.health()).toEqual({ ok: false, reason: expect.stringContaining("full") });
+    expect(existsSync(join(folder, "ballast"))).toBe(false);
+    expect(await tasks.count()).toBe(kept.length);
+    await expect(tasks.put("k0", text)).rejects.toMatchObject({ code: "SVC_STORE_FULL" });
+    // Work goes on: claims, completions and deletes.
+    expect(await work.claim(1, 1000)).toHaveLength(1);
+    await work.complete("held");
+    expect(await work.size()).toBe(0);
+    for (const key of kept.splice(0, kept.length / 2)) await tasks.delete(key);
+    await vi.waitFor(() => tasks.put("again", text), { timeout: 10_000, interval: 100 });
+    expect(store.health()).toEqual({ ok: true });
+    expect(await tasks.count()).toBe(kept.length + 1);
+    await store.close();
+    expect(checkDatabase(file)).toEqual([]);
+  } finally {
+    await store.close();
+    disk.remove();
+  }
+});
+
+it("FAULT-09 a disk that somebody else filled is written to again when they made room", async (ctx) => {
+  const disk = smallDisk(folder, "4m");
+  if (disk === undefined) return ctx.skip("this user may not mount a tmpfs");
+  writeFileSync(join(folder, "theirs"), Buffer.alloc(2 * 1_048_576));
+  const store = openStore({ file });
+  try {
+    const tasks = store.scope("core").collection<string>("tasks");
+    // At full speed, so that the log holds more than the reserve could take.
+    const { kept, refusal } = await fillDisk(tasks, 0);
+    expect(refusal).toMatchObject({ code: "SVC_STORE_FULL" });
+    for (const key of kept.splice(0, 10)) await tasks.delete(key);
+    rmSync(join(folder, "theirs"));
+    await vi.waitFor(() => tasks.put("again", text), { timeout: 10_000, interval: 100 });
+    expect(statSync(join(folder, "ballast")).size).toBe(300 * 1024);
+    expect(await tasks.count()).toBe(kept.length + 1);
+    await store.close();
+    expect(checkDatabase(file)).toEqual([]);
+  } finally {
+    await store.close();
+    disk.remove();
+  }
+});
+
+it("FAULT-12 another process's lock is waited for without holding the loop, then answered 503", async () => {
+  const store = openStore({ file });
+  const tasks = store.scope("core").collection("tasks");
+  await tasks.put("before", 1);
+  const other = new Database(file);
+  let turns = 0;
+  const turning = setInterval(() => {
+    turns += 1;
+  }, 5);
+  try {
+    other.exec("BEGIN IMMEDIATE");
+    await expect(tasks.put("a", 1)).rejects.toMatchObject({ code: "SVC_STORE_BUSY", status: 503 });
+    expect(turns).toBeGreaterThan(3);
+    const late = tasks.put("b", 1);
+    const later = tasks.put("b", 2);
+    setTimeout(() => other.exec("COMMIT"), 60);
+    expect(await Promise.all([late, later])).toEqual([1, 2]);
+    expect(await tasks.get("a")).toBeUndefined();
+    expect(store.health()).toEqual({ ok: true });
+  } finally {
+    clearInterval(turning);
+    other.close();
+    await store.close();
+  }
+});
+
+async function fill(documents: number, bytes: number): Promise<void> {
+  const store = openStore({ file });
+  const tasks = store.scope("core").collection<string>("tasks", { indexes: ["agent"] });
+  await Promise.all(Array.from({ length: documents }, (_, index) => tasks.put(`k${index}`, "x".repeat(bytes))));
+  await store.close();
+}
+
+/** Overwrites one page, as a bad disk would. */
+function damage(page: number): Buffer {
+  const bytes = readFileSync(file);
+  bytes.fill(0xa5, (page - 1) * 4096, page * 4096);
+  writeFileSync(file, bytes);
+  return bytes;
+}
+
+it("FAULT-13 a damaged database is refused at start, left as it is, and the check named", async () => {
+  await fill(200, 100);
+  for (const page of [4, 1]) {
+    const bytes = damage(page);
+    expect(() => openStore({ file })).toThrow(expect.objectContaining({ code: "SVC_STORE_CORRUPT", message: expect.stringContaining("svc db check") }));
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    expect(checkDatabase(file).length).toBeGreaterThan(0);
+  }
+  writeFileSync(file, "no database at all, but long enough to be looked at ".repeat(100));
+  expect(() => openStore({ file })).toThrow(expect.objectContaining({ code: "SVC_STORE_CORRUPT" }));
+});
+
+it("FAULT-13 damage met later ends the store, with nothing more written", async () => {
+  await fill(40, 1_000_000);
+  const reader = new Database(file);
+  const page = reader.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'documents:core/tasks'").pluck().get() as number;
+  reader.close();
+  damage(page);
+  const store = openStore({ file });
+  const failures: string[] = [];
+  store.onFailure((error) => failures.push(error.code));
+  const tasks = store.scope("core").collection("tasks");
+  await expect(tasks.get("k1")).rejects.toMatchObject({ code: "SVC_STORE_CORRUPT" });
+  await expect(tasks.put("new", 1)).rejects.toMatchObject({ code: "SVC_STORE_FAILED" });
+  expect(failures).toEqual(["SVC_STORE_FAILED"]);
+  expect(store.health().ok).toBe(false);
+  await store.close();
+});
