@@ -222,7 +222,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       log: (id) => log.child(id),
       store: (id) => store.scope(id),
       jobs: (scope) => scopedJobs(scope, schedule, host.failed),
-      files: (id) => lender.files(join(dataFolder, "plugins", id)),
+      files: (id) => lender.files(join(dataFolder, "plugins", id), dataFolder),
       fetch: () => lender.fetch(),
       spawn: (scope) => lender.spawn(scope),
       warm: (scope) => lender.warm(scope),

@@ -21,7 +21,7 @@ export interface Lender {
   /** Import what is declared and not there yet. */
   ensure(declared: Iterable<Capability>): Promise<void>;
   fetch(): GuardedFetch;
-  files(own: string): Files;
+  files(own: string, data: string): Files;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
   models(): Models;
@@ -32,7 +32,7 @@ export interface Lender {
 
 interface Made {
   fetch?: GuardedFetch;
-  files?: (own: string) => Files;
+  files?: (own: string, data: string) => Files;
   spawn?: (scope: Scope) => Spawn;
   warm?: (scope: Scope) => Warm;
   models?: Models;
@@ -50,7 +50,7 @@ export function createLender(ground: LenderGround): Lender {
     },
     async files() {
       const { createFiles } = await import("./capabilities/files.ts");
-      made.files = (own) => createFiles({ own });
+      made.files = (own, data) => createFiles({ own, data });
     },
     async spawn() {
       const { createSpawn } = await import("./capabilities/spawn.ts");
@@ -88,7 +88,7 @@ export function createLender(ground: LenderGround): Lender {
       await Promise.all(missing.map((capability) => makers[capability]()));
     },
     fetch: () => lend("fetch"),
-    files: (own) => lend("files")(own),
+    files: (own, data) => lend("files")(own, data),
     spawn: (scope) => lend("spawn")(scope),
     warm: (scope) => lend("warm")(scope),
     models: () => lend("models"),

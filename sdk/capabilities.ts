@@ -89,6 +89,8 @@ export interface Files {
   under(...roots: readonly string[]): Confined;
   /** The plugin's own folder below the data folder, made on first use. */
   readonly own: Confined;
+  /** The data folder (`.svc`), for the folders that people edit there, such as `actions` and `workflows`. */
+  readonly data: Confined;
 }
 
 export interface Confined {

@@ -71,7 +71,7 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly warm: Warm;
   readonly models: Models;
   readonly render: Render;
-  /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`. Empty counts as unset. */
+  /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`, or any with `env:*`. Empty counts as unset. */
   env(name: string): string | undefined;
 }
 

@@ -46,7 +46,7 @@ export function createActions(ground: ActionGround): Actions {
     const follow = () => stop.abort(asked.signal?.reason);
     if (asked.signal?.aborted) follow();
     asked.signal?.addEventListener("abort", follow, { once: true });
-    const context: ActionCall = { signal: stop.signal, door: asked.door, ...(asked.agent === undefined ? {} : { agent: asked.agent }) };
+    const context: ActionCall = { ...asked, signal: stop.signal };
     try {
       const output = await call(
         { scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) },

@@ -134,7 +134,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
       return lent.render();
     },
     env(name) {
-      need(`env:${name}`);
+      if (!declared.has("env:*")) need(`env:${name}`);
       return services.env[name] || undefined;
     },
   };

@@ -44,7 +44,7 @@ it("records what is provided, refuses a second one of a name, and takes an actio
   const ctx = createFakeContext(plugin);
   const action = { name: "a", description: "d", input: { type: "object" }, output: {}, timeoutMs: 1, run: async () => 1 } as const;
   const dispose = ctx.provide.action(action);
-  expect(code(() => ctx.provide.action(action))).toBe("SVC_PROVIDE_TAKEN");
+  expect(code(() => ctx.provide.action(action))).toBe("SVC_PLUGIN_NAME_TAKEN");
   expect(ctx.registered.actions).toEqual([action]);
   dispose();
   expect(ctx.registered.actions).toEqual([]);

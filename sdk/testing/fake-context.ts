@@ -84,7 +84,7 @@ export function createFakeContext<C = Record<string, unknown>>(
     request: (method, path, request) => callRoute(registered.routes, method, path, request),
     end: () => abort.abort(),
     env(name) {
-      need(`env:${name}`);
+      if (!plugin.capabilities.includes("env:*")) need(`env:${name}`);
       return options.env?.[name] || undefined;
     },
     get agents() {
@@ -143,7 +143,7 @@ function createHooks(registered: Registered): Hooks {
 
 function createProvide(registered: Registered, need: (capability: Capability) => void): Provide {
   const claim = (kind: string, names: readonly string[], name: string): void => {
-    if (names.includes(name)) throw svcError("SVC_PROVIDE_TAKEN", `A ${kind} '${name}' is already provided; choose another name.`);
+    if (names.includes(name)) throw svcError("SVC_PLUGIN_NAME_TAKEN", `A ${kind} '${name}' is already provided; choose another name.`);
   };
   const add = <T extends { readonly name: string }>(kind: string, list: T[], thing: T): (() => void) => {
     claim(

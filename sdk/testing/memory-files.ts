@@ -52,7 +52,7 @@ export function createMemoryFiles(content: Map<string, string | Uint8Array> = ne
       },
     };
   };
-  return { under: (...roots) => confined(roots), own: confined(["/daemon/.svc/own"]) };
+  return { under: (...roots) => confined(roots), own: confined(["/daemon/.svc/plugins/own"]), data: confined(["/daemon/.svc"]) };
 }
 
 function normal(path: string, base: string): string {

@@ -1,12 +1,12 @@
 import { svcError } from "../errors.ts";
 import type { Doc, Query } from "../store.ts";
 
-/** `Collection.list` over documents in memory. Asking for an index that was not declared throws `SVC_STORE_NO_INDEX`. */
+/** `Collection.list` over documents in memory. Asking for an index that was not declared throws `SVC_STORE_INDEX`. */
 export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: ReadonlySet<string>, query: Query): Doc<T>[] {
   const { where = {}, by, from, to, after, reverse = false, limit = 100 } = query;
   for (const index of [...Object.keys(where), ...(by === undefined ? [] : [by])]) {
     if (!indexes.has(index))
-      throw svcError("SVC_STORE_NO_INDEX", `The collection ${collection} declares no index '${index}'; add it to its indexes.`, { status: 500 });
+      throw svcError("SVC_STORE_INDEX", `The collection ${collection} declares no index '${index}'; add it to its indexes.`, { status: 500 });
   }
   const field = (doc: Doc<T>, name: string) => (doc.value as Record<string, string | number | null | undefined>)[name] ?? null;
   const place = (doc: Doc<T>) => (by === undefined ? doc.key : field(doc, by));

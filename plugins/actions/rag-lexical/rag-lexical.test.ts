@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// The built plugin: its thread is a file of its own.
-import plugin from "@svc/action-rag-lexical";
 import type { Files, Lifecycle } from "@svc/sdk";
 import { actionContract, createFakeContext, createMemoryFiles } from "@svc/sdk/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+// The built plugin: its thread is a file of its own.
+import plugin from "./dist/index.js";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -131,7 +131,11 @@ describe("rag.lexical", () => {
     await index();
     content.set("/ws/new.md", "A zebra.\n");
     // The rest after a run is a multiple of its length: of next to nothing here.
-    await expect.poll(async () => (await job.run(new Date()), await search("zebra")), { timeout: 20_000 }).toHaveLength(1);
+    const refreshed = async () => {
+      await job.run(new Date());
+      return search("zebra");
+    };
+    await expect.poll(refreshed, { timeout: 20_000 }).toHaveLength(1);
   });
 
   it("streams progress to who asks for events", async () => {
