@@ -32,6 +32,7 @@ export const ERRORS = {
   SVC_TIER_MISSING: [500, "Agent {agent} wants the tier '{tier}', which no running plugin provides; see svc plugin list."],
   SVC_AUTONOMY_UNENFORCED: [403, "Agent {agent} was asked to run with autonomy '{autonomy}', which the tier '{tier}' cannot enforce; it was not run."],
   SVC_AGENT_UNKNOWN: [404, "There is no agent '{agent}'; see svc agent list."],
+  SVC_AGENT_UNUSABLE: [503, "Agent {agent} cannot run: {reason}."],
   SVC_INTENT_REFUSED: [403, "Agent {agent} does not handle the intent '{intent}'; see agents.{agent}.intents."],
   SVC_DELEGATION_TOO_DEEP: [
     409,
@@ -107,6 +108,7 @@ export const ERRORS = {
   SVC_DELIVERY_PENDING: [503, "The daemon is stopping; delivery {delivery} is stored and goes out after the next start."],
   SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
   SVC_CRON_INVALID: [400, "The schedule '{expression}' cannot be used: {reason}."],
+  SVC_CONFIG_NO_LAST_GOOD: [404, "No configuration has started from {folder} yet, so there is none to go back to."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;

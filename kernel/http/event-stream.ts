@@ -5,16 +5,10 @@ import type { EventStream } from "@svc/sdk";
 export interface FrameStream extends EventStream {
   /** One or more whole frames, as `frameOf` makes them. False when the client is gone or was dropped. */
   write(frames: string): boolean;
+  /** Bytes that the client has not taken yet. */
+  readonly writableLength: number;
   /** Runs once, when the stream has ended by whatever cause; at once when it already has. */
   onClose(listener: () => void): void;
-}
-
-export interface FrameStreamOptions {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Headers wait for the first frame, so that until then the answer can still be another one. */
-  readonly deferred: boolean;
-  /** Bytes that may wait for a slow client; above it the client is dropped. */
-  readonly maxWaiting: number;
 }
 
 /** One frame as it goes over the wire. */
@@ -22,24 +16,32 @@ export function frameOf(name: string, data: unknown): string {
   return `event: ${oneLine(name)}\ndata: ${JSON.stringify(data) ?? "null"}\n\n`;
 }
 
+const PATIENCE_MS = 10_000;
+
 /** A server-sent stream on a response whose headers are not written yet. What is written in one tick goes out as one piece. */
 export class ServerSentStream implements FrameStream {
   closed = false;
   /** Something has gone out, or is about to: the answer can no longer be another one. */
   opened = false;
   readonly #raw: ServerResponse;
-  readonly #options: FrameStreamOptions;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #maxWaiting: number;
   #pending = "";
   #scheduled = false;
   #listeners: (() => void)[] = [];
 
-  constructor(raw: ServerResponse, options: FrameStreamOptions) {
+  /**
+   * `deferred`: headers wait for the first frame, so that until then the answer can still be another one. `maxWaiting`: bytes that
+   * may wait for a slow client; above it the client is dropped.
+   */
+  constructor(raw: ServerResponse, headers: Readonly<Record<string, string>>, deferred: boolean, maxWaiting: number) {
     this.#raw = raw;
-    this.#options = options;
+    this.#headers = headers;
+    this.#maxWaiting = maxWaiting;
     raw.on("close", () => this.#close());
     // A reset connection: `close` follows and says all there is to say.
     raw.on("error", () => {});
-    if (!options.deferred) this.#schedule();
+    if (!deferred) this.#schedule();
   }
 
   event(name: string, data: unknown): boolean {
@@ -63,6 +65,14 @@ export class ServerSentStream implements FrameStream {
     this.#raw.end(this.#pending);
     this.#pending = "";
     this.#close();
+    if (this.#raw.writableLength <= this.#maxWaiting) return;
+    // It may have stopped reading for good: then the end never reaches it.
+    const patience = setTimeout(() => this.#raw.destroy(), PATIENCE_MS);
+    this.#raw.once("close", () => clearTimeout(patience));
+  }
+
+  get writableLength(): number {
+    return this.#pending.length + this.#raw.writableLength;
   }
 
   /** Cut the connection without another word. */
@@ -90,7 +100,7 @@ export class ServerSentStream implements FrameStream {
 
   #head(): void {
     this.opened = true;
-    if (!this.#raw.headersSent) this.#raw.writeHead(200, this.#options.headers);
+    if (!this.#raw.headersSent) this.#raw.writeHead(200, this.#headers);
   }
 
   #flush(): void {
@@ -100,7 +110,7 @@ export class ServerSentStream implements FrameStream {
     if (this.#pending === "") this.#raw.flushHeaders();
     else this.#raw.write(this.#pending);
     this.#pending = "";
-    if (this.#raw.writableLength > this.#options.maxWaiting) this.drop();
+    if (this.#raw.writableLength > this.#maxWaiting) this.drop();
   }
 
   #close(): void {

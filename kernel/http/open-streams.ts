@@ -21,23 +21,29 @@ export interface StreamProof {
 export interface OpenStreams {
   /** Throws 503 when there are too many. Call it before the stream is made. */
   reserve(proof: StreamProof | undefined): void;
-  add(stream: ServerSentStream, proof: StreamProof | undefined): void;
-  /** The handler has returned: the stream now lives by itself, and ends as soon as the server wants to close. */
-  lasting(stream: ServerSentStream): void;
+  /** `outlive`: the handler has returned and the stream lives by itself; it ends as soon as the server wants to close. */
+  add(stream: ServerSentStream, proof: StreamProof | undefined): { outlive(): void };
   /** Ask for every stream that came with a bearer whether it still holds; end those where it does not. */
   recheck(): Promise<void>;
   /** From now on no stream outlives its handler. */
   drain(): void;
   endAll(): void;
-  readonly size: number;
+}
+
+interface Opened {
+  readonly stream: ServerSentStream;
+  readonly proof: StreamProof | undefined;
+  /** Its place in the list. */
+  at: number;
+  lasting: boolean;
 }
 
 const RECHECK_MS = 1_000;
 
 export function createOpenStreams(limits: StreamLimits, identify: (bearer: string) => Promise<Identity | undefined>): OpenStreams {
-  const open = new Map<ServerSentStream, StreamProof | undefined>();
+  // An array, not a Map: one with many comings and goings keeps V8 from freeing what has passed through it while it was young.
+  const open: Opened[] = [];
   const counts = new Map<string, number>();
-  const resting = new Set<ServerSentStream>();
   let timer: NodeJS.Timeout | undefined;
   let draining = false;
 
@@ -55,7 +61,7 @@ export function createOpenStreams(limits: StreamLimits, identify: (bearer: strin
   async function recheck(): Promise<void> {
     const asked = new Map<string, Promise<Identity | undefined>>();
     await Promise.all(
-      [...open].map(async ([stream, proof]) => {
+      open.map(async ({ stream, proof }) => {
         if (proof === undefined) return;
         const answer = asked.get(proof.bearer) ?? identify(proof.bearer);
         asked.set(proof.bearer, answer);
@@ -67,33 +73,35 @@ export function createOpenStreams(limits: StreamLimits, identify: (bearer: strin
 
   return {
     reserve(proof) {
-      if (open.size >= limits.total) throw fail("SVC_HTTP_STREAMS", { limit: limits.total, whose: "this server" });
+      if (open.length >= limits.total) throw fail("SVC_HTTP_STREAMS", { limit: limits.total, whose: "this server" });
       if (proof !== undefined && (counts.get(proof.bearer) ?? 0) >= limits.perBearer) throw fail("SVC_HTTP_STREAMS", { limit: limits.perBearer, whose: "this token" });
     },
     add(stream, proof) {
-      open.set(stream, proof);
+      const opened = { stream, proof, at: open.length, lasting: false };
+      open.push(opened);
       if (proof !== undefined) count(proof.bearer, 1);
       stream.onClose(() => {
-        open.delete(stream);
-        resting.delete(stream);
+        const last = open.pop() as Opened;
+        if (last !== opened) {
+          open[opened.at] = last;
+          last.at = opened.at;
+        }
         if (proof !== undefined) count(proof.bearer, -1);
       });
-    },
-    lasting(stream) {
-      if (stream.closed) return;
-      if (draining) stream.end();
-      else resting.add(stream);
+      return {
+        outlive() {
+          opened.lasting = true;
+          if (draining) stream.end();
+        },
+      };
     },
     recheck,
     drain() {
       draining = true;
-      for (const stream of resting) stream.end();
+      for (const { stream, lasting } of [...open]) if (lasting) stream.end();
     },
     endAll() {
-      for (const stream of open.keys()) stream.end();
-    },
-    get size() {
-      return open.size;
+      for (const { stream } of [...open]) stream.end();
     },
   };
 }

@@ -2,6 +2,24 @@ import type { EventStream, HttpReply } from "@svc/sdk";
 import type { FastifyReply } from "fastify";
 import type { FrameStream } from "./event-stream.ts";
 
+/** Every answer has them, unless its handler asks for others: what is served here is for the caller alone. */
+export const PRIVATE_HEADERS = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+/** Ends an answer with a value as JSON. */
+export function sendJson(reply: FastifyReply, value: unknown): void {
+  finish(reply, JSON.stringify(value), "application/json; charset=utf-8");
+}
+
+function finish(reply: FastifyReply, body: string | Uint8Array, type: string): void {
+  for (const [name, value] of Object.entries(PRIVATE_HEADERS)) if (!reply.hasHeader(name)) reply.header(name, value);
+  reply.header("content-type", type).send(body);
+}
+
 /** Opens the answer's stream; throws 503 when there are too many. */
 export type OpenStream = (deferred: boolean) => FrameStream;
 
@@ -30,7 +48,7 @@ export class ServedReply implements HttpReply {
 
   send(body: string | Uint8Array, type: string): void {
     this.used = true;
-    this.#reply.header("content-type", type).send(body);
+    finish(this.#reply, body, type);
   }
 
   stream(options: { readonly deferred?: boolean } = {}): EventStream {
@@ -42,6 +60,6 @@ export class ServedReply implements HttpReply {
   /** Send a returned value as JSON; nothing at all is 204. */
   answer(value: unknown): void {
     if (value === undefined) this.#reply.code(this.#reply.statusCode === 200 ? 204 : this.#reply.statusCode).send();
-    else this.#reply.header("content-type", "application/json; charset=utf-8").send(JSON.stringify(value));
+    else sendJson(this.#reply, value);
   }
 }

@@ -3,28 +3,29 @@ import type { Caller, HttpRequest } from "@svc/sdk";
 
 /** A request target in its parts. */
 export interface Target {
-  /** As sent, still encoded, without the query. */
+  /** As sent, still encoded, without query and prefix. */
   readonly path: string;
   /** Decoded; of a name given twice the first counts. `token` is not in it. */
   readonly query: Readonly<Record<string, string>>;
-  readonly token?: string;
+  readonly token: string | undefined;
 }
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Takes a target apart and the bearer out of it: from here on no log, handler or error can see it. */
-export function takeTarget(raw: IncomingMessage): Target {
+export function takeTarget(raw: IncomingMessage, prefix: string): Target {
   const url = raw.url ?? "/";
   const mark = url.indexOf("?");
-  if (mark === -1) return { path: url, query: NO_QUERY };
-  const path = url.slice(0, mark);
+  const whole = mark === -1 ? url : url.slice(0, mark);
+  const path = prefix === "" ? whole : whole.slice(prefix.length) || "/";
+  if (mark === -1) return { path, query: NO_QUERY, token: undefined };
   const query: Record<string, string> = {};
   const given = new URLSearchParams(url.slice(mark + 1));
   for (const [name, value] of given) if (name !== "token" && !Object.hasOwn(query, name)) Object.defineProperty(query, name, { value, enumerable: true });
   const token = given.get("token");
-  if (token === null) return { path, query };
+  if (token === null) return { path, query, token: undefined };
   given.delete("token");
-  raw.url = given.size === 0 ? path : `${path}?${given}`;
+  raw.url = given.size === 0 ? whole : `${whole}?${given}`;
   return { path, query, token };
 }
 

@@ -2,12 +2,12 @@ import type { Schema } from "@svc/sdk";
 import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
 import { fail } from "../errors.ts";
 
-/** Checks values against the schemas of routes, each compiled at its first use. */
+/** Checks values against the schemas of routes, each compiled at its first use; that use is answered later, all others at once. */
 export interface Checker {
   /** Unknown keys are refused unless the schema says otherwise; a missing body counts as `{}` where an object is expected. Throws 400 with `path` and `field`. */
-  body(schema: Schema, value: unknown): Promise<void>;
+  body(schema: Schema, value: unknown): Promise<void> | undefined;
   /** Values of a query are text: digits and `true`/`false` count as what the schema asks for. Unknown keys are let through. */
-  query(schema: Schema, values: Readonly<Record<string, string>>): Promise<void>;
+  query(schema: Schema, values: Readonly<Record<string, string>>): Promise<void> | undefined;
 }
 
 let shared: Promise<Ajv> | undefined;
@@ -27,27 +27,37 @@ export function createChecker(): Checker {
   const bodies = new WeakMap<Schema, ValidateFunction>();
   const queries = new WeakMap<Schema, ValidateFunction>();
 
-  async function compile(cache: WeakMap<Schema, ValidateFunction>, schema: Schema, shape: Schema): Promise<ValidateFunction> {
-    const ajv = await engine();
-    const check = ajv.compile(shape);
-    // ajv would remember every schema for ever; plugins come and go.
-    ajv.removeSchema(shape);
-    cache.set(schema, check);
-    return check;
+  /** Refuses at once where the schema is compiled already. */
+  function check(cache: WeakMap<Schema, ValidateFunction>, where: "body" | "query", schema: Schema, shape: (schema: Schema) => Schema, value: unknown): Promise<void> | undefined {
+    const known = cache.get(schema);
+    if (known === undefined) return compile(cache, schema, shape(schema)).then((fresh) => judge(fresh, where, value));
+    judge(known, where, value);
+    return undefined;
   }
 
   return {
-    async body(schema, value) {
-      const check = bodies.get(schema) ?? (await compile(bodies, schema, closed(schema)));
-      if (!check(value)) throw refusal("body", check.errors?.[0]);
-    },
-    async query(schema, values) {
-      const check = queries.get(schema) ?? (await compile(queries, schema, { ...schema, additionalProperties: true }));
+    body: (schema, value) => check(bodies, "body", schema, closed, value),
+    query(schema, values) {
       const typed = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typedAs(schema.properties?.[name]?.type, text)]));
-      if (!check(typed)) throw refusal("query", check.errors?.[0]);
+      return check(queries, "query", schema, open, typed);
     },
   };
 }
+
+async function compile(cache: WeakMap<Schema, ValidateFunction>, schema: Schema, shape: Schema): Promise<ValidateFunction> {
+  const ajv = await engine();
+  const check = ajv.compile(shape);
+  // ajv would remember every schema for ever; plugins come and go.
+  ajv.removeSchema(shape);
+  cache.set(schema, check);
+  return check;
+}
+
+function judge(check: ValidateFunction, where: "body" | "query", value: unknown): void {
+  if (!check(value)) throw refusal(where, check.errors?.[0]);
+}
+
+const open = (schema: Schema): Schema => ({ ...schema, additionalProperties: true });
 
 /** The same schema with every object that lists its properties shut against others. */
 function closed(schema: Schema): Schema {

@@ -39,7 +39,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = createFastify({
     logger: false,
     requestTimeout: request,
-    http: { headersTimeout: headers, connectionsCheckingInterval: check },
+    // A missing Host is refused by the admission, in the common form.
+    http: { headersTimeout: headers, connectionsCheckingInterval: check, requireHostHeader: false },
     forceCloseConnections: "idle",
     clientErrorHandler: refuseConnection,
     frameworkErrors(error, { method, url }, reply: FastifyReply) {

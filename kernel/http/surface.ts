@@ -20,7 +20,7 @@ import { ServerSentStream } from "./event-stream.ts";
 import { failureOf } from "./failure.ts";
 import { type Admitted, createGuards } from "./guard.ts";
 import { createOpenStreams, type StreamLimits } from "./open-streams.ts";
-import { ServedReply } from "./reply.ts";
+import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
 import { ServedRequest, type Target, takeTarget } from "./request.ts";
 import { createRouter, type Found, type OwnedRoute, type Router } from "./router.ts";
 import { createChecker } from "./schema.ts";
@@ -79,13 +79,7 @@ interface Call extends Found {
 const CALL = Symbol("svc.call");
 type Carrier = FastifyRequest & { [CALL]: Call };
 
-const BASE_HEADERS = {
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-resource-policy": "same-origin",
-} as const;
-const STREAM_HEADERS = { ...BASE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" } as const;
+const STREAM_HEADERS: Readonly<Record<string, string>> = { ...PRIVATE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
 
 export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576 };
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
@@ -109,28 +103,28 @@ export function createSurface(options: SurfaceOptions): Surface {
   function admit(request: FastifyRequest, reply: FastifyReply, prefix: string, done: (error?: Error) => void): void {
     try {
       const { raw } = request;
-      reply.headers(BASE_HEADERS);
       const refusal = admission(raw);
       if (refusal !== undefined) return done(refusal);
-      const target = takeTarget(raw);
+      const target = takeTarget(raw, prefix);
       const method = raw.method ?? "GET";
-      const path = prefix === "" ? target.path : target.path.slice(prefix.length) || "/";
-      const found = table().find(method, path);
-      if (found === undefined) return done(fail("SVC_HTTP_NOT_FOUND", { method, target: path }));
+      const found = table().find(method, target.path);
+      if (found === undefined) return done(fail("SVC_HTTP_NOT_FOUND", { method, target: target.path }));
+      const { entry, params } = found;
       const peer = peerOf(raw.socket);
-      const asker = { peer, local: peer.own && !isForwarded(raw.headers), method, headers: raw.headers, params: found.params, queryToken: target.token };
-      const pass = (admitted: Admitted): void | Promise<void> => {
-        (request as Carrier)[CALL] = { ...found, target: { ...target, path }, admitted };
-        const { before } = found.entry.route;
-        if (before !== undefined) return Promise.resolve(before.call(found.entry.route, new ServedRequest(raw, reply.raw, { ...target, path }, found.params, admitted.caller)));
-      };
-      const admitted = guards.judge(found.entry.rule, asker);
-      const passed = admitted instanceof Promise ? admitted.then(pass) : pass(admitted);
-      if (passed instanceof Promise) passed.then(() => done(), done);
-      else done();
+      const admitted = guards.judge(entry.rule, { peer, local: peer.own && !isForwarded(raw.headers), method, headers: raw.headers, params, queryToken: target.token });
+      if (admitted instanceof Promise) admitted.then((later) => pass(request, reply, { entry, params, target, admitted: later }, done)).catch(done);
+      else pass(request, reply, { entry, params, target, admitted }, done);
     } catch (error) {
       done(error as Error);
     }
+  }
+
+  function pass(request: FastifyRequest, reply: FastifyReply, call: Call, done: (error?: Error) => void): void {
+    (request as Carrier)[CALL] = call;
+    const { route } = call.entry;
+    if (route.before === undefined) return done();
+    const served = new ServedRequest(request.raw, reply.raw, call.target, call.params, call.admitted.caller);
+    Promise.resolve(route.before(served)).then(() => done(), done);
   }
 
   async function serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
@@ -138,12 +132,16 @@ export function createSurface(options: SurfaceOptions): Surface {
     const { route } = entry;
     const served = new ServedRequest(request.raw, reply.raw, target, params, admitted.caller);
     if (route.method !== "GET") await takeBody(served, request, route, isKnown(admitted) ? bodyLimits.known : bodyLimits.unknown, parse);
-    if (route.query !== undefined) await check.query(route.query, target.query);
+    if (route.query !== undefined) {
+      const checking = check.query(route.query, target.query);
+      if (checking !== undefined) await checking;
+    }
     let stream: ServerSentStream | undefined;
+    let place: { outlive(): void } | undefined;
     const answer = new ServedReply(reply, (deferred) => {
       streams.reserve(admitted.proof);
-      stream = new ServerSentStream(reply.raw, { headers: { ...(reply.getHeaders() as Record<string, string>), ...STREAM_HEADERS }, deferred, maxWaiting: streamLimits.maxWaiting });
-      streams.add(stream, admitted.proof);
+      stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, streamLimits.maxWaiting);
+      place = streams.add(stream, admitted.proof);
       return stream;
     });
     try {
@@ -160,7 +158,7 @@ export function createSurface(options: SurfaceOptions): Surface {
       stream.end();
     }
     if (stream !== undefined) {
-      streams.lasting(stream);
+      if (!stream.closed) place?.outlive();
       reply.hijack();
     }
     return reply;
@@ -174,7 +172,8 @@ export function createSurface(options: SurfaceOptions): Surface {
     else if (bytes.length > 0) served.body = parseJson(bytes, parse);
     if (route.body === undefined || route.raw === true) return;
     if (bytes.length === 0) served.body = {};
-    await check.body(route.body, served.body);
+    const checking = check.body(route.body, served.body);
+    if (checking !== undefined) await checking;
   }
 
   const mount: FastifyPluginCallback = (app, _options, done) => {
@@ -188,7 +187,7 @@ export function createSurface(options: SurfaceOptions): Surface {
       const { status, headers, body } = failureOf(error, log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
       // Bytes of a refused body may still be under way: nobody is going to read them.
       if (!request.raw.complete) reply.header("connection", "close");
-      reply.code(status).headers(headers).header("content-type", "application/json; charset=utf-8").send(JSON.stringify(body));
+      sendJson(reply.code(status).headers(headers), body);
     });
     app.addHook("preClose", (next) => {
       streams.drain();
@@ -208,6 +207,13 @@ export function createSurface(options: SurfaceOptions): Surface {
     drain: streams.drain,
     endStreams: streams.endAll,
   };
+}
+
+/** What the handler and the carrying application asked for, in the form of a stream. */
+function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
+  const own = reply.getHeaders() as Record<string, string>;
+  for (const _ in own) return { ...STREAM_HEADERS, ...own, "content-type": STREAM_HEADERS["content-type"] as string };
+  return STREAM_HEADERS;
 }
 
 const isKnown = ({ caller }: Admitted): boolean => caller.local || caller.token !== undefined || caller.peer !== undefined;

@@ -1,0 +1,48 @@
+import type { HttpRoute } from "@svc/sdk";
+import { fail } from "../../errors.ts";
+import type { KernelPort, RunningTask } from "../../port.ts";
+
+/** `GET /agents` (000:L185): every agent with its running tasks, each with the step it is in; `active` is their number. */
+export function agentsRoute({ agents, tasks }: KernelPort): HttpRoute {
+  return {
+    method: "GET",
+    path: "/agents",
+    guard: "mesh",
+    handle() {
+      const running = byAgent(tasks.running());
+      const queued = byAgent(tasks.queued());
+      return {
+        agents: agents.list().map(({ id, name, tier, model, access, mentions }) => {
+          const runningTasks = running.get(id) ?? [];
+          return { id, name, tier, model, access, mentions, active: runningTasks.length, queued: queued.get(id)?.length ?? 0, runningTasks };
+        }),
+      };
+    },
+  };
+}
+
+/** `GET /agents/:id/events` (000:L300): what the agent subscribes to, at most 50 events a read, oldest first; `next` is the `since` of the next read. */
+export function agentEventsRoute({ agents, bus, subscriptions, matches }: KernelPort): HttpRoute {
+  return {
+    method: "GET",
+    path: "/agents/:id/events",
+    guard: "mesh",
+    query: { type: "object", properties: { since: { type: "string" }, limit: { type: "integer", minimum: 1 } } },
+    handle({ params, query: { since, limit } }) {
+      const agentId = params.id as string;
+      if (agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
+      const { events, next } = bus.agentEvents((envelope) => matches(agentId, envelope), since || undefined, limit === undefined ? undefined : Number(limit));
+      return { agentId, subscriptions: subscriptions(agentId), events, next };
+    },
+  };
+}
+
+function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {
+  const lists = new Map<string, Omit<RunningTask, "agent">[]>();
+  for (const { agent, ...task } of tasks) {
+    const list = lists.get(agent);
+    if (list === undefined) lists.set(agent, [task]);
+    else list.push(task);
+  }
+  return lists;
+}
