@@ -14,6 +14,8 @@ export interface AgentSettings {
   readonly maxDelegationDepth: number;
   readonly toolUseRequired: readonly string[];
   readonly subscriptions: readonly unknown[];
+  /** Why it cannot run: a variable of its configuration is not set. */
+  readonly unusable?: string;
 }
 
 /** The agents of the live configuration. */
@@ -24,11 +26,12 @@ export interface AgentTable extends Agents {
 }
 
 /** Reads `agents` of a checked configuration. Relative workspaces start at `folder`. */
-export function readAgents(config: Record<string, unknown>, folder: string): AgentTable {
+export function readAgents(config: Readonly<Record<string, unknown>>, folder: string, unusable: ReadonlyMap<string, string> = new Map()): AgentTable {
   const table = new Map<string, AgentSettings>();
   const handles = new Map<string, Agent>();
   for (const [id, raw] of Object.entries((config.agents ?? {}) as Record<string, Record<string, unknown>>)) {
-    const settings = readAgent(id, raw, folder);
+    const reason = unusable.get(id);
+    const settings = { ...readAgent(id, raw, folder), ...(reason === undefined ? {} : { unusable: reason }) };
     table.set(id, settings);
     for (const handle of [id, ...settings.agent.mentions]) handles.set(plain(handle), settings.agent);
   }

@@ -1,63 +1,68 @@
 import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem } from "./config/index.ts";
-import { checkDocument, composeSchema } from "./config/index.ts";
+import { checkDocument, composeSchema, parsePath } from "./config/index.ts";
 import { fail } from "./errors.ts";
 import type { Host, Wanted } from "./host/host.ts";
 
-/** A configuration that was read, checked and may run. */
+/** A configuration that was read and checked. */
 export interface Configuration {
   readonly document: ConfigDocument;
   readonly composed: ComposedSchema;
   readonly checked: CheckedConfig;
   /** Expanded, defaults filled in, frozen. */
-  readonly value: Record<string, unknown>;
+  readonly value: Readonly<Record<string, unknown>>;
   readonly wanted: Wanted;
+  /** Agents that cannot run because a variable of theirs is not set, each with the reason; the others can. */
+  readonly unusable: ReadonlyMap<string, string>;
 }
 
-export type ConfigSource = { readonly file: string } | { readonly value: object };
+/** Import the plugins that the document asks for, compose the schema from theirs and the core's, and check it. Never throws. */
+export async function examine(document: ConfigDocument, host: Host): Promise<Configuration> {
+  await host.load(wantedOf(document.expanded as Record<string, unknown>, new Map(), (path) => sectionAt(document.expanded, path)));
+  const composed = composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames(), dormant: host.dormant() });
+  const checked = checkDocument(document, composed);
+  const broken = new Map<string, string>();
+  const unusable = new Map<string, string>();
+  const note = (map: Map<string, string>, key: string, problem: ConfigProblem) =>
+    map.set(key, [map.get(key), describeProblem(problem)].filter(Boolean).join("; "));
+  for (const problem of checked.problems.filter(({ severity }) => severity === "error")) {
+    if (problem.owner !== undefined) note(broken, problem.owner, problem);
+    else if (problem.agent !== undefined && comesFromUnset(document, problem)) note(unusable, problem.agent, problem);
+  }
+  const present = (path: string) => (sectionAt(document.expanded, path) === undefined ? undefined : checked.section(path));
+  return { document, composed, checked, value: checked.value, wanted: wantedOf(checked.value, broken, present), unusable };
+}
 
 /**
- * Import the plugins it asks for, compose the schema from theirs and the core's, and check it. What is wrong in
- * a plugin's section is that plugin's trouble alone; what is wrong in the core throws `SVC_CONFIG_INVALID` with all `problems`.
+ * As `examine`, but a configuration whose core cannot be used throws `SVC_CONFIG_INVALID` with all `problems`. What is wrong in a
+ * plugin's section is that plugin's trouble alone, and an agent that lacks a variable is that agent's.
  */
 export async function readConfiguration(document: ConfigDocument, host: Host): Promise<Configuration> {
-  const expanded = document.expanded as Record<string, unknown>;
-  await host.load(wantedOf(expanded, []));
-  const composed = composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames() });
-  const checked = checkDocument(document, composed);
-  const fatal = checked.problems.filter((problem) => problem.severity === "error" && problem.owner === undefined);
+  const configuration = await examine(document, host);
+  const { problems } = configuration.checked;
+  const fatal = problems.filter(
+    (problem) => problem.severity === "error" && problem.owner === undefined && !(problem.agent !== undefined && comesFromUnset(document, problem)),
+  );
   if (fatal.length > 0)
-    throw fail("SVC_CONFIG_INVALID", {
-      file: document.file ?? "the configuration",
-      reason: fatal.map(describeProblem).join("\n  "),
-      problems: checked.problems,
-    });
-  const value = checked.value as Record<string, unknown>;
-  return { document, composed, checked, value, wanted: wantedOf(value, checked.problems) };
+    throw fail("SVC_CONFIG_INVALID", { file: document.file ?? "the configuration", reason: fatal.map(describeProblem).join("\n  "), problems });
+  return configuration;
 }
 
-/** `svc.json:12:7 agents.a.maxConcurrent: must be at least 1`. */
+/** `12:7 agents.a.maxConcurrent: must be at least 1`. */
 export function describeProblem(problem: ConfigProblem): string {
   const place = problem.line === undefined ? "" : `${problem.line}:${problem.column} `;
   return `${place}${problem.path === "" ? "" : `${problem.path}: `}${problem.message}`;
 }
 
-function wantedOf(value: Record<string, unknown>, problems: readonly ConfigProblem[]): Wanted {
+const comesFromUnset = (document: ConfigDocument, { path }: ConfigProblem): boolean =>
+  document.references(parsePath(path)).some((name) => document.missing.includes(name));
+
+function sectionAt(value: unknown, path: string): unknown {
+  return path
+    .split(".")
+    .reduce<unknown>((at, key) => (typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined), value);
+}
+
+function wantedOf(value: Readonly<Record<string, unknown>>, broken: ReadonlyMap<string, string>, section: (path: string) => unknown): Wanted {
   const agents = Object.values((value.agents ?? {}) as Record<string, { tier?: string } | null>);
-  const broken = new Map<string, string>();
-  for (const problem of problems) {
-    if (problem.severity !== "error" || problem.owner === undefined) continue;
-    const before = broken.get(problem.owner);
-    broken.set(problem.owner, before === undefined ? describeProblem(problem) : `${before}; ${describeProblem(problem)}`);
-  }
-  return {
-    section: (path) =>
-      path
-        .split(".")
-        .reduce<unknown>(
-          (at, key) => (typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined),
-          value,
-        ),
-    tiers: new Set(agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : "cli-a"))),
-    broken,
-  };
+  return { section, tiers: new Set(agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : "cli-a"))), broken };
 }

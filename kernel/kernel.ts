@@ -16,8 +16,8 @@ import type { Log, Plugin, Store, Traces } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
 import { type Bus, createBus } from "./bus/index.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
-import { type ConfigDocument, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
-import { type ConfigSource, type Configuration, readConfiguration } from "./configuration.ts";
+import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
+import { type Configuration, readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { createActions } from "./flow/actions.ts";
 import { createDeliveries } from "./flow/deliver/index.ts";
@@ -45,6 +45,8 @@ import { claimMinute, forgetDedup } from "./upkeep.ts";
 export interface KernelOptions {
   /** A path to svc.json, or its value. */
   readonly config: string | object;
+  /** A text to start from in place of the file's; the next reload reads the file again. */
+  readonly configText?: string;
   /** Where relative paths of the configuration start; default the file's folder, or the current one. */
   readonly folder?: string;
   /** Where state is kept. Unset with a value as `config`: in memory, and no file appears. Default beside the file: `.svc`. */
@@ -92,14 +94,14 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const now = options.now ?? Date.now;
-  const source: ConfigSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
+  const source: DocumentSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
   const folder = resolve(options.folder ?? ("file" in source ? dirname(source.file) : "."));
   const dataFolder = resolve(folder, options.dataFolder ?? ".svc");
   const onDisk = options.dataFolder !== undefined || "file" in source;
   const env = "file" in source ? loadEnvironment(folder, options.env ?? process.env) : (options.env ?? {});
 
   // 1 read
-  const document = openDocument(source, env);
+  const document = openDocument("file" in source && options.configText !== undefined ? { ...source, text: options.configText } : source, env);
   const host = createHost(
     {
       known: options.known ?? [],
@@ -112,7 +114,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     { ...PHASE_LIMITS, ...options.limits },
   );
   let configuration = await readConfiguration(document, host);
-  let agents: AgentTable = readAgents(configuration.value, folder);
+  let agents: AgentTable = readAgents(configuration.value, folder, configuration.unusable);
   const node = configuration.value.node as { id: string; name: string; bind?: string; defaultAgent?: string };
 
   // 3 build; what needs the store waits for `start`
@@ -235,12 +237,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     return { store, core, lock, schedule, lender, deliveries, pipeline, traces, services };
   }
 
+  /** The HTTP room is imported only when a port is opened or the routes are mounted. */
   async function serve(): Promise<HttpServer> {
     const { createHttpServer, kernelRoutes } = await import("./http/index.ts");
     const own = kernelRoutes(port);
     return createHttpServer({
       name: "daemon",
-      routes: () => [...own, ...host.live.routes.filter((route) => (route.server ?? "daemon") === "daemon")],
+      routes: () => [...own.map((route) => ({ ...route, owner: "kernel" })), ...host.live.routes],
       authorities: () => host.live.authorities,
       hosts: () => [bindOf(node.bind ?? BIND).host],
       log: log.child("http"),
@@ -254,7 +257,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     const next = await readConfiguration(nextDocument, host);
     const { changed, restartRequired } = diffConfig(configuration.value, next.value, next.checked.restartPaths);
     configuration = next;
-    agents = readAgents(next.value, folder);
+    agents = readAgents(next.value, folder, next.unusable);
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
     await lender.ensure(host.declared());
     const failed = await host.apply(next.wanted, services);
@@ -305,7 +308,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     health: () => {
       const plugins = host.statuses();
-      const problems = [...failedPlugins(plugins).map(({ id, reason }) => `${id}: ${reason}`), ...(fatal === undefined ? [] : [fatal.message])];
+      const problems = [
+        ...failedPlugins(plugins).map(({ id, reason }) => `${id}: ${reason}`),
+        ...[...configuration.unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
+        ...(fatal === undefined ? [] : [fatal.message]),
+      ];
       return {
         ok: state === "running" && fatal === undefined,
         state,
@@ -350,7 +357,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       configuration: { get: () => configuration, enumerable: true },
       address: { get: () => http?.address, enumerable: true },
     },
-  ) as Kernel;
+  ) as unknown as Kernel;
 }
 
 /** What exists between `start` and `stop`. */

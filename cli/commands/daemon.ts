@@ -27,16 +27,15 @@ const group: OwnGroup = {
       options: [
         { flags: "--foreground", description: "stay in this terminal; end with Ctrl-C" },
         { flags: "--last-good", description: "use the last configuration that worked, and show what differs" },
-        { flags: "--recovery", description: "loopback API and first-party plugins only, with the last configuration that worked" },
       ],
       async run(_args, options, cli) {
         if (options.foreground) {
           const { runDaemon } = await import("../daemon/run.js");
-          await runDaemon(cli, { lastGood: options.lastGood === true, recovery: options.recovery === true });
+          await runDaemon(cli, { lastGood: options.lastGood === true });
           return;
         }
         const { startDetached } = await import("../daemon/detach.js");
-        await startDetached(cli, [...(options.lastGood ? ["--last-good"] : []), ...(options.recovery ? ["--recovery"] : [])]);
+        await startDetached(cli, [...(options.lastGood ? ["--last-good"] : [])]);
       },
     },
     {

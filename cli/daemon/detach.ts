@@ -19,10 +19,6 @@ const alive = (pid: number): boolean => {
 /** Start the daemon in a session of its own and wait for its verdict: up, or why not. */
 export async function startDetached(cli: Cli, flags: readonly string[]): Promise<void> {
   if (!existsSync(cli.file)) throw fail("SVC_CLI_NO_CONFIG", { file: cli.file });
-  const before = cli.note();
-  if (before !== undefined && alive(before.pid)) {
-    throw fail("SVC_CLI_START_FAILED", { reason: `a daemon already runs on this folder with pid ${before.pid}`, log: cli.logFile, code: "SVC_DAEMON_RUNNING" });
-  }
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
   const program = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));

@@ -1,22 +1,22 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel, type Kernel } from "@svc/kernel";
+import { compareLastGood, createKernel, type Kernel } from "@svc/kernel";
 import { firstParty } from "../catalog.ts";
 import type { Cli, DaemonNote } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
 
 /** Run the daemon in this process until a signal asks it to stop. */
-export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean; readonly recovery: boolean }): Promise<void> {
+export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean }): Promise<void> {
   process.umask(0o077);
-  const config = options.lastGood || options.recovery ? await lastGoodFile(cli) : cli.file;
+  const configText = options.lastGood ? await lastGoodText(cli) : undefined;
   const background = process.env.SVC_DETACHED === "1";
   const kernel = await createKernel({
-    config,
+    config: cli.file,
+    ...(configText === undefined ? {} : { configText }),
     folder: cli.folder,
     dataFolder: cli.dataFolder,
     known: firstParty().map(({ folder }) => folder),
-    ...(options.recovery ? { onlyKnown: true } : {}),
     listen: true,
     log: { level: process.env.SVC_LOG_LEVEL ?? "info", destination: background ? cli.logFile : "stderr", pretty: !background && process.stderr.isTTY === true },
     version: process.env.npm_package_version ?? "0.1.0",
@@ -89,13 +89,12 @@ function announce(cli: Cli, kernel: Kernel): void {
   cli.say(`  npx svc daemon send ${agent.id} "hello"`);
 }
 
-async function lastGoodFile(cli: Cli): Promise<string> {
-  const { compareLastGood } = await import("@svc/kernel");
-  const { file, difference } = await compareLastGood(cli.dataFolder, cli.file);
+async function lastGoodText(cli: Cli): Promise<string> {
+  const { text, difference } = await compareLastGood(cli.dataFolder, cli.file);
   cli.say(
     difference === ""
       ? "The last configuration that worked is the one in svc.json."
-      : `Starting with the last configuration that worked. It differs from ${cli.file}:\n${difference}`,
+      : `Starting with the last configuration that worked. ${cli.file} differs:\n${difference}`,
   );
-  return file;
+  return text;
 }

@@ -25,7 +25,8 @@ export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | unde
 }
 
 /** Why the agent does not take this: its `intents` (001:L45) or a hand-off chain that is too long (001:L46). */
-export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth }: AgentSettings): Error | undefined {
+export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth, unusable }: AgentSettings): Error | undefined {
+  if (unusable !== undefined) return fail("SVC_AGENT_UNUSABLE", { agent: agent.id, reason: unusable });
   const { intent, chain = [] } = inbound.options ?? {};
   if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent: agent.id, intent });
   const others = new Set(chain.filter((id) => id !== agent.id));

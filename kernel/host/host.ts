@@ -42,6 +42,8 @@ export interface Host {
   agentKeys(): { schema: ObjectSchema; owner: string }[];
   /** Capabilities that imported plugins declare, and `render` where there is a channel: the kernel renders for it. */
   declared(): Capability[];
+  /** Sections of known plugins that are not loaded, or switched off. */
+  dormant(): { at: string; owner: string }[];
   /** Tier names that known plugins provide. */
   tierNames(): string[];
   setUp(wanted: Wanted, services: Services): Promise<void>;
@@ -99,7 +101,13 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config === undefined ? [] : [{ ...plugin.config, owner: id }])),
     agentKeys: () => entries.flatMap(({ plugin, id }) => (plugin?.agentConfig === undefined ? [] : [{ schema: plugin.agentConfig, owner: id }])),
-    declared: () => [...new Set(entries.flatMap(({ plugin }) => [...(plugin?.capabilities ?? []), ...(plugin?.kind === "channel" ? (["render"] as const) : [])]))],
+    declared: () => [
+      ...new Set(entries.flatMap(({ plugin }) => [...(plugin?.capabilities ?? []), ...(plugin?.kind === "channel" ? (["render"] as const) : [])])),
+    ],
+    dormant: () =>
+      entries.flatMap(({ plugin, source, id }) =>
+        plugin !== undefined || source.manifest?.section === undefined ? [] : [{ at: source.manifest.section, owner: id }],
+      ),
     tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
     async setUp(wanted, services) {
       // In order and one by one: who comes first owns a contested name, the same way at every start.
@@ -192,7 +200,11 @@ const sectionOf = (entry: Entry, wanted: Wanted): unknown => {
 /** Its code is needed when it shall run, and also when only its section is there: the section is validated all the same. */
 function needsCode(entry: Entry, wanted: Wanted): boolean {
   const manifest = entry.source.manifest;
-  return manifest === undefined || isWanted(entry, wanted) || (manifest.section !== undefined && wanted.section(manifest.section) !== undefined);
+  return (
+    manifest === undefined ||
+    isWanted(entry, wanted) ||
+    (entry.state !== "disabled" && manifest.section !== undefined && wanted.section(manifest.section) !== undefined)
+  );
 }
 
 function isWanted(entry: Entry, wanted: Wanted): boolean {

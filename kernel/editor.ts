@@ -1,0 +1,106 @@
+import { dirname, resolve } from "node:path";
+import { readText } from "./config/document.ts";
+import {
+  type ConfigProblem,
+  defaultAt,
+  differenceFrom,
+  getValue,
+  lastGood,
+  loadEnvironment,
+  maskSecrets,
+  openDocument,
+  parsePath,
+  removeValue,
+  saveDocument,
+  setValue,
+} from "./config/index.ts";
+import { type Configuration, describeProblem, examine } from "./configuration.ts";
+import { fail } from "./errors.ts";
+import { createHost, type Host } from "./host/host.ts";
+import type { PluginStatus } from "./port.ts";
+
+/** A configuration file and what its plugins are. */
+export interface EditorOptions {
+  readonly file: string;
+  readonly dataFolder: string;
+  readonly known: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly searchFolders?: readonly string[];
+}
+
+/** Reads and changes svc.json in place: formatting, order and `${NAME}` references stay (CFG-05, CFG-06). */
+export interface Editor {
+  /** The text as it was opened. */
+  readonly original: string;
+  /** The effective value, defaults included; credentials masked unless `reveal`. */
+  get(path: string, reveal?: boolean): unknown;
+  show(reveal?: boolean): unknown;
+  /** Change one value in the text; nothing is written yet. Throws `SVC_CONFIG_PATH`, `SVC_CONFIG_VALUE`. */
+  set(path: string, value: string): void;
+  remove(path: string): void;
+  /** Check the changed text and write it. Throws `SVC_CONFIG_INVALID`; then the file is as it was. `backup` leaves a copy of the old one. */
+  save(options?: { readonly backup?: boolean }): Promise<void>;
+  /** Write an earlier text back. */
+  restore(text: string): Promise<void>;
+}
+
+export async function openEditor(options: EditorOptions): Promise<Editor> {
+  const original = readText(options.file);
+  const opened = await read(options, original);
+  const before = new Set(errorsOf(opened.configuration).map(describe));
+  let { configuration } = opened;
+  let text = original;
+  return {
+    original,
+    get(path, reveal = false) {
+      const value = reveal ? configuration.value : maskSecrets(configuration.value, configuration.composed);
+      return getValue(value, path) ?? defaultAt(configuration.composed.root, parsePath(path));
+    },
+    show: (reveal = false) => (reveal ? configuration.value : maskSecrets(configuration.value, configuration.composed)),
+    set(path, value) {
+      text = setValue(text, path, value, configuration.composed).text;
+    },
+    remove(path) {
+      text = removeValue(text, path).text;
+    },
+    async save({ backup = false } = {}) {
+      const changed = await read(options, text);
+      // What was wrong before does not keep one from mending the rest.
+      const fresh = errorsOf(changed.configuration).filter((problem) => !before.has(describe(problem)));
+      if (fresh.length > 0)
+        throw fail("SVC_CONFIG_INVALID", { file: options.file, reason: `${fresh.map(describeProblem).join("\n  ")}\nNothing was changed.`, problems: fresh });
+      await saveDocument(options.file, text, { expect: original, backup });
+      configuration = changed.configuration;
+    },
+    restore: async (earlier) => {
+      await saveDocument(options.file, earlier);
+    },
+  };
+}
+
+const errorsOf = ({ checked }: Configuration) => checked.problems.filter(({ severity }) => severity === "error");
+const describe = ({ path, message }: ConfigProblem) => `${path} ${message}`;
+
+/** Everything `svc config check` looks at: the document, and what each plugin's manifest, code and schema say. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
+export async function checkConfiguration(
+  options: EditorOptions,
+): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
+  const { configuration, host } = await read(options, readText(options.file));
+  return { problems: configuration.checked.problems, plugins: host.statuses(), value: configuration.value };
+}
+
+/** The text of the last configuration that started, and how it differs from the file. Throws `SVC_CONFIG_NO_LAST_GOOD`. */
+export async function compareLastGood(dataFolder: string, file: string): Promise<{ readonly text: string; readonly difference: string }> {
+  const text = await lastGood(dataFolder);
+  if (text === undefined) throw fail("SVC_CONFIG_NO_LAST_GOOD", { folder: dataFolder });
+  return { text, difference: differenceFrom(text, readText(file)) };
+}
+
+async function read({ file, dataFolder, known, env, searchFolders = [] }: EditorOptions, text: string): Promise<{ configuration: Configuration; host: Host }> {
+  const folder = dirname(resolve(file));
+  const document = openDocument({ file, text }, loadEnvironment(folder, env));
+  const { plugins } = document.expanded as { plugins?: unknown };
+  const entries = Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
+  const host = createHost({ known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders] }, { changed: () => {}, failure: () => {} });
+  return { configuration: await examine(document, host), host };
+}
