@@ -1,0 +1,51 @@
+import { definePlugin, type ObjectSchema, type TierEvent } from "@svc/sdk";
+import type { LocalSettings } from "./settings.ts";
+
+const agentConfig: ObjectSchema = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    local: {
+      type: "object",
+      description: "How the tier local answers.",
+      additionalProperties: false,
+      properties: {
+        mode: {
+          type: "string",
+          enum: ["answer", "echo"],
+          default: "answer",
+          description: "answer: from the workspace; echo: say the message back, for tests and benchmarks",
+        },
+        chunks: { type: "integer", minimum: 1, maximum: 10_000, default: 3, description: "echo: in how many pieces" },
+        delayMs: { type: "integer", minimum: 0, maximum: 600_000, default: 0, description: "echo: pause before each piece, in milliseconds" },
+        step: { type: "boolean", default: false, description: "echo: show one tool step named echo-tool" },
+        fail: { type: "string", description: "echo: end with an error of this text" },
+      },
+    },
+  },
+};
+
+export default definePlugin({
+  kind: "tier",
+  name: "local",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  agentConfig,
+  capabilities: ["files", "actions", "agents"],
+  setup(ctx) {
+    ctx.provide.tier({
+      name: "local",
+      async *run(turn, context, signal): AsyncIterable<TierEvent> {
+        const settings = (turn.agent.settings.local ?? {}) as LocalSettings;
+        if (settings.mode === "echo") {
+          const { echo } = await import("./echo.js");
+          yield* echo(context.prompt, settings, signal);
+          return;
+        }
+        const { answer } = await import("./answer.js");
+        yield* answer(ctx, turn, context.prompt, signal);
+      },
+      probe: async () => ({ ok: true, detail: "always there" }),
+    });
+  },
+});

@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Confined, Files, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { createFakeContext, tierContract } from "@svc/sdk/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import local from "./index.ts";
+import { piecesOf } from "./pieces.ts";
+import { createRanking, wordsOf } from "./ranking.ts";
+
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+/** Files as the daemon lends them, over node's own: confinement is the kernel's and tested there. */
+async function realFiles(): Promise<Files> {
+  const { readdir, readFile, stat } = await import("node:fs/promises");
+  const under = (root: string) =>
+    ({
+      roots: [root],
+      read: async (path: string) => readFile(join(root, path)),
+      list: async (path: string) =>
+        Promise.all(
+          (await readdir(join(root, path), { withFileTypes: true })).map(async (entry) => {
+            const { size, mtimeMs } = await stat(join(root, path, entry.name));
+            return { name: entry.name, kind: entry.isDirectory() ? ("folder" as const) : ("file" as const), size, mtimeMs };
+          }),
+        ),
+    }) as unknown as Confined;
+  return { under: (...roots: readonly string[]) => under(roots[0] as string), own: under("/nowhere") };
+}
+
+async function setUp(files: Record<string, string | Uint8Array> = {}) {
+  const workspace = await mkdtemp(join(tmpdir(), "svc-local-"));
+  folders.push(workspace);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(workspace, name), content);
+  const ctx = createFakeContext(local, { files: await realFiles(), agents: [{ id: "assistant" }] });
+  local.setup(ctx as never);
+  const tier = ctx.registered.tiers[0] as Tier;
+  const ask = async (prompt: string, settings: object = {}) => {
+    const turn = { id: "task_1", agent: { id: "assistant", name: "Assistant", workspace, settings: { local: settings } } } as unknown as Turn;
+    const events: TierEvent[] = [];
+    for await (const event of tier.run(turn, { prompt } as TurnContext, new AbortController().signal)) events.push(event);
+    return { events, text: events.map((event) => (event.type === "text" ? event.text : "")).join("") };
+  };
+  return { workspace, tier, ask };
+}
+
+describe("tier local", () => {
+  it("answers from the workspace with file and line, and says that it is no language model", async () => {
+    const { ask } = await setUp({ "notes.md": "# Notes\n\nThe spare key lies under the blue flowerpot.\n", "other.txt": "Nothing of interest here." });
+    const { text, events } = await ask("Where is the spare key?");
+    expect(text).toContain("under the blue flowerpot");
+    expect(text).toContain("notes.md:3");
+    expect(text).toContain("not a language model");
+    expect(text).toContain("svc config set agents.assistant.tier");
+    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
+    expect(events.at(-1)?.type).toBe("done");
+  });
+
+  it("sees a file that changed, and passes over binary files", async () => {
+    const { ask, workspace } = await setUp({ "notes.md": "alpha", "image.bin": new Uint8Array([0, 255, 254, 1]) });
+    expect((await ask("gamma")).text).not.toContain("notes.md:");
+    await writeFile(join(workspace, "notes.md"), "beta gamma delta");
+    expect((await ask("gamma")).text).toContain("notes.md:1");
+  });
+
+  it("says what it looked through when nothing fits", async () => {
+    const { ask } = await setUp({ "a.txt": "one" });
+    expect((await ask("zebra")).text).toContain("None of the 1 text files");
+  });
+
+  it("knows its chat commands, and runs actions through the registry", async () => {
+    const { ask } = await setUp({ "a.txt": "one" });
+    expect((await ask("/help")).text).toContain("/run <action> <json>");
+    expect((await ask("/status")).text).toContain("1 files");
+    expect((await ask("/actions")).text).toBe("No actions are loaded.");
+    expect((await ask("/run nope {}")).text).toContain('"status": "error"');
+    expect((await ask("/run nope {broken")).text).toContain("must be JSON");
+    expect((await ask("/dance")).text).toContain("no command /dance");
+  });
+
+  it("echo says the message back whole, in pieces that never cut a character", async () => {
+    const { ask } = await setUp();
+    const message = "Grüße 你好 مرحبا 👩‍👩‍👧 ".repeat(50);
+    const { text, events } = await ask(message, { mode: "echo", chunks: 97, step: true });
+    expect(text).toBe(message);
+    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(3);
+    expect(events.filter(({ type }) => type === "step")).toHaveLength(2);
+    for (const piece of piecesOf("a👍b👍", 4)) expect(piece.isWellFormed()).toBe(true);
+  });
+
+  it("ranks the rarer word higher, and splits scripts without spaces", () => {
+    const ranking = createRanking(["the cat", "the dog", "the zebra"], (text) => text);
+    expect(ranking.best("the zebra", 1)).toEqual(["the zebra"]);
+    expect(wordsOf("東京都 Straße")).toEqual(["東京", "京都", "straße"]);
+  });
+});
+
+tierContract({ describe, it }, async () => {
+  const { tier } = await setUp();
+  const settings = (prompt: string) => ({
+    mode: "echo",
+    step: true,
+    ...(prompt === "fail" ? { fail: "as asked" } : prompt === "endless" ? { delayMs: 600_000 } : {}),
+  });
+  const bySettings: Tier = {
+    ...tier,
+    run: (turn, context, signal) => tier.run({ ...turn, agent: { ...turn.agent, settings: { local: settings(context.prompt) } } }, context, signal),
+  };
+  return {
+    tier: bySettings,
+    works: { prompt: "one two three", answer: "two" },
+    other: { prompt: "four five six", answer: "five" },
+    fails: "fail",
+    endless: "endless",
+  };
+});
