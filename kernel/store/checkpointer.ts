@@ -2,8 +2,12 @@ import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 
 const EVERY_MS = 250;
-/** Pages of the log from which it is worth a pause to have it start over. */
+/** Pages of the log from which it should start over. */
 const LONG = 1000;
+/** Pages after whose pass the next one is short enough to have the writers wait for it. */
+const SHORT = 500;
+/** Pages of the log at which the writers wait for a pass of any length: they are faster than the disk. */
+const CEILING = 16_384;
 const CLOSE_MS = 2000;
 
 /**
@@ -31,8 +35,8 @@ parentPort.on("message", (message) => {
 
 /**
  * Moves committed changes from the log into the database off the main thread, every 250 ms while there are any. The log starts over
- * only when a pass ends with nothing new behind it: after a pass that writers have overtaken, a second, short one runs while they
- * are `paused`, so that the log stays small and is written in place. The thread starts with the first write and keeps no process
+ * only when a pass ends with nothing new behind it: while writers overtake them, passes follow each other until one was short, and
+ * the next runs while they are `paused`; so the log stays small and is written in place. The thread starts with the first write and keeps no process
  * alive. `resume` is called at the end of a pause, `failed` with errors, SQLite's with their code.
  */
 export class Checkpointer {
@@ -45,6 +49,8 @@ export class Checkpointer {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
   #overtaken = false;
+  /** Pages of the log at the last pass. */
+  #passed = 0;
   #closed = false;
 
   constructor(file: string, resume: () => void, failed: (error: Error) => void) {
@@ -99,7 +105,10 @@ export class Checkpointer {
       if (answer.message !== undefined) this.#failed(Object.assign(new Error(answer.message), { code: answer.code }));
       this.#ended(answer.log ?? 0);
     });
-    worker.on("error", (error) => this.#failed(error as Error));
+    worker.on("error", (error) => {
+      this.#closed = true;
+      this.#failed(error as Error);
+    });
     worker.on("exit", () => {
       this.#worker = undefined;
       this.#ended(0);
@@ -107,10 +116,14 @@ export class Checkpointer {
     return worker;
   }
 
-  /** A pass over `log` pages is over. */
+  /** A pass over a log of that many pages is over. */
   #ended(log: number): void {
+    const moved = log < this.#passed ? log : log - this.#passed;
+    this.#passed = log;
     if (this.#overtaken && !this.paused && !this.#closed && log >= LONG) {
-      this.paused = true;
+      this.paused = moved <= SHORT || log >= CEILING;
+      // Writes wait for this answer: the process must not end before it.
+      if (this.paused) this.#worker?.ref();
       this.#run();
       return;
     }
@@ -118,6 +131,7 @@ export class Checkpointer {
     if (this.#overtaken) this.dirty();
     if (!this.paused) return;
     this.paused = false;
+    this.#worker?.unref();
     this.#resume();
   }
 }

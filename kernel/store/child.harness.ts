@@ -1,6 +1,6 @@
 /** Programs that the tests of this room run as processes of their own, to be killed or to fail. */
 import { writeSync } from "node:fs";
-import { put, push } from "@svc/sdk";
+import { push, put } from "@svc/sdk";
 import { atomicWrite } from "./atomic.ts";
 import { lockFolder } from "./lock.ts";
 import { openStore } from "./open.ts";
@@ -32,16 +32,23 @@ const programs: Record<string, () => Promise<void>> = {
   async write() {
     const store = openStore({ file: argument });
     store.onFailure(() => {
-      store.scope("core").collection("tasks").put("late", 1).catch((error: { code: string }) => {
-        print(`late ${error.code}`);
-        setImmediate(() => process.exit(74));
-      });
+      store
+        .scope("core")
+        .collection("tasks")
+        .put("late", 1)
+        .catch((error: { code: string }) => {
+          print(`late ${error.code}`);
+          setImmediate(() => process.exit(74));
+        });
     });
     const core = store.scope("core");
     const writer = async (lane: number) => {
       for (let round = 0; ; round += 1) {
         const key = `${lane}-${round}`;
-        await core.commit([put("tasks", key, { key, text: "x".repeat(round % 3000) }, "absent"), push("inbox", key, key, { group: `g${lane}`, dedupKey: key })]);
+        await core.commit([
+          put("tasks", key, { key, text: "x".repeat(round % 3000) }, "absent"),
+          push("inbox", key, key, { group: `g${lane}`, dedupKey: key }),
+        ]);
         print(key);
       }
     };

@@ -144,8 +144,8 @@ export class Connection {
     // The end of the pause schedules the next one.
     if (this.#checkpointer?.paused === true) return;
     if (this.#group.length === 0) this.#group = this.#next();
-    if (this.#reserve?.restored() === false) this.#refuseGrowth();
     try {
+      if (this.#reserve?.restored() === false) this.#refuseGrowth();
       this.#transact();
       this.#settle();
     } catch (error) {
@@ -268,8 +268,10 @@ export class Connection {
   #checkpointFailed(error: Error): void {
     const failure = sqliteFailure(error);
     if (failure === "busy") return;
-    if (failure === "full") this.#reserve?.spend();
-    else if (failure === "failed" || failure === "corrupt") this.#fail(error);
+    if (failure === "full") {
+      this.#checkpointer?.rest();
+      this.#reserve?.spend();
+    } else if (failure === "failed" || failure === "corrupt") this.#fail(error);
     else {
       this.#log?.warn({ file: this.#file, reason: error.message }, "checkpoints run on the main thread: their own could not");
       this.database.pragma("wal_autocheckpoint = 1000");

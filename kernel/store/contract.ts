@@ -123,8 +123,14 @@ const COLLECTION: Readonly<Record<string, Proof>> = {
     const after = store.collection<Task>("tasks", { indexes: ["at", "agent", "done"] });
     await early;
     await after.put("c", { agent: "x", at: 3 });
-    assert.deepEqual((await after.list({ where: { agent: "x" } })).map((found) => found.key), ["a", "c"]);
-    assert.deepEqual((await after.list({ by: "agent" })).map((found) => found.key), ["a", "c", "b"]);
+    assert.deepEqual(
+      (await after.list({ where: { agent: "x" } })).map((found) => found.key),
+      ["a", "c"],
+    );
+    assert.deepEqual(
+      (await after.list({ by: "agent" })).map((found) => found.key),
+      ["a", "c", "b"],
+    );
     // Neither string nor number: not indexed.
     assert.equal(await after.count({ by: "done" }), 0);
   },
@@ -151,7 +157,10 @@ const QUEUE: Readonly<Record<string, Proof>> = {
       { id: ids[0], value: 1, attempt: 1, redelivered: false },
       { id: ids[1], value: 2, attempt: 1, redelivered: false },
     ]);
-    assert.deepEqual((await work.claim(9, 1000)).map((item) => item.value), [3]);
+    assert.deepEqual(
+      (await work.claim(9, 1000)).map((item) => item.value),
+      [3],
+    );
     await work.complete(ids[0] as string);
     await work.complete("nobody");
     assert.equal(await work.size(), 2);
@@ -194,23 +203,35 @@ const QUEUE: Readonly<Record<string, Proof>> = {
     advance(500);
     assert.deepEqual(await work.claim(1, 1000), [{ id, value: 2, attempt: 2, redelivered: false }]);
     await work.release(id, 0);
-    assert.deepEqual((await work.claim(1, 1000)).map((item) => item.value), [2]);
+    assert.deepEqual(
+      (await work.claim(1, 1000)).map((item) => item.value),
+      [2],
+    );
   },
   "a delayed push waits and holds its group back": async ({ store, advance }) => {
     const work = store.queue<string>("work");
     await work.push("later", { group: "g", delayMs: 100 });
     await work.push("behind", { group: "g" });
     await work.push("free");
-    assert.deepEqual((await work.claim(9, 10_000)).map((item) => item.value), ["free"]);
+    assert.deepEqual(
+      (await work.claim(9, 10_000)).map((item) => item.value),
+      ["free"],
+    );
     advance(100);
-    assert.deepEqual((await work.claim(9, 10_000)).map((item) => item.value), ["later"]);
+    assert.deepEqual(
+      (await work.claim(9, 10_000)).map((item) => item.value),
+      ["later"],
+    );
   },
   "a clock set back delays neither fresh nor delayed items": async ({ store, advance }) => {
     const work = store.queue<string>("work");
     await work.push("fresh");
     await work.push("delayed", { delayMs: 1000 });
     advance(-2 * 86_400_000);
-    assert.deepEqual((await work.claim(9, 1000)).map((item) => item.value), ["fresh", "delayed"]);
+    assert.deepEqual(
+      (await work.claim(9, 1000)).map((item) => item.value),
+      ["fresh", "delayed"],
+    );
     assert.deepEqual(await work.claim(9, 1000), []);
   },
   "a dedup key counts for 7 days, also when its item is long done": async ({ store, advance }) => {
@@ -254,16 +275,28 @@ const JOURNAL: Readonly<Record<string, Proof>> = {
     advance(5);
     assert.equal(await log.append("c"), 3);
     const all = await log.read(0);
-    assert.deepEqual(all.map((entry) => entry.value), ["a", "b", "c"]);
+    assert.deepEqual(
+      all.map((entry) => entry.value),
+      ["a", "b", "c"],
+    );
     assert.equal((all[2]?.at ?? 0) - (all[0]?.at ?? 0), 5);
-    assert.deepEqual((await log.read(1, 1)).map((entry) => entry.seq), [2]);
-    assert.deepEqual((await log.tail(2)).map((entry) => entry.value), ["b", "c"]);
+    assert.deepEqual(
+      (await log.read(1, 1)).map((entry) => entry.seq),
+      [2],
+    );
+    assert.deepEqual(
+      (await log.tail(2)).map((entry) => entry.value),
+      ["b", "c"],
+    );
   },
   "a trim keeps the newest and gives no number twice": async ({ store }) => {
     const log = store.journal<number>("log");
     for (let index = 1; index <= 5; index += 1) await log.append(index);
     await log.trim(2);
-    assert.deepEqual((await log.read(0)).map((entry) => entry.seq), [4, 5]);
+    assert.deepEqual(
+      (await log.read(0)).map((entry) => entry.seq),
+      [4, 5],
+    );
     await log.trim(9);
     assert.equal((await log.read(0)).length, 2);
     await log.trim(0);
@@ -286,7 +319,10 @@ const COMMIT: Readonly<Record<string, Proof>> = {
     assert.equal((await store.journal("log").read(0)).length, 1);
     assert.equal(await store.queue("work").size(), 1);
     await store.commit([complete("work", "w"), remove("tasks", "a", 1), push("work", "w3", 1)]);
-    assert.deepEqual((await store.queue("work").list()).map((item) => item.id), ["w3"]);
+    assert.deepEqual(
+      (await store.queue("work").list()).map((item) => item.id),
+      ["w3"],
+    );
     assert.equal(await store.collection("tasks").get("a"), undefined);
     await store.commit([]);
   },
@@ -298,8 +334,14 @@ const COMMIT: Readonly<Record<string, Proof>> = {
       tasks.put("a", { at: 2 }, 1),
       store.commit([put("tasks", "c", {})]),
     ]);
-    assert.deepEqual(outcomes.map((outcome) => outcome.status), ["fulfilled", "rejected", "fulfilled", "fulfilled"]);
-    assert.deepEqual((await tasks.list()).map((found) => found.key), ["a", "c"]);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.status),
+      ["fulfilled", "rejected", "fulfilled", "fulfilled"],
+    );
+    assert.deepEqual(
+      (await tasks.list()).map((found) => found.key),
+      ["a", "c"],
+    );
   },
   "writes apply in the order of the calls": async ({ store }) => {
     const tasks = store.collection<Task>("tasks");
@@ -310,8 +352,14 @@ const COMMIT: Readonly<Record<string, Proof>> = {
       return written.then(() => order.push(index));
     });
     await Promise.all(writes);
-    assert.deepEqual(order, [...order].sort((left, right) => left - right));
-    assert.deepEqual((await log.read(0, 1000)).map((entry) => entry.value), order);
+    assert.deepEqual(
+      order,
+      [...order].sort((left, right) => left - right),
+    );
+    assert.deepEqual(
+      (await log.read(0, 1000)).map((entry) => entry.value),
+      order,
+    );
     assert.deepEqual(await tasks.get("last"), { key: "last", value: { at: 499 }, version: 250 });
   },
 };

@@ -47,7 +47,9 @@ export class DocumentTable implements Table {
   create(): void {
     if (!this.#stored()) {
       const columns = this.#fields.map((field) => `${column(field)}, `).join("");
-      this.#database.exec(`CREATE TABLE ${this.#table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, ${columns}value TEXT NOT NULL)`);
+      this.#database.exec(
+        `CREATE TABLE ${this.#table} (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, ${columns}value TEXT NOT NULL)`,
+      );
     }
     const stored = this.#storedFields();
     for (const field of this.#fields.filter((wanted) => !stored.includes(wanted))) {
@@ -73,13 +75,13 @@ export class DocumentTable implements Table {
     return undefined;
   }
 
-  get(key: string): Doc<unknown> | undefined {
+  get<T>(key: string): Doc<T> | undefined {
     const row = this.#prepared("SELECT key, version, value FROM $").get(key) as Row | undefined;
-    return row && document(row);
+    return row && document<T>(row);
   }
 
   /** Throws `SVC_STORE_INDEX` for a field that is not declared and `SVC_STORE_CURSOR` when `after` is gone from an index. */
-  list(query: Query): readonly Doc<unknown>[] {
+  list<T>(query: Query): readonly Doc<T>[] {
     const bound: Bound[] = [];
     const order = query.by === undefined ? "key" : this.#column(query.by);
     const terms = this.#terms(query, bound);
@@ -90,7 +92,7 @@ export class DocumentTable implements Table {
     const by = query.by === undefined ? `key ${direction}` : `${order} ${direction}, key ${direction}`;
     bound.push(rowLimit(query.limit));
     const rows = this.#statement(`SELECT key, version, value FROM ${source}${where} ORDER BY ${by} LIMIT ?`).all(...bound) as Row[];
-    return rows.map(document);
+    return rows.map((row) => document<T>(row));
   }
 
   count(query: Pick<Query, "where" | "by" | "from" | "to">): number {
@@ -221,6 +223,6 @@ function column(field: string): string {
   return `":${field}"`;
 }
 
-function document(row: Row): Doc<unknown> {
+function document<T>(row: Row): Doc<T> {
   return { key: row.key, value: JSON.parse(row.value), version: row.version };
 }

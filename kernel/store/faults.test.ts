@@ -7,8 +7,8 @@ import type { Collection } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { checkDatabase } from "./database.ts";
-import { smallDisk, startChild } from "./processes.harness.ts";
 import { openStore } from "./open.ts";
+import { smallDisk, startChild } from "./processes.harness.ts";
 
 let folder: string;
 let file: string;

@@ -2,10 +2,10 @@ import type { Database, Statement } from "better-sqlite3";
 import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
 
 /** An entry of a journal; `at` in Unix milliseconds. */
-export interface Entry {
+export interface Entry<T> {
   readonly seq: number;
   readonly at: number;
-  readonly value: unknown;
+  readonly value: T;
 }
 
 interface Row {
@@ -45,12 +45,12 @@ export class JournalTable implements Table {
     return undefined;
   }
 
-  read(after: number, limit?: number): readonly Entry[] {
-    return (this.#statements.read.all(after, rowLimit(limit)) as Row[]).map(entry);
+  read<T>(after: number, limit?: number): readonly Entry<T>[] {
+    return (this.#statements.read.all(after, rowLimit(limit)) as Row[]).map((row) => entry<T>(row));
   }
 
-  tail(limit: number): readonly Entry[] {
-    return (this.#statements.tail.all(rowLimit(limit)) as Row[]).reverse().map(entry);
+  tail<T>(limit: number): readonly Entry<T>[] {
+    return (this.#statements.tail.all(rowLimit(limit)) as Row[]).reverse().map((row) => entry<T>(row));
   }
 
   get #statements(): Statements {
@@ -71,6 +71,6 @@ function prepareStatements(database: Database, table: string) {
   };
 }
 
-function entry(row: Row): Entry {
+function entry<T>(row: Row): Entry<T> {
   return { seq: row.seq, at: row.at, value: JSON.parse(row.value) };
 }

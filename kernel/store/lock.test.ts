@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { endedProcess, startChild } from "./processes.harness.ts";
 import { lockFolder, lockHolder } from "./lock.ts";
+import { endedProcess, startChild } from "./processes.harness.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -44,7 +44,10 @@ describe("opening", () => {
 
   it("keeps an index filled by writers that never declared it", async () => {
     let store = openStore({ file });
-    await store.scope("core").collection("tasks", { indexes: ["agent"] }).put("a", { agent: "x" });
+    await store
+      .scope("core")
+      .collection("tasks", { indexes: ["agent"] })
+      .put("a", { agent: "x" });
     await store.close();
     store = openStore({ file });
     await store.commit([put("core/tasks", "b", { agent: "x" })]);
@@ -184,6 +187,22 @@ describe("writing", () => {
     await store.commit([put("core/tasks", "a", 1), put("feature-sessions/sessions", "s", 2, 1)]);
     expect(await plugin.get("s")).toEqual({ key: "s", value: 2, version: 2 });
     await store.close();
+  });
+
+  it("forgets dedup keys older than 7 days, so that they do not pile up", async () => {
+    let now = 1_800_000_000_000;
+    const store = openStore({ file, now: () => now });
+    const work = store.scope("core").queue("work");
+    await Promise.all(Array.from({ length: 1500 }, (_, index) => work.push(index, { dedupKey: `old${index}` })));
+    now += 8 * 86_400_000;
+    for (let minute = 0; minute < 2; minute += 1) {
+      await work.push(minute, { dedupKey: `new${minute}` });
+      now += 61_000;
+    }
+    await store.close();
+    const raw = new Database(file);
+    expect(raw.prepare('SELECT key FROM "seen:core/work" ORDER BY id').pluck().all()).toEqual(["new0", "new1"]);
+    raw.close();
   });
 
   it("hands out again what a dead daemon held, without waiting for its lease", async () => {

@@ -1,5 +1,19 @@
 import { randomUUID } from "node:crypto";
-import type { Collection, Expect, Journal, Log, Op, Query, Queue, Store, SvcError } from "@svc/sdk";
+import {
+  append,
+  type Claimed,
+  type Collection,
+  complete,
+  type Journal,
+  type Log,
+  type Op,
+  put,
+  type Query,
+  type Queue,
+  remove,
+  type Store,
+  type SvcError,
+} from "@svc/sdk";
 import { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
@@ -62,8 +76,9 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
     return { table, write, bound: table.bind(write) };
   }
 
-  async function write(table: Table, operation: Write): Promise<unknown> {
-    return await connection.write([step(table, operation)]);
+  /** `T` is what the table's `apply` answers to that operation. */
+  async function write<T = void>(table: Table, operation: Write): Promise<T> {
+    return (await connection.write([step(table, operation)])) as T;
   }
 
   async function commit(prefix: string, ops: readonly Op[]): Promise<void> {
@@ -79,33 +94,33 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
     table.declare(indexes);
     connection.declare(table);
     return {
-      get: (key) => connection.read(table, () => table.get(key)) as Promise<never>,
-      list: (query: Query = {}) => connection.read(table, () => table.list(query)) as Promise<never>,
+      get: (key) => connection.read(table, () => table.get<T>(key)),
+      list: (query: Query = {}) => connection.read(table, () => table.list<T>(query)),
       count: (query = {}) => connection.read(table, () => table.count(query)),
-      put: (key, value, expect?: Expect) => write(table, { op: "put", collection: name, key, value, ...(expect === undefined ? {} : { expect }) }) as Promise<number>,
-      delete: (key, expect?: Expect) => write(table, { op: "delete", collection: name, key, ...(expect === undefined ? {} : { expect }) }) as Promise<never>,
+      put: (key, value, expect) => write<number>(table, put(name, key, value, expect)),
+      delete: (key, expect) => write(table, remove(name, key, expect)),
     };
   }
 
   function queue<T>(name: string): Queue<T> {
     const table = queueTable(name);
     return {
-      push: (value, options = {}) => write(table, { op: "offer", queue: name, id: options.id ?? randomUUID(), value, options }) as Promise<string | undefined>,
-      claim: (limit, leaseMs) => write(table, { op: "claim", queue: name, limit, leaseMs }) as Promise<never>,
-      complete: (id) => write(table, { op: "complete", queue: name, id }) as Promise<never>,
-      release: (id, delayMs, value) => write(table, { op: "release", queue: name, id, delayMs, value }) as Promise<never>,
+      push: (value, options = {}) => write<string | undefined>(table, { op: "offer", queue: name, id: options.id ?? randomUUID(), value, options }),
+      claim: (limit, leaseMs) => write<readonly Claimed<T>[]>(table, { op: "claim", queue: name, limit, leaseMs }),
+      complete: (id) => write(table, complete(name, id)),
+      release: (id, delayMs, value) => write(table, { op: "release", queue: name, id, delayMs, value }),
       size: () => connection.read(table, () => table.size()),
-      list: (limit) => connection.read(table, () => table.list(limit)) as Promise<never>,
+      list: (limit) => connection.read(table, () => table.list<T>(limit)),
     };
   }
 
   function journal<T>(name: string): Journal<T> {
     const table = journalTable(name);
     return {
-      append: (value) => write(table, { op: "append", journal: name, value }) as Promise<number>,
-      read: (after, limit) => connection.read(table, () => table.read(after, limit)) as Promise<never>,
-      tail: (limit) => connection.read(table, () => table.tail(limit)) as Promise<never>,
-      trim: (keep) => write(table, { op: "trim", journal: name, keep }) as Promise<never>,
+      append: (value) => write<number>(table, append(name, value)),
+      read: (after, limit) => connection.read(table, () => table.read<T>(after, limit)),
+      tail: (limit) => connection.read(table, () => table.tail<T>(limit)),
+      trim: (keep) => write(table, { op: "trim", journal: name, keep }),
     };
   }
 

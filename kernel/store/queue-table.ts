@@ -88,7 +88,7 @@ export class QueueTable implements Table {
     return (this.#statements.size.get() as { n: number }).n;
   }
 
-  list(limit?: number): readonly (Claimed<unknown> & { readonly dueAt: number; readonly group?: string })[] {
+  list<T>(limit?: number): readonly (Claimed<T> & { readonly dueAt: number; readonly group?: string })[] {
     return (this.#statements.list.all(rowLimit(limit)) as Row[]).map((row) => ({
       id: row.item,
       value: JSON.parse(row.value),

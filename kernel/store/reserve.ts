@@ -55,8 +55,8 @@ export class Reserve {
 
   /** Moves the log into the database. One that does not fit is left alone: half of it would use up the room and free none. */
   #emptyLog(): boolean {
-    if (sizeOf(`${this.#file}-wal`) === 0 || this.#growth() > this.#available()) return false;
     try {
+      if (sizeOf(`${this.#file}-wal`) === 0 || this.#growth() > this.#available()) return false;
       const [result] = this.#database.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
       return result?.busy === 0;
     } catch {

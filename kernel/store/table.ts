@@ -5,7 +5,13 @@ import { fail } from "../errors.ts";
 export type Write =
   | Op
   /** A push that answers `undefined` to a `dedupKey` seen before, where `push` is a conflict. */
-  | { readonly op: "offer"; readonly queue: string; readonly id: string; readonly value: unknown; readonly options: { readonly group?: string; readonly delayMs?: number; readonly dedupKey?: string } }
+  | {
+      readonly op: "offer";
+      readonly queue: string;
+      readonly id: string;
+      readonly value: unknown;
+      readonly options: { readonly group?: string; readonly delayMs?: number; readonly dedupKey?: string };
+    }
   | { readonly op: "claim"; readonly queue: string; readonly limit: number; readonly leaseMs: number }
   | { readonly op: "release"; readonly queue: string; readonly id: string; readonly delayMs: number; readonly value?: unknown }
   | { readonly op: "reclaim"; readonly queue: string }
