@@ -129,7 +129,13 @@ function errorBody(api: Api, status: number, message: string): Fields {
 }
 
 function keyOf(headers: Readonly<Record<string, string>>, path: string): string | undefined {
-  return headers["x-api-key"] ?? headers["x-goog-api-key"] ?? /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? new URL(path, "http://127.0.0.1").searchParams.get("key") ?? undefined;
+  return (
+    headers["x-api-key"] ??
+    headers["x-goog-api-key"] ??
+    /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ??
+    new URL(path, "http://127.0.0.1").searchParams.get("key") ??
+    undefined
+  );
 }
 
 async function readBody(request: IncomingMessage): Promise<Fields> {

@@ -14,7 +14,8 @@ export function readMessages(body: Fields, counting = false): Conversation {
   if (!counting) refuseUnless(Number.isInteger(body.max_tokens) && (body.max_tokens as number) > 0, "max_tokens: must be a positive integer");
   const tools = readTools(body);
   if (body.system !== undefined && typeof body.system !== "string") {
-    for (const [at, block] of array(body.system, "system").entries()) refuseUnless(text(object(block, `system.${at}`).text, `system.${at}.text`).length > 0, `system.${at}: text must not be empty`);
+    for (const [at, block] of array(body.system, "system").entries())
+      refuseUnless(text(object(block, `system.${at}`).text, `system.${at}.text`).length > 0, `system.${at}: text must not be empty`);
   }
   refuseUnless(cacheMarks(body) <= 4, "A maximum of 4 blocks with cache_control may be provided");
   const messages = array(body.messages, "messages");
@@ -27,7 +28,10 @@ export function readMessages(body: Fields, counting = false): Conversation {
     const message = object(entry, path);
     const role = text(message.role, `${path}.role`);
     refuseUnless(role === "user" || role === "assistant" || role === "system", `${path}.role: '${role}' is not a role`);
-    const blocks = typeof message.content === "string" ? [{ type: "text", text: message.content }] : array(message.content, `${path}.content`).map((block, n) => object(block, `${path}.content.${n}`));
+    const blocks =
+      typeof message.content === "string"
+        ? [{ type: "text", text: message.content }]
+        : array(message.content, `${path}.content`).map((block, n) => object(block, `${path}.content.${n}`));
     refuseUnless(blocks.length > 0 || at === messages.length - 1, `${path}: all messages must have non-empty content`);
     const answered: string[] = [];
     const words: string[] = [];
@@ -53,7 +57,8 @@ export function readMessages(body: Fields, counting = false): Conversation {
     refuseUnless(sameIds(open, answered), `${path}: tool_result blocks [${answered}] do not answer the tool_use blocks [${open}] of the message before`);
     open = called;
     distinct(called, `${path}: tool_use ids`);
-    const said = unwrap(words.join("\n"));
+    // Programs join turns that were cut short: only the last block is the newest words.
+    const said = words.map(unwrap).findLast((text) => text !== "") ?? "";
     if (role === "user" && said !== "") {
       prompt = said;
       if (answered.length === 0) results = [];
@@ -67,11 +72,13 @@ function readTools(body: Fields): string[] {
   if (body.tools === undefined) return [];
   const names = array(body.tools, "tools").map((entry, at) => {
     const tool = object(entry, `tools.${at}`);
-    if (tool.type === undefined || tool.type === "custom") refuseUnless(object(tool.input_schema, `tools.${at}.input_schema`).type === "object", `tools.${at}.input_schema.type: must be 'object'`);
+    if (tool.type === undefined || tool.type === "custom")
+      refuseUnless(object(tool.input_schema, `tools.${at}.input_schema`).type === "object", `tools.${at}.input_schema.type: must be 'object'`);
     return toolName(tool.name, `tools.${at}.name`);
   });
   distinct(names, "tools");
-  if (object(body.tool_choice ?? {}, "tool_choice").type === "tool") refuseUnless(names.includes((body.tool_choice as Fields).name as string), "tool_choice.name: no such tool");
+  if (object(body.tool_choice ?? {}, "tool_choice").type === "tool")
+    refuseUnless(names.includes((body.tool_choice as Fields).name as string), "tool_choice.name: no such tool");
   return names;
 }
 
@@ -89,18 +96,30 @@ const sameIds = (left: readonly string[], right: readonly string[]): boolean => 
 function flatten(content: unknown): string {
   if (content === undefined) return "";
   if (typeof content === "string") return content;
-  return array(content, "tool_result.content").map((block) => String(object(block, "tool_result.content").text ?? "")).join("\n");
+  return array(content, "tool_result.content")
+    .map((block) => String(object(block, "tool_result.content").text ?? ""))
+    .join("\n");
 }
 
 function cacheMarks(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   if (Array.isArray(value)) return value.reduce((sum: number, entry) => sum + cacheMarks(entry), 0);
-  return Object.entries(value).reduce((sum, [key, entry]) => sum + (key === "cache_control" && entry ? 1 : key === "input_schema" || key === "input" ? 0 : cacheMarks(entry)), 0);
+  return Object.entries(value).reduce(
+    (sum, [key, entry]) => sum + (key === "cache_control" && entry ? 1 : key === "input_schema" || key === "input" ? 0 : cacheMarks(entry)),
+    0,
+  );
 }
 
 /** The error body of the API for a status. */
 export function messagesError(status: number, message: string): Fields {
-  const types: Record<number, string> = { 400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error" };
+  const types: Record<number, string> = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+  };
   return { type: "error", error: { type: types[status] ?? "api_error", message } };
 }
 
@@ -120,7 +139,8 @@ export async function answerMessages(exchange: Exchange, body: Fields, model: st
   if (move.kind === "hang") return await exchange.hang();
   if (move.kind === "fail") throw new Refusal(`The script failed with ${move.status}.`, move.status);
   const content: Fields[] = [];
-  if ("thinking" in move && move.thinking && object(body.thinking ?? {}, "thinking").type !== undefined) content.push({ type: "thinking", thinking: move.thinking, signature: "c2lnbmVk" });
+  if ("thinking" in move && move.thinking && object(body.thinking ?? {}, "thinking").type !== undefined)
+    content.push({ type: "thinking", thinking: move.thinking, signature: "c2lnbmVk" });
   if (move.kind === "call") for (const call of move.calls) content.push({ type: "tool_use", id: exchange.id("toolu"), name: call.name, input: call.input });
   else content.push({ type: "text", text: move.pieces.join("") });
   const usage = countUsage(body, seen);
@@ -147,7 +167,8 @@ export async function answerMessages(exchange: Exchange, body: Fields, model: st
       send({ type: "content_block_start", index, content_block: { ...block, input: {} } });
       const json = JSON.stringify(block.input);
       const half = Math.ceil(json.length / 2);
-      for (const part of [json.slice(0, half), json.slice(half)]) send({ type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: part } });
+      for (const part of [json.slice(0, half), json.slice(half)])
+        send({ type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: part } });
     }
     send({ type: "content_block_stop", index });
   }

@@ -8,7 +8,11 @@ export function readContents(body: Fields, model: string): Conversation {
   refuseUnless(contents.length > 0, "contents: is not specified");
   const tools = (body.tools === undefined ? [] : array(body.tools, "tools")).flatMap((entry, at) => {
     const declarations = object(entry, `tools[${at}]`).functionDeclarations;
-    return declarations === undefined ? [] : array(declarations, `tools[${at}].functionDeclarations`).map((declaration, n) => toolName(object(declaration, "functionDeclarations").name, `functionDeclarations[${n}].name`, /^[A-Za-z_][\w.:-]{0,127}$/));
+    return declarations === undefined
+      ? []
+      : array(declarations, `tools[${at}].functionDeclarations`).map((declaration, n) =>
+          toolName(object(declaration, "functionDeclarations").name, `functionDeclarations[${n}].name`, /^[A-Za-z_][\w.:-]{0,127}$/),
+        );
   });
   let prompt = "";
   let results: string[] = [];
@@ -20,7 +24,10 @@ export function readContents(body: Fields, model: string): Conversation {
     const list = array(parts, `${path}.parts`).map((part, n) => object(part, `${path}.parts[${n}]`));
     refuseUnless(list.length > 0, `${path}.parts: must not be empty`);
     const answers = list.filter((part) => part.functionResponse !== undefined);
-    refuseUnless(answers.length === open, `${path}: the number of function response parts (${answers.length}) must equal the number of function calls (${open}) of the turn before`);
+    refuseUnless(
+      answers.length === open,
+      `${path}: the number of function response parts (${answers.length}) must equal the number of function calls (${open}) of the turn before`,
+    );
     open = role === "model" ? list.filter((part) => part.functionCall !== undefined).length : 0;
     for (const [n, part] of list.entries()) {
       const known = ["text", "inlineData", "fileData", "functionCall", "functionResponse", "thought", "executableCode"].some((key) => part[key] !== undefined);
@@ -44,7 +51,14 @@ const flatten = (response: unknown): string => {
 
 /** The error body of the Gemini API. */
 export function geminiError(status: number, message: string): Fields {
-  const names: Record<number, string> = { 400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE" };
+  const names: Record<number, string> = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+  };
   return { error: { code: status, message, status: names[status] ?? "INTERNAL" } };
 }
 
@@ -58,10 +72,26 @@ export async function answerContents(exchange: Exchange, body: Fields, model: st
   const spoken = Math.ceil(JSON.stringify([calls, pieces]).length / 4);
   const usageMetadata = { promptTokenCount: prompt, candidatesTokenCount: spoken, totalTokenCount: prompt + spoken };
   const head = { modelVersion: model, responseId: exchange.id("resp") };
-  const chunk = (parts: Fields[], last: boolean) => ({ candidates: [{ index: 0, content: { role: "model", parts }, ...(last ? { finishReason: "STOP" } : {}) }], ...(last ? { usageMetadata } : {}), ...head });
+  const chunk = (parts: Fields[], last: boolean) => ({
+    candidates: [{ index: 0, content: { role: "model", parts }, ...(last ? { finishReason: "STOP" } : {}) }],
+    ...(last ? { usageMetadata } : {}),
+    ...head,
+  });
   // A classifier call demands JSON of its own schema: the smallest thing that fits ends it.
   if (object(body.generationConfig ?? {}, "generationConfig").responseMimeType === "application/json" && move.kind === "say") {
-    return exchange.json(200, chunk([{ text: JSON.stringify(sample(object(body.generationConfig, "generationConfig").responseJsonSchema ?? (body.generationConfig as Fields).responseSchema)) }], true));
+    return exchange.json(
+      200,
+      chunk(
+        [
+          {
+            text: JSON.stringify(
+              sample(object(body.generationConfig, "generationConfig").responseJsonSchema ?? (body.generationConfig as Fields).responseSchema),
+            ),
+          },
+        ],
+        true,
+      ),
+    );
   }
   if (!streamed) return exchange.json(200, chunk(calls.length > 0 ? calls : [{ text: pieces.join("") }], true));
   const stream = exchange.stream();
@@ -79,6 +109,7 @@ export async function answerContents(exchange: Exchange, body: Fields, model: st
 function sample(schema: unknown): unknown {
   const { type, properties, enum: choices } = object(schema ?? {}, "schema");
   if (Array.isArray(choices)) return choices[0];
-  if (String(type).toLowerCase() === "object") return Object.fromEntries(Object.entries(object(properties ?? {}, "properties")).map(([key, value]) => [key, sample(value)]));
+  if (String(type).toLowerCase() === "object")
+    return Object.fromEntries(Object.entries(object(properties ?? {}, "properties")).map(([key, value]) => [key, sample(value)]));
   return { string: "ok", number: 1, integer: 1, boolean: true, array: [] }[text(String(type).toLowerCase(), "type")] ?? null;
 }

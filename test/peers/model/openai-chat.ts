@@ -7,13 +7,20 @@ export function readChat(body: Fields): Conversation {
   const model = text(body.model, "model");
   const messages = array(body.messages, "messages");
   refuseUnless(messages.length > 0, "messages: must not be empty");
-  const tools = body.tools === undefined ? [] : array(body.tools, "tools").map((entry, at) => {
-    const tool = object(entry, `tools[${at}]`);
-    refuseUnless(tool.type === "function", `tools[${at}].type: must be 'function'`);
-    const definition = object(tool.function, `tools[${at}].function`);
-    if (definition.parameters !== undefined) refuseUnless(object(definition.parameters, `tools[${at}].function.parameters`).type === "object", `tools[${at}].function.parameters: type must be 'object'`);
-    return toolName(definition.name, `tools[${at}].function.name`, /^[\w-]{1,64}$/);
-  });
+  const tools =
+    body.tools === undefined
+      ? []
+      : array(body.tools, "tools").map((entry, at) => {
+          const tool = object(entry, `tools[${at}]`);
+          refuseUnless(tool.type === "function", `tools[${at}].type: must be 'function'`);
+          const definition = object(tool.function, `tools[${at}].function`);
+          if (definition.parameters !== undefined)
+            refuseUnless(
+              object(definition.parameters, `tools[${at}].function.parameters`).type === "object",
+              `tools[${at}].function.parameters: type must be 'object'`,
+            );
+          return toolName(definition.name, `tools[${at}].function.name`, /^[\w-]{1,64}$/);
+        });
   distinct(tools, "tools");
   let prompt = "";
   let results: string[] = [];
@@ -32,7 +39,8 @@ export function readChat(body: Fields): Conversation {
       prompt = unwrap(flatten(message.content, path)) || prompt;
       results = [];
     } else if (message.role === "assistant") {
-      const calls = message.tool_calls === undefined ? [] : array(message.tool_calls, `${path}.tool_calls`).map((call, n) => object(call, `${path}.tool_calls[${n}]`));
+      const calls =
+        message.tool_calls === undefined ? [] : array(message.tool_calls, `${path}.tool_calls`).map((call, n) => object(call, `${path}.tool_calls[${n}]`));
       refuseUnless(calls.length > 0 || message.tool_calls === undefined, `${path}.tool_calls: must not be empty`);
       refuseUnless(calls.length > 0 || flatten(message.content, path) !== "", `${path}: an assistant message needs content or tool_calls`);
       for (const call of calls) {
@@ -52,7 +60,10 @@ function flatten(content: unknown, path: string): string {
   return array(content, `${path}.content`)
     .map((part, n) => {
       const { type, text: words, image_url: image } = object(part, `${path}.content[${n}]`);
-      refuseUnless(type === "text" || type === "image_url" || type === "input_audio" || type === "file", `${path}.content[${n}].type: '${String(type)}' is not known`);
+      refuseUnless(
+        type === "text" || type === "image_url" || type === "input_audio" || type === "file",
+        `${path}.content[${n}].type: '${String(type)}' is not known`,
+      );
       if (type === "image_url") text(object(image, `${path}.content[${n}].image_url`).url, `${path}.content[${n}].image_url.url`);
       return type === "text" ? text(words, `${path}.content[${n}].text`) : "";
     })
@@ -69,7 +80,15 @@ export function openaiError(status: number, message: string): Fields {
 export async function answerChat(exchange: Exchange, body: Fields, model: string, move: Move): Promise<void> {
   if (move.kind === "hang") return await exchange.hang();
   if (move.kind === "fail") throw new Refusal(`The script failed with ${move.status}.`, move.status);
-  const calls = move.kind === "call" ? move.calls.map((call, index) => ({ index, id: exchange.id("call"), type: "function", function: { name: call.name, arguments: JSON.stringify(call.input) } })) : [];
+  const calls =
+    move.kind === "call"
+      ? move.calls.map((call, index) => ({
+          index,
+          id: exchange.id("call"),
+          type: "function",
+          function: { name: call.name, arguments: JSON.stringify(call.input) },
+        }))
+      : [];
   const words = move.kind === "call" ? "" : move.pieces.join("");
   const prompt = Math.ceil(JSON.stringify(body).length / 4);
   const completion = Math.ceil((words.length + JSON.stringify(calls).length) / 4);
@@ -81,7 +100,8 @@ export async function answerChat(exchange: Exchange, body: Fields, model: string
     return exchange.json(200, { ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason: finish }], usage });
   }
   const stream = exchange.stream();
-  const send = (delta: Fields, reason: string | null = null) => stream.event({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: reason }] });
+  const send = (delta: Fields, reason: string | null = null) =>
+    stream.event({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: reason }] });
   send({ role: "assistant", content: "" });
   if ("thinking" in move && move.thinking) send({ reasoning_content: move.thinking });
   for (const call of calls) {
@@ -94,6 +114,7 @@ export async function answerChat(exchange: Exchange, body: Fields, model: string
     if (move.kind === "drop") return exchange.drop();
   }
   send({}, finish);
-  if (object(body.stream_options ?? {}, "stream_options").include_usage === true) stream.event({ ...head, object: "chat.completion.chunk", choices: [], usage });
+  if (object(body.stream_options ?? {}, "stream_options").include_usage === true)
+    stream.event({ ...head, object: "chat.completion.chunk", choices: [], usage });
   stream.end("data: [DONE]\n\n");
 }

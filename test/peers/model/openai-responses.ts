@@ -28,7 +28,20 @@ export function readResponses(body: Fields): Conversation {
       const id = text(item.call_id, `${path}.call_id`);
       refuseUnless(open.delete(id), `${path}: no tool call found for function call output with call_id ${id}`);
       results.push(flatten(item.output, path, "user"));
-    } else refuseUnless(["reasoning", "compaction", "web_search_call", "local_shell_call", "local_shell_call_output", "tool_search_call", "tool_search_output", "additional_tools"].includes(type as string), `${path}.type: '${String(type)}' is not known`);
+    } else
+      refuseUnless(
+        [
+          "reasoning",
+          "compaction",
+          "web_search_call",
+          "local_shell_call",
+          "local_shell_call_output",
+          "tool_search_call",
+          "tool_search_output",
+          "additional_tools",
+        ].includes(type as string),
+        `${path}.type: '${String(type)}' is not known`,
+      );
   }
   refuseUnless(open.size === 0, `input: no tool output found for function call ${[...open].join(", ")}`);
   return { model, prompt, results, tools };
@@ -66,10 +79,23 @@ export async function answerResponses(exchange: Exchange, body: Fields, { tools 
   const output: Fields[] = [];
   if ("thinking" in move && move.thinking) output.push({ type: "reasoning", id: exchange.id("rs"), summary: [{ type: "summary_text", text: move.thinking }] });
   if (move.kind === "call") for (const call of move.calls) output.push(callItem(exchange, tools, call.name, call.input));
-  else output.push({ type: "message", id: exchange.id("msg"), role: "assistant", status: "completed", content: [{ type: "output_text", text: move.pieces.join(""), annotations: [] }] });
+  else
+    output.push({
+      type: "message",
+      id: exchange.id("msg"),
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "output_text", text: move.pieces.join(""), annotations: [] }],
+    });
   const input = Math.ceil(JSON.stringify(body).length / 4);
   const spoken = Math.ceil(JSON.stringify(output).length / 4);
-  const usage = { input_tokens: input, input_tokens_details: { cached_tokens: 0 }, output_tokens: spoken, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: input + spoken };
+  const usage = {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: spoken,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + spoken,
+  };
   const head = { id: exchange.id("resp"), object: "response", created_at: 1_700_000_000, model, error: null, incomplete_details: null };
   const whole = { ...head, status: "completed", output, usage };
   if (body.stream !== true) return exchange.json(200, whole);
@@ -101,5 +127,13 @@ export async function answerResponses(exchange: Exchange, body: Fields, { tools 
 /** Tools of a namespace are called by namespace and name. */
 function callItem(exchange: Exchange, tools: readonly string[], name: string, input: Fields): Fields {
   const space = tools.find((tool) => tool.endsWith(`/${name}`))?.split("/")[0];
-  return { type: "function_call", id: exchange.id("fc"), call_id: exchange.id("call"), status: "completed", name, arguments: JSON.stringify(input), ...(space ? { namespace: space } : {}) };
+  return {
+    type: "function_call",
+    id: exchange.id("fc"),
+    call_id: exchange.id("call"),
+    status: "completed",
+    name,
+    arguments: JSON.stringify(input),
+    ...(space ? { namespace: space } : {}),
+  };
 }

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ChildEnd, type Spawn, svcError } from "@svc/sdk";
+import { type Fields, fieldsOf, readLine, textOf } from "./lines.ts";
+
+/** How the program's questions are answered. */
+export interface Answers {
+  /** May this tool run? Asked where the program's own permission mode does not decide. */
+  mayUse(tool: string, input: Fields): Promise<{ readonly allow: boolean; readonly reason: string }>;
+  /** Set on restricted runs: asked before every tool call, whatever the program's own mode and settings say. */
+  guard?(tool: string, input: Fields): Promise<{ readonly allow: boolean; readonly reason: string }>;
+}
+
+/** What a turn of the program ended with instead of a `result`. */
+export type Cut = { readonly kind: "ended"; readonly end: ChildEnd } | { readonly kind: "broken"; readonly line: string };
+
+/** One running Claude Code process and its control protocol. One turn at a time. */
+export interface Claude {
+  /** The native session that it holds, once it has told. */
+  session?: string;
+  readonly alive: boolean;
+  readonly ended: Promise<ChildEnd>;
+  /** Rejects with `SVC_SPAWN_FAILED`, or with `SVC_TIER_HANDSHAKE` when the protocol is not answered in time. */
+  ready(): Promise<void>;
+  /** Sends the words and returns the messages up to and with the `result`, or a cut. */
+  turn(content: readonly Fields[], answers: Answers): AsyncIterable<Fields | Cut>;
+  /** Asks it to break off the turn; the `result` still comes. */
+  interrupt(): void;
+  /** Says good-bye, waits a little, and ends the process tree. Resolves when it is gone. */
+  leave(): Promise<void>;
+  /** Ends the process tree. */
+  stop(): Promise<void>;
+}
+
+const HANDSHAKE_MS = 30_000;
+const ANSWER_MS = 5_000;
+const LEAVE_MS = 2_000;
+/** A message holds a whole tool result, pictures included, which may be larger than the usual limit of a line. */
+const LINE_BYTES = 8 * 1024 * 1024;
+/** Lines that are no messages: a program that prints only these is not the one we speak with. */
+const NOISE_LIMIT = 100;
+const GUARD = "guard";
+
+/** Starts the program. Nothing is awaited: `ready` tells whether it came up. */
+export function openClaude(
+  spawn: Spawn,
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly taskId: string; readonly guarded: boolean },
+): Claude {
+  const waiting: (Fields | Cut)[] = [];
+  let wake: (() => void) | undefined;
+  let answers: Answers | undefined;
+  let alive = true;
+  let noise = 0;
+  let requests = 0;
+  let welcome!: { resolve: () => void; reject: (error: unknown) => void };
+  const welcomed = new Promise<void>((resolve, reject) => {
+    welcome = { resolve, reject };
+  });
+  welcomed.catch(() => undefined);
+
+  const child = spawn(program, args, { cwd: options.cwd, env: options.env, stdin: "pipe", taskId: options.taskId, maxLineBytes: LINE_BYTES, onLine: take });
+  const handshake = setTimeout(
+    () =>
+      welcome.reject(svcError("SVC_TIER_HANDSHAKE", `tier cli-a: ${program} did not answer within ${HANDSHAKE_MS / 1000} s; is it Claude Code 2.1 or newer?`)),
+    HANDSHAKE_MS,
+  );
+  child.started.catch((error) => welcome.reject(error));
+  void child.ended.then((end) => {
+    alive = false;
+    clearTimeout(handshake);
+    welcome.resolve();
+    push({ kind: "ended", end });
+  });
+
+  const send = (message: Fields): void => {
+    // A program that has ended tells so itself.
+    child.write(`${JSON.stringify(message)}\n`).catch(() => undefined);
+  };
+  const request = (body: Fields): void => send({ type: "control_request", request_id: `svc_${++requests}`, request: body });
+  const respond = (id: string, response: Fields): void => send({ type: "control_response", response: { subtype: "success", request_id: id, response } });
+
+  function push(message: Fields | Cut): void {
+    waiting.push(message);
+    wake?.();
+  }
+
+  function take(line: string): void {
+    const message = readLine(line);
+    if (message === "broken" || (message === undefined && line.trim() !== "" && ++noise > NOISE_LIMIT)) {
+      push({ kind: "broken", line: line.slice(0, 120) });
+    } else if (message?.type === "control_response") {
+      clearTimeout(handshake);
+      const response = fieldsOf(message.response);
+      if (response.subtype === "error")
+        welcome.reject(svcError("SVC_TIER_HANDSHAKE", `tier cli-a: ${program} refused the control protocol: ${String(response.error)}`));
+      else welcome.resolve();
+    } else if (message?.type === "control_request") {
+      void answer(textOf(message.request_id) ?? "", fieldsOf(message.request));
+    } else if (message !== undefined) push(message);
+  }
+
+  async function answer(id: string, asked: Fields): Promise<void> {
+    if (asked.subtype === "can_use_tool") {
+      const { allow, reason } = await judge(answers?.mayUse, textOf(asked.tool_name) ?? "", fieldsOf(asked.input));
+      respond(id, allow ? { behavior: "allow", updatedInput: fieldsOf(asked.input) } : { behavior: "deny", message: reason });
+    } else if (asked.subtype === "hook_callback") {
+      const call = fieldsOf(asked.input);
+      const { allow, reason } = await judge(answers?.guard, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input));
+      respond(id, allow ? {} : { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "deny", permissionDecisionReason: reason } });
+    } else send({ type: "control_response", response: { subtype: "error", request_id: id, error: `not offered: ${String(asked.subtype)}` } });
+  }
+
+  request({
+    subtype: "initialize",
+    hooks: options.guarded ? { PreToolUse: [{ matcher: "*", hookCallbackIds: [GUARD], timeout: (ANSWER_MS * 4) / 1000 }] } : null,
+  });
+
+  return {
+    get alive() {
+      return alive;
+    },
+    ended: child.ended,
+    async ready() {
+      await child.started;
+      // A guard that is not confirmed is no guard; the others need not wait.
+      if (options.guarded) await welcomed;
+      else welcomed.catch((error) => push({ kind: "broken", line: (error as Error).message }));
+    },
+    async *turn(content, given) {
+      answers = given;
+      send({ type: "user", message: { role: "user", content } });
+      for (;;) {
+        const message = waiting.shift();
+        if (message === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          wake = undefined;
+          continue;
+        }
+        yield message;
+        if (isCut(message) || message.type === "result") return;
+      }
+    },
+    interrupt: () => request({ subtype: "interrupt" }),
+    async leave() {
+      child.closeStdin();
+      await Promise.race([child.ended, sleep(LEAVE_MS, undefined, { ref: false })]);
+      await child.stop();
+      await child.ended;
+    },
+    async stop() {
+      await child.stop();
+      await child.ended;
+    },
+  };
+}
+
+export const isCut = (message: Fields | Cut): message is Cut =>
+  "kind" in message && (message.kind === "ended" || message.kind === "broken") && !("type" in message);
+
+/** No answer in time, no rule or a rule that throws: no. */
+async function judge(
+  rule: ((tool: string, input: Fields) => Promise<{ readonly allow: boolean; readonly reason: string }>) | undefined,
+  tool: string,
+  input: Fields,
+): Promise<{ readonly allow: boolean; readonly reason: string }> {
+  const no = (reason: string) => ({ allow: false, reason });
+  if (rule === undefined) return no("no turn is running");
+  try {
+    return await Promise.race([rule(tool, input), sleep(ANSWER_MS, no("the service did not decide in time"), { ref: false })]);
+  } catch (error) {
+    return no(`the service could not decide: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,218 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tierContract } from "@svc/sdk/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/tiers/cli-a/index.ts";
+import { missing, PROGRAMS } from "./programs.ts";
+import { answerOf, createStage, first, type Stage } from "./stage.ts";
+
+const skipped = missing("claude");
+if (skipped) console.warn(`skipped: ${skipped}`);
+const api = { billing: "api" };
+const start = (env: Record<string, string> = {}) =>
+  createStage(plugin as never, {
+    config: { command: PROGRAMS.claude },
+    env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy-key", ...env }),
+  });
+
+describe.skipIf(skipped)("cli-a on Claude Code", () => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await start();
+  });
+  afterEach(async () => {
+    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
+    await stage.dispose();
+  });
+
+  it("streams an answer with session, model and the tokens of the turn", async () => {
+    const events = await stage.run("hello there", { settings: api, model: "claude-sonnet-test" });
+    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
+    expect(answerOf(events)).toBe("ECHO: hello there");
+    expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(first(events, "usage")).toMatchObject({ model: "claude-sonnet-test", usage: { output: expect.any(Number) } });
+    expect(first(events, "usage")?.usage.cacheCreate).toBeGreaterThan(0);
+    expect(stage.server.requests.find(({ api }) => api === "messages")?.body.model).toBe("claude-sonnet-test");
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("sends the agent's words as a part of the system prompt, and less than 6 KB of our own", async () => {
+    await stage.run("hello", { settings: api, system: "You are Ada, keeper of the gate.", layers: [{ name: "rules", priority: 1, text: "Be brief." }] });
+    const body = stage.server.requests.find(({ api }) => api === "messages")?.body;
+    expect(JSON.stringify(body?.system)).toContain("You are Ada, keeper of the gate.");
+    expect(stage.server.requests.at(-1)?.conversation?.prompt).toBe("Be brief.\n\nhello");
+  });
+
+  it("tells the tool calls as steps with summaries", async () => {
+    const events = await stage.run('CALL:Write:{"file_path":"note.txt","content":"secret words"} now', { settings: { ...api, permissionMode: "acceptEdits" } });
+    const steps = events.flatMap((event) => (event.type === "step" ? [event.step] : []));
+    expect(steps).toMatchObject([
+      { name: "Write", phase: "start", input: "note.txt" },
+      { name: "Write", phase: "end", output: expect.stringContaining("created") },
+    ]);
+    expect(JSON.stringify(steps)).not.toContain("secret words");
+    expect(readFileSync(join(stage.workspace, "note.txt"), "utf8")).toBe("secret words");
+    expect(answerOf(events)).toContain("RESULT: ");
+  });
+
+  it("denies what the permission mode does not allow, without asking anybody", async () => {
+    const events = await stage.run('CALL:Write:{"file_path":"note.txt","content":"x"} now', { settings: api });
+    expect(events.flatMap((event) => (event.type === "step" && event.step.phase === "end" ? [event.step.error] : []))).toEqual([
+      expect.stringContaining("permissionMode 'default'"),
+    ]);
+    expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
+    expect(events.at(-1)?.type).toBe("done");
+  });
+
+  it("resumes the native session over two turns, with the newer system prompt", async () => {
+    const once = await stage.run("first words", { settings: api, system: "Version one." });
+    const session = first(once, "session")?.id as string;
+    stage.server.clear();
+    const again = await stage.run("second words", { settings: api, system: "Version two.", session });
+    expect(first(again, "session")?.id).toBe(session);
+    const body = stage.server.requests.find(({ api }) => api === "messages")?.body;
+    expect(JSON.stringify(body?.messages)).toContain("first words");
+    expect(JSON.stringify(body?.system)).toContain("Version two.");
+    expect(JSON.stringify(body?.system)).not.toContain("Version one.");
+  });
+
+  it("starts a new session where the one to resume is unknown", async () => {
+    const events = await stage.run("hello again", { settings: api, session: "11111111-1111-4111-8111-111111111111" });
+    expect(answerOf(events)).toBe("ECHO: hello again");
+    expect(first(events, "session")?.id).not.toBe("11111111-1111-4111-8111-111111111111");
+    expect(events.filter(({ type }) => type === "done" || type === "error")).toHaveLength(1);
+  });
+
+  it("passes pictures on as content", async () => {
+    const data = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+    const path = join(stage.workspace, "dot.png");
+    writeFileSync(path, data);
+    await stage.run("what is this", {
+      settings: api,
+      media: [
+        { kind: "image", path, type: "image/png" },
+        { kind: "image", name: "fake.png", data: Buffer.from("no picture") },
+      ],
+    });
+    const body = JSON.stringify(stage.server.requests.find(({ api }) => api === "messages")?.body.messages);
+    expect(body).toContain('"media_type":"image/png"');
+    expect(body).toContain("fake.png");
+  });
+
+  it("RUN-01 leaves no process after a cancel while the model hangs", async () => {
+    const abort = new AbortController();
+    const run = stage.run("HANG", { settings: api, signal: abort.signal, listen: ({ type }) => type === "session" && setTimeout(() => abort.abort(), 200) });
+    const events = await run;
+    expect(events.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("RUN-01 leaves no tool shell after a cancel while a command runs", async () => {
+    mkdirSync(join(stage.home, ".claude"));
+    writeFileSync(join(stage.home, ".claude/settings.json"), JSON.stringify({ permissions: { allow: ["Bash"] } }));
+    const abort = new AbortController();
+    let tree: number[] = [];
+    const events = await stage.run('CALL:Bash:{"command":"tail -f /dev/null | cat","description":"wait"} now', {
+      settings: api,
+      signal: abort.signal,
+      async listen({ type }) {
+        if (type !== "step") return;
+        while ((tree = stage.processes()).length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+        abort.abort();
+      },
+    });
+    expect(tree.length, "the program, the shell and its command").toBeGreaterThan(2);
+    expect(events.some(({ type }) => type === "done")).toBe(false);
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("tells 401 and 429 as errors with their kind", async () => {
+    expect((await stage.run("FAIL:429 now", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
+    const locked = await start({ ANTHROPIC_API_KEY: "bad-key" });
+    expect((await locked.run("hello", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
+    await locked.dispose();
+  });
+
+  it("goes on after a vendor that was overloaded once", async () => {
+    expect(answerOf(await stage.run("FAIL:529:1 then speak", { settings: api }))).toBe("ECHO: FAIL:529:1 then speak");
+  });
+
+  it("RUN-12 a run on the shared sign-in gets no key, even where the daemon has one", async () => {
+    const events = await stage.run("hello", { settings: { billing: "subscription" } });
+    expect(events.at(-1)).toMatchObject({ type: "error", kind: "auth" });
+    expect(stage.server.requests).toEqual([]);
+  });
+
+  it("CRON-08 report denies Write and tells it, and lets a reading command through", async () => {
+    writeFileSync(join(stage.workspace, "here.txt"), "found me");
+    const settings = { ...api, permissionMode: "bypassPermissions" };
+    const events = await stage.run('CALL:Write:{"file_path":"note.txt","content":"x"} CALL:Bash:{"command":"cat here.txt","description":"look"}', {
+      settings,
+      turn: { autonomy: "report" },
+    });
+    expect(events.filter(({ type }) => type === "blocked")).toEqual([{ type: "blocked", tool: "Write", reason: expect.stringContaining("report") }]);
+    expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
+    expect(answerOf(events)).toBe("RESULT: found me");
+    const { entries } = (await stage.context.request("GET", "/guard/log")).body as { entries: unknown[] };
+    expect(entries).toMatchObject([{ agent: "ada", autonomy: "report", tool: "Write" }]);
+  });
+
+  it("CRON-08 report takes no rule or hook from files that the agent could have written", async () => {
+    mkdirSync(join(stage.workspace, ".claude"));
+    const hook = { matcher: "*", hooks: [{ type: "command", command: `touch ${join(stage.workspace, "hooked")}` }] };
+    writeFileSync(
+      join(stage.workspace, ".claude/settings.json"),
+      JSON.stringify({ permissions: { allow: ["Write", "Bash(*)"] }, hooks: { PreToolUse: [hook] } }),
+    );
+    const events = await stage.run('CALL:Bash:{"command":"touch made","description":"make"} now', { settings: api, turn: { autonomy: "report" } });
+    expect(events.filter(({ type }) => type === "blocked")).toHaveLength(1);
+    expect(existsSync(join(stage.workspace, "made")) || existsSync(join(stage.workspace, "hooked"))).toBe(false);
+  });
+
+  it("keeps the process of a conversation warm, and starts another where something changed", async () => {
+    const settings = { ...api, persistentProcess: true };
+    const once = await stage.run("one", { settings });
+    const [pid] = stage.processes();
+    expect(stage.context.warm.has("ada:test:-:chat")).toBe(true);
+    const session = first(once, "session")?.id as string;
+    expect(answerOf(await stage.run("two", { settings, session }))).toBe("ECHO: two");
+    expect(stage.processes()).toEqual([pid]);
+    await stage.run("three", { settings, session, system: "Another." });
+    expect(stage.processes()).toHaveLength(1);
+    expect(stage.processes()).not.toEqual([pid]);
+  });
+
+  it("SES-09 a restricted run takes no warm process and leaves none", async () => {
+    const settings = { ...api, persistentProcess: true };
+    const session = first(await stage.run("one", { settings }), "session")?.id as string;
+    const [pid] = stage.processes();
+    const events = await stage.run('CALL:Read:{"file_path":"x"}', { settings, conversation: "ada:cron:-:job", turn: { autonomy: "report" } });
+    expect(first(events, "session")?.id).not.toBe(session);
+    expect(stage.processes()).toEqual([pid]);
+  });
+
+  it("answers the probe with its version", async () => {
+    expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
+  });
+});
+
+describe.skipIf(skipped)("cli-a keeps the contract of tiers", () => {
+  tierContract({ describe, it }, async () => {
+    const stage = await start();
+    const { tier } = stage;
+    const asked = {
+      ...tier,
+      run: (...[turn, context, signal]: Parameters<typeof tier.run>) =>
+        tier.run({ ...turn, agent: { ...turn.agent, workspace: stage.workspace, settings: { ...api, permissionMode: "acceptEdits" } } }, context, signal),
+    };
+    return {
+      tier: asked,
+      works: { prompt: 'CALL:Bash:{"command":"echo written words here","description":"say"} now', answer: "RESULT: written words here" },
+      other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
+      fails: "FAIL:400",
+      endless: "HANG",
+      idle: () => stage.processes().length === 0,
+      dispose: () => stage.dispose(),
+    };
+  });
+});

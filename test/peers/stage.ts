@@ -1,0 +1,131 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Message, Plugin, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
+import { createFakeContext } from "@svc/sdk/testing";
+import { createSpawn } from "../../kernel/capabilities/spawn.ts";
+import { createPool, type PoolLimits } from "../../kernel/capabilities/warm.ts";
+import { type ModelServer, startModelServer } from "./model-server.ts";
+
+/** A tier plugin on real processes: the kernel's own spawn and pool, a scratch home and workspace, and our model server. */
+export interface Stage {
+  readonly server: ModelServer;
+  readonly tier: Tier;
+  readonly workspace: string;
+  readonly home: string;
+  readonly context: ReturnType<typeof createFakeContext>;
+  /** Runs one turn and collects what the tier says. `listen` hears each event at once. */
+  run(prompt: string, options?: RunOptions): Promise<TierEvent[]>;
+  /** Process ids that carry this stage's mark. */
+  processes(): number[];
+  dispose(): Promise<void>;
+}
+
+export interface RunOptions extends Partial<TurnContext> {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly model?: string;
+  readonly turn?: TurnOptions;
+  readonly conversation?: string;
+  readonly signal?: AbortSignal;
+  readonly listen?: (event: TierEvent) => void;
+}
+
+export interface StageOptions {
+  readonly config: Record<string, unknown>;
+  /** Variables of the daemon, made from the model server's address. */
+  readonly env: (url: string, home: string) => Record<string, string>;
+  readonly limits?: PoolLimits;
+}
+
+let stages = 0;
+
+/** Sets up a plugin as the daemon would and starts nothing else. */
+export async function createStage(
+  plugin: Plugin<never>,
+  { config, env, limits = { maxIdleSeconds: 30, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 } }: StageOptions,
+): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-peer-"));
+  const [home, workspace] = [mkdtempSync(join(folder, "home-")), mkdtempSync(join(folder, "workspace-"))];
+  const server = await startModelServer();
+  const marker = `peer-${process.pid}-${++stages}`;
+  const given = { PATH: process.env.PATH ?? "", HOME: home, LANG: "C.UTF-8", ...env(server.url, home) };
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const spawn = createSpawn({ marker, baseEnv: given, log });
+  const pool = createPool({ limits: () => limits, failed: (_, error) => console.error(error) });
+  const context = createFakeContext(plugin, {
+    config,
+    env: given,
+    spawn,
+    warm: pool.for(`${plugin.kind}-${plugin.name}`),
+    agents: [{ id: "ada", workspace, tier: plugin.name }],
+  });
+  const lifecycle = plugin.setup(context as never);
+  await lifecycle?.start?.();
+  const tier = context.registered.tiers[0] as Tier;
+  let tasks = 0;
+  return {
+    server,
+    tier,
+    workspace,
+    home,
+    context,
+    async run(prompt, { settings = {}, model, turn: options, conversation = "ada:test:-:chat", signal = new AbortController().signal, listen, ...given } = {}) {
+      const id = `task_${++tasks}`;
+      const message: Message = { entry: "task", channel: "test", chat: "chat", text: prompt, ...(options ? { options } : {}) };
+      const events: TierEvent[] = [];
+      const stream = tier.run(
+        {
+          id,
+          rootId: id,
+          agent: { id: "ada", name: "ada", workspace, tier: tier.name, mentions: [], access: "private", settings, ...(model ? { model } : {}) },
+          route: { agent: "ada", conversation, reply: { channel: "test", chat: "chat" } },
+          messages: [{ ...message, id, rootId: id, at: Date.now(), attempts: 0 }],
+          attempt: 1,
+          startedAt: Date.now(),
+        },
+        { system: "You are Ada.", layers: [], prompt, media: [], history: [], ...given },
+        signal,
+      );
+      for await (const event of stream) {
+        events.push(event);
+        listen?.(event);
+      }
+      return events;
+    },
+    processes: () => marked(marker),
+    async dispose() {
+      await lifecycle?.stop?.();
+      await pool.end();
+      await spawn.stopAll();
+      await server.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Living processes whose environment carries the mark. */
+function marked(marker: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, "latin1")
+          .split("\0")
+          .some((line) => line.startsWith(`SVC_RUN=${marker}.`));
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** The answer as a sender gets it. */
+export function answerOf(events: readonly TierEvent[]): string {
+  const end = events.at(-1);
+  return (end?.type === "done" ? end.text : undefined) ?? events.map((event) => (event.type === "text" ? event.text : "")).join("");
+}
+
+/** The first event of a type. */
+export function first<T extends TierEvent["type"]>(events: readonly TierEvent[], type: T): Extract<TierEvent, { type: T }> | undefined {
+  return events.find((event): event is Extract<TierEvent, { type: T }> => event.type === type);
+}
