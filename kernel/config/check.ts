@@ -36,7 +36,7 @@ export interface CheckedConfig {
   section(at: string): Readonly<Record<string, unknown>>;
 }
 
-/** Validates the core and each plugin's section by itself. Never throws; what is wrong is in `problems`, in the order of the document's sections. */
+/** Validates the core and each plugin's section by itself. Never throws; what is wrong is in `problems`, from the top of the document to its end. */
 export function checkDocument(document: ConfigDocument, composed: ComposedSchema): CheckedConfig {
   const value = structuredClone(document.expanded) as Record<string, unknown>;
   const problems: ConfigProblem[] = [];
@@ -65,7 +65,8 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   for (const finding of explain(validatorOf(composed.core)(core), core)) add(finding);
   Object.assign(value, core);
   for (const { owner, schema } of composed.agentKeys) checkAgentKeys(value, owner, schema, add);
-  for (const finding of crossRules(value, composed.tiers)) add(finding);
+  const wrong = new Set(problems.map(({ path }) => path));
+  for (const finding of crossRules(value, composed.tiers)) if (!wrong.has(formatPath(finding.path))) add(finding);
 
   for (const { section, path, value: inner } of present) {
     for (const { path: below, message } of validate(section.schema, inner)) add({ path: [...path, ...below], message }, "error", section.owner);
@@ -76,14 +77,12 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   for (const finding of emptied(document)) add(finding, "warning");
 
   const places = secretPlaces(value, composed.root);
-  const known = new Set(problems.map(({ path, severity }) => `${severity} ${path}`));
-  for (const { severity, ...finding } of judgeSecrets(places)) {
-    if (!known.has(`${severity} ${formatPath(finding.path)}`)) add(finding, severity);
-  }
+  const failed = new Set(problems.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  for (const { severity, ...finding } of judgeSecrets(places)) if (!failed.has(formatPath(finding.path))) add(finding, severity);
 
   return {
     value: freeze(value),
-    problems,
+    problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)),
     secrets: scrubbed(places),
     restartPaths: composed.restartPaths,
     section(at) {

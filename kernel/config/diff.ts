@@ -9,7 +9,8 @@ export interface ConfigDifference {
 
 /**
  * Compares two checked values, defaults filled in: writing a default out is no change, another value behind a variable is one. A
- * key that was added or removed is one path, and so is a list whose length changed.
+ * key that was added or removed is one path, and so is a list whose length changed. What appears as a whole (an agent, a section) is
+ * taken up as a whole, so a mark further down does not make it wait.
  */
 export function diffConfig(before: unknown, after: unknown, restartPaths: readonly string[]): ConfigDifference {
   const changed = differences(before, after, []);

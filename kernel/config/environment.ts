@@ -21,7 +21,7 @@ export function loadEnvironment(folder: string, env: NodeJS.ProcessEnv): NodeJS.
 }
 
 /**
- * Seconds that a stop waits for running tasks (001:L171): `shutdown.drainTimeoutSeconds`, where 0 is 0; else the variable
+ * Seconds that a stop waits for running tasks (001:L208): `shutdown.drainTimeoutSeconds`, where 0 is 0; else the variable
  * `SVC_DRAIN_TIMEOUT_MS`, in milliseconds; else 300. A variable that is no number counts as unset.
  */
 export function drainSeconds(config: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): number {

@@ -3,7 +3,7 @@ import { choice, count, flag, text, word, words } from "./shapes.ts";
 
 const STRINGS: Schema = { type: "object", additionalProperties: { type: "string" } };
 
-/** `agents.<id>.mcp.<name>` (001:L71). That `command` or `url` is there is a rule across fields: see `core-rules.ts`. */
+/** `agents.<id>.mcp.<name>` (001:L47, L73). That `command` or `url` is there is a rule across fields: see `core-rules.ts`. */
 export const MCP_SERVER: ObjectSchema = {
   type: "object",
   properties: {
@@ -16,7 +16,7 @@ export const MCP_SERVER: ObjectSchema = {
   },
 };
 
-/** `agents.<id>.subscriptions[]` (001:L63). */
+/** `agents.<id>.subscriptions[]` (001:L64). */
 export const SUBSCRIPTION: ObjectSchema = {
   type: "object",
   properties: {
@@ -29,7 +29,7 @@ export const SUBSCRIPTION: ObjectSchema = {
   },
 };
 
-/** `agents.<id>.heartbeat` (001:L64-67). */
+/** `agents.<id>.heartbeat` (001:L65-68). */
 export const HEARTBEAT: ObjectSchema = {
   type: "object",
   description: "periodic check-in inside the session",
@@ -50,7 +50,7 @@ const variableName = (what: string): Schema => ({
   description: `upper-case name of the environment variable with the ${what}`,
 });
 
-/** `agents.<id>.integrations[]` (001:L73). The six `*Env` keys name variables; they never hold the secret itself (CFG-16). */
+/** `agents.<id>.integrations[]` (001:L75). The six `*Env` keys name variables; they never hold the secret itself (CFG-16). */
 export const INTEGRATION: ObjectSchema = {
   type: "object",
   required: ["kind", "label"],
@@ -75,7 +75,7 @@ export const INTEGRATION: ObjectSchema = {
   },
 };
 
-/** `agents.<id>.voice` (001:L75). */
+/** `agents.<id>.voice` (001:L77). */
 export const VOICE: ObjectSchema = {
   type: "object",
   description: "voice, in place of the global voice settings",
@@ -94,7 +94,7 @@ export const VOICE: ObjectSchema = {
   },
 };
 
-/** `agents.<id>.presence` (001:L77). */
+/** `agents.<id>.presence` (001:L79). */
 export const PRESENCE: ObjectSchema = {
   type: "object",
   description: "on-screen presence",

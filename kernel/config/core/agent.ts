@@ -6,7 +6,7 @@ import { choice, count, flag, range, text, word, words } from "./shapes.ts";
 export const AGENT_ID = "^[a-z0-9][a-z0-9_-]*$";
 
 /**
- * `agents.<id>` (001:L34-69). `tier` is any tier name in form; whether a plugin provides it is checked against the tiers that are
+ * `agents.<id>` (001:L34-79). `tier` is any tier name in form; whether a plugin provides it is checked against the tiers that are
  * known. `contextStrategy`, `forgeAutoReply` and `drainTimeoutSeconds` have no default here: unset means that the wider setting is
  * looked up when it is used (CFG-17).
  */

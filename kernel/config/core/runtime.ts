@@ -1,7 +1,7 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
 import { choice, count, flag, range, word, words } from "./shapes.ts";
 
-/** `session` (001:L79-91). Where the reference states two defaults, the first (CFG-01). */
+/** `session` (001:L81-91). Where the reference states two defaults, the first (CFG-01). */
 export const SESSION: ObjectSchema = {
   type: "object",
   description: "conversations and dispatch budgets",
@@ -17,7 +17,7 @@ export const SESSION: ObjectSchema = {
   },
 };
 
-/** `processPool` (001:L93-99): when warm processes are stopped. */
+/** `processPool` (001:L95-101): when warm processes are stopped. */
 export const PROCESS_POOL: ObjectSchema = {
   type: "object",
   description: "warm processes",
@@ -38,7 +38,7 @@ export const PLUGINS: Schema = {
   restart: true,
 };
 
-/** `shutdown` (001:L171). `drainTimeoutSeconds` unset stays unset: `drainSeconds` says what holds then. */
+/** `shutdown` (001:L206-208). `drainTimeoutSeconds` unset stays unset: `drainSeconds` says what holds then. */
 export const SHUTDOWN: ObjectSchema = {
   type: "object",
   description: "stops and restarts",
@@ -58,7 +58,7 @@ export const SHUTDOWN: ObjectSchema = {
   },
 };
 
-/** `resume` (001:L175): interrupted work after a restart. */
+/** `resume` (001:L210-212): interrupted work after a restart. */
 export const RESUME: ObjectSchema = {
   type: "object",
   description: "interrupted work after a restart",
@@ -80,7 +80,7 @@ export const RESUME: ObjectSchema = {
   },
 };
 
-/** `events` (001:L183). */
+/** `events` (001:L220). */
 export const EVENTS: ObjectSchema = {
   type: "object",
   description: "event bus",
