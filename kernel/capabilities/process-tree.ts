@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { RUN_VARIABLE } from "./child-env.ts";
+
+/** A process, told from a later one with the same id by its start time. */
+export interface Member {
+  readonly pid: number;
+  /** Clock ticks since boot. */
+  readonly start: number;
+}
+
+/** By what the processes of one run, or of one daemon, are recognised. */
+export interface Tree {
+  /** Processes known to belong to it; their descendants do too. */
+  readonly known: readonly Member[];
+  /** The process group and session that belong to it. */
+  readonly leader?: number;
+  /** The value of the mark in their environment; with a `.` at its end, the beginning of the value. */
+  readonly mark: string;
+  /** Older processes are not asked for the mark. Default: the start of the oldest known. */
+  readonly since?: number;
+}
+
+interface Row extends Member {
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** A zombie: nothing of it runs any more. */
+  readonly dead: boolean;
+  /** The value of `SVC_RUN` in its environment, empty for none; read when first asked for. */
+  mark?: string;
+}
+
+/** Between two looks of the event loop at something else. */
+const SLICE = 64;
+const KILL_ROUNDS = 40;
+
+/** The process that has an id now, a zombie too. */
+export function memberOf(pid: number): Member | undefined {
+  return rowOf(pid);
+}
+
+/** Whether that very process still runs. */
+function isAlive(member: Member): boolean {
+  const row = rowOf(member.pid);
+  return row?.start === member.start && !row.dead;
+}
+
+/**
+ * Ends a tree: SIGTERM to all of it, SIGKILL to what is left after `graceMs`. The tree is looked up anew before each kill, since
+ * it may grow while it dies. `survivors` is empty unless a process belongs to another user. Without /proc it ends the process
+ * group of the leader and can name nobody.
+ */
+export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly found: readonly Member[]; readonly survivors: readonly Member[] }> {
+  if (rowOf(process.pid) === undefined) {
+    if (tree.leader !== undefined) await endGroup(tree.leader, graceMs);
+    return { found: [], survivors: [] };
+  }
+  const found = await membersOf(tree);
+  signal(found, "SIGTERM");
+  await until(() => !found.some(isAlive), graceMs);
+  let members = found;
+  const known = new Map(tree.known.map((member) => [member.pid, member]));
+  for (let round = 0; members.length > 0 && round < KILL_ROUNDS; round++) {
+    for (const member of members) known.set(member.pid, member);
+    members = await membersOf({ ...tree, known: [...known.values()] });
+    signal(members, "SIGKILL");
+    const killed = members;
+    await until(() => !killed.some(isAlive), 50);
+  }
+  return { found, survivors: members.filter(isAlive) };
+}
+
+/** The known ones, the group and session, every descendant of those and whoever carries the mark, also from a session of its own. */
+async function membersOf({ known, leader, mark, since = Math.min(...known.map(({ start }) => start)) }: Tree): Promise<readonly Member[]> {
+  const rows = await look();
+  const above = ancestors(rows);
+  const others = rows.filter(({ pid }) => !above.has(pid));
+  const starts = new Map(known.map(({ pid, start }) => [pid, start]));
+  const found = new Map<number, Row>();
+  let looked = 0;
+  for (const row of others) {
+    if (starts.get(row.pid) === row.start || (leader !== undefined && (row.group === leader || row.session === leader))) found.set(row.pid, row);
+    else if (row.start >= since) {
+      if (row.mark === undefined && ++looked % SLICE === 0) await nextTurn();
+      row.mark ??= markOf(row.pid);
+      if (row.mark === mark || (mark.endsWith(".") && row.mark.startsWith(mark))) found.set(row.pid, row);
+    }
+  }
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const row of others) if (found.has(row.parent)) found.set(row.pid, row);
+  }
+  return [...found.values()].map(({ pid, start }) => ({ pid, start }));
+}
+
+async function endGroup(leader: number, graceMs: number): Promise<void> {
+  const send = (name: NodeJS.Signals | 0): boolean => {
+    try {
+      return process.kill(-leader, name);
+    } catch {
+      return false;
+    }
+  };
+  if (!send("SIGTERM")) return;
+  await until(() => !send(0), graceMs);
+  send("SIGKILL");
+}
+
+async function until(done: () => boolean, limitMs: number): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  for (let pause = 1; !done() && performance.now() < deadline; pause = Math.min(pause * 2, 50)) await sleep(pause);
+}
+
+function signal(members: readonly Member[], name: NodeJS.Signals): void {
+  for (const member of members) {
+    if (!isAlive(member)) continue;
+    try {
+      process.kill(member.pid, name);
+    } catch {
+      // Gone meanwhile, or another user's: the next look tells.
+    }
+  }
+}
+
+let looking: Promise<readonly Row[]> | undefined;
+let following: Promise<readonly Row[]> | undefined;
+
+/** A look at all processes that begins after the call; those who ask during one look share the next. */
+function look(): Promise<readonly Row[]> {
+  const done = () => {
+    looking = following;
+    following = undefined;
+  };
+  if (looking !== undefined) return (following ??= looking.then(allRows).finally(done));
+  return (looking = allRows().finally(done));
+}
+
+async function allRows(): Promise<Row[]> {
+  const rows: Row[] = [];
+  let read = 0;
+  for (const pid of processIds()) {
+    const row = rowOf(pid);
+    if (row?.dead === false) rows.push(row);
+    if (++read % SLICE === 0) await nextTurn();
+  }
+  return rows;
+}
+
+function processIds(): number[] {
+  try {
+    return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
+}
+
+function rowOf(pid: number): Row | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return undefined;
+  }
+  // The second field is the name in parentheses and may hold anything; after it: state, parent, group, session, ... start as the 20th.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const dead = fields[0] === "Z" || fields[0] === "X";
+  return { pid, parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), start: Number(fields[19]), dead };
+}
+
+/** This process and those above it: one of our own children may have started this daemon. */
+function ancestors(rows: readonly Row[]): ReadonlySet<number> {
+  const parents = new Map(rows.map(({ pid, parent }) => [pid, parent]));
+  const above = new Set<number>();
+  for (let pid: number | undefined = process.pid; pid !== undefined && pid > 0 && !above.has(pid); pid = parents.get(pid)) above.add(pid);
+  return above;
+}
+
+function markOf(pid: number): string {
+  const entry = `${RUN_VARIABLE}=`;
+  try {
+    const entries = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+    return entries.find((each) => each.startsWith(entry))?.slice(entry.length) ?? "";
+  } catch {
+    // Gone, or another user's.
+    return "";
+  }
+}
