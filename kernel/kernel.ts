@@ -130,6 +130,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let fatal: Error | undefined;
   let rooms: Rooms | undefined;
   let http: HttpServer | undefined;
+  let unheard = (): void => {};
   let reloading: Promise<unknown> = Promise.resolve();
 
   function pluginFailed(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void {
@@ -171,7 +172,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       // 4 set up
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
-      bus.subscribe((envelope) => host.live.hooks.emit(envelope));
+      unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
       // 5 listen
       if (options.listen) {
         http = await serve();
@@ -289,6 +290,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     await closing?.lender.close();
     await closing?.store.close();
     closing?.lock?.release();
+    unheard();
     rooms = undefined;
     state = "stopped";
   }
