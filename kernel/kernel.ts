@@ -163,6 +163,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         lock?.release();
         throw error;
       }
+      // Whoever held a lease is dead: the folder is ours alone.
+      await store.reclaim();
       rooms = buildRooms(store, lock);
       store.onFailure((error) => {
         fatal = error;
