@@ -272,7 +272,12 @@ describe("plugins", () => {
     expect(unset.message).toBe("is an empty secret, which refuses everything; set it or remove the key; the environment variable UNSET is empty or not set");
     for (const token of ["", "  ", "undefined", "null"]) expect(only(check({ dashboard: { token } }, { sections: [dashboard] })).severity).toBe("error");
     expect(check({ dashboard: {} }, { sections: [dashboard] }).problems).toEqual([]);
-    expect(only(check({ providers: { main: { apiKey: "${KEY}" } } })).path).toBe("providers.main.apiKey");
+  });
+
+  it("CFG-04 a provider without its key is unusable and stops nothing else", () => {
+    const problem = only(check({ providers: { main: { apiKey: "${KEY}" } } }));
+    expect(problem).toMatchObject({ path: "providers.main.apiKey", severity: "warning" });
+    expect(problem.message).toContain("KEY is empty or not set");
   });
 
   it("CFG-04 warns of short secrets, of one secret at two places, and of list entries a variable left empty", () => {

@@ -68,14 +68,15 @@ export function composeSchema(parts: Parts): ComposedSchema {
     agentKeys.push({ owner, schema });
   }
 
-  const root = rootOf(coreSchema(added), sections);
+  const dormant = parts.dormant ?? [];
+  const root = rootOf(coreSchema(added), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
   return {
     core: openCore([...owners.keys()]),
     root,
     sections,
     agentKeys,
     tiers: parts.tiers,
-    dormant: parts.dormant ?? [],
+    dormant,
     refused,
     restartPaths: restartPaths(root),
   };
@@ -98,7 +99,8 @@ function openCore(names: readonly string[]): ObjectSchema {
   return schema;
 }
 
-function rootOf(core: ObjectSchema, sections: readonly Section[]): ObjectSchema {
+/** Nothing is known of a dormant section: it is taken as it is, so that one can switch its plugin on. */
+function rootOf(core: ObjectSchema, sections: readonly { readonly at: string; readonly schema: Schema }[]): ObjectSchema {
   const properties: Record<string, Schema> = { ...PASSED_THROUGH, ...core.properties };
   for (const { at, schema } of sections) {
     const keys = at.split(".");

@@ -15,7 +15,7 @@ export interface ConfigDifference {
 export function diffConfig(before: unknown, after: unknown, restartPaths: readonly string[]): ConfigDifference {
   const changed = differences(before, after, []);
   const patterns = restartPaths.map((path) => path.replaceAll("[]", ".[]").split("."));
-  const waiting = changed.filter((path) => patterns.some((pattern) => waits(path, pattern, before, after)));
+  const waiting = changed.filter((path) => patterns.some((pattern) => waits(path, pattern)));
   return { changed: changed.map(formatPath), restartRequired: waiting.map(formatPath) };
 }
 
@@ -33,12 +33,12 @@ function differences(before: unknown, after: unknown, path: ConfigPath): readonl
   return Object.is(before, after) ? [] : [path];
 }
 
-/** A path waits when it lies at or below a pattern; a changed list of other length also when something in its entries would. */
-function waits(path: ConfigPath, pattern: readonly string[], before: unknown, after: unknown): boolean {
+/** A path waits when it lies at or below a pattern; a list that changed as a whole also when something in its entries would. */
+function waits(path: ConfigPath, pattern: readonly string[]): boolean {
   const common = Math.min(path.length, pattern.length);
   for (let index = 0; index < common; index += 1) {
     const [segment, wanted] = [path[index], pattern[index]];
     if (typeof segment === "number" ? wanted !== "[]" : wanted !== "*" && wanted !== segment) return false;
   }
-  return path.length >= pattern.length || (pattern[path.length] === "[]" && before !== undefined && after !== undefined);
+  return path.length >= pattern.length || pattern[path.length] === "[]";
 }

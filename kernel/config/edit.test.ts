@@ -80,6 +80,7 @@ describe("setValue", () => {
     for (const [path, value] of [
       ["agents.a.maxConcurrent", "two"],
       ["agents.a.maxConcurrent", "0x2"],
+      ["agents.a.maxConcurrent", "1e999"],
       ["agents.a.maxConcurrent", ""],
       ["agents.a.admin", "yes"],
       ["agents.a.mentions", "x"],
@@ -117,6 +118,15 @@ describe("setValue", () => {
     expect(set("notifications.labels.0.name", "b", text)).toBe('{"notifications": {"labels": [{"name": "b"}]}}');
     expect(set("notifications.labels.1.name", "b", text)).toBe('{"notifications": {"labels": [{"name": "a"}, {"name":"b"}]}}');
     expect(code(() => set("notifications.labels.5.name", "b", text))).toBe("SVC_CONFIG_VALUE");
+    expect(set("notifications.labels.0.name", "b", "{}")).toBe('{"notifications": {"labels":[{"name":"b"}]}}');
+    expect(code(() => set("notifications.labels.1.name", "b", "{}"))).toBe("SVC_CONFIG_VALUE");
+  });
+
+  it("switches on a plugin that is not loaded, whose schema nobody knows yet", () => {
+    const asleep = composeSchema({ sections: [], agentKeys: [], tiers: [], dormant: [{ at: "channels.push", owner: "channel-push" }] });
+    expect(setValue("{}", "channels.push.enabled", "true", asleep).text).toBe('{"channels": {"push":{"enabled":true}}}');
+    expect(setValue("{}", "channels.push.chat", '"-100"', asleep).after).toBe("-100");
+    expect(code(() => setValue("{}", "channels.posh.enabled", "true", asleep))).toBe("SVC_CONFIG_PATH");
   });
 
   it("what was set is what is read, and everything else is as before", () => {

@@ -1,4 +1,4 @@
-import type { Schema } from "@svc/sdk";
+import type { ObjectSchema, Schema } from "@svc/sdk";
 import type { Node } from "jsonc-parser";
 import { fail } from "../errors.ts";
 import type { ComposedSchema } from "./compose.ts";
@@ -27,7 +27,7 @@ export function getValue(value: unknown, path: string): unknown {
  */
 export function setValue(text: string, path: string, value: string, composed: ComposedSchema): Edit {
   const { tree, raw } = parseText(text, "svc.json");
-  const segments = indexed(parsePath(path), raw);
+  const segments = indexed(parsePath(path), raw, composed.root);
   const schemas = schemasAt(composed.root, segments);
   if (schemas.length === 0) {
     const near = suggestion(composed.root, segments);
@@ -48,29 +48,34 @@ export function removeValue(text: string, path: string): Edit {
   return { text: before === undefined ? text : cut(text, tree, segments), path: segments, before, after: undefined };
 }
 
-/** `boards.0.id` and `boards[0].id` are the same where `boards` is a list. */
-function indexed(path: ConfigPath, raw: unknown): ConfigPath {
-  let at = raw;
-  return path.map((segment) => {
-    const index = Array.isArray(at) && /^\d+$/.test(String(segment)) ? Number(segment) : String(segment);
-    at = valueAt(at, [index]);
-    return index;
-  });
+/** `boards.0.id` and `boards[0].id` are the same where `boards` is a list, or would be one. */
+function indexed(path: ConfigPath, raw: unknown, root?: ObjectSchema): ConfigPath {
+  const segments: (string | number)[] = [];
+  for (const segment of path) {
+    const holder = valueAt(raw, segments);
+    const isList = holder === undefined && root !== undefined ? typesOf(schemasAt(root, segments)).has("array") : Array.isArray(holder);
+    segments.push(isList && /^\d+$/.test(String(segment)) ? Number(segment) : String(segment));
+  }
+  return segments;
 }
 
+const typesOf = (schemas: readonly Schema[]): ReadonlySet<string> => new Set(schemas.flatMap(branches).flatMap((schema) => schema.type ?? []));
+
 function typed(schemas: readonly Schema[], value: string, path: string): unknown {
-  const types = new Set(schemas.flatMap(branches).flatMap((schema) => schema.type ?? []));
+  const types = typesOf(schemas);
   const free = types.size === 0;
   const takes = (type: string) => free || types.has(type);
-  if ((takes("number") || takes("integer")) && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value)) return Number(value);
+  if ((takes("number") || takes("integer")) && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value) && Number.isFinite(Number(value)))
+    return Number(value);
   if (takes("boolean") && (value === "true" || value === "false")) return value === "true";
   if (takes("null") && value === "null") return null;
   const opening = value.trimStart().charAt(0);
-  if ((takes("array") && opening === "[") || (takes("object") && opening === "{")) {
+  // Where no schema decides, quotes say that digits are a text.
+  if ((takes("array") && opening === "[") || (takes("object") && opening === "{") || (free && opening === '"')) {
     try {
       return JSON.parse(value);
-    } catch (error) {
-      if (!takes("string")) throw fail("SVC_CONFIG_VALUE", { path, reason: `must be given as JSON: ${(error as Error).message}` });
+    } catch {
+      // A text may begin like JSON; for the other types the answer below says what is wanted.
     }
   }
   if (takes("string")) return value;
@@ -91,12 +96,20 @@ function put(text: string, tree: Node, path: ConfigPath, value: unknown): string
   for (const [depth, segment] of path.entries()) {
     const child = childAt(node, segment);
     if (child === undefined) {
-      const nested = path.slice(depth + 1).reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+      const nested = path
+        .slice(depth + 1)
+        .reduceRight<unknown>((inner, key) => (typeof key === "number" ? firstOf(key, inner, path) : { [key]: inner }), value);
       return insert(text, node, segment, nested, formatPath(path.slice(0, depth)));
     }
     node = child;
   }
   return splice(text, node.offset, node.offset + node.length, write(value, text, indentAt(text, node.offset), isInline(text, node)));
+}
+
+/** A list that does not exist yet starts with entry 0. */
+function firstOf(index: number, entry: unknown, path: ConfigPath): readonly unknown[] {
+  if (index !== 0) throw fail("SVC_CONFIG_VALUE", { path: formatPath(path), reason: `has no entry ${index}; the next one is 0` });
+  return [entry];
 }
 
 function childAt(node: Node, segment: string | number): Node | undefined {

@@ -50,12 +50,14 @@ export function judgeSecrets(places: readonly SecretPlace[]): readonly { path: C
   const first = new Map<string, ConfigPath>();
   for (const { path, value } of places.filter(({ declared }) => declared)) {
     const trimmed = value.trim();
+    // A provider without a key is unusable (001:L8); agents that do not need it run.
+    const severity = path[0] === "providers" ? "warning" : "error";
     if (trimmed === "") {
-      problems.push({ path, message: "is an empty secret, which refuses everything; set it or remove the key", severity: "error" });
+      problems.push({ path, message: "is an empty secret, which refuses everything; set it or remove the key", severity });
       continue;
     }
     if (trimmed === "undefined" || trimmed === "null") {
-      problems.push({ path, message: `is the word '${trimmed}', which a script wrote in place of the secret`, severity: "error" });
+      problems.push({ path, message: `is the word '${trimmed}', which a script wrote in place of the secret`, severity });
       continue;
     }
     if (value.length < SHORTEST_SAFE) {
