@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Log, SvcError } from "@svc/sdk";
 import { type ErrorCode, fail } from "../errors.ts";
-import { canonicalAddress } from "./address.ts";
+import { canonicalAddress, peerOf } from "./address.ts";
 
 /** Why a request is not even looked at; `status` says what the caller is told. */
 export type Refusal = SvcError;
@@ -15,6 +15,11 @@ export interface AdmissionOptions {
   hosts(): readonly string[];
   /** Whole origins of browser pages that may call it, beside its own, such as `https://panel.example`. */
   origins(): readonly string[];
+  /**
+   * Other machines may use any name for this one. Only where they can do nothing without a bearer or a signature: their browsers
+   * have neither to give away, and peers know this machine by names that nobody wrote down here. Default false.
+   */
+  readonly anyNameFromAfar?: boolean;
   readonly log: Log;
 }
 
@@ -24,16 +29,16 @@ const NOWHERE: ReadonlySet<string> = new Set(["", "0.0.0.0", "::", "[::]"]);
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:[\]/@?#]+)(?::\d{1,5})?$/;
 
 /** The one gate in front of every server this process opens: against DNS rebinding, foreign pages and odd request targets. */
-export function createAdmission({ hosts, origins, log }: AdmissionOptions): Admission {
+export function createAdmission(options: AdmissionOptions): Admission {
   return (request) => {
-    const code = judge(request, hosts, origins);
+    const code = judge(request, options);
     if (code === undefined) return undefined;
-    log.debug({ code, address: request.socket.remoteAddress }, "request not admitted");
+    options.log.debug({ code, address: request.socket.remoteAddress }, "request not admitted");
     return fail(code);
   };
 }
 
-function judge(request: IncomingMessage, hosts: () => readonly string[], origins: () => readonly string[]): ErrorCode | undefined {
+function judge(request: IncomingMessage, { hosts, origins, anyNameFromAfar = false }: AdmissionOptions): ErrorCode | undefined {
   const { url = "", rawHeaders, headers, method, socket } = request;
   if (url.charCodeAt(0) !== 47 || url.charCodeAt(1) === 47 || url.charCodeAt(1) === 92) return "SVC_HTTP_TARGET";
   let named = 0;
@@ -44,9 +49,12 @@ function judge(request: IncomingMessage, hosts: () => readonly string[], origins
   if (named !== 1) return "SVC_HTTP_HOST_COUNT";
   const host = (headers.host ?? "").toLowerCase();
   const name = HOST.exec(host)?.[1];
-  if (name === undefined || !(LOCAL_NAMES.has(name) || isBound(name, socket.localAddress) || isListed(name, hosts()))) return "SVC_HTTP_HOST";
+  if (name === undefined) return "SVC_HTTP_HOST";
+  const isOurs = LOCAL_NAMES.has(name) || isBound(name, socket.localAddress) || isListed(name, hosts());
+  if (!isOurs && !(anyNameFromAfar && !peerOf(socket).own)) return "SVC_HTTP_HOST";
   const { origin } = headers;
-  if (origin !== undefined && !isSame(origin, host) && !origins().some((allowed) => allowed !== "" && allowed.toLowerCase() === origin.toLowerCase())) return "SVC_HTTP_ORIGIN";
+  if (origin !== undefined && !isSame(origin, host) && !origins().some((allowed) => allowed !== "" && allowed.toLowerCase() === origin.toLowerCase()))
+    return "SVC_HTTP_ORIGIN";
   if (origin === undefined && method !== "GET" && method !== "HEAD" && headers["sec-fetch-site"] === "cross-site") return "SVC_HTTP_ORIGIN";
   return undefined;
 }

@@ -35,7 +35,11 @@ export function failureOf(error: unknown, log: Log, where: { readonly method: st
     return failureOf(fail("SVC_HTTP_INTERNAL", { reference }), log, where);
   }
   const text = (name: "code" | "path" | "field") => (typeof known[name] === "string" ? { [name]: known[name] } : {});
-  return { status, headers: headersOf(status, known), body: { error: known.message ?? "The request failed.", ...text("code"), ...text("path"), ...text("field") } };
+  return {
+    status,
+    headers: headersOf(status, known),
+    body: { error: known.message ?? "The request failed.", ...text("code"), ...text("path"), ...text("field") },
+  };
 }
 
 /** `statusCode` is how the web framework marks a caller's mistakes. */

@@ -5,7 +5,13 @@ import { bearerOf, hasScope, ruleOf } from "./guard.ts";
 import { bearer, frames, json, ownAddress, peer, REMOTE, rawExchange, type Serving, serve, tableAuthority, token } from "./http.harness.ts";
 import { createThrottle } from "./throttle.ts";
 
-const route = (guard: HttpRoute["guard"], path = "/x", more: Partial<HttpRoute> = {}): HttpRoute => ({ method: "GET", path, guard, handle: ({ caller, query }) => ({ caller, query }), ...more });
+const route = (guard: HttpRoute["guard"], path = "/x", more: Partial<HttpRoute> = {}): HttpRoute => ({
+  method: "GET",
+  path,
+  guard,
+  handle: ({ caller, query }) => ({ caller, query }),
+  ...more,
+});
 const publicRoute: HttpRoute = { method: "POST", path: "/agents/:agentId/messages", guard: "scope:agent::agentId", handle: () => ({ ran: true }) };
 
 let server: Serving;
@@ -74,9 +80,15 @@ describe("scoped routes", () => {
 
   it("AUTH-15 ?token= works where headers cannot be set, loses against the header, and is in no log, no query and no error", async () => {
     const canary = "svc_live_canary0123456789";
-    server = await serve([route("scope:dashboard:read"), route("scope:dashboard:read", "/fails", { handle: ({ query }) => Promise.reject(new Error(`boom ${JSON.stringify(query)}`)) })], {
-      authorities: () => [tableAuthority({ [canary]: token("dashboard:read") })],
-    });
+    server = await serve(
+      [
+        route("scope:dashboard:read"),
+        route("scope:dashboard:read", "/fails", { handle: ({ query }) => Promise.reject(new Error(`boom ${JSON.stringify(query)}`)) }),
+      ],
+      {
+        authorities: () => [tableAuthority({ [canary]: token("dashboard:read") })],
+      },
+    );
     const passed = await ask(`/x?a=1&token=${canary}`);
     expect(passed).toMatchObject({ status: 200, body: { query: { a: "1" } } });
     expect(passed.body.query).toEqual({ a: "1" });
@@ -90,7 +102,10 @@ describe("scoped routes", () => {
   });
 
   it("AUTH-13 while this machine's own callers have a scope, no token is needed there, and one that is sent is still judged", async () => {
-    server = await serve([route("scope:dashboard:write"), publicRoute], { localScopes: () => ["dashboard:write"], authorities: () => [tableAuthority({ read: token("dashboard:read") })] });
+    server = await serve([route("scope:dashboard:write"), publicRoute], {
+      localScopes: () => ["dashboard:write"],
+      authorities: () => [tableAuthority({ read: token("dashboard:read") })],
+    });
     expect((await ask("/x")).status).toBe(200);
     expect((await ask("/x", REMOTE)).status).toBe(401);
     expect((await ask("/x", bearer("wrong"))).status).toBe(401);
@@ -140,7 +155,9 @@ describe("authorities", () => {
 
   it("AUTH-04 end an open stream when its token is revoked, and leave the others", async () => {
     const table: Record<string, ReturnType<typeof token>> = { one: token("dashboard:read"), two: token("dashboard:read") };
-    server = await serve([route("scope:dashboard:read", "/s", { handle: (_, reply) => void reply.stream().event("hello", 1) })], { authorities: () => [tableAuthority(table)] });
+    server = await serve([route("scope:dashboard:read", "/s", { handle: (_, reply) => void reply.stream().event("hello", 1) })], {
+      authorities: () => [tableAuthority(table)],
+    });
     const first = frames(await fetch(`${server.url}/s`, { headers: bearer("one") }));
     const second = frames(await fetch(`${server.url}/s`, { headers: bearer("two") }));
     expect((await first.next()).value).toEqual(["hello", 1]);
@@ -178,7 +195,10 @@ describe("guessing", () => {
   });
 
   it("answers 429 with Retry-After from another address and never locks out loopback", async () => {
-    server = await serve([route("mesh")], { authorities: () => [tableAuthority({ mesh: peer("b") })], throttle: { perAddress: 2, total: 50, windowMs: 60_000 } });
+    server = await serve([route("mesh")], {
+      authorities: () => [tableAuthority({ mesh: peer("b") })],
+      throttle: { perAddress: 2, total: 50, windowMs: 60_000 },
+    });
     for (let count = 0; count < 5; count += 1) expect((await ask("/x", bearer("wrong"))).status).toBe(401);
     expect((await ask("/x", bearer("mesh"))).status).toBe(200);
     const own = ownAddress();

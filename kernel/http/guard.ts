@@ -52,9 +52,15 @@ const SCOPE = /^scope:(dashboard:(?:read|write)|agent:(?:\*|[a-z0-9][a-z0-9_-]*|
 export function ruleOf({ method, path, guard }: Pick<HttpRoute, "method" | "path" | "guard">): Rule {
   if (guard === "open" || guard === "loopback" || guard === "mesh" || guard === "signed") return { kind: guard };
   const scope = SCOPE.exec(String(guard))?.[1];
-  if (scope === undefined) throw fail("SVC_HTTP_ROUTE", { method, target: path, reason: `its guard '${guard}' does not exist; use open, loopback, mesh, signed, scope:dashboard:read, scope:dashboard:write or scope:agent:<id>` });
+  if (scope === undefined)
+    throw fail("SVC_HTTP_ROUTE", {
+      method,
+      target: path,
+      reason: `its guard '${guard}' does not exist; use open, loopback, mesh, signed, scope:dashboard:read, scope:dashboard:write or scope:agent:<id>`,
+    });
   const [family = "", name = ""] = [scope.slice(0, scope.indexOf(":")), scope.slice(scope.indexOf(":") + 1)];
-  if (name.startsWith(":") && !path.split("/").includes(name)) throw fail("SVC_HTTP_ROUTE", { method, target: path, reason: `its guard names the parameter '${name}', which the path does not have` });
+  if (name.startsWith(":") && !path.split("/").includes(name))
+    throw fail("SVC_HTTP_ROUTE", { method, target: path, reason: `its guard names the parameter '${name}', which the path does not have` });
   return { kind: "scope", parts: [family, name] };
 }
 

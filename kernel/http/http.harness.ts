@@ -6,7 +6,8 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from "./ser
 /** A log that keeps what it was told, for tests that look for secrets in it. */
 export function recordingLog(): Log & { readonly lines: string[] } {
   const lines: string[] = [];
-  const keep = (facts: object | string, text = "") => void lines.push(`${typeof facts === "string" ? facts : JSON.stringify(facts, (_, value) => (value instanceof Error ? `${value.stack}` : value))} ${text}`);
+  const keep = (facts: object | string, text = "") =>
+    void lines.push(`${typeof facts === "string" ? facts : JSON.stringify(facts, (_, value) => (value instanceof Error ? `${value.stack}` : value))} ${text}`);
   return { lines, debug: keep, info: keep, warn: keep, error: keep };
 }
 
@@ -63,7 +64,7 @@ export function rawExchange(port: number, text: string | Buffer, host = "127.0.0
     };
     socket.setEncoding("utf8");
     socket.on("data", (chunk: string) => {
-      answer += chunk;
+      answer = (answer + chunk).replace(/^HTTP\/1.1 100 Continue\r\n\r\n/, "");
       const length = /content-length: (\d+)/i.exec(answer)?.[1];
       const end = answer.indexOf("\r\n\r\n");
       if (!/connection: close/i.test(answer) && length !== undefined && end !== -1 && Buffer.byteLength(answer.slice(end + 4)) >= Number(length)) settle(false);

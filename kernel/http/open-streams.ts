@@ -74,7 +74,8 @@ export function createOpenStreams(limits: StreamLimits, identify: (bearer: strin
   return {
     reserve(proof) {
       if (open.length >= limits.total) throw fail("SVC_HTTP_STREAMS", { limit: limits.total, whose: "this server" });
-      if (proof !== undefined && (counts.get(proof.bearer) ?? 0) >= limits.perBearer) throw fail("SVC_HTTP_STREAMS", { limit: limits.perBearer, whose: "this token" });
+      if (proof !== undefined && (counts.get(proof.bearer) ?? 0) >= limits.perBearer)
+        throw fail("SVC_HTTP_STREAMS", { limit: limits.perBearer, whose: "this token" });
     },
     add(stream, proof) {
       const opened = { stream, proof, at: open.length, lasting: false };

@@ -1,6 +1,6 @@
 import type { EventStream, HttpReply } from "@svc/sdk";
 import type { FastifyReply } from "fastify";
-import type { FrameStream } from "./event-stream.ts";
+import type { ServerSentStream } from "./event-stream.ts";
 
 /** Every answer has them, unless its handler asks for others: what is served here is for the caller alone. */
 export const PRIVATE_HEADERS = {
@@ -21,13 +21,13 @@ function finish(reply: FastifyReply, body: string | Uint8Array, type: string): v
 }
 
 /** Opens the answer's stream; throws 503 when there are too many. */
-export type OpenStream = (deferred: boolean) => FrameStream;
+export type OpenStream = (deferred: boolean) => ServerSentStream;
 
 /** How a handler answers. Exactly one of: a returned value, `send`, `stream`. */
 export class ServedReply implements HttpReply {
   /** The handler has answered by itself: what it returns is not sent. */
   used = false;
-  #stream: FrameStream | undefined;
+  #stream: ServerSentStream | undefined;
   readonly #reply: FastifyReply;
   readonly #open: OpenStream;
 
@@ -48,6 +48,7 @@ export class ServedReply implements HttpReply {
 
   send(body: string | Uint8Array, type: string): void {
     this.used = true;
+    this.#giveUpStream();
     finish(this.#reply, body, type);
   }
 
@@ -57,9 +58,26 @@ export class ServedReply implements HttpReply {
     return this.#stream;
   }
 
+  /** The answer is a stream, or will be one with its first frame. */
+  get streaming(): boolean {
+    return this.#stream !== undefined;
+  }
+
   /** Send a returned value as JSON; nothing at all is 204. */
   answer(value: unknown): void {
     if (value === undefined) this.#reply.code(this.#reply.statusCode === 200 ? 204 : this.#reply.statusCode).send();
     else sendJson(this.#reply, value);
+  }
+
+  /** The stream, if it is too late for any other answer; a deferred one without a frame is given up instead. */
+  failed(): ServerSentStream | undefined {
+    if (this.#stream?.opened) return this.#stream;
+    this.#giveUpStream();
+    return undefined;
+  }
+
+  #giveUpStream(): void {
+    this.#stream?.abandon();
+    this.#stream = undefined;
   }
 }

@@ -79,7 +79,8 @@ export function checkRoute(route: OwnedRoute): Entry {
   const { method, path } = route;
   const bad = (reason: string) => fail("SVC_HTTP_ROUTE", { method, target: path, reason });
   if (!METHODS.has(method)) throw bad("its method is none of GET, POST, PUT, PATCH, DELETE");
-  if (!/^\/(?:[\w.~-]+|:\w+)?(?:\/(?:[\w.~-]+|:\w+))*(?:\/\*)?$|^\/\*$/.test(path)) throw bad("its path must be made of /names and /:parameters, and may end with /*");
+  if (!/^\/(?:[\w.~-]+|:\w+)?(?:\/(?:[\w.~-]+|:\w+))*(?:\/\*)?$|^\/\*$/.test(path))
+    throw bad("its path must be made of /names and /:parameters, and may end with /*");
   const names = path
     .split("/")
     .filter((part) => part.startsWith(":") || part === "*")

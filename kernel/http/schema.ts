@@ -28,7 +28,13 @@ export function createChecker(): Checker {
   const queries = new WeakMap<Schema, ValidateFunction>();
 
   /** Refuses at once where the schema is compiled already. */
-  function check(cache: WeakMap<Schema, ValidateFunction>, where: "body" | "query", schema: Schema, shape: (schema: Schema) => Schema, value: unknown): Promise<void> | undefined {
+  function check(
+    cache: WeakMap<Schema, ValidateFunction>,
+    where: "body" | "query",
+    schema: Schema,
+    shape: (schema: Schema) => Schema,
+    value: unknown,
+  ): Promise<void> | undefined {
     const known = cache.get(schema);
     if (known === undefined) return compile(cache, schema, shape(schema)).then((fresh) => judge(fresh, where, value));
     judge(known, where, value);
@@ -62,7 +68,14 @@ const open = (schema: Schema): Schema => ({ ...schema, additionalProperties: tru
 /** The same schema with every object that lists its properties shut against others. */
 function closed(schema: Schema): Schema {
   const { properties, items, ...rest } = schema;
-  if (properties === undefined && items === undefined) return schema.type === "object" && schema.additionalProperties === undefined && schema.anyOf === undefined && schema.oneOf === undefined && schema.allOf === undefined ? { ...schema, additionalProperties: false } : { ...schema };
+  if (properties === undefined && items === undefined)
+    return schema.type === "object" &&
+      schema.additionalProperties === undefined &&
+      schema.anyOf === undefined &&
+      schema.oneOf === undefined &&
+      schema.allOf === undefined
+      ? { ...schema, additionalProperties: false }
+      : { ...schema };
   return {
     ...(properties === undefined ? {} : { additionalProperties: false }),
     ...rest,

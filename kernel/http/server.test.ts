@@ -45,19 +45,22 @@ describe("admission", () => {
     server = await serve([{ ...echo, method: "GET", guard: "open" }], { hosts: () => ["", "0.0.0.0", "Svc.Example"] });
     const status = async (name: string) => (await rawExchange(server.port, `GET /echo HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`)).status;
     for (const good of ["127.0.0.1", "localhost", "LOCALHOST:1", "[::1]:80", "svc.example", "SVC.example:443"]) expect(await status(good), good).toBe(200);
-    for (const bad of ["evil.example", "0.0.0.0", "localhost.evil.example", "127.0.0.1.nip.example", "svc.example.", "10.9.8.7", "a@localhost", "localhost:x"]) expect(await status(bad), bad).toBe(403);
+    for (const bad of ["evil.example", "0.0.0.0", "localhost.evil.example", "127.0.0.1.nip.example", "svc.example.", "10.9.8.7", "a@localhost", "localhost:x"])
+      expect(await status(bad), bad).toBe(403);
   });
 
   it("refuses pages of other origins, by Origin and by Sec-Fetch-Site, and lets its own and the listed ones in", async () => {
     server = await serve([echo, { ...echo, method: "GET" }], { origins: () => ["", "https://panel.example"] });
-    const status = async (headers: Record<string, string>, method = "POST") => (await post("/echo", { ...json({}, headers), method, ...(method === "GET" ? { body: null } : {}) })).status;
+    const status = async (headers: Record<string, string>, method = "POST") =>
+      (await post("/echo", { ...json({}, headers), method, ...(method === "GET" ? { body: null } : {}) })).status;
     expect(await status({ origin: server.url })).toBe(200);
     expect(await status({ origin: "https://panel.example" })).toBe(200);
     for (const origin of ["https://evil.example", "null", "http://127.0.0.1", `http://localhost:${server.port}`, `${server.url}.evil.example`]) {
       expect(await status({ origin }), origin).toBe(403);
       expect(await status({ origin }, "GET"), origin).toBe(403);
     }
-    const site = (method: string) => rawExchange(server.port, `${method} /echo HTTP/1.1\r\n${host()}\r\nSec-Fetch-Site: cross-site\r\nConnection: close\r\n\r\n`);
+    const site = (method: string) =>
+      rawExchange(server.port, `${method} /echo HTTP/1.1\r\n${host()}\r\nSec-Fetch-Site: cross-site\r\nConnection: close\r\n\r\n`);
     expect((await site("POST")).status).toBe(403);
     expect((await site("GET")).status).toBe(200);
   });
@@ -103,17 +106,26 @@ describe("bodies", () => {
       const answer = await post(path, init);
       expect([path, answer.status]).toEqual([path, status]);
       expect(answer.headers.get("content-type")).toContain("application/json");
-      expect(answer.body.error).toEqual(expect.any(String));
+      expect(answer.body).toMatchObject({ error: expect.any(String), code: expect.stringMatching(/^SVC_/) });
     }
     expect((await post("/echo", { method: "PUT" })).headers.get("allow")).toBe("POST");
   });
 
   it("API-12 bodies are JSON, but a raw route takes any type and keeps every byte", async () => {
-    const hook: HttpRoute = { method: "POST", path: "/webhook/:agentId", guard: "signed", raw: true, handle: ({ raw, body }) => ({ hex: Buffer.from(raw ?? []).toString("hex"), body: body ?? null }) };
+    const hook: HttpRoute = {
+      method: "POST",
+      path: "/webhook/:agentId",
+      guard: "signed",
+      raw: true,
+      handle: ({ raw, body }) => ({ hex: Buffer.from(raw ?? []).toString("hex"), body: body ?? null }),
+    };
     server = await serve([hook, echo]);
     const bytes = Buffer.from([0, 255, 123, 10, 13]);
     for (const type of ["application/x-www-form-urlencoded", "application/json", "text/plain", "application/octet-stream; x=1"]) {
-      expect(await post("/webhook/a", { method: "POST", headers: { "content-type": type }, body: bytes }), type).toMatchObject({ status: 200, body: { hex: "00ff7b0a0d", body: null } });
+      expect(await post("/webhook/a", { method: "POST", headers: { "content-type": type }, body: bytes }), type).toMatchObject({
+        status: 200,
+        body: { hex: "00ff7b0a0d", body: null },
+      });
     }
     const bare = await rawExchange(server.port, `POST /webhook/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi`);
     expect(JSON.parse(bare.body)).toEqual({ hex: "6869", body: null });
@@ -130,7 +142,15 @@ describe("bodies", () => {
       method: "POST",
       path: "/strict",
       guard: "mesh",
-      body: { type: "object", required: ["name"], properties: { name: { type: "string", minLength: 1 }, deep: { type: "object", properties: { list: { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } } } }, kind: { enum: ["a", "b"] } } },
+      body: {
+        type: "object",
+        required: ["name"],
+        properties: {
+          name: { type: "string", minLength: 1 },
+          deep: { type: "object", properties: { list: { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } } } },
+          kind: { enum: ["a", "b"] },
+        },
+      },
       query: { type: "object", properties: { limit: { type: "integer", minimum: 1 }, on: { type: "boolean" } } },
       handle: ({ query }) => query,
     };
@@ -158,8 +178,12 @@ describe("bodies", () => {
 
   it("FAULT-46 a body that is too large is 413 before it is read, and the connection ends", async () => {
     let called = 0;
-    server = await serve([{ ...echo, guard: "signed", raw: true, path: "/hook", handle: () => ({ called: ++called }) }, echo, { ...echo, path: "/closed", guard: "loopback" }], { authorities: () => [tableAuthority({ mesh: peer("b") })] });
-    const declared = (path: string, size: number, headers = "") => rawExchange(server.port, `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n${headers}\r\n{`);
+    server = await serve(
+      [{ ...echo, guard: "signed", raw: true, path: "/hook", handle: () => ({ called: ++called }) }, echo, { ...echo, path: "/closed", guard: "loopback" }],
+      { authorities: () => [tableAuthority({ mesh: peer("b") })] },
+    );
+    const declared = (path: string, size: number, headers = "") =>
+      rawExchange(server.port, `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n${headers}\r\n{`);
     expect(await declared("/hook", 65_537, "X-Real-IP: 1.2.3.4\r\n")).toMatchObject({ status: 413, closed: true });
     expect(await declared("/echo", 1_048_577)).toMatchObject({ status: 413, closed: true });
     expect(await declared("/echo", 104_857_600, "Via: proxy\r\n")).toMatchObject({ status: 401, closed: true });
@@ -168,9 +192,15 @@ describe("bodies", () => {
     expect((await post("/echo", json({ text: "x".repeat(1_000_000) }))).status).toBe(200);
 
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
-    expect((await rawExchange(server.port, `POST /hook HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 1.2.3.4\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}1\r\nx\r\n`)).status).toBe(413);
+    expect(
+      (await rawExchange(server.port, `POST /hook HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 1.2.3.4\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}1\r\nx\r\n`))
+        .status,
+    ).toBe(413);
     expect(called).toBe(0);
-    expect((await rawExchange(server.port, `POST /hook HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 1.2.3.4\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`)).status).toBe(200);
+    expect(
+      (await rawExchange(server.port, `POST /hook HTTP/1.1\r\nHost: localhost\r\nX-Real-IP: 1.2.3.4\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`))
+        .status,
+    ).toBe(200);
   });
 
   it("FAULT-47 JSON nested deeper than 64 is 400, however deep, and brackets inside strings do not count", async () => {
@@ -183,7 +213,10 @@ describe("bodies", () => {
   });
 
   it("FAULT-50 climbing, NUL and broken encodings in ids are 400, and long encoded ids arrive whole", async () => {
-    server = await serve([{ ...echo, method: "GET", path: "/items/:id/move", handle: ({ params }) => params }, { ...echo, method: "GET", path: "/pages/*", handle: ({ params }) => params }]);
+    server = await serve([
+      { ...echo, method: "GET", path: "/items/:id/move", handle: ({ params }) => params },
+      { ...echo, method: "GET", path: "/pages/*", handle: ({ params }) => params },
+    ]);
     const get = async (path: string) => {
       const { status, body } = await rawExchange(server.port, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
       return { status, body: JSON.parse(body) as Record<string, string> };
@@ -204,7 +237,10 @@ describe("bodies", () => {
 describe("slow and broken clients", () => {
   it("FAULT-49 headers or a body that do not come are 408, and the others are served meanwhile", async () => {
     server = await serve([echo], { timeouts: { headers: 200, request: 400, check: 50 } });
-    const stuck = ["GET /echo HTTP/1.1\r\nHost: local", "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"].map((text) => rawExchange(server.port, text));
+    const stuck = [
+      "GET /echo HTTP/1.1\r\nHost: local",
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{",
+    ].map((text) => rawExchange(server.port, text));
     expect((await post("/echo", json({}))).status).toBe(200);
     for (const { status, body, closed } of await Promise.all(stuck)) {
       expect([status, closed]).toEqual([408, true]);
@@ -221,7 +257,9 @@ describe("slow and broken clients", () => {
 
   it("outlives a client that leaves in the middle of its body", async () => {
     server = await serve([echo]);
-    const socket = connect(server.port, "127.0.0.1", () => socket.write("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"));
+    const socket = connect(server.port, "127.0.0.1", () =>
+      socket.write("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"),
+    );
     await once(socket, "connect");
     await once(server.fastify.server, "request");
     socket.destroy();
@@ -320,7 +358,10 @@ describe("streams", () => {
 
   it("FAULT-30 more streams than allowed are 503, per token and in all, and a place freed is a place again", async () => {
     const table = { one: token("dashboard:read"), two: token("dashboard:read") };
-    server = await serve([listen, { ...listen, path: "/scoped", guard: "scope:dashboard:read" }], { authorities: () => [tableAuthority(table)], streamLimits: { perBearer: 2, total: 5, maxWaiting: 1_000_000 } });
+    server = await serve([listen, { ...listen, path: "/scoped", guard: "scope:dashboard:read" }], {
+      authorities: () => [tableAuthority(table)],
+      streamLimits: { perBearer: 2, total: 5, maxWaiting: 1_000_000 },
+    });
     const open = (path: string, headers = {}) => fetch(`${server.url}${path}`, { headers });
     for (const status of [200, 200, 503]) expect((await open("/scoped", bearer("one"))).status).toBe(status);
     expect((await open("/scoped", bearer("two"))).status).toBe(200);

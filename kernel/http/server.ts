@@ -1,7 +1,8 @@
 import type { AddressInfo, Socket } from "node:net";
 import { fastify as createFastify, type FastifyInstance, type FastifyReply } from "fastify";
-import { type ErrorCode, ERRORS } from "../errors.ts";
+import { ERRORS, type ErrorCode } from "../errors.ts";
 import { failureOf } from "./failure.ts";
+import { sendJson } from "./reply.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
 
 /** How long a client may take, in milliseconds. */
@@ -44,11 +45,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     forceCloseConnections: "idle",
     clientErrorHandler: refuseConnection,
     frameworkErrors(error, { method, url }, reply: FastifyReply) {
-      const { status, body } = failureOf(error, options.log, { method, path: url.split("?")[0] ?? "" });
-      reply.code(status).header("content-type", "application/json; charset=utf-8").send(JSON.stringify(body));
+      const { status, body } = failureOf(error, options.log, { method, path: pathOf(url) });
+      sendJson(reply.code(status), body);
     },
   });
   app.register(surface.mount);
+  // Methods that no route can have: they do not reach the surface.
+  app.setNotFoundHandler(({ method, url }, reply) => {
+    const { status, body } = failureOf(fail("SVC_HTTP_NOT_FOUND", { method, target: pathOf(url) }), options.log, { method, path: pathOf(url) });
+    sendJson(reply.code(status), body);
+  });
   let address: { host: string; port: number } | undefined;
 
   return {
@@ -82,6 +88,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
+const pathOf = (url: string): string => url.split("?")[0] ?? "";
+
 const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorCode]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "SVC_HTTP_SLOW"],
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "SVC_HTTP_HEADERS"],
@@ -95,5 +103,7 @@ function refuseConnection(error: Error & { code?: string }, socket: Socket): voi
   }
   const [status, code] = REFUSALS[error.code ?? ""] ?? ["400 Bad Request", "SVC_HTTP_REQUEST"];
   const body = JSON.stringify({ error: ERRORS[code][1], code });
-  socket.end(`HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }

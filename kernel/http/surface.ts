@@ -10,6 +10,7 @@
  *   handle     the route                                    its own, else 500 with a reference
  *   answer     JSON, bytes, or a stream of events
  */
+import type { ServerResponse } from "node:http";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { fail } from "../errors.ts";
@@ -18,11 +19,11 @@ import { createAdmission } from "./admit.ts";
 import { checkJsonType, type JsonParser, parseJson, readBody } from "./body.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { failureOf } from "./failure.ts";
-import { type Admitted, createGuards } from "./guard.ts";
-import { createOpenStreams, type StreamLimits } from "./open-streams.ts";
+import { createGuards } from "./guard.ts";
+import { createOpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
 import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
-import { ServedRequest, type Target, takeTarget } from "./request.ts";
-import { createRouter, type Found, type OwnedRoute, type Router } from "./router.ts";
+import { ServedRequest, takeTarget } from "./request.ts";
+import { createRouter, type OwnedRoute, type Router } from "./router.ts";
 import { createChecker } from "./schema.ts";
 import { createThrottle, type ThrottleLimits } from "./throttle.ts";
 
@@ -71,11 +72,13 @@ export interface Surface {
   endStreams(): void;
 }
 
-interface Call extends Found {
-  readonly target: Target;
-  readonly admitted: Admitted;
+interface Call {
+  readonly route: OwnedRoute;
+  readonly served: ServedRequest;
+  readonly proof: StreamProof | undefined;
 }
 
+const NO_BYTES = Buffer.alloc(0);
 const CALL = Symbol("svc.call");
 type Carrier = FastifyRequest & { [CALL]: Call };
 
@@ -86,8 +89,12 @@ export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiti
 
 export function createSurface(options: SurfaceOptions): Surface {
   const { name, log, hosts = () => [], origins = () => [], bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
-  const admission = createAdmission({ hosts, origins, log });
-  const guards = createGuards({ authorities: options.authorities, ...(options.localScopes === undefined ? {} : { localScopes: options.localScopes }), throttle: createThrottle(options.throttle) });
+  const admission = createAdmission({ hosts, origins, anyNameFromAfar: true, log });
+  const guards = createGuards({
+    authorities: options.authorities,
+    ...(options.localScopes === undefined ? {} : { localScopes: options.localScopes }),
+    throttle: createThrottle(options.throttle),
+  });
   const streams = createOpenStreams(streamLimits, guards.identify);
   const check = createChecker();
   let router: Router | undefined;
@@ -99,81 +106,65 @@ export function createSurface(options: SurfaceOptions): Surface {
     return router;
   }
 
-  /** Everything that needs no body. Calls back at once where no bearer must be asked about. */
-  function admit(request: FastifyRequest, reply: FastifyReply, prefix: string, done: (error?: Error) => void): void {
-    try {
-      const { raw } = request;
-      const refusal = admission(raw);
-      if (refusal !== undefined) return done(refusal);
-      const target = takeTarget(raw, prefix);
-      const method = raw.method ?? "GET";
-      const found = table().find(method, target.path);
-      if (found === undefined) return done(fail("SVC_HTTP_NOT_FOUND", { method, target: target.path }));
-      const { entry, params } = found;
-      const peer = peerOf(raw.socket);
-      const admitted = guards.judge(entry.rule, { peer, local: peer.own && !isForwarded(raw.headers), method, headers: raw.headers, params, queryToken: target.token });
-      if (admitted instanceof Promise) admitted.then((later) => pass(request, reply, { entry, params, target, admitted: later }, done)).catch(done);
-      else pass(request, reply, { entry, params, target, admitted }, done);
-    } catch (error) {
-      done(error as Error);
-    }
-  }
-
-  function pass(request: FastifyRequest, reply: FastifyReply, call: Call, done: (error?: Error) => void): void {
-    (request as Carrier)[CALL] = call;
-    const { route } = call.entry;
-    if (route.before === undefined) return done();
-    const served = new ServedRequest(request.raw, reply.raw, call.target, call.params, call.admitted.caller);
-    Promise.resolve(route.before(served)).then(() => done(), done);
+  /** Everything that needs no body: whose call is it, and may it be made? */
+  async function enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
+    const refusal = admission(raw);
+    if (refusal !== undefined) throw refusal;
+    const target = takeTarget(raw, prefix);
+    const method = raw.method ?? "GET";
+    const found = table().find(method, target.path);
+    if (found === undefined) throw fail("SVC_HTTP_NOT_FOUND", { method, target: target.path });
+    const { entry, params } = found;
+    const peer = peerOf(raw.socket);
+    const asker = { peer, local: peer.own && !isForwarded(raw.headers), method, headers: raw.headers, params, queryToken: target.token };
+    const judged = guards.judge(entry.rule, asker);
+    const { caller, proof } = judged instanceof Promise ? await judged : judged;
+    const served = new ServedRequest(raw, response, target, params, caller);
+    if (entry.route.before !== undefined) await entry.route.before(served);
+    return { route: entry.route, served, proof };
   }
 
   async function serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
-    const { entry, params, target, admitted } = (request as Carrier)[CALL];
-    const { route } = entry;
-    const served = new ServedRequest(request.raw, reply.raw, target, params, admitted.caller);
-    if (route.method !== "GET") await takeBody(served, request, route, isKnown(admitted) ? bodyLimits.known : bodyLimits.unknown, parse);
-    if (route.query !== undefined) {
-      const checking = check.query(route.query, target.query);
-      if (checking !== undefined) await checking;
-    }
-    let stream: ServerSentStream | undefined;
+    const { route, served, proof } = (request as Carrier)[CALL];
+    if (route.method !== "GET") await takeBody(request, route, served, parse);
+    if (route.query !== undefined) await check.query(route.query, served.query);
     let place: { outlive(): void } | undefined;
     const answer = new ServedReply(reply, (deferred) => {
-      streams.reserve(admitted.proof);
-      stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, streamLimits.maxWaiting);
-      place = streams.add(stream, admitted.proof);
+      streams.reserve(proof);
+      const stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, streamLimits.maxWaiting);
+      place = streams.add(stream, proof);
       return stream;
     });
     try {
       const value = await route.handle(served, answer);
       if (!answer.used) answer.answer(value);
     } catch (error) {
+      const stream = answer.failed();
       if (stream === undefined) throw error;
-      if (!stream.opened) {
-        stream.abandon();
-        throw error;
-      }
       // The status has gone out: the last frame says what happened.
-      stream.event("error", failureOf(error, log, { method: route.method, path: target.path, owner: route.owner }).body);
+      stream.event("error", failureOf(error, log, { method: route.method, path: served.path, owner: route.owner }).body);
       stream.end();
     }
-    if (stream !== undefined) {
-      if (!stream.closed) place?.outlive();
+    if (answer.streaming) {
+      place?.outlive();
       reply.hijack();
     }
     return reply;
   }
 
-  async function takeBody(served: ServedRequest, { raw }: FastifyRequest, route: OwnedRoute, limit: number, parse: JsonParser): Promise<void> {
+  async function takeBody({ raw }: FastifyRequest, route: OwnedRoute, served: ServedRequest, parse: JsonParser): Promise<void> {
     const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
     if (hasBody && route.raw !== true) checkJsonType(raw);
-    const bytes = hasBody ? await readBody(raw, limit) : Buffer.alloc(0);
-    if (route.raw === true) served.raw = bytes;
-    else if (bytes.length > 0) served.body = parseJson(bytes, parse);
-    if (route.body === undefined || route.raw === true) return;
-    if (bytes.length === 0) served.body = {};
-    const checking = check.body(route.body, served.body);
-    if (checking !== undefined) await checking;
+    const { local, token, peer } = served.caller;
+    const isKnown = local || token !== undefined || peer !== undefined;
+    const bytes = hasBody ? await readBody(raw, isKnown ? bodyLimits.known : bodyLimits.unknown) : NO_BYTES;
+    if (route.raw === true) {
+      served.raw = bytes;
+      return;
+    }
+    if (bytes.length > 0) served.body = parseJson(bytes, parse);
+    else if (route.body !== undefined) served.body = {};
+    if (route.body !== undefined) await check.body(route.body, served.body);
   }
 
   const mount: FastifyPluginCallback = (app, _options, done) => {
@@ -183,7 +174,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     app.addContentTypeParser("*", (_request, _payload, next) => next(null));
     app.decorateRequest(CALL as unknown as string, null);
     app.setErrorHandler((error, request, reply) => {
-      const owner = (request as Carrier)[CALL]?.entry.route.owner;
+      const owner = (request as Carrier)[CALL]?.route.owner;
       const { status, headers, body } = failureOf(error, log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
       // Bytes of a refused body may still be under way: nobody is going to read them.
       if (!request.raw.complete) reply.header("connection", "close");
@@ -193,7 +184,10 @@ export function createSurface(options: SurfaceOptions): Surface {
       streams.drain();
       next();
     });
-    app.all("/*", { onRequest: (request, reply, next) => admit(request, reply, app.prefix, next) }, (request, reply) => serve(request, reply, parse));
+    app.addHook("onRequest", async (request, reply) => {
+      (request as Carrier)[CALL] = await enter(request, reply.raw, app.prefix);
+    });
+    app.all("/*", (request, reply) => serve(request, reply, parse));
     done();
   };
 
@@ -215,8 +209,6 @@ function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
   for (const _ in own) return { ...STREAM_HEADERS, ...own, "content-type": STREAM_HEADERS["content-type"] as string };
   return STREAM_HEADERS;
 }
-
-const isKnown = ({ caller }: Admitted): boolean => caller.local || caller.token !== undefined || caller.peer !== undefined;
 
 /** The framework's own parser: it refuses `__proto__` and `constructor.prototype` keys. */
 function jsonParserOf(app: FastifyInstance): JsonParser {

@@ -22,7 +22,10 @@ const TRUSTED = 1_000;
  * Fixed windows: the whole table is forgotten when one ends, so its size is bounded by `total`. `now` is monotonic.
  * The caller leaves this machine's own requests out: they are never locked out.
  */
-export function createThrottle({ perAddress, total, windowMs }: ThrottleLimits = { perAddress: 20, total: 500, windowMs: 60_000 }, now: () => number = () => performance.now()): Throttle {
+export function createThrottle(
+  { perAddress, total, windowMs }: ThrottleLimits = { perAddress: 20, total: 500, windowMs: 60_000 },
+  now: () => number = () => performance.now(),
+): Throttle {
   const failures = new Map<string, number>();
   const proven = new Set<string>();
   let sum = 0;

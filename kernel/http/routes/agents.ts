@@ -3,16 +3,16 @@ import { fail } from "../../errors.ts";
 import type { KernelPort, RunningTask } from "../../port.ts";
 
 /** `GET /agents` (000:L185): every agent with its running tasks, each with the step it is in; `active` is their number. */
-export function agentsRoute({ agents, tasks }: KernelPort): HttpRoute {
+export function agentsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/agents",
     guard: "mesh",
     handle() {
-      const running = byAgent(tasks.running());
-      const queued = byAgent(tasks.queued());
+      const running = byAgent(port.tasks.running());
+      const queued = byAgent(port.tasks.queued());
       return {
-        agents: agents.list().map(({ id, name, tier, model, access, mentions }) => {
+        agents: port.agents.list().map(({ id, name, tier, model, access, mentions }) => {
           const runningTasks = running.get(id) ?? [];
           return { id, name, tier, model, access, mentions, active: runningTasks.length, queued: queued.get(id)?.length ?? 0, runningTasks };
         }),
@@ -22,7 +22,7 @@ export function agentsRoute({ agents, tasks }: KernelPort): HttpRoute {
 }
 
 /** `GET /agents/:id/events` (000:L300): what the agent subscribes to, at most 50 events a read, oldest first; `next` is the `since` of the next read. */
-export function agentEventsRoute({ agents, bus, subscriptions, matches }: KernelPort): HttpRoute {
+export function agentEventsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/agents/:id/events",
@@ -30,9 +30,13 @@ export function agentEventsRoute({ agents, bus, subscriptions, matches }: Kernel
     query: { type: "object", properties: { since: { type: "string" }, limit: { type: "integer", minimum: 1 } } },
     handle({ params, query: { since, limit } }) {
       const agentId = params.id as string;
-      if (agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
-      const { events, next } = bus.agentEvents((envelope) => matches(agentId, envelope), since || undefined, limit === undefined ? undefined : Number(limit));
-      return { agentId, subscriptions: subscriptions(agentId), events, next };
+      if (port.agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
+      const { events, next } = port.bus.agentEvents(
+        (envelope) => port.matches(agentId, envelope),
+        since || undefined,
+        limit === undefined ? undefined : Number(limit),
+      );
+      return { agentId, subscriptions: port.subscriptions(agentId), events, next };
     },
   };
 }

@@ -4,8 +4,8 @@ import type { KernelPort } from "../../port.ts";
 import type { FrameStream } from "../event-stream.ts";
 
 /** `GET /events` (000:L302): what happens, as it happens. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */
-export function eventsRoute({ bus }: KernelPort): HttpRoute {
-  const fanOut = createFanOut(bus);
+export function eventsRoute(port: KernelPort): HttpRoute {
+  const fanOut = createFanOut(port.bus);
   return {
     method: "GET",
     path: "/events",
@@ -16,13 +16,15 @@ export function eventsRoute({ bus }: KernelPort): HttpRoute {
       const stream = reply.stream() as FrameStream;
       const { type, workflow, run, actor, channel } = query;
       const plain = { type: commaList(type), ...given({ workflow, run, actor, channel }) };
-      stream.onClose(fanOut.add(stream, query.format === "envelope" ? { format: "envelope", filter: envelopeFilter(query) } : { format: "plain", filter: plain }));
+      stream.onClose(
+        fanOut.add(stream, query.format === "envelope" ? { format: "envelope", filter: envelopeFilter(query) } : { format: "plain", filter: plain }),
+      );
     },
   };
 }
 
 /** `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. */
-export function recentEventsRoute({ bus }: KernelPort): HttpRoute {
+export function recentEventsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/events/recent",
@@ -30,7 +32,7 @@ export function recentEventsRoute({ bus }: KernelPort): HttpRoute {
     query: { type: "object", properties: { limit: { type: "integer", minimum: 0 } } },
     handle({ query }) {
       const { since, limit } = query;
-      return bus.recent({ ...envelopeFilter(query), ...(since ? { since } : {}), ...(limit === undefined ? {} : { limit: Number(limit) }) });
+      return port.bus.recent({ ...envelopeFilter(query), ...(since ? { since } : {}), ...(limit === undefined ? {} : { limit: Number(limit) }) });
     },
   };
 }
@@ -40,4 +42,5 @@ function envelopeFilter({ kind, skip, origin, agent }: HttpRequest["query"]): En
 }
 
 /** Without what was left out or left empty. */
-const given = (filter: Record<string, string | undefined>): Record<string, string> => Object.fromEntries(Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1])));
+const given = (filter: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1])));

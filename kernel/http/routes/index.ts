@@ -9,7 +9,7 @@ import { taskRoute } from "./task.ts";
 import { cancelRoute, followupRoute } from "./tasks.ts";
 import { traceRoute, tracesRoute } from "./traces.ts";
 
-/** The kernel's own routes. All but `/health` are for this machine and for mesh peers. */
+/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health` are for this machine and for mesh peers. */
 export function kernelRoutes(port: KernelPort): HttpRoute[] {
   return [
     taskRoute(port),

@@ -17,7 +17,7 @@ const MAX_KEY = 200;
  * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
  * `Idempotency-Key` again answers with the task that it named first.
  */
-export function taskRoute({ agents, tasks }: KernelPort): HttpRoute {
+export function taskRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/task",
@@ -30,16 +30,19 @@ export function taskRoute({ agents, tasks }: KernelPort): HttpRoute {
         message: { type: "string", minLength: 1 },
         contextStrategy: { enum: ["layered", "planner"] },
         freshSession: { type: "boolean" },
-        context: { type: "object", properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } } },
+        context: {
+          type: "object",
+          properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } },
+        },
       },
     },
     async handle(request, reply) {
       const message = messageOf(request);
-      if (agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
+      if (port.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
       try {
-        if (wantsJson(request)) return await tasks.run(message);
+        if (wantsJson(request)) return await port.tasks.run(message);
         const stream = reply.stream({ deferred: true });
-        const result = await tasks.run(message, (event) => {
+        const result = await port.tasks.run(message, (event) => {
           const { type, ...facts } = event;
           stream.event(type, facts);
         });
@@ -57,7 +60,8 @@ export function taskRoute({ agents, tasks }: KernelPort): HttpRoute {
 function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly agent: string } {
   const { agent, message, contextStrategy, freshSession, context = {} } = body as TaskBody;
   const key = headers["idempotency-key"];
-  if (typeof key === "string" && (key === "" || key.length > MAX_KEY)) throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
+  if (typeof key === "string" && (key === "" || key.length > MAX_KEY))
+    throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
   const who = caller.peer ?? caller.token?.id ?? "local";
   return {
     entry: "task",

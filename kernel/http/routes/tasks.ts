@@ -3,7 +3,7 @@ import { fail } from "../../errors.ts";
 import type { KernelPort } from "../../port.ts";
 
 /** `POST /api/tasks/:taskId/cancel` (000:L187): ends a task that runs, is prepared or waits. 404 for any other, so also the second time. */
-export function cancelRoute({ tasks }: KernelPort): HttpRoute {
+export function cancelRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/cancel",
@@ -11,7 +11,7 @@ export function cancelRoute({ tasks }: KernelPort): HttpRoute {
     body: { type: "object", properties: { reason: { type: "string" } } },
     async handle({ params, body }) {
       const taskId = params.taskId as string;
-      if (!(await tasks.cancel(taskId, (body as { reason?: string }).reason))) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
+      if (!(await port.tasks.cancel(taskId, (body as { reason?: string }).reason))) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
       return { ok: true, taskId };
     },
   };
@@ -24,7 +24,7 @@ interface Followup {
 }
 
 /** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a live task, behind it or in its place. */
-export function followupRoute({ tasks }: KernelPort): HttpRoute {
+export function followupRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/followup",
@@ -37,7 +37,7 @@ export function followupRoute({ tasks }: KernelPort): HttpRoute {
     async handle({ params, body }) {
       const taskId = params.taskId as string;
       const { message, replace = false, sender } = body as Followup;
-      const accepted = await tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
+      const accepted = await port.tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
       if (accepted === undefined) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
       return { ok: true, taskId: accepted.taskId, rootId: accepted.rootId, replaced: replace };
     },

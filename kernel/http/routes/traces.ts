@@ -3,7 +3,7 @@ import { fail } from "../../errors.ts";
 import type { KernelPort } from "../../port.ts";
 
 /** `GET /traces` (000:L192): newest first, `before` in Unix milliseconds, `limit` 1 to 1000. */
-export function tracesRoute({ traces }: KernelPort): HttpRoute {
+export function tracesRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/traces",
@@ -19,20 +19,26 @@ export function tracesRoute({ traces }: KernelPort): HttpRoute {
       },
     },
     async handle({ query: { agent, channel, status, before, limit } }) {
-      const asked = { agent, channel, status, before: before === undefined ? undefined : Number(before), limit: limit === undefined ? undefined : Number(limit) };
-      return { traces: await traces.list(given(asked)) };
+      const asked = {
+        agent,
+        channel,
+        status,
+        before: before === undefined ? undefined : Number(before),
+        limit: limit === undefined ? undefined : Number(limit),
+      };
+      return { traces: await port.traces.list(given(asked)) };
     },
   };
 }
 
 /** `GET /traces/:id` (000:L192): one task with its whole prompt and answer. */
-export function traceRoute({ traces }: KernelPort): HttpRoute {
+export function traceRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/traces/:id",
     guard: "mesh",
     async handle({ params }) {
-      const trace = await traces.get(params.id as string);
+      const trace = await port.traces.get(params.id as string);
       if (trace === undefined) throw fail("SVC_TRACE_UNKNOWN", { trace: params.id });
       return trace;
     },
