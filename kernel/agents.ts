@@ -54,7 +54,8 @@ const plain = (handle: string) =>
 
 function readAgent(id: string, raw: Record<string, unknown>, folder: string): AgentSettings {
   const text = (key: string) => raw[key] as string | undefined;
-  const list = (key: string) => ((raw[key] as string[] | undefined) ?? []).filter((item) => item !== "");
+  // An entry that an unset variable left empty stays: it matches nothing, while a list without it would mean "any".
+  const list = (key: string) => (raw[key] as string[] | undefined) ?? [];
   const agent: Agent = {
     id,
     name: text("name") ?? id,
@@ -62,7 +63,7 @@ function readAgent(id: string, raw: Record<string, unknown>, folder: string): Ag
     tier: text("tier") ?? "cli-a",
     ...(text("model") ? { model: text("model") as string } : {}),
     ...(text("systemPrompt") ? { systemPrompt: text("systemPrompt") as string } : {}),
-    mentions: list("mentions"),
+    mentions: list("mentions").filter((handle) => handle !== ""),
     access: raw.access === "public" ? "public" : "private",
     settings: raw,
   };

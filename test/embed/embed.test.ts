@@ -72,7 +72,9 @@ describe("embedding the kernel", () => {
     const kernel = await createKernel({ config, plugins: [parrot] });
     await kernel.start();
     const heard: string[] = [];
-    const result = await kernel.tasks.run({ entry: "task", channel: "host", chat: "1", text: "hello there", agent: "polly" }, (event) => heard.push(event.type));
+    const result = await kernel.tasks.run({ entry: "task", channel: "host", chat: "1", text: "hello there", agent: "polly" }, (event) =>
+      heard.push(event.type),
+    );
     expect(result).toMatchObject({ ok: true, reply: "hello there" });
     expect(heard).toEqual(["accepted", "started", "text", "text"]);
     expect(await kernel.traces.get(result.taskId)).toMatchObject({ status: "ok", message: "hello there", response: "hello there" });

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createKernel, type Kernel, type KernelOptions } from "@svc/kernel";
+import type { Envelope, Message, Plugin } from "@svc/sdk";
+import { afterEach } from "vitest";
+import { type Scripted, scriptedTier } from "./scripted.ts";
+
+const open: Kernel[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  for (const kernel of open.splice(0)) await kernel.stop({ drainSeconds: 0 });
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+/** A folder that goes when the test ends. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-test-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** A running kernel with one agent `a` on a scripted tier. */
+export interface Running {
+  readonly kernel: Kernel;
+  readonly tier: Scripted;
+  readonly events: Envelope[];
+  message(text: string, extra?: Partial<Message>): Message;
+}
+
+export interface RunOptions extends Partial<Omit<KernelOptions, "config">> {
+  readonly agent?: Record<string, unknown>;
+  readonly config?: Record<string, unknown>;
+  readonly inline?: readonly Plugin<never>[];
+  readonly tier?: Scripted;
+}
+
+/** Started and ready; stopped after the test. */
+export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), ...options }: RunOptions = {}): Promise<Running> {
+  const kernel = await createKernel({
+    config: {
+      node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "127.0.0.1:0" },
+      agents: { a: { name: "A", workspace: "./w", tier: "scripted", ...agent } },
+      ...config,
+    },
+    plugins: [tier.plugin as Plugin<never>, ...inline],
+    ...options,
+  });
+  const events: Envelope[] = [];
+  kernel.bus.subscribe((envelope) => events.push(envelope));
+  await kernel.start();
+  open.push(kernel);
+  return { kernel, tier, events, message: (text, extra = {}) => ({ entry: "task", channel: "http", chat: "c1", text, agent: "a", ...extra }) };
+}
+
+/** The kernel's HTTP address. */
+export const baseOf = (kernel: Kernel): string => `http://127.0.0.1:${kernel.address?.port}`;
+
+/** POST JSON and take the answer. */
+export async function post(
+  base: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(base + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
