@@ -1,6 +1,6 @@
 import type { AddressInfo, Socket } from "node:net";
 import { fastify as createFastify, type FastifyInstance, type FastifyReply } from "fastify";
-import { ERRORS, type ErrorCode } from "../errors.ts";
+import { ERRORS, type ErrorCode, fail } from "../errors.ts";
 import { failureOf } from "./failure.ts";
 import { sendJson } from "./reply.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
