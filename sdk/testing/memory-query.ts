@@ -15,7 +15,11 @@ export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: 
     .filter((doc) => (from === undefined || compare(place(doc), from) >= 0) && (to === undefined || compare(place(doc), to) <= 0))
     .sort((left, right) => compare(place(left), place(right)) || compare(left.key, right.key));
   if (reverse) sorted.reverse();
-  const start = after === undefined ? 0 : sorted.findIndex((doc) => doc.key === after) + 1;
+  const last = sorted.findIndex((doc) => doc.key === after);
+  if (after !== undefined && last === -1) {
+    throw svcError("SVC_STORE_CURSOR", `The document '${after}' to continue after is no longer in ${collection}; start the list again.`, { status: 400 });
+  }
+  const start = last + 1;
   return sorted.slice(start, start + (limit === Number.POSITIVE_INFINITY ? sorted.length : Math.min(limit, 1000)));
 }
 

@@ -1,0 +1,75 @@
+import type { Confined } from "@svc/sdk";
+import { type Definition, parseDefinition } from "./definition.ts";
+
+/** The action files as they are on disk. */
+export interface ActionFolder {
+  /** Looks again and reads what has changed. Calls at one time share a look. */
+  refresh(): Promise<void>;
+  get(id: string): Definition | undefined;
+  list(): readonly Definition[];
+  /** Files that are no action, each with the reason. The others are not affected. */
+  errors(): readonly { readonly file: string; readonly error: string }[];
+}
+
+/** Told by `refresh`, in this order for a file that changed: withdrawn, then added. What `added` throws becomes the file's error. */
+export interface FolderEvents {
+  added(definition: Definition): void;
+  withdrawn(id: string): void;
+}
+
+interface Entry {
+  readonly stamp: string;
+  readonly definition?: Definition;
+  readonly error?: string;
+}
+
+/** Where the files are, below the data folder. */
+export const FOLDER = "actions";
+const MAX_BYTES = 256 * 1024;
+
+export function createActionFolder(data: Confined, events: FolderEvents): ActionFolder {
+  const entries = new Map<string, Entry>();
+  let looking: Promise<void> | undefined;
+
+  const read = async (id: string, file: string, stamp: string): Promise<Entry> => {
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(await data.read(`${FOLDER}/${file}`, MAX_BYTES));
+      const definition = parseDefinition(id, JSON.parse(text));
+      events.added(definition);
+      return { stamp, definition };
+    } catch (error) {
+      return { stamp, error: (error as Error).message };
+    }
+  };
+  const drop = (file: string): void => {
+    const before = entries.get(file);
+    entries.delete(file);
+    if (before?.definition) events.withdrawn(before.definition.id);
+  };
+  const look = async (): Promise<void> => {
+    const found = await data.list(FOLDER).catch((error: { code?: string }) => {
+      if (error.code === "SVC_FILE_MISSING" || error.code === "ENOENT") return [];
+      throw error;
+    });
+    const files = found.filter(({ name, kind }) => kind === "file" && name.endsWith(".json") && !name.startsWith("."));
+    for (const file of [...entries.keys()]) if (!files.some(({ name }) => name === file)) drop(file);
+    for (const { name, size, mtimeMs } of files) {
+      const stamp = `${size} ${mtimeMs}`;
+      if (entries.get(name)?.stamp === stamp) continue;
+      drop(name);
+      entries.set(name, await read(name.slice(0, -".json".length), name, stamp));
+    }
+  };
+  const list = () => [...entries.values()].flatMap(({ definition }) => (definition ? [definition] : [])).sort((left, right) => (left.id < right.id ? -1 : 1));
+  return {
+    refresh() {
+      looking ??= look().finally(() => {
+        looking = undefined;
+      });
+      return looking;
+    },
+    get: (id) => entries.get(`${id}.json`)?.definition,
+    list,
+    errors: () => [...entries].flatMap(([file, { error }]) => (error === undefined ? [] : [{ file, error }])),
+  };
+}

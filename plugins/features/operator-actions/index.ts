@@ -1,0 +1,109 @@
+import { type Action, definePlugin, type HttpRequest, svcError } from "@svc/sdk";
+import { type Definition, isActionId } from "./definition.ts";
+import { createActionFolder, FOLDER } from "./folder.ts";
+import { schemaOf, typedValues, type Value } from "./inputs.ts";
+import { RESULT, runAction } from "./run.ts";
+import { watchFolder } from "./watch.ts";
+
+const LOOK_EVERY_MS = 5_000;
+/** The run's own limit answers a result; this much later the call is given up, for a child that does not end. */
+const GRACE_MS = 10_000;
+
+/**
+ * Actions of the operator: commands and HTTP calls in `.svc/actions/<id>.json` (000:L98-112), provided by their id to agents, workflows
+ * and HTTP, and the routes by which every action can be listed and run (000:L200-201). Files are read anew when they change.
+ */
+export default definePlugin({
+  kind: "feature",
+  name: "operator-actions",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  capabilities: ["actions", "env:*", "fetch", "files", "jobs", "routes", "spawn"],
+  setup(ctx) {
+    const provided = new Map<string, () => void>();
+    const toAction = (definition: Definition): Action => ({
+      name: definition.id,
+      description: definition.title,
+      input: schemaOf(definition.inputs),
+      output: RESULT,
+      timeoutMs: definition.timeoutMs + GRACE_MS,
+      run: (input, { signal }) => {
+        const folder = ctx.files.under(".").roots[0] ?? ".";
+        return runAction(definition, input as Record<string, Value>, { spawn: ctx.spawn, fetch: ctx.fetch, folder, env: (name) => ctx.env(name) }, signal);
+      },
+    });
+    const folder = createActionFolder(ctx.files.data, {
+      added: (definition) => void provided.set(definition.id, ctx.provide.action(toAction(definition))),
+      withdrawn(id) {
+        provided.get(id)?.();
+        provided.delete(id);
+      },
+    });
+    const look = async () => {
+      const before = new Set(folder.errors().map(({ error }) => error));
+      await folder.refresh();
+      for (const { file, error } of folder.errors()) if (!before.has(error)) ctx.log.warn({ file }, error);
+    };
+    const builtin = () => ctx.actions.list().filter(({ name }) => !provided.has(name));
+
+    ctx.provide.route({ method: "GET", path: "/api/actions/builtin", guard: "mesh", handle: () => ({ actions: builtin() }) });
+    ctx.provide.route({
+      method: "POST",
+      path: "/api/actions/builtin/:name",
+      guard: "mesh",
+      body: { type: "object", additionalProperties: true },
+      async handle({ params, body, query, signal }) {
+        const name = params["name"] ?? "";
+        if (!builtin().some((action) => action.name === name))
+          throw svcError("SVC_ACTION_UNKNOWN", `There is no action '${name}'; see svc actions builtin.`, { status: 404 });
+        return ctx.actions.run(name, body ?? {}, { door: doorOf(query), signal });
+      },
+    });
+    ctx.provide.route({
+      method: "GET",
+      path: "/api/actions",
+      guard: "mesh",
+      async handle() {
+        await look();
+        const actions = folder.list().map(({ id, title, work, inputs, timeoutMs }) => ({ id, title, kind: work.kind, inputs, timeoutMs }));
+        return { actions, errors: folder.errors() };
+      },
+    });
+    ctx.provide.route({
+      method: "POST",
+      path: "/api/actions/:id/run",
+      guard: "mesh",
+      body: { type: "object", additionalProperties: true },
+      async handle({ params, body, query, signal }) {
+        const id = params["id"] ?? "";
+        await look();
+        const definition = isActionId(id) ? folder.get(id) : undefined;
+        if (!definition) {
+          const broken = folder.errors().find(({ file }) => file === `${id}.json`);
+          if (broken) throw svcError("SVC_OPERATOR_ACTION_INVALID", broken.error, { status: 409 });
+          throw svcError("SVC_ACTION_UNKNOWN", `There is no action ${JSON.stringify(id)}; see svc actions list.`, { status: 404 });
+        }
+        const values = typedValues(definition.inputs, (body ?? {}) as Record<string, unknown>);
+        const envelope = await ctx.actions.run(id, values, { door: doorOf(query), signal });
+        if (envelope.status === "error") throw svcError("SVC_OPERATOR_ACTION_FAILED", envelope.error ?? "The action failed.", { status: 422 });
+        return envelope.output;
+      },
+    });
+
+    let unwatch: (() => void) | undefined;
+    return {
+      async start() {
+        await look();
+        const onFailure = (error: unknown) => ctx.log.warn({ err: error }, "the action files could not be read");
+        unwatch = watchFolder(await ctx.files.data.resolve(FOLDER).catch(() => ctx.files.data.resolve(".")), () => void look().catch(onFailure));
+        ctx.jobs.every(LOOK_EVERY_MS, look);
+      },
+      async stop() {
+        unwatch?.();
+      },
+    };
+  },
+});
+
+/** The command line calls through HTTP and says so; nothing depends on it but the trace. */
+const doorOf = (query: HttpRequest["query"]) => (query["door"] === "cli" ? "cli" : "http");

@@ -1,0 +1,27 @@
+const SOUNDS_SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE/i;
+const WORTH_HIDING = 6;
+
+/** The environment as templates may read it, remembering what was read so that secrets do not come back in results. */
+export interface Variables {
+  read(name: string): string | undefined;
+  /** The text with the values of secret-sounding variables that were read replaced by `[NAME]`, percent-encoded ones too. */
+  hide(text: string): string;
+}
+
+export function createVariables(env: (name: string) => string | undefined): Variables {
+  const secrets = new Map<string, string>();
+  return {
+    read(name) {
+      const value = env(name);
+      if (value !== undefined && value.length >= WORTH_HIDING && SOUNDS_SECRET.test(name)) secrets.set(name, value);
+      return value;
+    },
+    hide(text) {
+      let out = text;
+      for (const [name, value] of secrets) {
+        for (const form of new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])) out = out.replaceAll(form, `[${name}]`);
+      }
+      return out;
+    },
+  };
+}
