@@ -3,7 +3,7 @@ import type { ProvidedChannel } from "../../host/scope.ts";
 import { digestOf, type Letter, openLetter } from "./letter.ts";
 import type { Pace } from "./pace.ts";
 import { admitMedia, partsOf } from "./parts.ts";
-import { type Progress, type ProgressBook, withShown } from "./progress.ts";
+import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 import { type Answer, createWire, type Refusal } from "./wire.ts";
 
 /** What became of one letter. `later`: nothing is lost, try again after `waitMs`; `counted` when the try used up one of its tries. */
@@ -42,8 +42,8 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
   const wire = createWire(provided, ground.stop);
   const steps = await stepsOf(letter, provided, ground.render());
   const before = await book.load(letter.progress);
-  let progress: Pick<Progress, "ids" | "shown"> = before;
-  let doubtful = (redelivered || before.sending === true) && traits.keyed !== true;
+  let progress: Shown = before;
+  let doubtful = redelivered || before.sending === true;
 
   for (const [index, { out, digest }] of steps.entries()) {
     const known = progress.ids[index];
@@ -53,11 +53,19 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
     let id = known;
     let answer: Answer<unknown> | undefined = known === undefined ? undefined : await wire.edit(known, out);
     if (answer === undefined || (!answer.ok && answer.failure === "permanent")) {
-      if (doubtful) log.warn({ channel: channel.name, delivery: letter.delivery.id }, "possible duplicate: an earlier send was cut off before the platform's answer");
-      doubtful = false;
+      if (doubtful && traits.keyed !== true)
+        log.warn({ channel: channel.name, delivery: letter.delivery.id }, "possible duplicate: an earlier send was cut off before the platform's answer");
       const sent = await wire.send(out);
-      if (sent.ok) id = sent.value;
       answer = sent;
+      if (sent.ok) {
+        id = sent.value;
+        if (doubtful && traits.keyed === true && channel.edit !== undefined) {
+          // The platform may have answered with the message that an earlier, shorter text made under this key.
+          await book.save(letter.progress, withShown(progress, index, id, ""));
+          answer = await wire.edit(id, out);
+        }
+      }
+      doubtful = false;
     }
     if (!answer.ok) return refused(answer, letter, provided, ground);
     pace.passed(out.target, id === known ? (traits.editIntervalMs ?? 0) : 0);
@@ -81,14 +89,20 @@ async function stepsOf(letter: Letter, { channel }: ProvidedChannel, render: Ren
   const { taken, refused } = await admitMedia(delivery.media ?? [], channel.traits);
   const text = [delivery.text, ...refused].filter((line) => line !== "").join("\n\n");
   const { replyTo: _replyTo, ...sequel } = target;
-  const extras = { ...(delivery.title === undefined ? {} : { title: delivery.title }), ...(delivery.priority === undefined ? {} : { priority: delivery.priority }) };
+  const extras = {
+    ...(delivery.title === undefined ? {} : { title: delivery.title }),
+    ...(delivery.priority === undefined ? {} : { priority: delivery.priority }),
+  };
   const steps: Step[] = partsOf(text, channel.traits, render).map((part, index) => ({
     out: { target: index === 0 ? target : sequel, ...part, key: `${letter.progress}/${index}`, ...extras },
     digest: digestOf(part.text),
   }));
   if (taken.length > 0) {
     const index = steps.length;
-    steps.push({ out: { target: index === 0 ? target : sequel, text: "", plain: "", media: taken, key: `${letter.progress}/${index}`, ...extras }, digest: MEDIA });
+    steps.push({
+      out: { target: index === 0 ? target : sequel, text: "", plain: "", media: taken, key: `${letter.progress}/${index}`, ...extras },
+      digest: MEDIA,
+    });
   }
   return steps;
 }
@@ -110,7 +124,10 @@ function refused(refusal: Refusal, letter: Letter, provided: ProvidedChannel, { 
     return { kind: "later", waitMs: pace.wait(target), counted: false, refusal };
   }
   if (refusal.failure === "unknown" && channel.traits.keyed !== true) {
-    log.warn({ channel: channel.name, delivery: letter.delivery.id, reason: refusal.reason }, "possible duplicate: the platform may have taken a message whose answer never came; it is sent again");
+    log.warn(
+      { channel: channel.name, delivery: letter.delivery.id, reason: refusal.reason },
+      "possible duplicate: the platform may have taken a message whose answer never came; it is sent again",
+    );
   }
   // A channel that has gone down meanwhile is no fault of the letter.
   return { kind: "later", waitMs: backoff(letter.tries), counted: provided.state === "ready", refusal };

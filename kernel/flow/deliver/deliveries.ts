@@ -29,7 +29,7 @@ export interface DeliveryLimits {
   readonly maxTries: number;
   /** Unsent deliveries of a channel after which `send` refuses with `SVC_OUTBOX_FULL`; answers of tasks are always taken. Default 5,000. */
   readonly maxQueued: number;
-  /** Milliseconds that `stop` gives to what is on the wire; default 5,000. */
+  /** Milliseconds that an end gives to what is on the wire before it cuts it; default 5,000. */
   readonly stopGraceMs: number;
   /** The pause after a failure, by the tries before it. */
   readonly backoff: (tries: number) => number;
@@ -49,7 +49,7 @@ interface Waiter {
 export function createDeliveries(ground: DeliveriesGround): Deliveries {
   const { store, bus, log, live, now = Date.now } = ground;
   const limits: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxQueued: 5_000, stopGraceMs: 5_000, backoff: backoffMs, ...ground.limits };
-  const pace = createPace(now);
+  const pace = createPace(now, Math.random, limits.backoff);
   const book = createProgressBook(store, now);
   const held = store.journal<{ id: string; channel: string; reason: string }>("outbox-held");
   const waiters = new Map<string, Waiter>();
@@ -59,7 +59,12 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
   let state: "idle" | "running" | "stopped" = "idle";
 
   const outbox = createOutbox({
-    store, log, pace, book, now, live,
+    store,
+    log,
+    pace,
+    book,
+    now,
+    live,
     render: ground.render,
     backoff: limits.backoff,
     ttlMs: limits.ttlMinutes * 60_000,
@@ -67,18 +72,40 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
     sent(letter, ids) {
       const { id, target, agent, taskId, kind } = letter.delivery;
       const platformId = ids[0] ?? "";
-      inRoot(letter, () => bus.publish({ kind: "channel", type: "out", summary: `${kind} sent on ${target.channel}`, ref: platformId, ...(agent === undefined ? {} : { agentId: agent }), data: { channel: target.channel, delivery: id, messages: ids.length, ...(taskId === undefined ? {} : { taskId }) } }));
+      inRoot(letter, () =>
+        bus.publish({
+          kind: "channel",
+          type: "out",
+          summary: `${kind} sent on ${target.channel}`,
+          ref: platformId,
+          ...(agent === undefined ? {} : { agentId: agent }),
+          data: { channel: target.channel, delivery: id, messages: ids.length, ...(taskId === undefined ? {} : { taskId }) },
+        }),
+      );
       settle(id, (waiter) => waiter.resolve({ platformId }));
     },
     failed(letters, why, reason) {
       const first = letters[0] as Letter;
       const { channel } = first.delivery.target;
-      log.warn({ channel, count: letters.length, delivery: first.delivery.id, reason }, why === "expired" ? "deliveries expired" : "a delivery failed for good");
-      const facts = { kind: "status", type: "status", data: { state: `delivery-${why}`, channel, count: letters.length, ...(letters.length === 1 ? { delivery: first.delivery.id, ...(first.delivery.taskId === undefined ? {} : { taskId: first.delivery.taskId }) } : {}) } };
+      log.warn(
+        { channel, count: letters.length, delivery: first.delivery.id, reason },
+        why === "expired" ? "deliveries expired" : "a delivery failed for good",
+      );
+      const facts = {
+        kind: "status",
+        type: "status",
+        data: {
+          state: `delivery-${why}`,
+          channel,
+          count: letters.length,
+          ...(letters.length === 1 ? { delivery: first.delivery.id, ...(first.delivery.taskId === undefined ? {} : { taskId: first.delivery.taskId }) } : {}),
+        },
+      };
       const text = why === "expired" ? reason : `a delivery on ${channel} failed for good`;
       if (letters.length === 1) inRoot(first, () => bus.publish({ ...facts, summary: text }));
       else bus.publish({ ...facts, summary: text });
-      const error = why === "expired" ? fail("SVC_DELIVERY_EXPIRED", { channel, minutes: limits.ttlMinutes }) : fail("SVC_CHANNEL_REFUSED", { channel, reason });
+      const error =
+        why === "expired" ? fail("SVC_DELIVERY_EXPIRED", { channel, minutes: limits.ttlMinutes }) : fail("SVC_CHANNEL_REFUSED", { channel, reason });
       for (const { delivery } of letters) settle(delivery.id, (waiter) => waiter.reject(error));
       ground.failed?.(letters.map(openLetter), reason);
     },
@@ -119,7 +146,7 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
       if (provided?.state !== "ready" || state !== "running") return undefined;
       const { channel } = provided;
       if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
-      const inner = createStream(target, taskId, provided, { pace, book, log, render: ground.render });
+      const inner = createStream(target, taskId, provided, { pace, book, log, render: ground.render, graceMs: limits.stopGraceMs });
       const stream: ReplyStream = {
         text: inner.text,
         async end() {

@@ -36,25 +36,37 @@ const PAGE = 1_000;
 interface Line {
   readonly channel: string;
   readonly queue: Queue<Letter>;
-  readonly onWire: Map<string, Promise<void>>;
+  /** Claimed and not given back yet. */
+  readonly onWire: Set<string>;
   /** Done at the platform, but the store would not take it: never sent again by this process. */
   readonly settled: Map<string, readonly Op[]>;
   busy: boolean;
   again: boolean;
   sweepDue: boolean;
-  timer?: { readonly at: number; readonly handle: NodeJS.Timeout };
+  /** One for each moment at which something becomes due. */
+  readonly alarms: Map<number, NodeJS.Timeout>;
 }
 
 export function createOutbox(ground: OutboxGround): Outbox {
   const { store, log, now } = ground;
   const lines = new Map<string, Line>();
+  const handled = new Set<Promise<void>>();
   const stop = new AbortController();
   let stopping = false;
 
   const lineOf = (channel: string): Line => {
     let line = lines.get(channel);
     if (line === undefined) {
-      line = { channel, queue: store.queue(outboxOf(channel)), onWire: new Map(), settled: new Map(), busy: false, again: false, sweepDue: false };
+      line = {
+        channel,
+        queue: store.queue(outboxOf(channel)),
+        onWire: new Set(),
+        settled: new Map(),
+        alarms: new Map(),
+        busy: false,
+        again: false,
+        sweepDue: false,
+      };
       lines.set(channel, line);
     }
     return line;
@@ -88,52 +100,64 @@ export function createOutbox(ground: OutboxGround): Outbox {
   }
 
   function begin(line: Line, item: Claimed<Letter>): void {
+    line.onWire.add(item.id);
     const done = handle(line, item)
-      .catch((error) => log.error({ channel: line.channel, delivery: item.id, err: error }, "a delivery could not be put forward; it stays in the outbox"))
-      .finally(() => {
+      .catch((error) => {
         line.onWire.delete(item.id);
+        log.error({ channel: line.channel, delivery: item.id, err: error }, "a delivery could not be put forward; it stays in the outbox");
+      })
+      .finally(() => {
+        handled.delete(done);
         void work(line);
       });
-    line.onWire.set(item.id, done);
+    handled.add(done);
   }
 
   async function handle(line: Line, { id, value: letter, redelivered }: Claimed<Letter>): Promise<void> {
     const earlier = line.settled.get(id);
-    if (earlier !== undefined) return close(line, [id], earlier);
+    if (earlier !== undefined) return close(line, id, earlier);
     const ops = [complete(outboxOf(line.channel), id), ground.book.forget(letter.progress)];
     if (isOld(letter)) {
-      await close(line, [id], ops);
+      await close(line, id, ops);
       return ground.failed([letter], "expired", expiredText(1, line.channel));
     }
     const provided = ground.live().channels.get(line.channel);
-    if (provided === undefined) return line.queue.release(id, 0);
+    if (provided === undefined) return giveBack(line, letter, 0);
     const carried = await carry(letter, redelivered, provided, { ...ground, stop: stop.signal });
     if (carried.kind === "sent") {
-      await close(line, [id], ops);
+      await close(line, id, ops);
       return ground.sent(letter, carried.ids);
     }
     if (carried.kind === "failed") {
-      await close(line, [id], ops);
+      await close(line, id, ops);
       return ground.failed([letter], "refused", carried.reason);
     }
     if (carried.refusal !== undefined) ground.delayed(letter, carried.refusal);
     const tries = letter.tries + (carried.counted ? 1 : 0);
     if (tries >= ground.maxTries) {
-      await close(line, [id], ops);
+      await close(line, id, ops);
       return ground.failed([letter], "refused", `given up after ${tries} tries: ${carried.refusal?.reason ?? "no answer"}`);
     }
-    await line.queue.release(id, stopping ? 0 : carried.waitMs, { ...letter, tries });
-    wakeIn(line, carried.waitMs);
+    await giveBack(line, { ...letter, tries }, stopping ? 0 : carried.waitMs);
   }
 
-  async function close(line: Line, ids: readonly string[], ops: readonly Op[]): Promise<void> {
+  async function giveBack(line: Line, letter: Letter, waitMs: number): Promise<void> {
+    const { id } = letter.delivery;
+    // First, because it may be claimed again the moment it is released.
+    line.onWire.delete(id);
+    await line.queue.release(id, waitMs, letter);
+    wakeIn(line, waitMs);
+  }
+
+  async function close(line: Line, id: string, ops: readonly Op[]): Promise<void> {
     try {
       await store.commit(ops);
-      for (const id of ids) line.settled.delete(id);
+      line.settled.delete(id);
     } catch (error) {
-      for (const id of ids) line.settled.set(id, ops);
+      line.settled.set(id, ops);
       log.error({ channel: line.channel, err: error }, "the end of a delivery was not stored; after a crash it may be sent twice");
     }
+    line.onWire.delete(id);
   }
 
   async function expire(line: Line): Promise<void> {
@@ -151,22 +175,24 @@ export function createOutbox(ground: OutboxGround): Outbox {
     if (expired.length > 0) ground.failed(expired, "expired", expiredText(expired.length, line.channel));
   }
 
-  const expiredText = (count: number, channel: string) => `${count} ${count === 1 ? "delivery" : "deliveries"} on ${channel} older than ${Math.round(ground.ttlMs / 60_000)} minutes expired unsent`;
+  const expiredText = (count: number, channel: string) =>
+    `${count} ${count === 1 ? "delivery" : "deliveries"} on ${channel} older than ${Math.round(ground.ttlMs / 60_000)} minutes expired unsent`;
 
-  function wakeIn(line: Line, ms: number): void {
-    if (stopping) return;
-    const at = now() + ms;
-    if (line.timer !== undefined && line.timer.at <= at) return;
-    clearTimeout(line.timer?.handle);
-    const handle = setTimeout(
+  const wakeIn = (line: Line, ms: number) => wakeAt(line, now() + ms);
+
+  function wakeAt(line: Line, at: number): void {
+    if (stopping || line.alarms.has(at)) return;
+    const alarm = setTimeout(
       () => {
-        delete line.timer;
-        void work(line);
+        line.alarms.delete(at);
+        // Timers may be a moment early, and then nothing would be due yet.
+        if (now() < at) wakeAt(line, at);
+        else void work(line);
       },
-      Math.min(ms, LONGEST_TIMER_MS),
+      Math.min(Math.max(0, at - now()), LONGEST_TIMER_MS),
     );
-    handle.unref();
-    line.timer = { at, handle };
+    alarm.unref();
+    line.alarms.set(at, alarm);
   }
 
   return {
@@ -178,10 +204,9 @@ export function createOutbox(ground: OutboxGround): Outbox {
     },
     async stop(graceMs) {
       stopping = true;
-      for (const line of lines.values()) clearTimeout(line.timer?.handle);
-      const onWire = [...lines.values()].flatMap((line) => [...line.onWire.values()]);
+      for (const line of lines.values()) for (const alarm of line.alarms.values()) clearTimeout(alarm);
       const grace = setTimeout(() => stop.abort(), graceMs);
-      await Promise.all(onWire);
+      await Promise.all(handled);
       clearTimeout(grace);
     },
   };

@@ -15,8 +15,10 @@ export interface Pace {
 }
 
 interface Hold {
-  until: number;
-  refusals: number;
+  readonly until: number;
+  readonly refusals: number;
+  /** The platform named a time: a rate limit, not just trouble. */
+  readonly limited?: boolean;
 }
 
 const FIRST_PAUSE_MS = 1_000;
@@ -30,7 +32,11 @@ export function backoffMs(failures: number, random: () => number = Math.random):
 
 const spread = (ms: number, random: () => number) => Math.round(ms * (1 + random() / 5));
 
-export function createPace(now: () => number, random: () => number = Math.random): Pace {
+export function createPace(
+  now: () => number,
+  random: () => number = Math.random,
+  backoff: (failures: number) => number = (failures) => backoffMs(failures, random),
+): Pace {
   const places = new Map<string, Hold>();
   const accounts = new Map<string, Hold>();
   const accountOf = ({ channel, account }: Target) => JSON.stringify([channel, account ?? ""]);
@@ -51,10 +57,11 @@ export function createPace(now: () => number, random: () => number = Math.random
       const key = keyOf(target);
       const account = accountOf(target);
       const refusals = (places.get(key)?.refusals ?? 0) + 1;
-      const pause = retryAfterMs === undefined ? backoffMs(refusals - 1, random) : spread(retryAfterMs, random);
+      const limited = retryAfterMs !== undefined;
+      const pause = limited ? spread(retryAfterMs, random) : backoff(refusals - 1);
       const until = now() + pause;
-      const others = [...places].some(([other, hold]) => other !== key && other.startsWith(account) && hold.refusals > 0 && hold.until > now());
-      places.set(key, { until, refusals });
+      const others = limited && [...places].some(([other, hold]) => hold.limited && hold.until > now() && other !== key && other.startsWith(account));
+      places.set(key, { until, refusals, limited });
       if (others) accounts.set(account, { until: Math.max(until, accounts.get(account)?.until ?? 0), refusals: 1 });
       tidy();
     },

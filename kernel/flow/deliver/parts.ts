@@ -7,7 +7,7 @@ export interface Part {
   readonly plain: string;
 }
 
-/** Split, then render: markup is never cut in two. Empty text has no parts. */
+/** Split, then render: markup is never cut in two. What shows nothing (no platform takes it) has no part. */
 export function partsOf(markdown: string, traits: ChannelTraits, render: Render): readonly Part[] {
   if (markdown.trim() === "") return [];
   return fit(markdown, traits.maxChars, traits, render);
@@ -15,7 +15,10 @@ export function partsOf(markdown: string, traits: ChannelTraits, render: Render)
 
 function fit(markdown: string, limit: number, traits: ChannelTraits, render: Render): readonly Part[] {
   return render.split(markdown, limit, traits.unit).flatMap((piece) => {
-    const part = { text: render.to(traits.dialect, piece), plain: render.to("plain", piece) };
+    const text = render.to(traits.dialect, piece);
+    if (text.trim() === "") return [];
+    const words = render.to("plain", piece);
+    const part = { text, plain: words.trim() === "" ? piece : words };
     // This platform counts what is left after its markup is parsed; all others count what is sent.
     const length = lengthIn(traits.unit, traits.dialect === "html-telegram" ? part.plain : part.text);
     if (length <= traits.maxChars || limit < 2) return [part];
@@ -33,7 +36,10 @@ export function lengthIn(unit: ChannelTraits["unit"], text: string): number {
 }
 
 /** Sorts attachments into those the platform takes and a line for people about each one that it does not. */
-export async function admitMedia(media: readonly Media[], traits: ChannelTraits): Promise<{ readonly taken: readonly Media[]; readonly refused: readonly string[] }> {
+export async function admitMedia(
+  media: readonly Media[],
+  traits: ChannelTraits,
+): Promise<{ readonly taken: readonly Media[]; readonly refused: readonly string[] }> {
   const taken: Media[] = [];
   const refused: string[] = [];
   for (const item of media) {

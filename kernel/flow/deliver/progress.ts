@@ -12,10 +12,13 @@ export interface Progress {
   readonly at: number;
 }
 
+/** Progress without its time. */
+export type Shown = Omit<Progress, "at">;
+
 /** Progress of the deliveries on their way. Written as soon as a platform has answered, so that a restart edits instead of sending again. */
 export interface ProgressBook {
   load(key: string): Promise<Progress>;
-  save(key: string, progress: Omit<Progress, "at">): Promise<void>;
+  save(key: string, progress: Shown): Promise<void>;
   /** The write that forgets a finished delivery; it goes into the commit that completes it. */
   forget(key: string): Op;
   /** Drop what no delivery ever followed: turns that were cancelled while their answer grew. */
@@ -43,11 +46,10 @@ export function createProgressBook(store: Store, now: () => number): ProgressBoo
   };
 }
 
-/** The same progress with message `index` sent or edited. */
-export function withShown({ ids, shown }: Pick<Progress, "ids" | "shown">, index: number, id: string, digest: string): { ids: string[]; shown: string[] } {
-  const next = { ids: [...ids], shown: [...shown] };
+/** The same progress with message `index` sent or edited. A doubt about a send stays until a send has answered. */
+export function withShown({ ids, shown, sending }: Shown, index: number, id: string, digest: string): Shown {
+  const next = { ids: [...ids], shown: [...shown], ...(sending === true && index < ids.length ? { sending } : {}) };
   next.ids[index] = id;
   next.shown[index] = digest;
   return next;
 }
-

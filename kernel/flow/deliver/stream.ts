@@ -4,13 +4,15 @@ import { digestOf } from "./letter.ts";
 import type { Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
 import type { ReplyStream } from "./port.ts";
-import { type Progress, type ProgressBook, withShown } from "./progress.ts";
+import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 import { createWire, type Refusal } from "./wire.ts";
 
 export interface StreamGround {
   readonly pace: Pace;
   readonly book: ProgressBook;
   readonly log: Log;
+  /** How long the end waits for a call on the wire before it cuts it, in milliseconds. */
+  readonly graceMs: number;
   render(): Render;
 }
 
@@ -21,8 +23,6 @@ const PATIENCE = 3;
 /** Platforms show that somebody is typing for about five seconds. */
 const TYPING_EVERY_MS = 4_500;
 const TYPING_AT_MOST_MS = 600_000;
-/** How long the end waits for a call on the wire before it cuts it. */
-const END_GRACE_MS = 5_000;
 
 /**
  * Shows an answer while it grows: the first block is sent, the next ones are edits of it, and what does not fit goes on in a
@@ -39,7 +39,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
   const restMs = traits.editIntervalMs ?? 0;
   let text = "";
   let offered = 0;
-  let progress: Pick<Progress, "ids" | "shown"> | undefined;
+  let progress: Shown | undefined;
   let unsaved = false;
   let failures = 0;
   let silent = !edits;
@@ -64,7 +64,12 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
     if (pace.wait(target) > 0) return;
     try {
       progress ??= await book.load(taskId);
-      const upTo = wordEnd(text);
+      if (progress.sending) {
+        // A block of an earlier run may be there without our knowing its id: only the outbox can settle that.
+        silent = true;
+        return;
+      }
+      const upTo = Math.max(offered, wordEnd(text));
       const parts = partsOf(text.slice(0, upTo), traits, ground.render());
       const index = parts.findIndex((part, at) => progress?.shown[at] !== digestOf(part.text));
       const part = parts[index];
@@ -83,12 +88,15 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
   }
 
   async function put(index: number, out: Outgoing): Promise<void> {
-    const had = progress as Pick<Progress, "ids" | "shown">;
+    const had = progress as Shown;
     const known = had.ids[index];
-    if (known === undefined && traits.keyed !== true) await book.save(taskId, { ...had, sending: true });
+    if (known === undefined) {
+      progress = { ...had, sending: true };
+      await book.save(taskId, progress);
+    }
     stopTyping();
     const answer = known === undefined ? await wire.send(out) : await wire.edit(known, out);
-    if (!answer.ok) return refused(answer, had, known === undefined);
+    if (!answer.ok) return refused(answer, had, index);
     failures = 0;
     pace.passed(target, restMs);
     progress = withShown(had, index, known ?? (answer.value as string), digestOf(out.text));
@@ -96,15 +104,23 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
     else unsaved = true;
   }
 
-  async function refused(refusal: Refusal, had: Pick<Progress, "ids" | "shown">, sending: boolean): Promise<void> {
+  async function refused(refusal: Refusal, had: Shown, index: number): Promise<void> {
     const { failure, reason, retryAfterMs } = refusal;
+    const sending = had.ids[index] === undefined;
     log.debug({ channel: channel.name, task: taskId, failure, reason }, "a block of a growing answer was refused");
-    if (failure === "retry") pace.refused(target, retryAfterMs);
-    else pace.passed(target, Math.max(restMs, 1_000));
+    pace.refused(target, retryAfterMs);
     if (retryAfterMs === undefined) failures += 1;
-    // A send that may have arrived is not repeated here: the outbox does it, and says that there may be two.
-    silent = failure === "permanent" || failures >= PATIENCE || (sending && failure === "unknown" && traits.keyed !== true);
-    if (sending && failure !== "unknown") await book.save(taskId, had);
+    // A send that may have arrived is not repeated here: the outbox does it, by the same key or with a word about a possible duplicate.
+    silent = failure === "permanent" || failures >= PATIENCE || (sending && failure === "unknown");
+    if (sending && failure !== "unknown") {
+      progress = had;
+      await book.save(taskId, had);
+    }
+    if (!sending && failure === "unknown") {
+      // It may show the new text or the old one: neither may be taken for shown.
+      progress = withShown(had, index, had.ids[index] as string, "");
+      unsaved = true;
+    }
   }
 
   return {
@@ -117,10 +133,11 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
       ended = true;
       stopTyping();
       clearTimeout(timer);
-      const grace = setTimeout(() => cut.abort(), END_GRACE_MS);
+      const grace = setTimeout(() => cut.abort(), ground.graceMs);
       await step;
       clearTimeout(grace);
-      if (unsaved && progress !== undefined) await book.save(taskId, progress).catch((error) => log.error({ task: taskId, err: error }, "what was shown of an answer was not stored"));
+      if (unsaved && progress !== undefined)
+        await book.save(taskId, progress).catch((error) => log.error({ task: taskId, err: error }, "what was shown of an answer was not stored"));
     },
   };
 }
