@@ -11,6 +11,7 @@
  *   8 run       until stop: refuse, drain, interrupt, close in the opposite order
  */
 import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Log, Plugin, Store, Traces } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
@@ -155,6 +156,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     startedAt = now();
     try {
       // 2 open
+      if (onDisk) mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
       const lock = onDisk ? lockFolder(dataFolder) : undefined;
       let store: KernelStore;
       try {

@@ -39,6 +39,7 @@ export function readResponses(body: Fields): Conversation {
           "tool_search_call",
           "tool_search_output",
           "additional_tools",
+          "configuration_update",
         ].includes(type as string),
         `${path}.type: '${String(type)}' is not known`,
       );

@@ -1,0 +1,199 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tierContract } from "@svc/sdk/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/tiers/cli-b/index.ts";
+import { missing, PROGRAMS } from "./programs.ts";
+import { answerOf, createStage, first, type Stage } from "./stage.ts";
+
+const skipped = missing("codex");
+if (skipped) console.warn(`skipped: ${skipped}`);
+const api = { billing: "api" };
+const start = (env: Record<string, string> = {}) =>
+  createStage(plugin as never, {
+    config: { command: PROGRAMS.codex },
+    env: (url) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "dummy-key", ...env }),
+  });
+/** A server with one tool, `add`. */
+const ADDER = `
+import { createInterface } from "node:readline";
+const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === "initialize") out({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "adder", version: "1" } } });
+  else if (method === "tools/list") out({ id, result: { tools: [{ name: "add", description: "adds", inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } } }] } });
+  else if (method === "tools/call") out({ id, result: { content: [{ type: "text", text: "SUM=" + (params.arguments.a + params.arguments.b) }] } });
+  else if (id !== undefined) out({ id, result: {} });
+});`;
+
+describe.skipIf(skipped)("cli-b on Codex", () => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await start();
+  });
+  afterEach(async () => {
+    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
+    await stage.dispose();
+  });
+
+  it("streams an answer with session, model, tokens and the agent's words", async () => {
+    const events = await stage.run("hello there", { settings: api, model: "fake-7", system: "You are Ben, keeper of the gate." });
+    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
+    expect(answerOf(events)).toBe("ECHO: hello there");
+    expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(first(events, "usage")).toMatchObject({ model: "fake-7", usage: { input: expect.any(Number), cacheRead: 0 } });
+    const body = stage.server.requests.find(({ api }) => api === "responses")?.body;
+    expect(body?.model).toBe("fake-7");
+    expect(JSON.stringify(body)).toContain("You are Ben, keeper of the gate.");
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("tells the tokens of a turn with several calls of the model, and of the next turn alone", async () => {
+    const call = 'CALL:exec_command:{"cmd":"sleep 0.3; echo one"}';
+    const once = await stage.run(`${call} x`, { settings: api });
+    const alone = stage.server.requests.filter(({ api }) => api === "responses").length;
+    expect(alone).toBe(2);
+    const session = first(once, "session")?.id as string;
+    const next = await stage.run("two", { settings: api, session });
+    expect(first(once, "usage")?.usage.input).toBeGreaterThan((first(next, "usage")?.usage.input as number) * 1.5);
+  });
+
+  it("tells commands as steps", async () => {
+    const events = await stage.run('CALL:exec_command:{"cmd":"echo hi > a.txt; sleep 0.3; cat a.txt"} x', {
+      settings: { ...api, permissionMode: "acceptEdits" },
+    });
+    expect(events.flatMap((event) => (event.type === "step" ? [event.step] : []))).toMatchObject([
+      { name: "shell", phase: "start", input: expect.stringContaining("echo hi") },
+      { name: "shell", phase: "end", output: expect.stringContaining("hi") },
+    ]);
+    expect(readFileSync(join(stage.workspace, "a.txt"), "utf8")).toBe("hi\n");
+  });
+
+  it("writes nothing by default, and declines what the program asks for", async () => {
+    const asks = '{"cmd":"touch made","sandbox_permissions":"require_escalated","justification":"because"}';
+    const events = await stage.run(`CALL:exec_command:{"cmd":"touch made; sleep 0.2"} CALL:exec_command:${asks} x`, { settings: api });
+    expect(existsSync(join(stage.workspace, "made"))).toBe(false);
+    expect(answerOf(events)).toContain("rejected");
+  });
+
+  it("resumes the thread in a new process, with the newer system prompt", async () => {
+    const session = first(await stage.run("first words", { settings: api, system: "Version one." }), "session")?.id as string;
+    stage.server.clear();
+    const again = await stage.run("second words", { settings: api, system: "Version two.", session });
+    expect(first(again, "session")?.id).toBe(session);
+    const body = JSON.stringify(stage.server.requests.find(({ api }) => api === "responses")?.body);
+    expect(body).toContain("first words");
+    expect(body).toContain("Version two.");
+  });
+
+  it("starts a new thread where the one to resume is unknown", async () => {
+    const session = "01a1fbf7-0000-7000-8000-000000000000";
+    const events = await stage.run("hello again", { settings: api, session });
+    expect(answerOf(events)).toBe("ECHO: hello again");
+    expect(first(events, "session")?.id).not.toBe(session);
+  });
+
+  it("offers the servers of .mcp.json, and accepts the tools of those the operator gave", async () => {
+    const script = join(stage.workspace, "adder.mjs");
+    writeFileSync(script, ADDER);
+    writeFileSync(join(stage.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { adder: { command: process.execPath, args: [script] } } }));
+    const prompt = 'CALL:add:{"a":1,"b":41} x';
+    expect(answerOf(await stage.run(prompt, { settings: api }))).toContain("rejected");
+    const events = await stage.run(prompt, { settings: { ...api, mcp: { adder: { command: process.execPath } } } });
+    expect(answerOf(events)).toContain("SUM=42");
+    expect(events.some((event) => event.type === "step" && event.step.name === "mcp__adder__add")).toBe(true);
+  });
+
+  it("passes pictures on", async () => {
+    const path = join(stage.workspace, "dot.png");
+    writeFileSync(path, Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64"));
+    await stage.run("what is this", { settings: api, media: [{ kind: "image", path }] });
+    expect(JSON.stringify(stage.server.requests.find(({ api }) => api === "responses")?.body)).toContain('"input_image"');
+  });
+
+  it("RUN-01 leaves no process after a cancel, neither alone nor shared", async () => {
+    for (const persistentProcess of [false, true]) {
+      const abort = new AbortController();
+      let tree: number[] = [];
+      const events = await stage.run('CALL:exec_command:{"cmd":"tail -f /dev/null | cat","yield_time_ms":30000} x', {
+        settings: { ...api, persistentProcess },
+        signal: abort.signal,
+        async listen({ type }) {
+          if (type !== "step") return;
+          tree = stage.processes();
+          abort.abort();
+        },
+      });
+      expect(tree.length).toBeGreaterThan(1);
+      expect(events.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
+      expect(stage.processes(), "the commands are gone; a shared program stays").toHaveLength(persistentProcess ? 1 : 0);
+    }
+  });
+
+  it("ends at once when the model hangs and the run is cancelled", async () => {
+    const abort = new AbortController();
+    const events = await stage.run("HANG", {
+      settings: api,
+      signal: abort.signal,
+      listen: ({ type }) => type === "session" && setTimeout(() => abort.abort(), 200),
+    });
+    expect(events.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("tells 401 and 429 as errors with their kind", async () => {
+    expect((await stage.run("FAIL:429 now", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
+    const locked = await start({ OPENAI_API_KEY: "bad-key" });
+    expect((await locked.run("hello", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
+    await locked.dispose();
+  });
+
+  it("RUN-12 a run on the shared sign-in gets no key, even where the daemon has one", async () => {
+    const home = join(stage.home, ".codex");
+    mkdirSync(home);
+    // A provider of the operator's own that would use the key if it were there.
+    writeFileSync(
+      join(home, "config.toml"),
+      `model_provider="own"\n[model_providers.own]\nname="own"\nbase_url="${stage.server.url}/v1"\nenv_key="OPENAI_API_KEY"\nwire_api="responses"\n`,
+    );
+    expect((await stage.run("hello", { settings: { billing: "subscription" } })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
+    expect(stage.server.requests.filter(({ api }) => api === "responses")).toEqual([]);
+  });
+
+  it("serves the conversations of persistent agents from one process, side by side", async () => {
+    const settings = { ...api, persistentProcess: true };
+    const [left, right] = await Promise.all([
+      stage.run("left words", { settings, conversation: "left" }),
+      stage.run("right words", { settings, conversation: "right" }),
+    ]);
+    expect([answerOf(left), answerOf(right)]).toEqual(["ECHO: left words", "ECHO: right words"]);
+    const [pid, ...others] = stage.processes();
+    expect(others).toEqual([]);
+    const again = await stage.run("more words", { settings, session: first(left, "session")?.id as string });
+    expect(answerOf(again)).toBe("ECHO: more words");
+    expect(stage.processes()).toEqual([pid]);
+  });
+
+  it("answers the probe with its version", async () => {
+    expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
+  });
+});
+
+describe.skipIf(skipped)("cli-b keeps the contract of tiers", () => {
+  tierContract({ describe, it }, async () => {
+    const stage = await start();
+    const { tier } = stage;
+    const settings = { ...api, permissionMode: "acceptEdits" };
+    const run: typeof tier.run = (turn, context, signal) =>
+      tier.run({ ...turn, agent: { ...turn.agent, workspace: stage.workspace, settings } }, context, signal);
+    return {
+      tier: { ...tier, run },
+      works: { prompt: 'CALL:exec_command:{"cmd":"sleep 0.3; echo written words here"} now', answer: "written words here" },
+      other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
+      fails: "FAIL:400",
+      endless: "HANG",
+      idle: () => stage.processes().length === 0,
+      dispose: () => stage.dispose(),
+    };
+  });
+});
