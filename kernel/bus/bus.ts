@@ -1,14 +1,9 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Envelope, Events, Publication } from "@svc/sdk";
 import { createClock, createEventIds, cutSummary, isEventId, isoTime } from "./envelope.ts";
 import { type EnvelopeFilter, passes } from "./filters.ts";
+import { createListeners } from "./listeners.ts";
 import { createRing } from "./ring.ts";
-
-/** The root that work belongs to, and the event that caused it. */
-export interface Root {
-  readonly rootId: string;
-  readonly parentId?: string;
-}
+import { createRoots, type Root } from "./roots.ts";
 
 export interface RecentQuery extends EnvelopeFilter {
   /** An event id (exclusive) or an ISO time (inclusive); anything else is ignored. */
@@ -17,62 +12,56 @@ export interface RecentQuery extends EnvelopeFilter {
   readonly limit?: number;
 }
 
-/** The one bus of a process: everything the daemon does is published here (000:L15). */
+/** Oldest first. `gap`: `since` is an id that is not in the buffer (any more), so all of the buffer was looked at. */
+export interface Recent {
+  readonly events: readonly Envelope[];
+  readonly gap?: true;
+}
+
+/** The one bus of a process: everything the daemon does is published here (000:L262-320). */
 export interface Bus extends Events {
   readonly node: string;
   /** The root of the running work, if it has one. */
   current(): Root | undefined;
-  /** Reserve a root id before its first event: it is stored with the message. */
+  /** Reserve a root id before its first event: it is stored with the message. The first event published under it has it as its id. */
   newRoot(): string;
   /** Take in an event of another node as it is. False when it was here before or claims to be ours. */
   inject(envelope: Envelope): boolean;
-  /** Oldest first. `gap`: `since` is an id that is not in the buffer (any more), so all of the buffer is given. */
-  recent(query?: RecentQuery): { readonly events: readonly Envelope[]; readonly gap?: true };
-  /** Cursor reading for one agent (000:L300): without `since` the newest, with it the oldest after it; at most 50. */
-  agentEvents(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): { readonly events: readonly Envelope[]; readonly next: string | null };
+  recent(query?: RecentQuery): Recent;
+  /**
+   * Cursor reading for one agent (000:L300): without `since` the newest, with it the oldest after it; at most 50. `next` is the last
+   * event's id, or `since` when there was none. `gap`: events that nobody read have left the buffer.
+   */
+  agentEvents(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): Recent & { readonly next: string | null };
+  /** Keeps the newest that fit. */
   resize(ringSize: number): void;
 }
 
 export interface BusOptions {
   readonly node: string;
+  /** Events kept for late readers; at least 1. */
   readonly ringSize: number;
   readonly onListenerError: (error: unknown) => void;
   readonly now?: () => number;
 }
 
-type Listener = (envelope: Envelope) => void;
-
 /** Most events an agent reads at once. */
 const AGENT_EVENTS = 50;
+/** Ids of foreign events that are remembered, so that a peer's backfill and its stream give each once. */
+const FOREIGN_IDS = 10_000;
 
 export function createBus({ node, ringSize, onListenerError, now = Date.now }: BusOptions): Bus {
-  const ids = createEventIds();
+  const nextId = createEventIds();
   const clock = createClock(now);
   const ring = createRing(ringSize);
-  const roots = new AsyncLocalStorage<Root>();
-  const everyone = new Set<Listener>();
-  const byType = new Map<string, Set<Listener>>();
-
-  function hand(listeners: Iterable<Listener>, envelope: Envelope): void {
-    for (const listener of listeners) {
-      try {
-        listener(envelope);
-      } catch (error) {
-        onListenerError(error);
-      }
-    }
-  }
-
-  function spread(envelope: Envelope): void {
-    ring.push(envelope);
-    if (everyone.size > 0) hand(everyone, envelope);
-    const typed = byType.get(envelope.type);
-    if (typed !== undefined) hand(typed, envelope);
-  }
+  const roots = createRoots(nextId);
+  const foreign = new Set<string>();
+  // What listeners do belongs to the root of the event they heard, and that event caused it.
+  const listeners = createListeners(({ id, rootId }, tell) => roots.within({ rootId, parentId: id }, tell), onListenerError);
 
   function publish(event: Publication): Envelope {
-    const root = roots.getStore();
-    const id = ids.next();
+    const root = roots.current();
+    const id = root !== undefined && roots.take(root.rootId) ? root.rootId : nextId();
     const envelope: { -readonly [K in keyof Envelope]: Envelope[K] } = {
       id,
       rootId: root === undefined ? id : root.rootId,
@@ -87,61 +76,50 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
     if (event.ref !== undefined) envelope.ref = event.ref;
     if (event.text !== undefined) envelope.text = event.text;
     if (event.data !== undefined) envelope.data = event.data;
-    spread(envelope);
+    ring.push(envelope);
+    listeners.tell(envelope);
     return envelope;
+  }
+
+  /** What the buffer holds after `since`. Ids are tried first: a foreign one may have any form. */
+  function later(since: string | undefined): Recent {
+    if (since === undefined) return { events: ring.all() };
+    const after = ring.after(since);
+    if (after !== undefined) return { events: after };
+    if (isEventId(since)) return { events: ring.all(), gap: true };
+    const from = isoTime(since);
+    return { events: from === undefined ? ring.all() : ring.all().filter(({ at }) => Date.parse(at) >= from) };
   }
 
   return {
     node,
     publish,
-    current: () => roots.getStore(),
-    newRoot: () => ids.next(),
-    root: (entry) => roots.run({ rootId: ids.next() }, entry),
-    within: (root, work) => roots.run(root, work),
-    subscribe(listener, type) {
-      if (type === undefined) {
-        everyone.add(listener);
-        return () => void everyone.delete(listener);
-      }
-      let typed = byType.get(type);
-      if (typed === undefined) {
-        typed = new Set();
-        byType.set(type, typed);
-      }
-      const own = typed;
-      own.add(listener);
-      return () => {
-        own.delete(listener);
-        if (own.size === 0 && byType.get(type) === own) byType.delete(type);
-      };
-    },
+    current: roots.current,
+    newRoot: roots.reserve,
+    root: (entry) => roots.within({ rootId: roots.reserve() }, entry),
+    within: roots.within,
+    subscribe: (listener, type) => listeners.add(listener, type),
     inject(envelope) {
-      if (envelope.node === node || ring.has(envelope.id)) return false;
-      spread(envelope);
+      if (envelope.node === node || foreign.has(envelope.id)) return false;
+      foreign.add(envelope.id);
+      if (foreign.size > FOREIGN_IDS) foreign.delete(foreign.values().next().value as string);
+      ring.push(envelope);
+      listeners.tell(envelope);
       return true;
     },
     recent({ since, limit, ...filter } = {}) {
-      let events = ring.all();
-      let gap = false;
-      if (since !== undefined && isEventId(since)) {
-        const later = ring.after(since);
-        gap = later === undefined;
-        events = later ?? events;
-      } else if (since !== undefined) {
-        const from = isoTime(since);
-        if (from !== undefined) events = events.filter((envelope) => Date.parse(envelope.at) >= from);
-      }
-      events = events.filter((envelope) => passes(filter, envelope, node));
-      if (limit !== undefined) events = limit > 0 ? events.slice(-limit) : [];
-      return gap ? { events, gap } : { events };
+      const { events: found, ...gap } = later(since);
+      const events = found.filter((envelope) => passes(filter, envelope, node));
+      if (limit === undefined) return { events, ...gap };
+      return { events: limit > 0 ? events.slice(-limit) : [], ...gap };
     },
     agentEvents(matches, since, limit = AGENT_EVENTS) {
       const most = Math.max(1, Math.min(limit, AGENT_EVENTS));
-      const { events: later } = this.recent(since === undefined ? {} : { since });
-      const known = later.filter(matches);
+      const { events: found, ...gap } = later(since);
+      const known = found.filter(matches);
       const events = since === undefined ? known.slice(-most) : known.slice(0, most);
-      return { events, next: events.at(-1)?.id ?? since ?? null };
+      return { events, next: events.at(-1)?.id ?? since ?? null, ...gap };
     },
-    resize: (size) => ring.resize(size),
+    resize: ring.resize,
   };
 }

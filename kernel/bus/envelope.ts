@@ -7,39 +7,43 @@ export const SUMMARY_LIMIT = 280;
 export function cutSummary(text: string): string {
   // A string of UTF-16 units within the limit is within it in code points, too.
   if (text.length <= SUMMARY_LIMIT) return text;
-  const points = [...text];
+  // Twice the limit holds every code point that can count; the rest of a long text is never looked at.
+  const points = [...text.slice(0, 2 * SUMMARY_LIMIT + 2)];
   return points.length <= SUMMARY_LIMIT ? text : `${points.slice(0, SUMMARY_LIMIT - 1).join("")}…`;
 }
 
-/** Ids say which boot made them and in which order: `evt_<boot>_<sequence>`. Sequence numbers grow by one. */
-export interface EventIds {
-  next(): string;
-}
-
-export function createEventIds(boot = randomBytes(5).toString("hex")): EventIds {
+/** Makes ids that say which boot made them and in which order: `evt_<boot>_<sequence>`, sequence numbers in base 36. */
+export function createEventIds(boot = randomBytes(5).toString("hex")): () => string {
   const prefix = `evt_${boot}_`;
   let sequence = 0;
-  return {
-    next() {
-      sequence += 1;
-      return prefix + sequence.toString(36);
-    },
+  return () => {
+    sequence += 1;
+    return prefix + sequence.toString(36);
   };
 }
 
-/** Has it the form of an event id, whoever made it? Anything else may be a time. */
-export const isEventId = (text: string): boolean => /^evt_[0-9a-f]{10}_[0-9a-z]+$/.test(text);
+/** Has it the form of an event id, from this boot or any other? */
+export const isEventId = (text: string): boolean => /^evt_[0-9a-f]{10}_[0-9a-z]{1,11}$/.test(text);
 
-/** Strictly ISO 8601 with a date and a time, or a date alone: `Date.parse` takes far more. Undefined when it is none. */
+const ISO = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/**
+ * The Unix milliseconds of a strict ISO 8601 date, or date and time; UTC where it names no offset. Undefined when it is none:
+ * `Date.parse` takes `"1"`, `"foo 2024"` and 30 February, too.
+ */
 export function isoTime(text: string): number | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(text)) return undefined;
-  const at = Date.parse(text);
+  const found = ISO.exec(text);
+  if (found === null) return undefined;
+  const [, date = "", offset] = found;
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(date)) return undefined;
+  const at = Date.parse(text.length === date.length || offset !== undefined ? text : `${text}Z`);
   return Number.isNaN(at) ? undefined : at;
 }
 
 /** The current time in ISO 8601, formatted at most once a millisecond. */
 export function createClock(now: () => number): () => string {
-  let last = -1;
+  let last = Number.NaN;
   let text = "";
   return () => {
     const at = now();

@@ -1,154 +1,199 @@
 import type { Envelope } from "@svc/sdk";
 import type { Bus } from "./bus.ts";
 import { type EnvelopeFilter, passes } from "./filters.ts";
+import { type PlainFilter, plainFields, plainName, plainPasses } from "./plain.ts";
 
 /** What a stream must be able to do: a `ServerResponse` can. */
 export interface FanOutStream {
   write(chunk: string): boolean;
+  /** Bytes that the client has not taken yet. */
   readonly writableLength: number;
   end(): void;
 }
 
-/** Filters of plain streams (000:L302). */
-export interface PlainFilter {
-  readonly type?: readonly string[];
-  readonly workflow?: string;
-  readonly run?: string;
-  readonly actor?: string;
-  readonly channel?: string;
-}
-
 export type FanOutRequest = { readonly format: "envelope"; readonly filter?: EnvelopeFilter } | { readonly format: "plain"; readonly filter?: PlainFilter };
 
-/** One bus, many event streams: an event is serialised once and each stream gets one write a tick. */
+/**
+ * One bus, many event streams. An event is serialised once for each format and filtered once for all streams that ask the same;
+ * a stream gets one write a tick.
+ */
 export interface FanOut {
-  /** Adds a stream; the answer takes it out again. `dropped` is called when it was too slow and has been ended. */
+  /**
+   * Adds a stream; the answer takes it out again and ends nothing. `dropped` is called when it was too slow: it has been told where
+   * to read on and was ended.
+   */
   add(stream: FanOutStream, request: FanOutRequest, dropped?: () => void): () => void;
   readonly size: number;
 }
 
 interface Reader {
   readonly stream: FanOutStream;
-  readonly request: FanOutRequest;
+  readonly group: Group;
   readonly dropped: (() => void) | undefined;
-  pending: string;
-  /** Something was sent since the last look of the keep-alive. */
-  busy: boolean;
+  /** When something was last written, by the monotonic clock. */
+  wroteAt: number;
 }
 
-/** A stalled client swallows this much and is then dropped, so that it costs others nothing. */
+/** Streams that asked for the same. */
+interface Group {
+  readonly key: string;
+  readonly request: FanOutRequest;
+  readonly readers: Set<Reader>;
+  /** Frames of this tick. */
+  pending: string;
+  lastId: string;
+}
+
+/** A stalled client that swallowed this much is dropped, so that it costs others nothing. */
 const TOO_FAR_BEHIND = 1_048_576;
 const KEEP_ALIVE_MS = 15_000;
-/** The kinds that plain streams carry; agent steps come as `task`. */
-const PLAIN_KINDS: ReadonlySet<string> = new Set(["run", "task", "signal", "mesh", "channel", "status"]);
 
 export function createFanOut(bus: Bus): FanOut {
-  const readers = new Set<Reader>();
-  const waiting = new Set<Reader>();
-  let unsubscribe: (() => void) | undefined;
+  const groups = new Map<string, Group>();
+  /** Groups by the agent they ask for; under the empty name those that ask for none. An event concerns two lists at most. */
+  const byAgent = new Map<string, Set<Group>>();
+  let size = 0;
+  let unsubscribe = (): void => {};
+  let flushing = false;
   let keepAlive: NodeJS.Timeout | undefined;
-  let scheduled = false;
 
-  const spread = (envelope: Envelope) => {
-    let whole: string | undefined;
-    let plain: string | undefined;
-    for (const reader of readers) {
-      const { request } = reader;
-      if (request.format === "envelope") {
-        if (request.filter !== undefined && !passes(request.filter, envelope, bus.node)) continue;
-        whole ??= `event: envelope\ndata: ${JSON.stringify(envelope)}\n\n`;
-        queue(reader, whole);
-      } else if (isPlain(envelope) && (request.filter === undefined || plainPasses(request.filter, envelope))) {
-        plain ??= plainFrame(envelope);
-        queue(reader, plain);
-      }
-    }
-  };
+  function hear(envelope: Envelope): void {
+    const frames = new Frames(envelope);
+    for (const group of byAgent.get("") ?? []) offer(group, frames);
+    if (envelope.agentId) for (const group of byAgent.get(envelope.agentId) ?? []) offer(group, frames);
+  }
 
-  const queue = (reader: Reader, frame: string) => {
-    reader.pending += frame;
-    waiting.add(reader);
-    if (scheduled) return;
-    scheduled = true;
+  function offer(group: Group, frames: Frames): void {
+    const frame = frames.for(group.request, bus.node);
+    if (frame === undefined) return;
+    group.pending += frame;
+    group.lastId = frames.envelope.id;
+    if (flushing) return;
+    flushing = true;
     setImmediate(flush);
-  };
+  }
 
-  const flush = () => {
-    scheduled = false;
-    for (const reader of waiting) {
-      const { stream, pending } = reader;
-      reader.pending = "";
-      reader.busy = true;
-      stream.write(pending);
-      if (stream.writableLength > TOO_FAR_BEHIND) drop(reader);
+  function flush(): void {
+    flushing = false;
+    for (const group of groups.values()) send(group);
+  }
+
+  function send(group: Group): void {
+    if (group.pending === "") return;
+    const { pending } = group;
+    group.pending = "";
+    for (const reader of group.readers) {
+      write(reader, pending);
+      if (reader.stream.writableLength > TOO_FAR_BEHIND) drop(reader);
     }
-    waiting.clear();
-  };
+  }
 
-  const drop = (reader: Reader) => {
+  function write(reader: Reader, frames: string): void {
+    reader.wroteAt = performance.now();
+    reader.stream.write(frames);
+  }
+
+  function drop(reader: Reader): void {
     remove(reader);
-    reader.stream.write('event: gap\ndata: {"reason":"this client reads too slowly; read /events/recent and connect again"}\n\n');
+    const { lastId, request } = reader.group;
+    const summary = "this stream was read too slowly and ends; read on with since at /events/recent";
+    reader.stream.write(statusFrame(request.format, summary, { state: "gap", gap: true, since: lastId }));
     reader.stream.end();
     reader.dropped?.();
-  };
+  }
 
-  const remove = (reader: Reader) => {
-    readers.delete(reader);
-    waiting.delete(reader);
-    if (readers.size > 0) return;
-    unsubscribe?.();
-    unsubscribe = undefined;
-    clearInterval(keepAlive);
-    keepAlive = undefined;
-  };
+  /** A word to one reader, in its own format. It is no event: nobody else hears it and the ring does not hold it. */
+  function statusFrame(format: FanOutRequest["format"], summary: string, data: Record<string, unknown>): string {
+    const id = bus.newRoot();
+    const status: Envelope = { id, rootId: id, node: bus.node, kind: "status", type: "status", at: new Date().toISOString(), summary, data };
+    return format === "plain" ? frame("status", plainFields(status)) : frame("envelope", status);
+  }
 
-  const comfort = () => {
-    for (const reader of readers) {
-      if (!reader.busy && reader.request.format === "envelope") reader.stream.write(": idle\n\n");
-      reader.busy = false;
+  function remove(reader: Reader): void {
+    const { group } = reader;
+    if (!group.readers.delete(reader)) return;
+    size -= 1;
+    if (group.readers.size === 0) {
+      groups.delete(group.key);
+      const name = agentOf(group.request);
+      const others = byAgent.get(name);
+      others?.delete(group);
+      if (others?.size === 0) byAgent.delete(name);
     }
-  };
+    if (size > 0) return;
+    unsubscribe();
+    clearTimeout(keepAlive);
+    keepAlive = undefined;
+  }
+
+  /** Comments to the idle streams, then sleep until the next one would have been idle for long enough. */
+  function comfort(): void {
+    let next = KEEP_ALIVE_MS;
+    for (const { readers } of groups.values()) {
+      for (const reader of readers) {
+        const left = reader.wroteAt + KEEP_ALIVE_MS - performance.now();
+        if (left <= 1) write(reader, ": idle\n\n");
+        else next = Math.min(next, left);
+      }
+    }
+    keepAlive = setTimeout(comfort, next).unref();
+  }
+
+  function groupOf(request: FanOutRequest): Group {
+    const key = JSON.stringify([request.format, Object.entries(request.filter ?? {}).sort()]);
+    const known = groups.get(key);
+    if (known !== undefined) {
+      // Who joins hears what comes after: not what waits for this tick's end.
+      send(known);
+      return known;
+    }
+    const group: Group = { key, request, readers: new Set(), pending: "", lastId: "" };
+    groups.set(key, group);
+    const name = agentOf(request);
+    byAgent.set(name, (byAgent.get(name) ?? new Set()).add(group));
+    return group;
+  }
 
   return {
     get size() {
-      return readers.size;
+      return size;
     },
     add(stream, request, dropped) {
-      const reader: Reader = { stream, request, dropped, pending: "", busy: false };
-      readers.add(reader);
-      unsubscribe ??= bus.subscribe(spread);
-      keepAlive ??= setInterval(comfort, KEEP_ALIVE_MS).unref();
-      if (request.format === "plain") stream.write(`event: status\ndata: ${JSON.stringify({ kind: "status", state: "connected", node: bus.node })}\n\n`);
+      const group = groupOf(request);
+      const reader: Reader = { stream, group, dropped, wroteAt: performance.now() };
+      group.readers.add(reader);
+      size += 1;
+      if (size === 1) unsubscribe = bus.subscribe(hear);
+      keepAlive ??= setTimeout(comfort, KEEP_ALIVE_MS).unref();
+      if (request.format === "plain") write(reader, statusFrame("plain", "connected", { state: "connected" }));
       return () => remove(reader);
     },
   };
 }
 
-const isPlain = ({ kind, type }: Envelope) => (kind === "agent" ? type === "task:step" : PLAIN_KINDS.has(kind));
+const agentOf = (request: FanOutRequest): string => (request.format === "envelope" ? (request.filter?.agent ?? "") : "");
+const frame = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** `event: <kind>` with that kind's own fields plus `rootId` and `node`; a step of an agent is a `task` of kind `task:step`. */
-function plainFrame({ kind, type, rootId, node, at, summary, agentId, ref, data }: Envelope): string {
-  const step = kind === "agent";
-  const fields = {
-    kind: step ? "task:step" : kind,
-    type,
-    at,
-    summary,
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(ref === undefined ? {} : { ref }),
-    ...data,
-    rootId,
-    node,
-  };
-  return `event: ${step ? "task" : kind}\ndata: ${JSON.stringify(fields)}\n\n`;
-}
+/** The frames of one event, each serialised when the first stream wants it. */
+class Frames {
+  readonly envelope: Envelope;
+  #whole: string | undefined;
+  #plain: string | undefined;
 
-function plainPasses({ type = [], workflow, run, actor, channel }: PlainFilter, { type: own, ref, data = {} }: Envelope): boolean {
-  return (
-    (type.length === 0 || type.includes(own)) &&
-    (workflow === undefined || data.workflow === workflow) &&
-    (run === undefined || data.run === run || ref === run) &&
-    (actor === undefined || data.actor === actor) &&
-    (channel === undefined || data.channel === channel)
-  );
+  constructor(envelope: Envelope) {
+    this.envelope = envelope;
+  }
+
+  /** Undefined when the event is not for such streams. */
+  for({ format, filter }: FanOutRequest, node: string): string | undefined {
+    if (format === "envelope") {
+      if (filter !== undefined && !passes(filter, this.envelope, node)) return undefined;
+      this.#whole ??= frame("envelope", this.envelope);
+      return this.#whole;
+    }
+    const name = plainName(this.envelope);
+    if (name === undefined || (filter !== undefined && !plainPasses(filter, this.envelope))) return undefined;
+    this.#plain ??= frame(name, plainFields(this.envelope));
+    return this.#plain;
+  }
 }

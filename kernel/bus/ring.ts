@@ -3,39 +3,34 @@ import type { Envelope } from "@svc/sdk";
 /** The last events, oldest first. Not saved: empty after a restart (000:L298). */
 export interface Ring {
   push(envelope: Envelope): void;
+  /** Keeps the newest that fit; `size` is at least 1. */
   resize(size: number): void;
-  has(id: string): boolean;
-  /** How many events come after the one with this id; undefined when it is not (or no longer) here. */
+  /** What came after the event with this id; undefined when it is not (or no longer) here. */
   after(id: string): Envelope[] | undefined;
   all(): Envelope[];
 }
 
 export function createRing(initial: number): Ring {
   let size = initial;
-  let slots: (Envelope | undefined)[] = new Array(size);
+  let slots: Envelope[] = [];
+  /** Where the next event goes, once the ring is full: the place of the oldest. */
   let next = 0;
-  let count = 0;
 
-  const all = (): Envelope[] => {
-    const start = (next - count + size) % size;
-    return Array.from({ length: count }, (_, at) => slots[(start + at) % size] as Envelope);
-  };
+  const all = (): Envelope[] => [...slots.slice(next), ...slots.slice(0, next)];
   return {
     push(envelope) {
+      if (slots.length < size) {
+        slots.push(envelope);
+        return;
+      }
       slots[next] = envelope;
       next = next + 1 === size ? 0 : next + 1;
-      if (count < size) count += 1;
     },
     resize(wanted) {
-      if (wanted === size) return;
-      const kept = all().slice(-wanted);
+      slots = all().slice(-wanted);
       size = wanted;
-      slots = new Array(size);
-      for (const [at, envelope] of kept.entries()) slots[at] = envelope;
-      count = kept.length;
-      next = count % size;
+      next = 0;
     },
-    has: (id) => all().some((envelope) => envelope.id === id),
     after(id) {
       const events = all();
       const at = events.findLastIndex((envelope) => envelope.id === id);
