@@ -36,24 +36,29 @@ describe("guards", () => {
 
   it("whatever is sent, the answer is never 5xx, and never 2xx to a stranger beyond /health", async () => {
     const path = fc.oneof(
-      fc.constantFrom(
-        "/task",
-        "/ask",
-        "/agents",
-        "/agents/echo/events",
-        "/events/recent",
-        "/traces",
-        "/traces/x",
-        "/health",
-        "/reload",
-        "/api/tasks/x/cancel",
-        "/api/tasks/x/followup",
-      ),
+      {
+        weight: 4,
+        arbitrary: fc.constantFrom(
+          "/task",
+          "/ask",
+          "/agents",
+          "/agents/echo/events",
+          "/events/recent",
+          "/traces",
+          "/traces/x",
+          "/health",
+          "/reload",
+          "/api/tasks/x/cancel",
+          "/api/tasks/x/followup",
+        ),
+      },
       fc.webPath(),
       fc.stringMatching(/^\/[\x21-\x7e]{0,40}$/),
     );
     const header = fc.constantFrom(
       "Accept: application/json",
+      "Content-Type: application/json",
+      "Content-Type: application/json",
       "Content-Type: application/json",
       "Content-Type: text/plain",
       "Origin: null",
@@ -64,7 +69,6 @@ describe("guards", () => {
       "Accept: */*",
       "Expect: 100-continue",
       "Upgrade: websocket",
-      "Connection: keep-alive",
     );
     const body = fc.oneof(
       fc.json(),
@@ -77,7 +81,7 @@ describe("guards", () => {
     const seen = new Set<number>();
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "PROPFIND"),
+        fc.constantFrom("GET", "GET", "GET", "POST", "POST", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PROPFIND"),
         path,
         fc.webQueryParameters(),
         fc.uniqueArray(header, { maxLength: 5, selector: (line) => line.split(":")[0] }),
@@ -87,7 +91,7 @@ describe("guards", () => {
           const lines = [
             `${method} ${target}${query === "" ? "" : `?${query}`} HTTP/1.1`,
             "Host: localhost",
-            ...headers.filter((line) => !line.startsWith("Connection")),
+            ...headers,
             "Connection: close",
             ...(stranger ? ["X-Forwarded-For: 9.9.9.9"] : []),
             `Content-Length: ${Buffer.byteLength(text)}`,
@@ -100,7 +104,7 @@ describe("guards", () => {
       ),
       { numRuns: 400 },
     );
-    expect([...seen]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404, 405, 415]));
+    expect([...seen]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404, 405]));
     expect(seen).not.toContain(0);
     expect(at.server.log.lines.filter((line) => line.includes("a request failed"))).toEqual([]);
   });

@@ -16,7 +16,7 @@ export type Running = {
 
 /** A kernel in memory: tasks run until the test ends them, `echo` ends by itself. */
 export function memoryKernel() {
-  const bus = createBus({ node: "here", ringSize: 1000, onListenerError: expect.unreachable });
+  const bus = createBus({ node: "here", ringSize: 1000, onListenerError: (error) => expect.unreachable(String(error)) });
   const agent = (id: string): Agent => ({
     id,
     name: id.toUpperCase(),
