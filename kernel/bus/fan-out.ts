@@ -54,7 +54,8 @@ export function createFanOut(bus: Bus): FanOut {
   const byAgent = new Map<string, Set<Group>>();
   let size = 0;
   let unsubscribe = (): void => {};
-  let flushing = false;
+  /** Groups with frames of this tick. */
+  const waiting = new Set<Group>();
   let keepAlive: NodeJS.Timeout | undefined;
 
   function hear(envelope: Envelope): void {
@@ -68,19 +69,19 @@ export function createFanOut(bus: Bus): FanOut {
     if (frame === undefined) return;
     group.pending += frame;
     group.lastId = frames.envelope.id;
-    if (flushing) return;
-    flushing = true;
-    setImmediate(flush);
+    if (waiting.size === 0) setImmediate(flush);
+    waiting.add(group);
   }
 
   function flush(): void {
-    flushing = false;
-    for (const group of groups.values()) send(group);
+    const due = [...waiting];
+    waiting.clear();
+    for (const group of due) send(group);
   }
 
   function send(group: Group): void {
-    if (group.pending === "") return;
     const { pending } = group;
+    if (pending === "") return;
     group.pending = "";
     for (const reader of group.readers) {
       write(reader, pending);
