@@ -1,0 +1,152 @@
+import type { TierEvent } from "@svc/sdk";
+import { countOf, type Fields, fieldsOf, textOf } from "./rpc.ts";
+
+/** Reads what the program tells about one turn into events. Pure. */
+export interface Reader {
+  read(method: string, params: Fields): readonly TierEvent[];
+}
+
+const BRIEF = 200;
+
+export function createReader(model: string | undefined): Reader {
+  const open = new Map<string, string>();
+  let tokens: { readonly before: Fields; readonly total: Fields } | undefined;
+  let answer: string | undefined;
+  let speaking: string | undefined;
+  let current: string | undefined;
+
+  function readDelta({ itemId, delta }: Fields): TierEvent[] {
+    const text = textOf(delta) ?? "";
+    if (text === "") return [];
+    // Each message of the turn is a paragraph of its own.
+    const gap = speaking !== undefined && speaking !== itemId;
+    speaking = textOf(itemId);
+    return [{ type: "text", text: gap ? `\n\n${text}` : text }];
+  }
+
+  function startStep(item: Fields): TierEvent[] {
+    const [id, call] = [textOf(item.id), callOf(item)];
+    if (id === undefined || call === undefined || open.has(id)) return [];
+    open.set(id, call.name);
+    return [{ type: "step", step: { id, name: call.name, phase: "start", input: brief(call.input) } }];
+  }
+
+  function endItem(item: Fields): TierEvent[] {
+    if (item.type === "agentMessage") {
+      answer = textOf(item.text) ?? answer;
+      return [];
+    }
+    const [id, call] = [textOf(item.id), callOf(item)];
+    if (id === undefined || call === undefined) return [];
+    const name = open.get(id) ?? call.name;
+    const begun: TierEvent[] = open.delete(id) ? [] : [{ type: "step", step: { id, name, phase: "start", input: brief(call.input) } }];
+    const words = brief(call.output);
+    const good = item.status === "completed" && (item.exitCode === undefined || item.exitCode === null || item.exitCode === 0);
+    return [
+      ...begun,
+      { type: "step", step: { id, name, phase: "end", ...durationOf(item), ...(good ? { output: words } : { error: words || String(item.status) }) } },
+    ];
+  }
+
+  /** `total` runs over the whole thread and `last` is one answer of the model: the turn lies between. */
+  function readUsage(usage: Fields): void {
+    const total = fieldsOf(usage.total);
+    tokens = { total, before: tokens?.before ?? difference(total, fieldsOf(usage.last)) };
+  }
+
+  function end(turn: Fields): TierEvent[] {
+    const left: TierEvent[] = [...open].map(([id, name]) => ({ type: "step", step: { id, name, phase: "end", error: "not finished" } }));
+    open.clear();
+    const spent = tokens === undefined ? undefined : difference(tokens.total, tokens.before);
+    const usage: TierEvent[] = spent === undefined ? [] : [{ type: "usage", usage: usageOf(spent), ...(model === undefined ? {} : { model }) }];
+    return [...left, ...usage, turn.status === "completed" ? (answer ? { type: "done", text: answer } : { type: "done" }) : failure(turn)];
+  }
+
+  return {
+    read(method, params) {
+      switch (method) {
+        case "item/agentMessage/delta":
+          return readDelta(params);
+        case "item/reasoning/summaryTextDelta":
+        case "item/reasoning/textDelta":
+          return textOf(params.delta) ? [{ type: "thinking", text: params.delta as string }] : [];
+        case "item/started":
+          return startStep(fieldsOf(params.item));
+        case "item/completed":
+          return endItem(fieldsOf(params.item));
+        case "turn/started":
+          current = textOf(fieldsOf(params.turn).id);
+          return [];
+        case "thread/tokenUsage/updated":
+          // A resumed thread tells what its last turn took.
+          if (current !== undefined && params.turnId === current) readUsage(fieldsOf(params.tokenUsage));
+          return [];
+        case "turn/completed":
+          return end(fieldsOf(params.turn));
+        default:
+          return [];
+      }
+    },
+  };
+}
+
+/** What an item does, where it is a piece of work. */
+function callOf(item: Fields): { readonly name: string; readonly input: string; readonly output: string } | undefined {
+  const said = (value: unknown): string => textOf(value) ?? "";
+  switch (item.type) {
+    case "commandExecution":
+      return { name: "shell", input: said(item.command), output: said(item.aggregatedOutput) };
+    case "fileChange":
+      return {
+        name: "apply_patch",
+        input: (Array.isArray(item.changes) ? item.changes : []).map((change) => said(fieldsOf(change).path)).join(", "),
+        output: said(item.status),
+      };
+    case "mcpToolCall":
+      return {
+        name: `mcp__${said(item.server)}__${said(item.tool)}`,
+        input: Object.keys(fieldsOf(item.arguments)).join(", "),
+        output: said(fieldsOf(item.error).message) || contentOf(fieldsOf(item.result).content),
+      };
+    case "webSearch":
+      return { name: "web_search", input: said(item.query), output: "" };
+    case "dynamicToolCall":
+    case "collabAgentToolCall":
+      return { name: said(item.tool), input: said(item.prompt), output: said(item.status) };
+    default:
+      return undefined;
+  }
+}
+
+const contentOf = (content: unknown): string =>
+  Array.isArray(content) ? content.map((block) => textOf(fieldsOf(block).text) ?? `[${String(fieldsOf(block).type)}]`).join("\n") : "";
+const durationOf = ({ durationMs }: Fields): { durationMs?: number } => (typeof durationMs === "number" ? { durationMs } : {});
+
+const COUNTED = ["inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens"] as const;
+const difference = (left: Fields, right: Fields): Fields =>
+  Object.fromEntries(COUNTED.map((name) => [name, Math.max(0, countOf(left[name]) - countOf(right[name]))]));
+
+/** The program counts what came from the cache as input too; ours does not. */
+function usageOf(spent: Fields): { input: number; output: number; cacheRead: number; cacheCreate: number } {
+  const [cacheRead, cacheCreate] = [countOf(spent.cachedInputTokens), countOf(spent.cacheWriteInputTokens)];
+  return { input: Math.max(0, countOf(spent.inputTokens) - cacheRead - cacheCreate), output: countOf(spent.outputTokens), cacheRead, cacheCreate };
+}
+
+function failure({ status, error }: Fields): TierEvent {
+  if (status === "interrupted") return { type: "error", kind: "cancelled", message: "The program was interrupted." };
+  const { message, codexErrorInfo: info } = fieldsOf(error);
+  const name = textOf(info) ?? Object.keys(fieldsOf(info))[0] ?? "";
+  const code = countOf(fieldsOf(Object.values(fieldsOf(info))[0]).httpStatusCode);
+  const told = textOf(message) ?? `The program ended the turn with '${String(status)}'.`;
+  if (name === "unauthorized" || code === 401 || code === 403 || /\b401\b|missing environment variable/i.test(told)) {
+    return { type: "error", kind: "auth", message: `${told} Sign in with \`codex login\` as the daemon's user, or set billing 'api' and OPENAI_API_KEY.` };
+  }
+  if (/usageLimit|rateLimit/i.test(name) || code === 429) return { type: "error", kind: "rate-limit", message: told };
+  if (/overloaded|capacity/i.test(name) || code === 503 || code === 529) return { type: "error", kind: "overloaded", message: told };
+  return { type: "error", kind: name === "contextWindowExceeded" ? "context" : "api", message: told };
+}
+
+const brief = (text: string): string => {
+  const points = Array.from(text.slice(0, BRIEF * 2));
+  return points.length <= BRIEF ? points.join("") : `${points.slice(0, BRIEF).join("")}…`;
+};

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import { createEngines, type Engine, type Engines } from "./engines.ts";
+import { launchOf } from "./environment.ts";
+import { instruct } from "./instructions.ts";
+import { answer, sandboxOf } from "./permission.ts";
+import { findProgram } from "./program.ts";
+import { createReader } from "./reader.ts";
+import { type Fields, fieldsOf, type Gone, textOf } from "./rpc.ts";
+import { serversOf } from "./servers.ts";
+import { readAgent, type Section } from "./settings.ts";
+
+/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s. */
+const INTERRUPT_MS = 500;
+
+/**
+ * Runs turns for one plugin:
+ *
+ *   settings and key -> engine: shared and warm, else its own -> thread: resumed, else new -> words in, news out -> turn/completed
+ *        |                                                          |                                |                |
+ *        '-> error, nothing started                  unknown: a new thread        abort: interrupt, then end the tree |
+ *                                                                                  engine given back, or ended <------'
+ */
+export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context: TurnContext, signal: AbortSignal) => AsyncGenerator<TierEvent> {
+  const engines = createEngines(ctx);
+  return (turn, context, signal) => runTurn(ctx, engines, turn, context, signal);
+}
+
+async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+  if (signal.aborted) return;
+  const { agent } = turn;
+  const settings = readAgent(agent);
+  const news: (readonly [method: string, params: Fields] | Gone)[] = [];
+  let wake: (() => void) | undefined;
+  const push = (item: (typeof news)[number]) => {
+    news.push(item);
+    wake?.();
+  };
+  let engine: Engine | undefined;
+  let over = false;
+  let silence: (() => void) | undefined;
+  let thread: string | undefined;
+  let turnId: string | undefined;
+  const interrupt = () => {
+    if (thread !== undefined && turnId !== undefined) engine?.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS).catch(() => undefined);
+    void sleep(INTERRUPT_MS, undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
+  };
+  try {
+    const program = findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? "");
+    const launch = launchOf(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    engine = await engines.claim(program, launch, { cwd: agent.workspace, taskId: turn.id, shared: settings.persistentProcess });
+    signal.addEventListener("abort", interrupt, { once: true });
+    if (signal.aborted) interrupt();
+    const model = turn.messages[0].options?.model ?? agent.model;
+    const wanted = {
+      cwd: agent.workspace,
+      ...sandboxOf(settings),
+      ...(model === undefined ? {} : { model }),
+      ...(context.system === "" ? {} : { developerInstructions: context.system }),
+      config: { mcp_servers: await serversOf(agent.workspace) },
+    };
+    const opened = await openThread(engine, wanted, context.session, (reason) =>
+      ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one"),
+    );
+    thread = opened.id;
+    await instruct(ctx, engine.rpc, { conversation: turn.route.conversation, thread, system: context.system, resumed: thread === context.session });
+    yield { type: "session", id: thread };
+    silence = engine.rpc.listen(thread, {
+      told: (method, params) => push([method, params]),
+      asked: (method, params) => answer(method, params, settings),
+      gone: push,
+    });
+    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: inputOf(context) });
+    turnId = textOf(fieldsOf(begun.turn).id);
+    if (signal.aborted) interrupt();
+    const reader = createReader(opened.model ?? model);
+    for (;;) {
+      const item = news.shift();
+      if (item === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if ("kind" in item) {
+        yield cutShort(item, signal);
+        return;
+      }
+      over = item[0] === "turn/completed";
+      for (const event of reader.read(...item)) yield event;
+      if (over) return;
+    }
+  } catch (error) {
+    yield failed(error, signal);
+  } finally {
+    signal.removeEventListener("abort", interrupt);
+    silence?.();
+    if (engine !== undefined) await engines.giveBack(engine, { over, ...(signal.aborted && thread !== undefined ? { clean: thread } : {}) });
+  }
+}
+
+/** The thread to go on with, else a new one. A thread that the engine has open already keeps what it was opened with. */
+async function openThread(
+  engine: Engine,
+  wanted: Fields,
+  session: string | undefined,
+  lost: (reason: string) => void,
+): Promise<{ readonly id: string; readonly model?: string }> {
+  if (session !== undefined) {
+    try {
+      const resumed = await engine.rpc.request("thread/resume", { ...wanted, threadId: session, excludeTurns: true });
+      engine.threads.add(session);
+      return { id: session, ...(textOf(resumed.model) ? { model: resumed.model as string } : {}) };
+    } catch (error) {
+      if ((error as SvcError).code !== "SVC_RPC_REFUSED") throw error;
+      lost((error as Error).message);
+    }
+  }
+  const started = await engine.rpc.request("thread/start", wanted);
+  const id = textOf(fieldsOf(started.thread).id) ?? "";
+  engine.threads.add(id);
+  return { id, ...(textOf(started.model) ? { model: started.model as string } : {}) };
+}
+
+/** The turn's words, and its pictures by path or as data. */
+function inputOf(context: TurnContext): Fields[] {
+  const pictures = context.media
+    .filter(({ kind }) => kind === "image")
+    .flatMap(({ path, data, type }): Fields[] => {
+      if (path !== undefined) return [{ type: "localImage", path }];
+      return data === undefined ? [] : [{ type: "image", url: `data:${type ?? "image/png"};base64,${Buffer.from(data).toString("base64")}` }];
+    });
+  return [{ type: "text", text: turnText(context), text_elements: [] }, ...pictures];
+}
+
+function failed(error: unknown, signal: AbortSignal): TierEvent {
+  const { code, message } = error as SvcError;
+  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
+  if (code?.startsWith("SVC_BILLING")) return { type: "error", kind: "billing", message };
+  return { type: "error", kind: code === "SVC_RPC_SILENT" ? "protocol" : code === "SVC_RPC_REFUSED" ? "engine" : "start", message };
+}
+
+/** The program went away, or speaks nonsense, before it completed the turn: its exit code is no answer. */
+function cutShort(gone: Gone, signal: AbortSignal): TierEvent {
+  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
+  if (gone.kind === "broken") return { type: "error", kind: "protocol", message: `The program's output cannot be read: ${gone.line}` };
+  const { code, signal: by, stderr, reason } = gone.end;
+  if (reason === "protocol") return { type: "error", kind: "protocol", message: "The program printed a line longer than 8 MB." };
+  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
+  return {
+    type: "error",
+    kind: "no-result",
+    message: `The program ended without completing the turn (${by === null ? `exit code ${code}` : `signal ${by}`}).${words}`,
+  };
+}
