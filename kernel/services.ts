@@ -1,4 +1,4 @@
-import type { Capability, Files, GuardedFetch, Log, Models, Render, Spawn, Store, Warm } from "@svc/sdk";
+import { type Capability, type Files, type GuardedFetch, type Models, type Render, remove, type Spawn, type Store, type Warm } from "@svc/sdk";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { fail } from "./errors.ts";
 import type { Scope } from "./host/scope.ts";
@@ -40,7 +40,7 @@ interface Made {
 }
 
 export function createLender(ground: LenderGround): Lender {
-  const { env, log, marker } = ground;
+  const { core, env, log, marker } = ground;
   const made: Made = {};
   const closers: (() => Promise<void>)[] = [];
   const makers: Record<keyof Made, () => Promise<void>> = {
@@ -53,8 +53,15 @@ export function createLender(ground: LenderGround): Lender {
       made.files = (own, data) => createFiles({ own, data });
     },
     async spawn() {
-      const { createSpawn } = await import("./capabilities/spawn.ts");
-      made.spawn = (scope) => createSpawn({ marker, log: log.child(scope.id) as Log, baseEnv: env });
+      const [{ createSpawn }, { sweepOrphans }] = await Promise.all([import("./capabilities/spawn.ts"), import("./capabilities/sweep.ts")]);
+      const { record, earlier } = await childBook(core);
+      await sweepOrphans({ marker, recorded: earlier, log });
+      made.spawn = (scope) => {
+        const spawner = createSpawn({ marker, log: log.child(scope.id), baseEnv: env, record });
+        scope.disposers.push(() => void spawner.stopAll());
+        closers.push(() => spawner.stopAll());
+        return spawner;
+      };
     },
     async warm() {
       const { createPool } = await import("./capabilities/warm.ts");
@@ -97,4 +104,26 @@ export function createLender(ground: LenderGround): Lender {
       await Promise.all(closers.splice(0).map((close) => close()));
     },
   };
+}
+
+interface ChildNote {
+  readonly pid: number;
+  readonly identity: string;
+}
+
+/** Most children that are remembered; older notes are overwritten. */
+const REMEMBERED = 512;
+
+/** Notes on started processes, so that a daemon that was killed leaves none behind for ever. What an earlier daemon noted is given out once. */
+async function childBook(core: Store): Promise<{ record: (taskId: string, pid: number, identity: string) => Promise<void>; earlier: ChildNote[] }> {
+  const notes = core.collection<ChildNote & { readonly taskId: string }>("children");
+  const found = await notes.list({ limit: REMEMBERED });
+  const earlier = found.map(({ value }) => value);
+  if (found.length > 0) await core.commit(found.map(({ key }) => remove("children", key)));
+  let next = 0;
+  const record = async (taskId: string, pid: number, identity: string) => {
+    next = (next + 1) % REMEMBERED;
+    await notes.put(`slot-${next}`, { taskId, pid, identity });
+  };
+  return { record, earlier };
 }
