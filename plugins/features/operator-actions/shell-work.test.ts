@@ -125,6 +125,8 @@ it.each([
   ['echo "\\"{{x}}"', "double quotes"],
   ["echo \\{{x}}", "backslash"],
   ["echo hi # {{x}}", "comment"],
+  ["echo hi \\\n# {{x}}", "comment"],
+  ["echo hi\\\n#' {{x}}'", "single quotes"],
   ["echo `echo {{x}}`", "quoting rules of its own"],
   ["echo $(echo {{x}})", "quoting rules of its own"],
   ["echo $(date) {{x}}", "quoting rules of its own"],

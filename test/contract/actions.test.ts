@@ -1,0 +1,182 @@
+import { existsSync, readFileSync } from "node:fs";
+import { link, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import agentCall from "@svc/action-agent-call";
+import readLines from "@svc/action-file-read-lines";
+import writeJsonl from "@svc/action-file-write-jsonl";
+import ragLexical from "@svc/action-rag-lexical";
+import operatorActions from "@svc/feature-operator-actions";
+import type { Lifecycle, Plugin } from "@svc/sdk";
+import { createFakeContext, type FakeOptions } from "@svc/sdk/testing";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createFiles } from "../../kernel/capabilities/files.ts";
+import { createSpawn } from "../../kernel/capabilities/spawn.ts";
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const cleanups: (() => Promise<unknown> | unknown)[] = [];
+let folder: string;
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "actions-")));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** A plugin over the kernel's own files and spawn. */
+async function live(plugin: Plugin, options: FakeOptions<Record<string, unknown>> = {}) {
+  const daemonEnv = { PATH: process.env["PATH"], HOME: folder, CANARY: "canary-8c1f0a", ...options.env };
+  const spawn = createSpawn({ marker: `test-${folder}`, baseEnv: daemonEnv, log: quiet });
+  cleanups.push(() => spawn.stopAll());
+  const ctx = createFakeContext(plugin, { spawn, files: createFiles({ own: join(folder, ".svc/plugins/x"), data: join(folder, ".svc") }), ...options });
+  const life = (plugin.setup(ctx) ?? {}) as Lifecycle;
+  await life.start?.();
+  cleanups.push(async () => {
+    ctx.end();
+    await life.stop?.();
+  });
+  const run = (input: Record<string, unknown>, signal: AbortSignal = new AbortController().signal) =>
+    ctx.registered.actions[0]!.run(input, { signal, door: "test" });
+  return { ctx, run };
+}
+
+async function roots() {
+  const [data, evil] = [join(folder, "data"), join(folder, "data-evil")];
+  await mkdir(data);
+  await mkdir(evil);
+  await writeFile(join(evil, "secret"), "secret\n");
+  await writeFile(join(data, "fine"), "fine\n");
+  await symlink(join(evil, "secret"), join(data, "leaf"));
+  await symlink(evil, join(data, "branch"));
+  await symlink(join(evil, "made"), join(data, "dangling"));
+  await symlink(join(data, "fine"), join(data, "inside"));
+  return { data, evil, env: { SVC_BUILTIN_FILE_ROOTS: [data, join(folder, "nowhere")].join(delimiter) } };
+}
+const ESCAPES = [
+  "leaf",
+  "branch/secret",
+  "../data-evil/secret",
+  "branch/../../data-evil/secret",
+  "/etc/passwd",
+  "dangling",
+  "..",
+  "a\0b",
+  "%2e%2e/data-evil/secret",
+];
+
+it("ACT-03 FAULT-50 FAULT-51 reads nothing outside of the roots, however the path is spelled", async () => {
+  const { evil, env, data } = await roots();
+  const { run } = await live(readLines, { env });
+  expect(await run({ path: "fine" })).toEqual(["fine"]);
+  expect(await run({ path: "inside" })).toEqual(["fine"]);
+  for (const path of [...ESCAPES, join(evil, "secret")]) await expect(run({ path }), path).rejects.toMatchObject({ code: "SVC_FILE_OUTSIDE" });
+  await link(join(evil, "secret"), join(data, "hard"));
+  await expect(run({ path: "hard" })).rejects.toMatchObject({ code: "SVC_FILE_LINKED" });
+});
+
+it("ACT-03 FAULT-51 writes nothing outside of the roots, and follows no link at the end of a new path", async () => {
+  const { evil, env } = await roots();
+  const { run } = await live(writeJsonl, { env });
+  for (const path of [...ESCAPES, "branch/new.jsonl", join(evil, "new.jsonl")]) {
+    await expect(run({ path, record: { a: 1 } }), path).rejects.toMatchObject({ code: "SVC_FILE_OUTSIDE" });
+  }
+  expect(await readFile(join(evil, "secret"), "utf8")).toBe("secret\n");
+  await expect(readFile(join(evil, "made"))).rejects.toMatchObject({ code: "ENOENT" });
+  await expect(readFile(join(evil, "new.jsonl"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+it("ACT-05 keeps 300 records written at one time whole and apart", async () => {
+  const { data, env } = await roots();
+  const { run } = await live(writeJsonl, { env });
+  const records = Array.from({ length: 300 }, (_, n) => ({ n, text: `${n}\n`.repeat(n * 5) }));
+  await Promise.all(records.map((record) => run({ path: "log.jsonl", record })));
+  const lines = (await readFile(join(data, "log.jsonl"), "utf8")).split("\n").slice(0, -1);
+  const written = lines.map((line) => JSON.parse(line) as (typeof records)[number]).sort((left, right) => left.n - right.n);
+  expect(written).toEqual(records);
+});
+
+async function operator(files: Record<string, unknown>, env: Record<string, string> = {}) {
+  await mkdir(join(folder, ".svc/actions"), { recursive: true });
+  for (const [id, definition] of Object.entries(files)) await writeFile(join(folder, ".svc/actions", `${id}.json`), JSON.stringify(definition));
+  const { ctx } = await live(operatorActions, { env });
+  return { ctx, run: async (id: string, body?: unknown) => (await ctx.request("POST", `/api/actions/${id}/run`, { body })).body as Record<string, unknown> };
+}
+
+it("FAULT-56 brings an input through a real shell unchanged", async () => {
+  const { run } = await operator({ say: { kind: "shell", command: "printf %s {{x}}", inputs: [{ name: "x" }] } });
+  for (const x of ["-n", "--help", "$(touch pwned)", "a'b\"c`d`\\\n;e", "é\u202e🙂", ""])
+    expect(await run("say", { x })).toMatchObject({ ok: true, status: 0, output: x, errors: "" });
+});
+
+it("ACT-10 FAULT-24 cuts each stream at 32 KB while the child writes on", async () => {
+  const { run } = await operator({ flood: { kind: "shell", command: "yes out | head -c 1000000; yes err | head -c 1000000 >&2; exit 4" } });
+  const result = await run("flood");
+  expect(result).toMatchObject({ ok: false, status: 4, truncated: true });
+  expect([String(result["output"]).length, String(result["errors"]).length]).toEqual([32_768, 32_768]);
+});
+
+// Only where /proc is can the test see that the inner process is gone.
+it.runIf(existsSync("/proc/self/stat"))("ACT-10 ends the whole group at the limit, and says so", async () => {
+  const { run } = await operator({ slow: { kind: "shell", command: `(sleep 600; touch ${join(folder, "late")}) & echo $!; wait`, timeoutMs: 300 } });
+  const result = await run("slow");
+  expect(result).toMatchObject({ ok: false, status: null, errors: "It was stopped after 300 ms." });
+  const inner = Number(String(result["output"]).trim());
+  expect(inner).toBeGreaterThan(1);
+  await expect.poll(() => isAlive(inner)).toBe(false);
+});
+
+it("FAULT-59 shows a child the variables that its command names, and no other of the daemon's", async () => {
+  const { run } = await operator(
+    { env: { kind: "shell", command: "env; printf %s ${API_TOKEN}", env: { OWN: "{{x}}" }, inputs: [{ name: "x", defaultValue: "${CANARY}" }] } },
+    { API_TOKEN: "s3cr3t-value", CANARY: "canary-8c1f0a" },
+  );
+  const { output } = await run("env");
+  expect(output).toContain("OWN=${CANARY}");
+  expect(output).toContain("API_TOKEN=[API_TOKEN]");
+  expect(output).not.toContain("canary-8c1f0a");
+  expect(output).not.toContain("s3cr3t-value");
+});
+
+it("ACT-11 sees files appear, change and go without being asked", async () => {
+  const { ctx } = await operator({});
+  const names = () => ctx.actions.list().map(({ name, description }) => `${name} ${description}`);
+  const file = join(folder, ".svc/actions/new.json");
+  await writeFile(file, JSON.stringify({ kind: "shell", command: "date", title: "one" }));
+  await expect.poll(names, { timeout: 10_000 }).toEqual(["new one"]);
+  await writeFile(file, JSON.stringify({ kind: "shell", command: "date", title: "other" }));
+  await expect.poll(names, { timeout: 10_000 }).toEqual(["new other"]);
+  await rm(file);
+  await expect.poll(names, { timeout: 10_000 }).toEqual([]);
+});
+
+it("ACT-12 indexes a real workspace without leaving it by a link, and finds what changed", async () => {
+  const workspace = join(folder, "ws");
+  await mkdir(join(workspace, "notes"), { recursive: true });
+  await writeFile(join(workspace, "notes/pump.md"), "\nThe pump leaks.\n");
+  await writeFile(join(folder, "outside.md"), "pump pump pump\n");
+  await symlink(join(folder, "outside.md"), join(workspace, "link.md"));
+  await symlink(folder, join(workspace, "up"));
+  const { ctx, run } = await live(ragLexical, { agents: [{ id: "main", workspace }] });
+  const index = async () => (await ctx.request("POST", "/api/agents/main/index")).body;
+  await expect(run({ agentId: "main", query: "pump" })).rejects.toMatchObject({ code: "SVC_INDEX_MISSING" });
+  expect(await index()).toMatchObject({ files: 1, pieces: 1 });
+  expect(await run({ agentId: "main", query: "pump" })).toMatchObject({ results: [{ path: "notes/pump.md", line: 2, snippet: "The pump leaks." }] });
+  await writeFile(join(workspace, "notes/pump.md"), "The valve holds now.\n");
+  expect(await index()).toMatchObject({ read: 1 });
+  expect(await run({ agentId: "main", query: "pump" })).toEqual({ results: [] });
+});
+
+it("agent.call gives way when its caller goes", async () => {
+  const { run } = await live(agentCall, { agents: [{ id: "oracle" }] });
+  await expect(run({ agentId: "oracle", message: "x" }, AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+});
+
+/** Ended counts as gone also where nobody has taken its exit code yet. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
+}
