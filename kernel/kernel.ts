@@ -179,7 +179,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
       // 5 listen
       if (options.listen) {
-        http = await serve();
+        http ??= await serve();
         await http.listen(bindOf(node.bind ?? BIND));
       }
       // 6 start

@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Plugin } from "@svc/sdk";
+import { SDK_VERSION } from "@svc/sdk";
+import { describe, expect, it } from "vitest";
+import { allImports, injected, pluginFolders, ROOT, read, staticImports, tracked } from "./house.ts";
+
+const plugins = pluginFolders();
+const isNode = (specifier: string) => specifier.startsWith("node:");
+
+describe("documents", () => {
+  it("carry each plugin's sample and each error code as they are in the code (npm run docs mends it)", async () => {
+    const stale = (await injected())
+      .filter(({ text, wanted }) => text !== wanted)
+      .map(({ file, wanted }) => (wanted.length < 100 ? `${file}: ${wanted}` : file));
+    expect(stale).toEqual([]);
+  });
+
+  it("every code that is thrown is in a table", () => {
+    const known = new Set(
+      [...read("kernel/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm), ...read("cli/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm)].map((match) => match[1]),
+    );
+    const thrown = tracked(".ts")
+      .filter((path) => /^(kernel|cli)\//.test(path) && !/\.(test|harness)\.ts$/.test(path))
+      .flatMap((path) => [...read(path).matchAll(/\bfail\("(SVC_\w+)"/g)].map((match) => `${match[1]} in ${path}`))
+      .filter((line) => !known.has(line.split(" ")[0]));
+    expect(thrown).toEqual([]);
+  });
+});
+
+describe("the tree", () => {
+  it("has the fixed top level and nothing else", () => {
+    const top = new Set(tracked("").map((path) => path.split("/")[0] as string));
+    const allowed = [
+      ".ci",
+      ".gitignore",
+      ".npmrc",
+      "CONTRIBUTING.md",
+      "LICENSE",
+      "README.md",
+      "SECURITY.md",
+      "biome.json",
+      "cli",
+      "kernel",
+      "package-lock.json",
+      "package.json",
+      "plugins",
+      "sdk",
+      "svc.json.example",
+      "test",
+      "tsconfig.json",
+      "vitest.config.ts",
+    ];
+    expect([...top].filter((name) => !allowed.includes(name))).toEqual([]);
+  });
+
+  it("keeps every room small: no source file over 400 lines", () => {
+    const long = tracked(".ts", ".mjs").filter((path) => read(path).split("\n").length > 401);
+    expect(long).toEqual([]);
+  });
+
+  it("pins every dependency exactly, and the lock file records no download addresses", () => {
+    const loose = tracked("package.json")
+      .filter((path) => !path.includes("/template/") && !path.includes("fixtures/"))
+      .flatMap((path) => {
+        const pkg = JSON.parse(read(path)) as Record<string, Record<string, string>>;
+        return ["dependencies", "devDependencies"].flatMap((group) =>
+          Object.entries(pkg[group] ?? {})
+            .filter(([, range]) => !/^\d+\.\d+\.\d+/.test(range))
+            .map(([name, range]) => `${path}: ${name} ${range}`),
+        );
+      });
+    expect(loose).toEqual([]);
+    expect(read("package-lock.json")).not.toMatch(/"resolved": "http/);
+  });
+
+  it("says the same sdk version in code and package", () => {
+    expect(JSON.parse(read("sdk/package.json")).version).toBe(SDK_VERSION);
+  });
+
+  it("the sdk depends on nothing, and the kernel on no plugin", () => {
+    expect(JSON.parse(read("sdk/package.json")).dependencies ?? {}).toEqual({});
+    const foreign = tracked(".ts")
+      .filter((path) => path.startsWith("sdk/") && !path.includes("template/") && !path.endsWith(".test.ts"))
+      .flatMap((path) =>
+        allImports(read(path)).filter(
+          (specifier) =>
+            !specifier.startsWith(".") &&
+            !/^node:(assert|fs|path|os|url|child_process|timers|http|net|events|async_hooks|util|crypto|module|process|stream)/.test(specifier),
+        ),
+      );
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe.each(plugins)("plugin $path", ({ path, pkg }) => {
+  const manifest = pkg.svc;
+  const sources = tracked(".ts").filter((file) => file.startsWith(`${path}/`));
+  const production = sources.filter((file) => !/\.(test|harness)\.ts$/.test(file) && !file.includes("/fixtures/"));
+
+  it("is a complete folder: package, entry, README, tsconfig, tests, and a reference in the solution", () => {
+    const missing = ["index.ts", "README.md", "tsconfig.json"].filter((file) => !existsSync(join(ROOT, path, file)));
+    expect(missing).toEqual([]);
+    expect(sources.some((file) => file.endsWith(".test.ts"))).toBe(true);
+    expect(JSON.parse(read("tsconfig.json")).references).toContainEqual({ path });
+  });
+
+  it("is called the same everywhere", () => {
+    const [, kinds, folder] = path.split("/") as [string, string, string];
+    expect(`${kinds}/${folder}`).toBe(`${manifest.kind}s/${manifest.name}`);
+    expect(pkg.name).toBe(`@svc/${manifest.kind}-${manifest.name}`);
+    expect(pkg.peerDependencies?.["@svc/sdk"]).toBeDefined();
+  });
+
+  it("says in code what its manifest says", async () => {
+    const plugin = ((await import(pathToFileURL(join(ROOT, path, manifest.entry)).href)) as { default: Plugin }).default;
+    expect({ kind: plugin.kind, name: plugin.name, version: plugin.version }).toEqual({ kind: manifest.kind, name: manifest.name, version: pkg.version });
+    expect([...plugin.capabilities].sort()).toEqual([...manifest.capabilities].sort());
+    expect(plugin.config?.at).toBe(manifest.section);
+  });
+
+  it("has a light entry: nothing that it imports statically reaches a vendor", () => {
+    const heavy: string[] = [];
+    const visit = (file: string, seen: Set<string>): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const specifier of staticImports(read(file))) {
+        if (specifier.startsWith(".")) visit(normalize(join(dirname(file), specifier.replace(/\.js$/, ".ts"))), seen);
+        else if (specifier !== "@svc/sdk" && !isNode(specifier)) heavy.push(`${file} imports ${specifier}`);
+      }
+    };
+    visit(`${path}/index.ts`, new Set());
+    expect(heavy).toEqual([]);
+  });
+
+  it("uses no private door: the sdk, its own files and its declared vendors only", () => {
+    const declared = new Set(Object.keys({ ...pkg.dependencies, ...pkg.peerDependencies }));
+    const packageOf = (specifier: string) =>
+      specifier
+        .split("/")
+        .slice(0, specifier.startsWith("@") ? 2 : 1)
+        .join("/");
+    const foreign = production.flatMap((file) =>
+      allImports(read(file))
+        .filter((specifier) =>
+          specifier.startsWith(".")
+            ? !normalize(join(dirname(file), specifier)).startsWith(`${path}/`)
+            : !isNode(specifier) && !declared.has(packageOf(specifier)),
+        )
+        .map((specifier) => `${file} imports ${specifier}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe("built-in actions", () => {
+  it("ACT-06 import no process or system module", () => {
+    const system = /^(node:)?(child_process|process|os|cluster|worker_threads|fs|fs\/promises|net|http|https|dgram|vm|inspector)$/;
+    const found = tracked(".ts")
+      .filter((path) => path.startsWith("plugins/actions/") && !/\.(test|harness)\.ts$/.test(path) && !path.includes("/fixtures/"))
+      // Its index lives in a worker of its own, which is what keeps the loop free; the plugin's module imports nothing else.
+      .filter((path) => !path.startsWith("plugins/actions/rag-lexical/"))
+      .flatMap((path) =>
+        allImports(read(path))
+          .filter((specifier) => system.test(specifier))
+          .map((specifier) => `${path} imports ${specifier}`),
+      );
+    expect(found).toEqual([]);
+    const globals = tracked(".ts").filter(
+      (path) => path.startsWith("plugins/actions/") && !path.endsWith(".test.ts") && /\bprocess\.(env|exit|kill|cwd)/.test(read(path)),
+    );
+    expect(globals).toEqual([]);
+  });
+});

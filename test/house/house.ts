@@ -1,0 +1,90 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Manifest } from "@svc/sdk";
+
+/** The repository. */
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+
+export const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+/** Files that git knows or would take in, by ending. */
+export function tracked(...endings: string[]): string[] {
+  return execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" })
+    .split("\n")
+    .filter((path) => endings.some((ending) => path.endsWith(ending)) && existsSync(join(ROOT, path)));
+}
+
+/** A first-party plugin's folder, as it lies in the tree. */
+export interface PluginFolder {
+  /** `plugins/tiers/local`. */
+  readonly path: string;
+  readonly pkg: {
+    readonly name: string;
+    readonly version: string;
+    readonly dependencies?: Record<string, string>;
+    readonly devDependencies?: Record<string, string>;
+    readonly peerDependencies?: Record<string, string>;
+    readonly svc: Manifest;
+  };
+}
+
+export function pluginFolders(): PluginFolder[] {
+  return readdirSync(join(ROOT, "plugins"))
+    .flatMap((kind) => readdirSync(join(ROOT, "plugins", kind)).map((name) => `plugins/${kind}/${name}`))
+    .filter((path) => existsSync(join(ROOT, path, "package.json")))
+    .map((path) => ({ path, pkg: JSON.parse(read(`${path}/package.json`)) }));
+}
+
+/** A static import or export with a source: whether only types come from it, and from where. Names, commas and braces are all it may hold. */
+const STATIC = /^(?:import|export)\s+(type\s+)?(?:[\w\s{},*$]+?\s+from\s+)?["']([^"']+)["']/gm;
+
+/** Specifiers of static imports and exports that have an effect at run time; `import type` has none. */
+export function staticImports(source: string): string[] {
+  return [...source.matchAll(STATIC)].filter((match) => match[1] === undefined).map((match) => match[2] as string);
+}
+
+/** All specifiers, dynamic and type-only ones too. */
+export function allImports(source: string): string[] {
+  const dynamic = [...source.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g)].map((match) => match[1] as string);
+  return [...[...source.matchAll(STATIC)].map((match) => match[2] as string), ...dynamic];
+}
+
+/** Text between two markers replaced; undefined when the markers are not there. */
+export function inject(text: string, marker: string, content: string): string | undefined {
+  const pattern = new RegExp(`(<!-- ${marker} -->\n)[\\s\\S]*?(<!-- /${marker} -->)`);
+  return pattern.test(text) ? text.replace(pattern, (_whole, open: string, close: string) => `${open}${content}\n${close}`) : undefined;
+}
+
+/** What the documents carry over from code, by file: the samples of plugins, and the tables of errors. */
+export async function injected(): Promise<{ file: string; text: string; wanted: string }[]> {
+  const results: { file: string; text: string; wanted: string }[] = [];
+  for (const { path } of pluginFolders()) {
+    if (!existsSync(join(ROOT, path, "sample.json")) || !existsSync(join(ROOT, path, "README.md"))) continue;
+    const file = `${path}/README.md`;
+    const text = read(file);
+    results.push({
+      file,
+      text,
+      wanted: inject(text, "sample", `\`\`\`json\n${read(`${path}/sample.json`).trim()}\n\`\`\``) ?? "the README has no <!-- sample --> markers",
+    });
+  }
+  const kernel = (await import(new URL("../../kernel/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
+  const cli = (await import(new URL("../../cli/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, string> };
+  const cell = (message: string) => message.replaceAll("\n", " ").replaceAll("|", "\\|");
+  const rows = Object.entries(kernel.ERRORS)
+    .sort()
+    .map(([code, [status, message]]) => `| \`${code}\` | ${status} | ${cell(message)} |`);
+  const cliRows = Object.entries(cli.ERRORS)
+    .sort()
+    .map(([code, message]) => `| \`${code}\` | ${cell(message)} |`);
+  for (const [file, table] of [
+    ["kernel/README.md", ["| Code | Status | Message |", "|---|---|---|", ...rows]],
+    ["cli/README.md", ["| Code | Message |", "|---|---|", ...cliRows]],
+  ] as const) {
+    const text = read(file);
+    results.push({ file, text, wanted: inject(text, "errors", table.join("\n")) ?? "the file has no <!-- errors --> markers" });
+  }
+  return results;
+}
