@@ -21,26 +21,27 @@ export function matches(cron: Cron, zone: Zone, minute: number): boolean {
   return false;
 }
 
-/** The next `count` instants after `from` (exclusive), in order; fewer when the schedule never matches again. */
-export function nextTimes(cron: Cron, zone: Zone, from: Date, count: number): Date[] {
+/** The next `count` instants after `from` and before `to` (both exclusive), in order; fewer when the schedule matches no more. */
+export function nextTimes(cron: Cron, zone: Zone, from: Date, count: number, to?: Date): Date[] {
   const found: Date[] = [];
   let minute = Math.floor(from.getTime() / MINUTE) + 1;
-  const end = minute + HORIZON * DAY;
+  const end = to === undefined ? minute + HORIZON * DAY : to.getTime() / MINUTE;
   while (found.length < count && minute < end) {
     if (matches(cron, zone, minute)) found.push(new Date(minute * MINUTE));
-    minute += stride(cron, wall(zone, minute));
+    minute += stride(cron, zone, minute);
   }
   return found;
 }
 
-/** How far it is safe to go on: over a day that does not match, over an hour that does not. Never over a change of the clocks' end. */
-function stride(cron: Cron, reading: number): number {
-  const date = new Date(reading * MINUTE);
-  const minuteOfDay = date.getUTCHours() * 60 + date.getUTCMinutes();
-  // Clocks change at night: the last hours of a day are walked minute by minute only where a shift could hide in them.
-  if (!dayMatches(cron, date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCDay())) return Math.max(1, Math.min(60 - (minuteOfDay % 60), DAY - minuteOfDay));
-  if (!cron.hours[date.getUTCHours()]) return 60 - (minuteOfDay % 60);
-  return 1;
+/** How far it is safe to go on: over a day or an hour that does not match. Never over the end of a change of the clocks. */
+function stride(cron: Cron, zone: Zone, minute: number): number {
+  const reading = new Date(wall(zone, minute) * MINUTE);
+  const restOfHour = 60 - reading.getUTCMinutes();
+  if (!dayMatches(cron, reading.getUTCMonth() + 1, reading.getUTCDate(), reading.getUTCDay())) {
+    const restOfDay = (23 - reading.getUTCHours()) * 60 + restOfHour;
+    return zone.offset(minute) === zone.offset(minute + restOfDay) ? restOfDay : restOfHour;
+  }
+  return cron.hours[reading.getUTCHours()] ? 1 : restOfHour;
 }
 
 function readingMatches(cron: Cron, reading: number): boolean {

@@ -1,5 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseCron } from "./cron.ts";
 import { matches, nextTimes } from "./matcher.ts";
 import { createSchedule } from "./schedule.ts";
@@ -89,6 +90,54 @@ describe("cron expressions", () => {
     );
   });
 
+  it("matches exactly the readings whose parts are asked for, by the platform's own calendar", () => {
+    /** A field as text, and the values it stands for. */
+    const field = (min: number, max: number, names: readonly string[] = []) => {
+      const value = fc.integer({ min, max });
+      const written = (number: number) => names[number - min] ?? String(number);
+      const range = fc.tuple(value, value, fc.integer({ min: 1, max: 9 })).map(([a, b, step]) => {
+        const [from, to] = [Math.min(a, b), Math.max(a, b)];
+        const values = Array.from({ length: to - from + 1 }, (_, at) => from + at).filter((number) => (number - from) % step === 0);
+        return { text: `${written(from)}-${written(to)}${step === 1 ? "" : `/${step}`}`, values };
+      });
+      const one = value.map((number) => ({ text: written(number), values: [number] }));
+      const list = fc
+        .array(fc.oneof(one, range), { minLength: 1, maxLength: 3 })
+        .map((parts) => ({ text: parts.map(({ text }) => text).join(","), values: parts.flatMap(({ values }) => values), any: false }));
+      const any = fc.constant({ text: "*", values: Array.from({ length: max - min + 1 }, (_, at) => min + at), any: true });
+      return fc.oneof(list, any);
+    };
+    const months = ["JAN", "feb", "Mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+    const fields = fc.tuple(field(0, 59), field(0, 23), field(1, 31), field(1, 12, months), field(0, 6, days));
+    // The middle of 2025's and 2026's seasons: no clock changes here, and the oracle knows nothing of those.
+    const minute = fc.oneof(
+      fc.integer({ min: Date.parse("2025-12-01T00:00:00Z") / MINUTE, max: Date.parse("2026-02-28T23:59:00Z") / MINUTE }),
+      fc.integer({ min: Date.parse("2026-06-01T00:00:00Z") / MINUTE, max: Date.parse("2026-08-30T23:59:00Z") / MINUTE }),
+    );
+    const zone = fc.constantFrom("UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Asia/Kathmandu", "America/New_York");
+    let matched = 0;
+    fc.assert(
+      fc.property(fields, minute, zone, fc.boolean(), ([minutes, hours, dates, month, week], at, timeZone, near) => {
+        const instant = new Date(at * MINUTE);
+        const [, m = "", d = "", , h = "", min = ""] =
+          /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+)/.exec(instant.toLocaleString("en-US", { timeZone, hourCycle: "h23" })) ?? [];
+        const weekday = days.indexOf(instant.toLocaleString("en-US", { timeZone, weekday: "short" }));
+        // Half of the cases are made to agree on the clock, or next to none would match.
+        const clock = near ? `${Number(min)} ${Number(h)}` : `${minutes.text} ${hours.text}`;
+        const onTime = near || (minutes.values.includes(Number(min)) && hours.values.includes(Number(h)));
+        const byDate = dates.values.includes(Number(d));
+        const byWeekday = week.values.includes(weekday);
+        const onDay = dates.any || week.any ? byDate && byWeekday : byDate || byWeekday;
+        const expected = onTime && month.values.includes(Number(m)) && onDay;
+        if (expected) matched += 1;
+        expect(matches(parseCron(`${clock} ${dates.text} ${month.text} ${week.text}`), zoneOf(timeZone), at)).toBe(expected);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(matched).toBeGreaterThan(100);
+  });
+
   it("wall clocks agree with the platform's own formatting", () => {
     const minute = Math.floor(Date.parse("2026-07-01T12:34:00Z") / MINUTE);
     expect(new Date(wall(zoneOf("Asia/Kolkata"), minute) * MINUTE).toISOString()).toBe("2026-07-01T18:04:00.000Z");
@@ -165,6 +214,25 @@ describe("the schedule", () => {
     expect(runs).toHaveLength(1);
   });
 
+  it("FAULT-21 a repetition longer than 24.8 days does not fire early, nor all the time", async () => {
+    vi.useFakeTimers();
+    try {
+      const schedule = createSchedule({ log: quiet, claim: async () => true });
+      const run = vi.fn();
+      const stop = schedule.every(30 * 86_400_000, run);
+      await vi.advanceTimersByTimeAsync(29 * 86_400_000);
+      expect(run).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(32 * 86_400_000);
+      expect(run).toHaveBeenCalledTimes(2);
+      stop();
+      await vi.advanceTimersByTimeAsync(90 * 86_400_000);
+      expect(run).toHaveBeenCalledTimes(2);
+      schedule.stop();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("FAULT-21 a timer longer than 24.8 days does not fire early", () => {
     vi.useFakeTimers();
     try {
@@ -191,6 +259,53 @@ describe("the schedule", () => {
     await jump("2026-01-01T13:05:00Z");
     expect(fired).toEqual([]);
     expect(other).toEqual(["2026-01-01T12:05:00.000Z"]);
+    schedule.stop();
+  });
+});
+
+describe("the minute's tick", () => {
+  beforeEach(() => void vi.useFakeTimers({ now: Date.parse("2026-01-03T12:00:30Z") }));
+  afterEach(() => void vi.useRealTimers());
+
+  async function everyMinute() {
+    const fired: string[] = [];
+    const warnings: string[] = [];
+    const schedule = createSchedule({ log: { ...quiet, warn: (_facts, text) => void warnings.push(text ?? "") }, claim: async () => true });
+    const place = new AsyncLocalStorage<string>();
+    place.run("a request", () =>
+      schedule.cron("job", "* * * * *", undefined, async (minute) => void fired.push(`${place.getStore() ?? ""}${minute.toISOString().slice(8, 16)}`)),
+    );
+    await vi.dynamicImportSettled();
+    const minutes = async (count: number) => {
+      await vi.advanceTimersByTimeAsync(count * MINUTE);
+      return fired.splice(0);
+    };
+    return { schedule, minutes, warnings };
+  }
+
+  it("comes at the start of each minute, belongs to nobody's request, and ends with the schedule", async () => {
+    const { schedule, minutes } = await everyMinute();
+    expect(await minutes(2)).toEqual(["03T12:01", "03T12:02"]);
+    schedule.stop();
+    expect(await minutes(2)).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("FAULT-18 goes on after a jump forward, without a storm", async () => {
+    const { schedule, minutes } = await everyMinute();
+    vi.setSystemTime(Date.parse("2026-01-04T12:00:30Z"));
+    expect(await minutes(2)).toEqual(["04T12:01", "04T12:02"]);
+    schedule.stop();
+  });
+
+  it("FAULT-19 rests while the clock is behind, says so once, and goes on as soon as it is right again", async () => {
+    const { schedule, minutes, warnings } = await everyMinute();
+    await minutes(1);
+    vi.setSystemTime(Date.parse("2026-01-01T12:00:30Z"));
+    expect(await minutes(5)).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("set back")]);
+    vi.setSystemTime(Date.parse("2026-01-03T12:10:30Z"));
+    expect((await minutes(2)).slice(-2)).toEqual(["03T12:11", "03T12:12"]);
     schedule.stop();
   });
 });

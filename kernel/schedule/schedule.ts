@@ -1,7 +1,10 @@
+import { AsyncResource } from "node:async_hooks";
 import type { Log } from "@svc/sdk";
 import { type Cron, parseCron } from "./cron.ts";
 import { matches, nextTimes } from "./matcher.ts";
 import { MINUTE, type Zone, zoneOf } from "./zone.ts";
+
+type ScheduleJob = typeof import("node-schedule").scheduleJob;
 
 /** Work by the clock: one tick a minute for any number of jobs. */
 export interface Schedule {
@@ -44,13 +47,27 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
   const whereOf = new Map<string, string>();
   const stops = new Set<() => void>();
   let lastMinute = Math.floor(now() / MINUTE);
-  let driver: Promise<{ cancel(): boolean }> | undefined;
+  /** Jobs run where the schedule was made, not in the root or plugin of whoever happened to register first. */
+  const outside = new AsyncResource("svc.schedule");
+  let driven = false;
+  let armed: { cancel(): boolean } | null = null;
+  let behind = false;
   let stopped = false;
 
   function tick(): void {
     const minute = Math.floor(now() / MINUTE);
-    // A clock set back: these minutes have been decided.
-    if (minute <= lastMinute) return;
+    if (minute <= lastMinute) {
+      // These minutes have been decided.
+      if (minute < lastMinute && !behind) {
+        behind = true;
+        log.warn(
+          { until: new Date((lastMinute + 1) * MINUTE).toISOString() },
+          "the clock was set back; jobs rest until it has caught up, so that none runs twice",
+        );
+      }
+      return;
+    }
+    behind = false;
     const missed = minute - lastMinute > 1 ? new Date(lastMinute * MINUTE) : undefined;
     lastMinute = minute;
     const at = new Date(minute * MINUTE);
@@ -61,8 +78,8 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
   }
 
   function reportMissed(cron: Cron, zone: Zone, jobs: ReadonlyMap<string, Job>, from: Date, to: Date): void {
-    const [first] = nextTimes(cron, zone, from, 1);
-    if (first === undefined || first >= to) return;
+    const [first] = nextTimes(cron, zone, from, 1, to);
+    if (first === undefined) return;
     for (const { id } of jobs.values()) {
       log.warn(
         { job: id, from: first.toISOString(), to: to.toISOString() },
@@ -80,12 +97,52 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
     }
   }
 
-  function drive(): void {
-    driver ??= import("node-schedule").then(({ default: { scheduleJob } }) => {
-      const job = scheduleJob("* * * * *", tick);
-      if (stopped) job.cancel();
-      return job;
+  /**
+   * One tick at a time, armed anew for the next minute that the clock shows: a recurring rule follows a calendar of its own, and
+   * after a jump forward fires every minute in between in a storm.
+   */
+  function arm(scheduleJob: ScheduleJob): void {
+    if (stopped) return;
+    armed = scheduleJob(new Date((Math.floor(Date.now() / MINUTE) + 1) * MINUTE), () => {
+      outside.runInAsyncScope(tick);
+      arm(scheduleJob);
     });
+    // The minute began meanwhile, and node-schedule takes no time that is over.
+    if (armed === null) arm(scheduleJob);
+  }
+
+  async function drive(): Promise<void> {
+    driven = true;
+    const { scheduleJob } = (await import("node-schedule")).default;
+    if (stopped) return;
+    arm(scheduleJob);
+    // A clock set back leaves the armed minute as far ahead as it was set back, also when it is right again a moment later.
+    const look = setInterval(() => {
+      outside.runInAsyncScope(tick);
+      armed?.cancel();
+      arm(scheduleJob);
+    }, MINUTE).unref();
+    stops.add(() => clearInterval(look));
+  }
+
+  function after(ms: number, run: () => void): () => void {
+    const due = performance.now() + ms;
+    let timer: NodeJS.Timeout;
+    const stop = () => {
+      clearTimeout(timer);
+      stops.delete(stop);
+    };
+    const wait = () => {
+      const left = due - performance.now();
+      timer = setTimeout(left > LONGEST_TIMEOUT ? wait : finish, Math.max(0, Math.min(left, LONGEST_TIMEOUT))).unref();
+    };
+    const finish = () => {
+      stops.delete(stop);
+      run();
+    };
+    stops.add(stop);
+    wait();
+    return stop;
   }
 
   function remove(id: string): void {
@@ -107,56 +164,38 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
       whereOf.set(id, where);
       const job: Job = { id, run };
       bucket.jobs.set(id, job);
-      drive();
+      if (!driven) outside.runInAsyncScope(drive);
       return () => {
         if (buckets.get(where)?.jobs.get(id) === job) remove(id);
       };
     },
-    after(ms, run) {
-      const due = performance.now() + ms;
-      let timer: NodeJS.Timeout;
-      const stop = () => {
-        clearTimeout(timer);
-        stops.delete(stop);
-      };
-      const wait = () => {
-        const left = due - performance.now();
-        timer = setTimeout(left > LONGEST_TIMEOUT ? wait : finish, Math.max(0, Math.min(left, LONGEST_TIMEOUT))).unref();
-      };
-      const finish = () => {
-        stops.delete(stop);
-        run();
-      };
-      stops.add(stop);
-      wait();
-      return stop;
-    },
+    after,
     every(ms, run) {
+      let stopNext = (): void => {};
       let running = false;
-      const timer = setInterval(async () => {
-        if (running) return;
-        running = true;
-        try {
-          await run();
-        } catch (error) {
-          log.error({ err: error }, "a repeated job failed");
-        } finally {
-          running = false;
-        }
-      }, ms).unref();
-      const stop = () => {
-        clearInterval(timer);
-        stops.delete(stop);
+      const again = () => {
+        stopNext = after(ms, async () => {
+          again();
+          if (running) return;
+          running = true;
+          try {
+            await run();
+          } catch (error) {
+            log.error({ err: error }, "a repeated job failed");
+          } finally {
+            running = false;
+          }
+        });
       };
-      stops.add(stop);
-      return stop;
+      outside.runInAsyncScope(again);
+      return () => stopNext();
     },
     stop() {
       stopped = true;
       for (const stop of [...stops]) stop();
       buckets.clear();
       whereOf.clear();
-      void driver?.then((job) => job.cancel());
+      armed?.cancel();
     },
   };
 }
