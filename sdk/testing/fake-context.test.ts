@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { createFakeContext } from "./fake-context.ts";
+import { createFakeTasks } from "./fake-tasks.ts";
+import { createMemoryFiles } from "./memory-files.ts";
 
 const plugin = {
   kind: "feature",
@@ -140,4 +142,44 @@ it("gives events published under one root the same root id", () => {
   expect(events.published[0]?.rootId).toBe(events.published[1]?.rootId);
   expect(alone.rootId).toBe(alone.id);
   expect(heard).toEqual(["b"]);
+});
+
+it("lets a test follow up on a task while it runs, and on no other", async () => {
+  let end: () => void = () => {};
+  const answered = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const tasks = createFakeTasks(async () => {
+    await answered;
+    return { reply: "done" };
+  });
+  const run = tasks.run({ entry: "probe", channel: "c", chat: "1", text: "go", agent: "a" });
+  expect(tasks.running()).toMatchObject([{ id: "task_1", agent: "a", channel: "c", chat: "1" }]);
+  expect(await tasks.followup("task_1", { text: "also", replace: false })).toMatchObject({ taskId: "task_2" });
+  expect(await tasks.followup("task_9", { text: "also", replace: false })).toBeUndefined();
+  end();
+  expect(await run).toMatchObject({ reply: "done" });
+  expect(tasks.running()).toEqual([]);
+  expect(tasks.followed).toEqual([{ id: "task_1", text: "also", replace: false }]);
+});
+
+it("changes a file in memory one after another, and leaves it alone when asked to", async () => {
+  const content = new Map<string, string | Uint8Array>([["/daemon/.svc/n", "0"]]);
+  const { data } = createMemoryFiles(content);
+  const read = (bytes: Uint8Array | undefined) => Number(new TextDecoder().decode(bytes));
+  await Promise.all(
+    [1, 2, 3].map(() =>
+      data.change("n", 100, async (before) => {
+        await Promise.resolve();
+        return String(read(before) + 1);
+      }),
+    ),
+  );
+  expect(content.get("/daemon/.svc/n")).toBe("3");
+  await data.change("n", 100, () => undefined);
+  await data.change("other", 100, (before) => (before === undefined ? undefined : "never"));
+  expect([...content]).toEqual([["/daemon/.svc/n", "3"]]);
+  await expect(data.change("n", 100, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  await data.change("n", 100, () => "4");
+  expect(content.get("/daemon/.svc/n")).toBe("4");
 });

@@ -48,7 +48,7 @@ export interface FakeContext<C> extends PluginContext<C> {
  * first touch, as in the daemon. Call `plugin.setup(context)` with it.
  */
 export function createFakeContext<C = Record<string, unknown>>(
-  plugin: Pick<Plugin<never>, "kind" | "name" | "capabilities"> & { readonly config?: { readonly at: string; readonly schema: ObjectSchema } },
+  plugin: Pick<Plugin<never>, "kind" | "name" | "capabilities"> & { readonly config?: { readonly at: string; readonly schema?: ObjectSchema } },
   options: FakeOptions<C> = {},
 ): FakeContext<C> {
   const id = `${plugin.kind}-${plugin.name}` as const;
@@ -175,6 +175,24 @@ function createProvide(registered: Registered, need: (capability: Capability) =>
     },
     tier: (tier) => void add("tier", registered.tiers, tier),
     action: (action) => add("action", registered.actions, action),
+    server(server) {
+      claim(
+        "server",
+        registered.servers.map((one) => one.server.name),
+        server.name,
+      );
+      const provided = { server, open: false };
+      registered.servers.push(provided);
+      return {
+        async listen() {
+          provided.open = true;
+          return undefined;
+        },
+        async close() {
+          provided.open = false;
+        },
+      };
+    },
     authority: (authority) => void add("authority", registered.authorities, authority),
     tool: (tool) => void add("tool", registered.tools, tool),
     route(route) {

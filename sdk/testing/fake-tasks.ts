@@ -1,4 +1,4 @@
-import type { Accepted, TaskEvent, Tasks } from "../capabilities.ts";
+import type { Accepted, RunningTask, TaskEvent, Tasks } from "../capabilities.ts";
 import type { Delivery, Message, TaskResult } from "../messages.ts";
 
 /** Tasks that record what they were given. */
@@ -7,16 +7,20 @@ export interface FakeTasks extends Tasks {
   readonly accepted: readonly Message[];
   readonly delivered: readonly Omit<Delivery, "id">[];
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
+  /** Follow-ups of tasks that were running. */
+  readonly followed: readonly { readonly id: string; readonly text: string; readonly replace: boolean; readonly sender?: string }[];
 }
 
 /**
  * Task ids count up from `task_1`. `answer` makes the result of `run` (default: an empty reply of status `ok`); what it throws, `run`
- * throws. `cancel` is true for the ids handed out.
+ * throws. A task runs from `run` until its answer; nothing is ever queued. `cancel` is true for the ids handed out.
  */
 export function createFakeTasks(answer: (message: Message) => Partial<TaskResult> | Promise<Partial<TaskResult>> = () => ({})): FakeTasks {
   const accepted: Message[] = [];
   const delivered: Omit<Delivery, "id">[] = [];
   const cancelled: { id: string; reason?: string }[] = [];
+  const followed: { id: string; text: string; replace: boolean; sender?: string }[] = [];
+  const running = new Map<string, RunningTask>();
   const keys = new Map<string, string>();
   const take = (message: Message): Accepted => {
     const seen = message.dedupKey === undefined ? undefined : keys.get(message.dedupKey);
@@ -31,13 +35,29 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
     accepted,
     delivered,
     cancelled,
+    followed,
+    running: () => [...running.values()],
+    queued: () => [],
+    async followup(id, message) {
+      const task = running.get(id);
+      if (!task) return undefined;
+      followed.push({ id, ...message });
+      const { agent, channel, chat } = task;
+      return take({ entry: "followup", channel, chat, agent, text: message.text });
+    },
     accept: async (message) => take(message),
     async run(message, listen?: (event: TaskEvent) => void) {
       const { taskId, rootId } = take(message);
       listen?.({ type: "accepted", taskId, rootId });
       const agent = message.agent ?? "main";
       listen?.({ type: "started", taskId, agent });
-      return { ok: true, taskId, agent, reply: "", status: "ok", durationMs: 0, ...(await answer(message)) };
+      const { channel, chat } = message;
+      running.set(taskId, { id: taskId, agent, step: "agent", startedAt: Date.now(), channel, chat, conversation: `${agent}:${channel}:-:${chat}` });
+      try {
+        return { ok: true, taskId, agent, reply: "", status: "ok", durationMs: 0, ...(await answer(message)) };
+      } finally {
+        running.delete(taskId);
+      }
     },
     async deliver(delivery) {
       delivered.push(delivery);
@@ -49,5 +69,12 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       const number = /^task_(\d+)$/.exec(id);
       return number !== null && Number(number[1]) <= accepted.length;
     },
+    async followup(id, { text, sender }) {
+      const followed = accepted[Number(/^task_(\d+)$/.exec(id)?.[1]) - 1];
+      if (followed === undefined) return undefined;
+      return take({ ...followed, entry: "followup", text, ...(sender === undefined ? {} : { sender: { id: sender } }) });
+    },
+    running: () => [],
+    queued: () => [],
   };
 }

@@ -6,6 +6,8 @@ import { svcError } from "../errors.ts";
  * `SVC_FILE_OUTSIDE`, what is not there with `SVC_FILE_MISSING`. There are no links and no empty folders. Relative roots start at `/daemon`.
  */
 export function createMemoryFiles(content: Map<string, string | Uint8Array> = new Map()): Files {
+  const turns = new Map<string, Promise<unknown>>();
+  const changes = new Map<string, Promise<void>>();
   const confined = (given: readonly string[]): Confined => {
     const roots = given.map((root) => normal(root, "/daemon"));
     const place = (path: string): string => {
@@ -20,7 +22,7 @@ export function createMemoryFiles(content: Map<string, string | Uint8Array> = ne
       if (found === undefined) throw svcError("SVC_FILE_MISSING", `There is no file ${path}.`, { status: 404 });
       return typeof found === "string" ? new TextEncoder().encode(found) : found;
     };
-    return {
+    const files: Confined = {
       roots,
       async read(path, maxBytes) {
         const found = bytes(path);
@@ -29,6 +31,29 @@ export function createMemoryFiles(content: Map<string, string | Uint8Array> = ne
       },
       async write(path, data) {
         content.set(place(path), data);
+      },
+      async change(path, maxBytes, edit) {
+        const full = place(path);
+        const turn = (turns.get(full) ?? Promise.resolve()).then(async () => {
+          const after = await edit(content.has(full) ? await files.read(path, maxBytes) : undefined);
+          if (after !== undefined) content.set(full, after);
+        });
+        turns.set(
+          full,
+          turn.catch(() => undefined),
+        );
+        await turn;
+      },
+      async change(path, maxBytes, edit) {
+        const full = place(path);
+        const turn = (changes.get(full) ?? Promise.resolve()).then(async () => {
+          const before = content.has(full) ? await this.read(path, maxBytes) : undefined;
+          const after = await edit(before);
+          if (after !== undefined) content.set(full, after);
+        });
+        const settled = turn.catch(() => undefined);
+        changes.set(full, settled);
+        await turn;
       },
       async append(path, data) {
         const full = place(path);
@@ -51,6 +76,7 @@ export function createMemoryFiles(content: Map<string, string | Uint8Array> = ne
         content.delete(place(path));
       },
     };
+    return files;
   };
   return { under: (...roots) => confined(roots), own: confined(["/daemon/.svc/plugins/own"]), data: confined(["/daemon/.svc"]) };
 }

@@ -1,7 +1,7 @@
 import type { Action } from "../action.ts";
 import type { Channel } from "../channel.ts";
 import type { Hooks, TapOptions } from "../hooks.ts";
-import type { Authority, HttpRoute } from "../http.ts";
+import type { Authority, HttpRoute, ProvidedServer } from "../http.ts";
 import type { AgentTool } from "../plugin.ts";
 import type { Tier } from "../tier.ts";
 
@@ -31,6 +31,7 @@ export interface Registered {
   readonly tiers: Tier[];
   readonly actions: Action[];
   readonly routes: HttpRoute[];
+  readonly servers: { readonly server: ProvidedServer; open: boolean }[];
   readonly authorities: Authority[];
   readonly tools: AgentTool[];
   readonly jobs: RegisteredJob[];

@@ -166,6 +166,8 @@ function turn(prompt: string, name = "agent"): Turn {
     agent: { id: name, name, workspace: process.cwd(), tier: "contract", mentions: [], access: "private", settings: {} },
     route: { agent: name, conversation, reply: { channel: "test", chat: "chat" } },
     messages: [{ id, rootId: `root_${id}`, at: Date.now(), attempts: 0, entry: "task", channel: "test", chat: "chat", text: prompt }],
+    strategy: "layered",
+    nativeSessions: true,
     attempt: 1,
     startedAt: Date.now(),
   };

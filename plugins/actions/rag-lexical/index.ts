@@ -6,6 +6,7 @@ import { toMatch } from "./query.ts";
 const LOOK_EVERY_MS = 60_000;
 /** A refresh rests for this many times as long as it took, so that a huge workspace does not keep the disk busy. */
 const REST = 30;
+const REST_AFTER_FAILURE_MS = 30 * 60_000;
 const TELL_EVERY_MS = 250;
 
 interface Run {
@@ -68,6 +69,7 @@ export default definePlugin({
           await index(agent);
         } catch (error) {
           if (ctx.signal.aborted) return;
+          notBefore.set(agent.id, Date.now() + REST_AFTER_FAILURE_MS);
           ctx.log.warn({ agent: agent.id, err: error }, "the index could not be refreshed");
         }
       }

@@ -4,6 +4,8 @@ import type { Ask, Question, Reply } from "./protocol.ts";
 
 // The thread that holds the indexes open: SQLite blocks, and the daemon's loop must not.
 const open = new Map<string, IndexDatabase>();
+/** Files that a run works on: these stay open. */
+const running = new Set<string>();
 const MOST_OPEN = 16;
 
 parentPort?.on("message", ({ id, ...ask }: Question) => {
@@ -26,6 +28,7 @@ function answer(ask: Ask): unknown {
     open.get(ask.file)?.close();
     open.delete(ask.file);
     const index = keep(ask.file, makeIndex(ask.file));
+    if (index) running.add(ask.file);
     index?.begin();
     return index !== undefined;
   }
@@ -33,18 +36,18 @@ function answer(ask: Ask): unknown {
   if (!index) throw new Error(`no run has begun on ${ask.file}`);
   if (ask.op === "changed") return index.changed(ask.seen);
   if (ask.op === "put") return index.put(ask.documents) ?? null;
-  return ask.op === "sweep" ? index.sweep() : index.end();
+  if (ask.op === "sweep") return index.sweep();
+  running.delete(ask.file);
+  return index.end();
 }
 
 function keep(file: string, index: IndexDatabase | undefined): IndexDatabase | undefined {
   if (!index) return undefined;
   open.set(file, index);
-  if (open.size > MOST_OPEN) {
-    const [oldest] = open.keys();
-    if (oldest !== undefined) {
-      open.get(oldest)?.close();
-      open.delete(oldest);
-    }
+  const idle = open.size > MOST_OPEN ? [...open.keys()].find((one) => one !== file && !running.has(one)) : undefined;
+  if (idle !== undefined) {
+    open.get(idle)?.close();
+    open.delete(idle);
   }
   return index;
 }

@@ -3,7 +3,7 @@ import { type Definition, parseDefinition } from "./definition.ts";
 
 /** The action files as they are on disk. */
 export interface ActionFolder {
-  /** Looks again and reads what has changed. Calls at one time share a look. */
+  /** Looks again and reads what has changed: all that was written before the call is seen. */
   refresh(): Promise<void>;
   get(id: string): Definition | undefined;
   list(): readonly Definition[];
@@ -30,6 +30,7 @@ const MAX_BYTES = 256 * 1024;
 export function createActionFolder(data: Confined, events: FolderEvents): ActionFolder {
   const entries = new Map<string, Entry>();
   let looking: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
 
   const read = async (id: string, file: string, stamp: string): Promise<Entry> => {
     try {
@@ -63,10 +64,15 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
   const list = () => [...entries.values()].flatMap(({ definition }) => (definition ? [definition] : [])).sort((left, right) => (left.id < right.id ? -1 : 1));
   return {
     refresh() {
-      looking ??= look().finally(() => {
-        looking = undefined;
-      });
-      return looking;
+      // Who asks during a look needs another one after it; one does for all of them.
+      next ??= (looking ?? Promise.resolve())
+        .catch(() => undefined)
+        .then(() => {
+          next = undefined;
+          looking = look();
+          return looking;
+        });
+      return next;
     },
     get: (id) => entries.get(`${id}.json`)?.definition,
     list,

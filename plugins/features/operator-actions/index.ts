@@ -93,10 +93,13 @@ export default definePlugin({
     let unwatch: (() => void) | undefined;
     return {
       async start() {
-        await look();
         const onFailure = (error: unknown) => ctx.log.warn({ err: error }, "the action files could not be read");
-        unwatch = watchFolder(await ctx.files.data.resolve(FOLDER).catch(() => ctx.files.data.resolve(".")), () => void look().catch(onFailure));
-        ctx.jobs.every(LOOK_EVERY_MS, look);
+        const lookAndWatch = async () => {
+          await look();
+          unwatch ??= watchFolder(await ctx.files.data.resolve(FOLDER), () => void look().catch(onFailure));
+        };
+        await lookAndWatch();
+        ctx.jobs.every(LOOK_EVERY_MS, lookAndWatch);
       },
       async stop() {
         unwatch?.();

@@ -3,10 +3,10 @@ import { type FSWatcher, watch } from "node:fs";
 const SETTLE_MS = 100;
 
 /**
- * Calls `changed` soon after something changed in a folder, once for a burst. Where the system cannot watch (a network share, no watch
- * left) it stays silent: the caller looks by the clock as well. Does not keep the process alive.
+ * Calls `changed` soon after something changed in a folder, once for a burst, and returns the way to stop. Undefined where there is no
+ * folder yet or the system cannot watch it: the caller looks by the clock as well. Does not keep the process alive.
  */
-export function watchFolder(folder: string, changed: () => void): () => void {
+export function watchFolder(folder: string, changed: () => void): (() => void) | undefined {
   let timer: NodeJS.Timeout | undefined;
   let watcher: FSWatcher | undefined;
   const stop = () => {
@@ -21,7 +21,7 @@ export function watchFolder(folder: string, changed: () => void): () => void {
     });
     watcher.on("error", stop);
   } catch {
-    stop();
+    return undefined;
   }
   return stop;
 }
