@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Agent, Agents } from "@svc/sdk";
+import type { Agent, Agents, Turn } from "@svc/sdk";
 import type { QueueMode } from "./flow/lanes.ts";
 
 /** One agent's configuration as the kernel uses it. Units are in the names. */
@@ -10,6 +10,8 @@ export interface AgentSettings {
   readonly preSpawnTimeoutSec: number;
   readonly drainTimeoutSeconds: number | undefined;
   readonly queueMode: QueueMode;
+  /** The agent's own, else the configuration's (CFG-17: looked up when used). */
+  readonly contextStrategy: Turn["strategy"];
   readonly intents: readonly string[];
   readonly maxDelegationDepth: number;
   readonly toolUseRequired: readonly string[];
@@ -29,9 +31,10 @@ export interface AgentTable extends Agents {
 export function readAgents(config: Readonly<Record<string, unknown>>, folder: string, unusable: ReadonlyMap<string, string> = new Map()): AgentTable {
   const table = new Map<string, AgentSettings>();
   const handles = new Map<string, Agent>();
+  const inherited = (config.session as { contextStrategy?: Turn["strategy"] } | undefined)?.contextStrategy ?? "layered";
   for (const [id, raw] of Object.entries((config.agents ?? {}) as Record<string, Record<string, unknown>>)) {
     const reason = unusable.get(id);
-    const settings = { ...readAgent(id, raw, folder), ...(reason === undefined ? {} : { unusable: reason }) };
+    const settings = { ...readAgent(id, raw, folder, inherited), ...(reason === undefined ? {} : { unusable: reason }) };
     table.set(id, settings);
     for (const handle of [id, ...settings.agent.mentions]) handles.set(plain(handle), settings.agent);
   }
@@ -52,7 +55,7 @@ const plain = (handle: string) =>
     .replace(/^@/, "")
     .toLowerCase();
 
-function readAgent(id: string, raw: Record<string, unknown>, folder: string): AgentSettings {
+function readAgent(id: string, raw: Record<string, unknown>, folder: string, inherited: Turn["strategy"]): AgentSettings {
   const text = (key: string) => raw[key] as string | undefined;
   // An entry that an unset variable left empty stays: it matches nothing, while a list without it would mean "any".
   const list = (key: string) => (raw[key] as string[] | undefined) ?? [];
@@ -74,6 +77,7 @@ function readAgent(id: string, raw: Record<string, unknown>, folder: string): Ag
     preSpawnTimeoutSec: (raw.preSpawnTimeoutSec as number | undefined) ?? 300,
     drainTimeoutSeconds: raw.drainTimeoutSeconds as number | undefined,
     queueMode: (raw.queueMode as QueueMode | undefined) ?? "collect",
+    contextStrategy: (raw.contextStrategy as Turn["strategy"] | undefined) ?? inherited,
     intents: list("intents"),
     maxDelegationDepth: (raw.maxDelegationDepth as number | undefined) ?? 5,
     toolUseRequired: list("toolUseRequired"),

@@ -1,5 +1,5 @@
 import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem } from "./config/index.ts";
-import { checkDocument, composeSchema, parsePath } from "./config/index.ts";
+import { CORE_KEYS, checkDocument, composeSchema, parsePath } from "./config/index.ts";
 import { fail } from "./errors.ts";
 import type { Host, Wanted } from "./host/host.ts";
 
@@ -28,7 +28,8 @@ export async function examine(document: ConfigDocument, host: Host): Promise<Con
     if (problem.owner !== undefined) note(broken, problem.owner, problem);
     else if (problem.agent !== undefined && comesFromUnset(document, problem)) note(unusable, problem.agent, problem);
   }
-  const present = (path: string) => (sectionAt(document.expanded, path) === undefined ? undefined : checked.section(path));
+  const present = (path: string) =>
+    CORE_KEYS.has(path) ? checked.value[path] : sectionAt(document.expanded, path) === undefined ? undefined : checked.section(path);
   return { document, composed, checked, value: checked.value, wanted: wantedOf(checked.value, broken, present), unusable };
 }
 

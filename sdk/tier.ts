@@ -9,12 +9,32 @@ export interface Turn {
   readonly route: Route;
   /** The message, or several held ones in order (`queueMode: collect`). At least one. */
   readonly messages: readonly [Inbound, ...Inbound[]];
+  /** Who shall build the context: the task's word, else the agent's, else the configuration's (000:L37). */
+  readonly strategy: "layered" | "planner";
+  /** The agent's tier keeps conversations itself: what was said before is in the session, unless it is a new one. */
+  readonly nativeSessions: boolean;
   readonly rootId: string;
   /** 1 for the first try of the preparation, 2 for its one retry. */
   readonly attempt: number;
   /** Unix time in milliseconds. */
   readonly startedAt: number;
 }
+
+/**
+ * The layers of the specification (000:L35, and 001:L50 for `references`), each with its priority. A feature that knows something
+ * for one of them, such as peers for `landscape`, adds a layer of that name in a tap of `assembleContext` at the default stage.
+ */
+export const LAYERS = {
+  "channel rules": 1,
+  scope: 2,
+  landscape: 3,
+  identity: 4,
+  references: 4.7,
+  intent: 5,
+  artifacts: 6,
+  history: 7,
+  "wiki hint": 8,
+} as const;
 
 /** A piece of per-turn context. Layers are joined in the order of `priority`, smallest first; an empty one leaves nothing behind. */
 export interface Layer {
@@ -33,7 +53,9 @@ export interface TurnContext {
   readonly media: readonly Media[];
   /** The native session to resume; unset starts a new one. */
   readonly session?: string;
-  /** Earlier messages, oldest first, for tiers without native sessions. */
+  /** Who built it; unset until a strategy has. The last tap, `layered`, takes what no other strategy took (000:L36). */
+  readonly strategy?: string;
+  /** Earlier messages, oldest first. When the context is ready: only for tiers without native sessions. */
   readonly history: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
 }
 

@@ -1,5 +1,6 @@
 export { type CheckedConfig, type ConfigProblem, checkDocument } from "./check.ts";
 export { type ComposedSchema, composeSchema, type Parts, type Section } from "./compose.ts";
+export { CORE_KEYS } from "./core-schema.ts";
 export { type ConfigDifference, diffConfig } from "./diff.ts";
 export { type ConfigDocument, type DocumentSource, openDocument } from "./document.ts";
 export { type Edit, getValue, removeValue, setValue } from "./edit.ts";

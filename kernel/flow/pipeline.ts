@@ -202,6 +202,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       agent: settings.agent,
       route: record.route as Route,
       messages: batch.map((task) => task.record.inbound) as [Inbound, ...Inbound[]],
+      strategy: record.inbound.options?.contextStrategy ?? settings.contextStrategy,
+      nativeSessions: live.tiers.get(settings.agent.tier)?.thing.nativeSessions === true,
       rootId: record.inbound.rootId,
       attempt: 1,
       startedAt,

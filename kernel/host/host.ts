@@ -99,7 +99,8 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
       await Promise.all(asked.map((entry) => loadEntry(entry, limits)));
     },
-    sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config === undefined ? [] : [{ ...plugin.config, owner: id }])),
+    sections: () =>
+      entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [{ at: plugin.config.at, schema: plugin.config.schema, owner: id }])),
     agentKeys: () => entries.flatMap(({ plugin, id }) => (plugin?.agentConfig === undefined ? [] : [{ schema: plugin.agentConfig, owner: id }])),
     declared: () => [
       ...new Set(entries.flatMap(({ plugin }) => [...(plugin?.capabilities ?? []), ...(plugin?.kind === "channel" ? (["render"] as const) : [])])),
@@ -241,6 +242,8 @@ function ownNames(scope: Scope, kind: string): string[] {
       return scope.actions.map(({ name }) => name);
     case "tool":
       return scope.tools.map(({ name }) => name);
+    case "server":
+      return scope.servers.map(({ name }) => name);
     case "authority":
       return scope.authorities.map(({ name }) => name);
     default:
