@@ -28,8 +28,8 @@ export interface Plugin<C = Record<string, unknown>> {
   readonly version: string;
   /** The semver range of `@svc/sdk` it was written for. */
   readonly svc: string;
-  /** The section of svc.json it owns, such as `channels.botmsg`. */
-  readonly config?: { readonly at: string; readonly schema: ObjectSchema };
+  /** The section of svc.json it owns, such as `channels.botmsg`. Without a schema: a section of the kernel, such as `session`, that it reads. */
+  readonly config?: { readonly at: string; readonly schema?: ObjectSchema };
   /** Keys it adds to `agents.<id>`. */
   readonly agentConfig?: ObjectSchema;
   readonly capabilities: readonly Capability[];
