@@ -1,15 +1,22 @@
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { link, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { createGzip } from "node:zlib";
 import agentCall from "@svc/action-agent-call";
 import readLines from "@svc/action-file-read-lines";
 import writeJsonl from "@svc/action-file-write-jsonl";
+import httpFetch from "@svc/action-http-fetch";
+import httpPost from "@svc/action-http-post";
 import ragLexical from "@svc/action-rag-lexical";
 import operatorActions from "@svc/feature-operator-actions";
-import type { Lifecycle, Plugin } from "@svc/sdk";
+import type { GuardedFetch, Lifecycle, Plugin } from "@svc/sdk";
 import { createFakeContext, type FakeOptions } from "@svc/sdk/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { createFetch } from "../../kernel/capabilities/fetch.ts";
 import { createFiles } from "../../kernel/capabilities/files.ts";
 import { createSpawn } from "../../kernel/capabilities/spawn.ts";
 
@@ -96,10 +103,10 @@ it("ACT-05 keeps 300 records written at one time whole and apart", async () => {
   expect(written).toEqual(records);
 });
 
-async function operator(files: Record<string, unknown>, env: Record<string, string> = {}) {
+async function operator(files: Record<string, unknown>, env: Record<string, string> = {}, fetch?: GuardedFetch) {
   await mkdir(join(folder, ".svc/actions"), { recursive: true });
   for (const [id, definition] of Object.entries(files)) await writeFile(join(folder, ".svc/actions", `${id}.json`), JSON.stringify(definition));
-  const { ctx } = await live(operatorActions, { env });
+  const { ctx } = await live(operatorActions, { env, ...(fetch ? { fetch } : {}) });
   return { ctx, run: async (id: string, body?: unknown) => (await ctx.request("POST", `/api/actions/${id}/run`, { body })).body as Record<string, unknown> };
 }
 
@@ -165,6 +172,97 @@ it("ACT-12 indexes a real workspace without leaving it by a link, and finds what
   await writeFile(join(workspace, "notes/pump.md"), "The valve holds now.\n");
   expect(await index()).toMatchObject({ read: 1 });
   expect(await run({ agentId: "main", query: "pump" })).toEqual({ results: [] });
+});
+
+/** A server on this machine, and the fetch that takes it for a public one. */
+async function server(handle: RequestListener) {
+  const listening = createServer(handle).listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  cleanups.push(() => {
+    listening.closeAllConnections();
+    listening.close();
+  });
+  const origin = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+  const guarded = createFetch();
+  return { origin, fetch: ((url, init) => guarded(url, { ...init, trustedOrigins: [origin] })) as GuardedFetch };
+}
+
+it("ACT-01 FAULT-53 http.fetch returns from an endless response, and from one that unpacks without end, with 1 MB", async () => {
+  const { origin, fetch } = await server((request, response) => {
+    const gzip = request.url === "/bomb" ? createGzip() : undefined;
+    response.writeHead(200, gzip ? { "content-encoding": "gzip" } : {});
+    const out = gzip ?? response;
+    gzip?.pipe(response);
+    const chunk = Buffer.alloc(65_536, "ü");
+    const more = () => {
+      while (!response.destroyed && out.write(chunk));
+    };
+    out.on("drain", more);
+    response.on("close", () => gzip?.destroy());
+    more();
+  });
+  const { run } = await live(httpFetch, { fetch });
+  for (const path of ["/endless", "/bomb"]) {
+    const { status, truncated, body } = (await run({ url: origin + path })) as { status: number; truncated: boolean; body: string };
+    expect([status, truncated, Buffer.byteLength(body), body.includes("\ufffd")], path).toEqual([200, true, 1_048_576, false]);
+  }
+});
+
+it("ACT-02 http.fetch and http.post answer alike, name the final address, and call a 404 a success", async () => {
+  const seen: string[] = [];
+  const { origin, fetch } = await server(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    seen.push(`${request.method} ${request.url} ${request.headers["content-type"] ?? ""} ${body}`);
+    if (request.url === "/old") return response.writeHead(302, { location: "/new" }).end();
+    response.writeHead(404, { "x-kind": "test" }).end(`no ${request.url}`);
+  });
+  const get = await (await live(httpFetch, { fetch })).run({ url: `${origin}/old` });
+  const post = await (await live(httpPost, { fetch })).run({ url: `${origin}/new`, body: { a: 1 } });
+  const alike = {
+    status: 404,
+    statusText: "Not Found",
+    body: "no /new",
+    truncated: false,
+    url: `${origin}/new`,
+    headers: expect.objectContaining({ "x-kind": "test" }),
+  };
+  expect([get, post]).toEqual([alike, alike]);
+  expect(seen).toEqual(["GET /old  ", "GET /new  ", 'POST /new application/json {"a":1}']);
+});
+
+it("FAULT-52 http.fetch and http.post reach no closed address, by name, number, form or redirect", async () => {
+  const reached: string[] = [];
+  const inner = await server((request, response) => {
+    reached.push(request.url ?? "");
+    response.end("inner");
+  });
+  const outer = await server((_, response) => response.writeHead(302, { location: `${inner.origin}/secret` }).end());
+  const port = new URL(inner.origin).port;
+  const closed = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "0x7f.1", "127.1"].map((host) => `http://${host}:${port}/`);
+  for (const url of [...closed, "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://[fd00::1]/"]) {
+    await expect((await live(httpFetch, { fetch: createFetch() })).run({ url }), url).rejects.toMatchObject({ code: "SVC_FETCH_BLOCKED" });
+    await expect((await live(httpPost, { fetch: createFetch() })).run({ url, body: 1 }), url).rejects.toMatchObject({ code: "SVC_FETCH_BLOCKED" });
+  }
+  await expect((await live(httpFetch, { fetch: outer.fetch })).run({ url: outer.origin })).rejects.toMatchObject({ code: "SVC_FETCH_BLOCKED" });
+  expect(reached).toEqual([]);
+});
+
+it("ACT-08 an operator's HTTP action reaches the origin that was written down, and nothing behind a redirect", async () => {
+  const reached: string[] = [];
+  const other = await server((_, response) => response.end("other"));
+  const lamp = await server((request, response) => {
+    reached.push(`${request.method} ${request.url} ${request.headers["authorization"]}`);
+    if (request.url === "/away") return response.writeHead(307, { location: other.origin }).end();
+    response.end("x".repeat(40_000));
+  });
+  const call = { kind: "http", url: "${LAMP_URL}/{{path}}", headers: { authorization: "Bearer ${LAMP_TOKEN}" }, inputs: [{ name: "path", required: true }] };
+  const { run } = await operator({ lamp: call }, { LAMP_URL: lamp.origin, LAMP_TOKEN: "t0ken-value" }, createFetch());
+  expect(await run("lamp", { path: "on/../off?x=1" })).toMatchObject({ ok: true, status: 200, output: "x".repeat(32_768), truncated: true });
+  expect(reached).toEqual(["GET /on%2F..%2Foff%3Fx%3D1 Bearer t0ken-value"]);
+  const away = await run("lamp", { path: "away" });
+  expect(away).toMatchObject({ ok: false, status: null, output: "" });
+  expect(JSON.stringify(away)).not.toContain("t0ken-value");
 });
 
 it("agent.call gives way when its caller goes", async () => {
