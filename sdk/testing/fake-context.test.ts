@@ -144,7 +144,7 @@ it("gives events published under one root the same root id", () => {
   expect(heard).toEqual(["b"]);
 });
 
-it("lets a test follow up on a task while it runs, and on no other", async () => {
+it("shows a task as running until its answer, and takes follow-ups for ids handed out", async () => {
   let end: () => void = () => {};
   const answered = new Promise<void>((resolve) => {
     end = resolve;

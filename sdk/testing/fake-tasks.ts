@@ -7,13 +7,14 @@ export interface FakeTasks extends Tasks {
   readonly accepted: readonly Message[];
   readonly delivered: readonly Omit<Delivery, "id">[];
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
-  /** Follow-ups of tasks that were running. */
+  /** What `followup` was given for ids handed out. */
   readonly followed: readonly { readonly id: string; readonly text: string; readonly replace: boolean; readonly sender?: string }[];
 }
 
 /**
  * Task ids count up from `task_1`. `answer` makes the result of `run` (default: an empty reply of status `ok`); what it throws, `run`
- * throws. A task runs from `run` until its answer; nothing is ever queued. `cancel` is true for the ids handed out.
+ * throws. A task runs from `run` until its answer; nothing is ever queued.
+ * `cancel` and `followup` know the ids handed out.
  */
 export function createFakeTasks(answer: (message: Message) => Partial<TaskResult> | Promise<Partial<TaskResult>> = () => ({})): FakeTasks {
   const accepted: Message[] = [];
@@ -39,11 +40,11 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
     running: () => [...running.values()],
     queued: () => [],
     async followup(id, message) {
-      const task = running.get(id);
-      if (!task) return undefined;
+      const first = accepted[Number(/^task_(\d+)$/.exec(id)?.[1]) - 1];
+      if (first === undefined) return undefined;
       followed.push({ id, ...message });
-      const { agent, channel, chat } = task;
-      return take({ entry: "followup", channel, chat, agent, text: message.text });
+      const { dedupKey: _, ...rest } = first;
+      return take({ ...rest, entry: "followup", text: message.text, ...(message.sender === undefined ? {} : { sender: { id: message.sender } }) });
     },
     accept: async (message) => take(message),
     async run(message, listen?: (event: TaskEvent) => void) {
@@ -69,12 +70,5 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       const number = /^task_(\d+)$/.exec(id);
       return number !== null && Number(number[1]) <= accepted.length;
     },
-    async followup(id, { text, sender }) {
-      const followed = accepted[Number(/^task_(\d+)$/.exec(id)?.[1]) - 1];
-      if (followed === undefined) return undefined;
-      return take({ ...followed, entry: "followup", text, ...(sender === undefined ? {} : { sender: { id: sender } }) });
-    },
-    running: () => [],
-    queued: () => [],
   };
 }

@@ -37,7 +37,17 @@ export interface Registered {
   readonly jobs: RegisteredJob[];
 }
 
-export const emptyRegister = (): Registered => ({ taps: [], channels: [], tiers: [], actions: [], routes: [], authorities: [], tools: [], jobs: [] });
+export const emptyRegister = (): Registered => ({
+  taps: [],
+  channels: [],
+  tiers: [],
+  actions: [],
+  routes: [],
+  servers: [],
+  authorities: [],
+  tools: [],
+  jobs: [],
+});
 
 /** Adds to a list and returns the way to take it back. */
 export function enlist<T>(list: T[], thing: T): () => void {
