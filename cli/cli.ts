@@ -36,7 +36,7 @@ export interface Cli extends CliHost {
 }
 
 export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups: () => readonly GroupEntry[]): Cli {
-  const file = resolve(options.config ?? env.SVC_CONFIG ?? "svc.json");
+  const file = resolve(options.config || env.SVC_CONFIG || "svc.json");
   const folder = dirname(file);
   const dataFolder = join(folder, ".svc");
   const json = options.json ?? false;
@@ -52,6 +52,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     file,
     folder,
     dataFolder,
+    data: async () => (await import("@svc/kernel")).createFolder(dataFolder),
     json,
     terminal: process.stdout.isTTY === true && !json,
     logFile: join(dataFolder, "daemon.log"),

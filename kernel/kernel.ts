@@ -37,6 +37,7 @@ import { scopedJobs } from "./jobs.ts";
 import { createLog, type RootLog } from "./log.ts";
 import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
 import { createSchedule, type Schedule } from "./schedule/index.ts";
+import { createServers, type ServerAddress } from "./servers.ts";
 import { createLender, type Lender } from "./services.ts";
 import { type FolderLock, type KernelStore, lockFolder, openStore } from "./store/index.ts";
 import { type Subscription, subscribes } from "./subscriptions.ts";
@@ -79,10 +80,15 @@ export interface Kernel extends KernelPort {
   reload(): Promise<ReloadReport>;
   /** The effective configuration. */
   readonly configuration: Configuration;
-  /** The HTTP API for mounting in a fastify application: `app.register(kernel.routesPlugin())`. */
-  routesPlugin(): Promise<HttpServer["mount"]>;
+  /**
+   * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
+   * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
+   */
+  routesPlugin(server?: string): Promise<HttpServer["mount"]>;
   /** Where the HTTP API listens. */
   readonly address: { readonly host: string; readonly port: number } | undefined;
+  /** Where the servers of plugins listen. */
+  readonly servers: readonly ServerAddress[];
   /** Was this stray error a plugin's? Then it is counted against it and the process may go on. */
   stray(error: unknown): boolean;
 }
@@ -111,7 +117,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       folder,
       searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
     },
-    { changed: () => http?.changed(), failure: pluginFailed },
+    { changed, failure: pluginFailed },
     { ...PHASE_LIMITS, ...options.limits },
   );
   let configuration = await readConfiguration(document, host);
@@ -131,8 +137,19 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let fatal: Error | undefined;
   let rooms: Rooms | undefined;
   let http: HttpServer | undefined;
+  const servers = createServers({
+    listen: options.listen ?? false,
+    routes: () => host.live.routes,
+    authorities: () => host.live.authorities,
+    log: log.child("http"),
+  });
   let unheard = (): void => {};
   let reloading: Promise<unknown> = Promise.resolve();
+
+  function changed(): void {
+    http?.changed();
+    servers.changed();
+  }
 
   function pluginFailed(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void {
     log.child(plugin).warn({ what, breaker }, reason);
@@ -236,6 +253,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       models: () => lender.models(),
       render: () => lender.render(),
       claim: host.claim,
+      server: servers.provide,
       channelState: (channel) => deliveries.channelState(channel),
       failed: (scope, what, error) => host.failed(scope, what, error),
     };
@@ -347,9 +365,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       log,
       start,
       stop,
-      routesPlugin: async () => {
-        http ??= await serve();
-        return http.mount;
+      routesPlugin: async (server = "daemon") => {
+        if (server === "daemon") http ??= await serve();
+        const found = server === "daemon" ? http : servers.find(server);
+        if (found === undefined) throw fail("SVC_SERVER_UNKNOWN", { server });
+        return found.mount;
       },
       stray(error: unknown) {
         const scope = currentScope();
@@ -362,6 +382,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       ...Object.getOwnPropertyDescriptors(port),
       configuration: { get: () => configuration, enumerable: true },
       address: { get: () => http?.address, enumerable: true },
+      servers: { get: servers.addresses, enumerable: true },
     },
   ) as unknown as Kernel;
 }

@@ -1,32 +1,5 @@
-import type { Accepted, Agents, Authority, Envelope, HttpRoute, Message, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
+import type { Agents, Authority, Envelope, HttpRoute, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "./bus/bus.ts";
-
-/** A task that holds a slot or waits for one. */
-export interface RunningTask {
-  readonly id: string;
-  readonly agent: string;
-  /** What it is doing now: `queued`, the preparation step's name, or `agent`. */
-  readonly step: string;
-  readonly startedAt: number;
-  readonly channel: string;
-  readonly chat: string;
-  readonly conversation: string;
-}
-
-/** The kernel's tasks: what plugins see, and the doors of the HTTP surface. */
-export interface KernelTasks extends Tasks {
-  accept(message: Message): Promise<Accepted>;
-  run(message: Message, listen?: (event: TaskEvent) => void, signal?: AbortSignal): Promise<TaskResult>;
-  /**
-   * Work for the conversation of a running task. `replace` cancels that task, waits for its end and runs before anything queued.
-   * Undefined when no such task runs or waits.
-   */
-  followup(id: string, message: { readonly text: string; readonly replace: boolean; readonly sender?: string }): Promise<Accepted | undefined>;
-  /** Running and preparing tasks. */
-  running(): readonly RunningTask[];
-  /** Accepted and held behind a running one. */
-  queued(): readonly RunningTask[];
-}
 
 /** What happened to a reload, in the words of the HTTP answer. */
 export interface ReloadReport {
@@ -71,7 +44,7 @@ export interface Health {
 export interface KernelPort {
   readonly node: { readonly id: string; readonly name: string };
   readonly bus: Bus;
-  readonly tasks: KernelTasks;
+  readonly tasks: Tasks;
   readonly agents: Agents;
   readonly traces: Traces;
   /** Agent id for `/ask`, from `node.defaultAgent`. */

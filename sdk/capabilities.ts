@@ -3,6 +3,8 @@ import type { Schema } from "./config.ts";
 import type { Delivery, Message, TaskResult } from "./messages.ts";
 import type { TierEvent } from "./tier.ts";
 
+type MaybePromise<T> = T | Promise<T>;
+
 /**
  * What of the context a plugin uses, declared in its manifest and in `definePlugin`. An undeclared call throws `SVC_CAPABILITY_UNDECLARED`.
  * A seat belt that keeps honest code honest and shows the operator what a plugin does; not a sandbox.
@@ -34,6 +36,27 @@ export interface Tasks {
   deliver(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
   /** False when no running, preparing or queued task has that id. */
   cancel(id: string, reason?: string): Promise<boolean>;
+  /**
+   * Work for the conversation of a running task. `replace` cancels that task, waits for its end and runs before anything queued.
+   * Undefined when no such task runs or waits.
+   */
+  followup(id: string, message: { readonly text: string; readonly replace: boolean; readonly sender?: string }): Promise<Accepted | undefined>;
+  /** Running and preparing tasks. */
+  running(): readonly RunningTask[];
+  /** Accepted and held behind a running one. */
+  queued(): readonly RunningTask[];
+}
+
+/** A task that holds a slot or waits for one. Times in Unix milliseconds. */
+export interface RunningTask {
+  readonly id: string;
+  readonly agent: string;
+  /** What it is doing now: `queued`, the preparation step's name, or `agent`. */
+  readonly step: string;
+  readonly startedAt: number;
+  readonly channel: string;
+  readonly chat: string;
+  readonly conversation: string;
 }
 
 export interface Accepted {
@@ -99,6 +122,12 @@ export interface Confined {
   read(path: string, maxBytes: number): Promise<Uint8Array>;
   /** Temp, fsync, rename, fsync folder. */
   write(path: string, data: string | Uint8Array): Promise<void>;
+  /**
+   * Read, edit and write as one: nobody else who changes this file by `change`, in this process or another such as the command
+   * line, comes in between. `edit` gets what is there now, or nothing, and answers with the new content; undefined leaves the file
+   * as it is. Throws `SVC_FILE_BUSY` when another process holds it for 5 s.
+   */
+  change(path: string, maxBytes: number, edit: (before: Uint8Array | undefined) => MaybePromise<string | Uint8Array | undefined>): Promise<void>;
   /** One write call, in order over parallel callers. */
   append(path: string, data: string): Promise<void>;
   list(

@@ -1,9 +1,13 @@
+import type { Confined } from "./capabilities.ts";
+
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {
   /** The folder of svc.json, absolute. */
   readonly folder: string;
   /** The data folder (`.svc`), absolute. */
   readonly dataFolder: string;
+  /** The files in it, with the guarantees that plugins have in the daemon. */
+  data(): Promise<Confined>;
   /**
    * Asks the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when none answers, and an error with the
    * daemon's own code, message and status when it refuses.

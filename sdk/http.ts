@@ -13,8 +13,8 @@ export interface HttpRoute {
   /** `/things/:id`. */
   readonly path: string;
   readonly guard: Guard;
-  /** `daemon` unless it belongs to the dashboard server. */
-  readonly server?: "daemon" | "dashboard";
+  /** The server it belongs to: `daemon` unless it names one that a plugin provides, such as `dashboard`. */
+  readonly server?: string;
   readonly body?: Schema;
   readonly query?: Schema;
   /** Keep the raw bytes and take any content type: for signatures. */
@@ -72,9 +72,39 @@ export interface EventStream {
   readonly closed: boolean;
 }
 
-/** What a bearer proves. */
+/**
+ * A further server of the daemon, on a port of its own: it serves the routes that name it, behind the same admission and guards
+ * as the daemon's. A route whose server nobody provides is served nowhere.
+ */
+export interface ProvidedServer {
+  /** What `HttpRoute.server` says. */
+  readonly name: string;
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Scopes that callers on loopback have without a token. Default none. */
+  readonly localScopes?: readonly string[];
+  /** On every answer, unless its handler sets the same name. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** How its plugin opens and closes a provided server. */
+export interface ServerHandle {
+  /**
+   * Opens the port, in the plugin's `start`. Throws `SVC_SERVER_PORT` naming address and reason when it is taken. Resolves without
+   * a port where the kernel is embedded and opens none; then the embedding program may mount the routes.
+   */
+  listen(): Promise<{ readonly host: string; readonly port: number } | undefined>;
+  /** Ends streams, waits 2 s for what is under way, closes; in the plugin's `stop`. Happens by itself when the plugin ends without it. */
+  close(): Promise<void>;
+}
+
+/**
+ * What a bearer proves. `family`: the bearer exists for scopes of this family alone (the part before the first colon); for a
+ * route that asks for anything else it is unknown (401) and not merely insufficient (403).
+ */
 export type Identity =
-  | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scopes: readonly string[] }
+  | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scopes: readonly string[]; readonly family?: string }
   | { readonly kind: "peer"; readonly name: string };
 
 /**

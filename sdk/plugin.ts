@@ -5,7 +5,7 @@ import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Authority, HttpRoute } from "./http.ts";
+import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { Store } from "./store.ts";
 import type { Tier } from "./tier.ts";
 
@@ -82,6 +82,8 @@ export interface Provide {
   /** Returns the way to take it back before the plugin ends, for actions that come and go. */
   action(action: Action): () => void;
   route(route: HttpRoute): void;
+  /** Opens nothing by itself: see `ServerHandle`. */
+  server(server: ProvidedServer): ServerHandle;
   /** Judges bearers for routes guarded by `scope:` and `mesh`. */
   authority(authority: Authority): void;
   /** Offered to agents by the tools server (`svc mcp`). */

@@ -1,27 +1,34 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, readdir, rmdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
-import type { Confined, Files } from "@svc/sdk";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Confined, Files, SvcError } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { atomicWrite } from "../store/atomic.ts";
+import { type FolderLock, tryLock } from "../store/lock.ts";
 import { type Confinement, confine, fileError } from "./confine.ts";
 
 const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = constants;
 /** How many entries of a folder are looked at together. */
 const BATCH = 64;
+/** How long `change` waits for another process, and how often it looks. */
+const PATIENCE_MS = 5_000;
+const LOOK_MS = 10;
 
 /** The capability `files` of one plugin: its own folder and the data folder, each made (0700) when it is first used. */
 export function createFiles({ own, data }: { readonly own: string; readonly data: string }): Files {
-  const made = (folder: string) => confined(confine([folder], () => mkdir(folder, { recursive: true, mode: 0o700 })));
-  return { own: made(own), data: made(data), under: (...roots) => confined(confine(roots)) };
+  return { own: createFolder(own), data: createFolder(data), under: (...roots) => confined(confine(roots)) };
 }
+
+/** One folder and what is below it, made (0700) when it is first used. */
+export const createFolder = (folder: string): Confined => confined(confine([folder], () => mkdir(folder, { recursive: true, mode: 0o700 })));
 
 /**
  * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, and nobody can tell.
  * `write` puts a new file in its place, so it needs no such rule.
  */
 function confined(ground: Confinement): Confined {
-  const appends = new Map<string, Promise<void>>();
+  const inOrder = oneAtATime();
 
   async function append(path: string, data: string): Promise<void> {
     await ground.within(path, true, async (file) => {
@@ -39,7 +46,7 @@ function confined(ground: Confinement): Confined {
     });
   }
 
-  return {
+  const folder: Confined = {
     roots: ground.roots,
     async read(path, maxBytes) {
       const handle = await ground.open(path, O_RDONLY);
@@ -62,17 +69,23 @@ function confined(ground: Confinement): Confined {
           throw fileError(error, path, "written");
         });
       }),
-    async append(path, data) {
-      const key = ground.spell(path);
-      const turn = (appends.get(key) ?? Promise.resolve()).then(() => append(path, data));
-      const settled = turn.catch(() => undefined);
-      appends.set(key, settled);
-      try {
-        await turn;
-      } finally {
-        if (appends.get(key) === settled) appends.delete(key);
-      }
-    },
+    change: async (path, maxBytes, edit) =>
+      inOrder(ground.spell(path), () =>
+        ground.within(path, true, async (file) => {
+          const lock = await locked(join(dirname(file), `.${basename(file)}.lock`), path);
+          try {
+            const before = await folder.read(path, maxBytes).catch((error: SvcError) => {
+              if (error.code === "SVC_FILE_MISSING") return undefined;
+              throw error;
+            });
+            const after = await edit(before);
+            if (after !== undefined) await folder.write(path, after);
+          } finally {
+            lock.release();
+          }
+        }),
+      ),
+    append: async (path, data) => inOrder(ground.spell(path), () => append(path, data)),
     list: (path) =>
       ground.folder(path, (at) =>
         entries(at).catch((error) => {
@@ -94,6 +107,32 @@ function confined(ground: Confinement): Confined {
       }
     },
   };
+  return folder;
+}
+
+/** Work on one key runs in the order of the calls, each when the one before has ended, however it ended. */
+function oneAtATime(): (key: string, work: () => Promise<void>) => Promise<void> {
+  const last = new Map<string, Promise<void>>();
+  return async (key, work) => {
+    const turn = (last.get(key) ?? Promise.resolve()).then(work);
+    const settled = turn.catch(() => undefined);
+    last.set(key, settled);
+    try {
+      await turn;
+    } finally {
+      if (last.get(key) === settled) last.delete(key);
+    }
+  };
+}
+
+async function locked(lockFile: string, path: string): Promise<FolderLock> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const lock = tryLock(lockFile);
+    if (!("holder" in lock)) return lock;
+    if (performance.now() > until) throw fail("SVC_FILE_BUSY", { file: path, pid: lock.holder.pid });
+    await pause(LOOK_MS);
+  }
 }
 
 async function requireFile(handle: FileHandle, path: string, ground: Confinement): Promise<Stats> {

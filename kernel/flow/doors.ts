@@ -1,8 +1,7 @@
-import type { Accepted, Message, Route, TaskEvent } from "@svc/sdk";
+import type { Accepted, Message, Route, TaskEvent, Tasks } from "@svc/sdk";
 import type { AgentTable } from "../agents.ts";
 import { fail } from "../errors.ts";
 import type { Live } from "../host/live.ts";
-import type { KernelTasks } from "../port.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Ending, Outcome } from "./outcome.ts";
@@ -10,8 +9,8 @@ import type { TaskRecord } from "./record.ts";
 import { defaultRoute, endedOutcome } from "./routing.ts";
 import { createTask, describeTask, type Task } from "./task.ts";
 
-/** The pipeline from outside: `KernelTasks` for the entries, and what boot and shutdown need. */
-export interface Pipeline extends KernelTasks {
+/** The pipeline from outside: `Tasks` for the entries, and what boot and shutdown need. */
+export interface Pipeline extends Tasks {
   /** Put a stored task back to work after a restart. */
   readmit(record: TaskRecord): void;
   /** End a stored task without running it, and tell its sender. */

@@ -1,6 +1,5 @@
-import type { TaskEvent, TaskResult } from "@svc/sdk";
+import type { RunningTask, TaskEvent, TaskResult } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
-import type { RunningTask } from "../port.ts";
 import type { Ending } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 

@@ -10,7 +10,9 @@ import type {
   Plugin,
   PluginContext,
   Provide,
+  ProvidedServer,
   Render,
+  ServerHandle,
   Spawn,
   Store,
   TapOptions,
@@ -42,7 +44,8 @@ export interface Services {
   models(): Models;
   render(): Render;
   /** Refuses a second thing of the same kind and name, naming its owner. */
-  claim(scope: Scope, kind: "channel" | "tier" | "action" | "route" | "tool" | "authority", name: string): void;
+  claim(scope: Scope, kind: "channel" | "tier" | "action" | "route" | "server" | "tool" | "authority", name: string): void;
+  server(scope: Scope, server: ProvidedServer): ServerHandle;
   /** A channel's platform connected or went away. */
   channelState(channel: ProvidedChannel): void;
   failed(scope: Scope, what: string, error: unknown): void;
@@ -162,6 +165,11 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
     },
     tier: (tier) => void add("tier", tier.name, scope.tiers, tier),
     action: (action) => add("action", action.name, scope.actions, action),
+    server(server) {
+      need("routes");
+      add("server", server.name, scope.servers, server);
+      return services.server(scope, server);
+    },
     authority: (authority) => void add("authority", authority.name, scope.authorities, authority),
     tool: (tool) => void add("tool", tool.name, scope.tools, tool),
     route(route) {

@@ -1,4 +1,4 @@
-import type { Action, AgentTool, Authority, Channel, HttpRoute, PluginId, TapOptions, Tier } from "@svc/sdk";
+import type { Action, AgentTool, Authority, Channel, HttpRoute, PluginId, ProvidedServer, TapOptions, Tier } from "@svc/sdk";
 import { type Breaker, createBreaker } from "./breaker.ts";
 
 export type HookName = "inbound" | "route" | "assembleContext" | "dispatch" | "deliver" | "emit";
@@ -28,6 +28,7 @@ export interface Scope {
   readonly tiers: Tier[];
   readonly actions: Action[];
   readonly routes: HttpRoute[];
+  readonly servers: ProvidedServer[];
   readonly authorities: Authority[];
   readonly tools: AgentTool[];
   /** Run, newest first, when the scope is disposed: subscriptions, jobs, children. */
@@ -48,6 +49,7 @@ export function createScope(id: PluginId, changed: () => void): Scope {
     tiers: [],
     actions: [],
     routes: [],
+    servers: [],
     authorities: [],
     tools: [],
     disposers: [],
@@ -81,7 +83,7 @@ export function disposeScope(scope: Scope): unknown[] {
       errors.push(error);
     }
   }
-  for (const list of [scope.taps, scope.channels, scope.tiers, scope.actions, scope.routes, scope.authorities, scope.tools]) list.length = 0;
+  for (const list of [scope.taps, scope.channels, scope.tiers, scope.actions, scope.routes, scope.servers, scope.authorities, scope.tools]) list.length = 0;
   scope.changed();
   return errors;
 }
@@ -93,6 +95,7 @@ export function describeProvided(scope: Scope): string[] {
     ...scope.tiers.map((tier) => `tier ${tier.name}`),
     ...scope.actions.map((action) => `action ${action.name}`),
     ...scope.routes.map((route) => `route ${route.method} ${route.path}`),
+    ...scope.servers.map(({ name, host, port }) => `server ${name} ${host}:${port}`),
     ...scope.authorities.map((authority) => `authority ${authority.name}`),
     ...scope.tools.map((tool) => `tool ${tool.name}`),
   ];

@@ -33,7 +33,7 @@ export interface Admitted {
 
 export interface GuardOptions {
   authorities(): readonly Authority[];
-  /** Scopes that this machine's own callers have without a token, such as `dashboard:write` while no `dashboard.token` is set. */
+  /** Scopes that callers on loopback have without a token, such as `dashboard:write` while no `dashboard.token` is set. */
   localScopes?(): readonly string[];
   readonly throttle: Throttle;
 }
@@ -104,7 +104,7 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
     const wait = address === undefined ? undefined : throttle.wait(address);
     if (wait !== undefined) throw fail("SVC_HTTP_THROTTLED", { seconds: wait, retryAfterMs: wait * 1000 });
     const identity = await identify(bearer);
-    if (identity === undefined) {
+    if (identity === undefined || !exists(identity, rule)) {
       if (address !== undefined) throttle.failed(address);
       throw fail("SVC_HTTP_BEARER_UNKNOWN");
     }
@@ -127,11 +127,17 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
       const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
       // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
       if (bearer !== undefined) return prove(rule, asker, bearer);
-      if (local && (rule.kind === "mesh" || hasScope(localScopes(), scopeOf(rule, params)))) return anonymous;
+      if (rule.kind === "mesh" ? local : local && peer.loopback && hasScope(localScopes(), scopeOf(rule, params))) return anonymous;
       throw fail("SVC_HTTP_BEARER_MISSING");
     },
     identify,
   };
+}
+
+/** A bearer of one family of scopes is nobody's where another is asked for. */
+function exists(identity: Identity, rule: Rule): boolean {
+  if (identity.kind === "peer" || identity.family === undefined) return true;
+  return rule.kind === "scope" && rule.parts[0] === identity.family;
 }
 
 function grants(rule: Rule, params: Readonly<Record<string, string>>, identity: Identity, local: boolean): boolean {

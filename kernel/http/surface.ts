@@ -35,16 +35,18 @@ export interface BodyLimits {
 
 export interface SurfaceOptions {
   /** Which server it is: routes that name another one are not served. */
-  readonly name: "daemon" | "dashboard";
+  readonly name: string;
   /** All routes of this moment, in order of precedence. Asked at the first request and after `changed`. One that is malformed, unguarded or taken is logged and not served. */
   routes(): readonly OwnedRoute[];
   authorities(): readonly Authority[];
-  /** Scopes that this machine's own callers have without a token. */
+  /** Scopes that callers on loopback have without a token. */
   localScopes?(): readonly string[];
   /** Names it is reached by, beside loopback and its own addresses. */
   hosts?(): readonly string[];
   /** Origins of foreign pages that may call it. */
   origins?(): readonly string[];
+  /** On every answer, unless its handler sets the same name. */
+  headers?(): Readonly<Record<string, string>>;
   readonly log: Log;
   readonly bodyLimits?: BodyLimits;
   readonly streamLimits?: StreamLimits;
@@ -88,7 +90,7 @@ export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576 };
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
 
 export function createSurface(options: SurfaceOptions): Surface {
-  const { name, log, hosts = () => [], origins = () => [], bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
+  const { name, log, hosts = () => [], origins = () => [], headers = () => ({}), bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
   const admission = createAdmission({ hosts, origins, anyNameFromAfar: true, log });
   const guards = createGuards({
     authorities: options.authorities,
@@ -185,6 +187,7 @@ export function createSurface(options: SurfaceOptions): Surface {
       next();
     });
     app.addHook("onRequest", async (request, reply) => {
+      reply.headers(headers());
       (request as Carrier)[CALL] = await enter(request, reply.raw, app.prefix);
     });
     app.all("/*", (request, reply) => serve(request, reply, parse));

@@ -32,10 +32,17 @@ const NAME = "daemon.lock";
  * gone, also one whose id was given to another, is taken over, by exactly one of those who try.
  */
 export function lockFolder(folder: string): FolderLock {
-  const path = join(folder, NAME);
+  const taken = tryLock(join(folder, NAME));
+  if ("holder" in taken) throw fail("SVC_DAEMON_RUNNING", { pid: taken.holder.pid, folder });
+  return taken;
+}
+
+/** Takes the lock file `path` for this process, or says which live process holds it. */
+export function tryLock(path: string): FolderLock | { readonly holder: LockHolder } {
   const identity = processIdentity(process.pid);
   const mine = JSON.stringify({ pid: process.pid, startedAt: Date.now(), ...(identity === undefined ? {} : { identity }), nonce: randomUUID() });
-  take(path, mine, folder);
+  const holder = take(path, mine);
+  if (holder !== undefined) return { holder: { pid: holder.pid, startedAt: holder.startedAt } };
   let held = true;
   return {
     release() {
@@ -53,22 +60,24 @@ export function lockHolder(folder: string): LockHolder | undefined {
 }
 
 /**
- * Puts `mine` at `path` when nobody alive is there. A dead holder's file may be replaced only by whoever holds the claim named
- * after its content; the content is unique, so a slow contender finds another one under its claim and starts again.
+ * Puts `mine` at `path` when nobody alive is there, and answers with whoever is. A dead holder's file may be replaced only by
+ * whoever holds the claim named after its content; the content is unique, so a slow contender finds another one under its claim
+ * and starts again.
  */
-function take(path: string, mine: string, folder: string): void {
+function take(path: string, mine: string): LockRecord | undefined {
   for (;;) {
-    if (place(path, mine)) return;
+    if (place(path, mine)) return undefined;
     const content = read(path);
     if (content === undefined) continue;
     const holder = liveRecord(content);
-    if (holder !== undefined) throw fail("SVC_DAEMON_RUNNING", { pid: holder.pid, folder });
+    if (holder !== undefined) return holder;
     const claim = `${path}.${createHash("sha256").update(content).digest("hex").slice(0, 16)}`;
-    take(claim, mine, folder);
+    const rival = take(claim, mine);
+    if (rival !== undefined) return rival;
     try {
       if (read(path) === content) {
         replace(path, mine);
-        return;
+        return undefined;
       }
     } finally {
       rmSync(claim, { force: true });

@@ -7,7 +7,6 @@ import { svcError } from "../errors.ts";
  */
 export function createMemoryFiles(content: Map<string, string | Uint8Array> = new Map()): Files {
   const turns = new Map<string, Promise<unknown>>();
-  const changes = new Map<string, Promise<void>>();
   const confined = (given: readonly string[]): Confined => {
     const roots = given.map((root) => normal(root, "/daemon"));
     const place = (path: string): string => {
@@ -42,17 +41,6 @@ export function createMemoryFiles(content: Map<string, string | Uint8Array> = ne
           full,
           turn.catch(() => undefined),
         );
-        await turn;
-      },
-      async change(path, maxBytes, edit) {
-        const full = place(path);
-        const turn = (changes.get(full) ?? Promise.resolve()).then(async () => {
-          const before = content.has(full) ? await this.read(path, maxBytes) : undefined;
-          const after = await edit(before);
-          if (after !== undefined) content.set(full, after);
-        });
-        const settled = turn.catch(() => undefined);
-        changes.set(full, settled);
         await turn;
       },
       async append(path, data) {

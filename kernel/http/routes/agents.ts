@@ -1,6 +1,6 @@
-import type { HttpRoute } from "@svc/sdk";
+import type { HttpRoute, RunningTask } from "@svc/sdk";
 import { fail } from "../../errors.ts";
-import type { KernelPort, RunningTask } from "../../port.ts";
+import type { KernelPort } from "../../port.ts";
 
 /** `GET /agents` (000:L185): every agent with its running tasks, each with the step it is in; `active` is their number. */
 export function agentsRoute(port: KernelPort): HttpRoute {

@@ -1,8 +1,8 @@
-import type { Agent, Message, TaskEvent, TaskResult, Trace } from "@svc/sdk";
+import type { Agent, Message, RunningTask, TaskEvent, TaskResult, Trace } from "@svc/sdk";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { createBus } from "../../bus/index.ts";
 import { fail } from "../../errors.ts";
-import type { KernelPort, RunningTask } from "../../port.ts";
+import type { KernelPort } from "../../port.ts";
 import { deferred, peer, type Serving, serve, tableAuthority, token } from "../http.harness.ts";
 import { kernelRoutes } from "./index.ts";
 
