@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import type { Log } from "@svc/sdk";
 
 /** The kernel's log, and one child for each room and plugin. */
@@ -15,43 +15,52 @@ export interface LogOptions {
   readonly destination: "none" | "stderr" | string | Writable;
   /** For people: one readable line instead of JSON. */
   readonly pretty?: boolean;
-  /** Values that must never be written, asked for at each line because a reload may change them. */
+  /** Values that must never be written, asked for at each line because a reload may change them: then give another object. */
   readonly secrets: () => Iterable<string>;
 }
 
-/** Keys whose values are never written, wherever they stand. */
-const SECRET_KEYS = [
-  "authorization",
-  "cookie",
-  "set-cookie",
-  "token",
-  "apiKey",
-  "api_key",
-  "password",
-  "secret",
-  "webhookSecret",
-  "botToken",
-  "appToken",
-  "fireToken",
-  "credential",
-];
-const SHAPES = /svc_live_[0-9a-f]+|([?&](?:token|access_token|key|api_key)=)[^&\s"\\]+|(\b[Bb]earer\s+)[\w.~+/-]+=*/g;
+/** Facts with these names are never written, whatever they hold; deeper ones the scrubber finds by their names. */
+const SECRET_FACTS = ["authorization", "cookie", "token", "apiKey", "password", "secret", "credential", "credentials"];
+const SECRET_NAME = String.raw`[\w-]*(?:token|secret|password|passwd|api[-_]?key|authorization|cookie|credential)`;
+/** A string or list of such a name at any depth, and one in JSON that stands in a string, however deep that is. */
+const NAMED = new RegExp(String.raw`"(${SECRET_NAME})":\s*(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])`, "gi");
+const NAMED_INSIDE = new RegExp(String.raw`(\\+)"(${SECRET_NAME})\1":\s*\1"(?:(?!\1").)*\1"`, "gi");
+const SHAPES = /svc_live_[0-9a-f]+|([?&](?:token|access_token|key|api_key)=)[^&\s"\\]+|(\b(?:bearer\s+|basic\s+(?=[a-z+/]*[\d=])))[\w.~+/-]{6,}=*/gi;
 /** Shorter values are words, not secrets: replacing them would make the log unreadable. */
 const SHORTEST_SECRET = 6;
 
-/** Takes the secret values and anything of a token's shape out of a line. */
-export function scrub(line: string, secrets: Iterable<string>): string {
-  let clean = line;
+/** Takes secret values, values with secret names and anything of a token's shape out of a line. */
+export function createScrubber(secrets: () => Iterable<string>): (line: string) => string {
+  let compiled: Iterable<string> | undefined;
+  let values: RegExp | undefined;
+  return (line) => {
+    const given = secrets();
+    if (given !== compiled) {
+      compiled = given;
+      values = patternOf(given);
+    }
+    const clean = values === undefined ? line : line.replace(values, "***");
+    return clean
+      .replace(NAMED, '"$1":"***"')
+      .replace(NAMED_INSIDE, '$1"$2$1":$1"***$1"')
+      .replace(SHAPES, (_whole, query: string | undefined, scheme: string | undefined) => `${query ?? scheme ?? ""}***`);
+  };
+}
+
+/** How often JSON may stand in JSON for a secret with quotes or line breaks in it to be found. */
+const DEEPEST_JSON = 4;
+
+/** The secrets as they are and as they stand inside JSON and URLs. The longest first: one may begin another. */
+function patternOf(secrets: Iterable<string>): RegExp | undefined {
+  const forms = new Set<string>();
   for (const secret of secrets) {
     if (secret.length < SHORTEST_SECRET) continue;
-    clean = clean.replaceAll(secret, "***");
-    // As it stands inside a JSON string, should it hold characters that JSON escapes.
-    const quoted = JSON.stringify(secret).slice(1, -1);
-    if (quoted !== secret) clean = clean.replaceAll(quoted, "***");
-    const encoded = encodeURIComponent(secret);
-    if (encoded !== secret) clean = clean.replaceAll(encoded, "***");
+    forms.add(encodeURIComponent(Buffer.from(secret).toString()));
+    for (let form = secret, depth = 0; depth <= DEEPEST_JSON; depth += 1, form = JSON.stringify(form).slice(1, -1)) forms.add(form);
   }
-  return clean.replace(SHAPES, (_whole, query: string | undefined, bearer: string | undefined) => `${query ?? bearer ?? ""}***`);
+  if (forms.size === 0) return undefined;
+  const longestFirst = [...forms].sort((one, other) => other.length - one.length);
+  return new RegExp(longestFirst.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"), "g");
 }
 
 const SILENT: RootLog = { debug() {}, info() {}, warn() {}, error() {}, flush() {}, child: () => SILENT };
@@ -65,19 +74,13 @@ export function createLog({ level = "info", destination, pretty = false, secrets
     typeof destination === "string"
       ? pino.destination({ dest: destination === "stderr" ? 2 : destination, sync: true, mkdir: true, mode: 0o600 })
       : destination;
-  const out = new Writable({
-    decodeStrings: false,
-    write(line: string | Buffer, _encoding, done) {
-      const clean = scrub(String(line), secrets());
-      sink.write(pretty ? forPeople(clean) : clean);
-      done();
-    },
-  });
-  const paths = SECRET_KEYS.flatMap((key) =>
-    [key, `*.${key}`, `*.*.${key}`, `*.*.*.${key}`].map((path) => path.replace(/(^|\.)([\w]*-[\w-]*)$/, '$1["$2"]').replace('.["', '["')),
-  );
-  const root = pino({ level, base: null, redact: { paths, censor: "***" }, serializers: { err: describeError } }, out);
-  return wrap(root, () => ("flushSync" in sink ? (sink as { flushSync(): void }).flushSync() : undefined));
+  const scrub = createScrubber(secrets);
+  const write = (line: string): void => {
+    const clean = scrub(line);
+    sink.write(pretty ? forPeople(clean) : escapeControls(clean));
+  };
+  const root = pino({ level, base: null, redact: { paths: SECRET_FACTS, censor: "***" }, serializers: { err: describeError } }, { write });
+  return wrap(root, () => ("flushSync" in sink ? sink.flushSync() : undefined));
 }
 
 type PinoLogger = import("pino").Logger;
@@ -95,26 +98,39 @@ function wrap(logger: PinoLogger, flush: () => void): RootLog {
   };
 }
 
+/** Causes of causes; a chain may be a ring. */
+const DEEPEST_CAUSE = 5;
+
 /** An error without the request or response objects that vendors hang on theirs. */
-function describeError(error: unknown): unknown {
+function describeError(error: unknown, depth: unknown = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as { code?: unknown };
+  const level = typeof depth === "number" ? depth : 0;
   return {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
     stack: error.stack,
-    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+    ...(error.cause === undefined || level >= DEEPEST_CAUSE ? {} : { cause: describeError(error.cause, level + 1) }),
   };
 }
+
+/** JSON escapes C0 controls only; terminals obey DEL and C1, too. */
+const escapeControls = (line: string): string => line.replace(/[\u007f-\u009f]/g, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 
 function forPeople(line: string): string {
-  const { level, time, plugin, msg, err } = JSON.parse(line) as { level: number; time: number; plugin?: string; msg?: string; err?: { message?: string } };
-  const text = [msg, err?.message]
-    .filter(Boolean)
-    .join(": ")
-    .replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
+  const { level, time, plugin, msg, err, ...facts } = JSON.parse(line) as {
+    level: number;
+    time: number;
+    plugin?: string;
+    msg?: string;
+    err?: { message?: string };
+    [fact: string]: unknown;
+  };
+  const message = err?.message === msg ? undefined : err?.message;
+  const rest = Object.entries(facts).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const text = [[msg, message].filter(Boolean).join(": "), ...rest].join(" ").replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
   return `${new Date(time).toISOString().slice(11, 19)} ${(LEVELS[level] ?? "").padEnd(5)} ${plugin === undefined ? "" : `${plugin}: `}${text}\n`;
 }
