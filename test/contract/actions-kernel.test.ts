@@ -34,9 +34,13 @@ it("ACT-07 answers the envelope over HTTP and keeps each call as a step in a tra
     status,
     ...steps.map(({ kind, name, envelope, error }) => [kind, name, envelope?.status, error]),
   ]);
-  expect(steps).toEqual([
+  expect(steps).toHaveLength(3);
+  // By set: calls of one millisecond have no order.
+  for (const step of [
     ["http", "ok", ["action", "say", "ok", undefined]],
     ["http", "error", ["action", "file.read_lines", "error", expect.stringContaining("outside")]],
     ["http", "ok", ["action", "file.read_lines", "ok", undefined]],
-  ]);
+  ]) {
+    expect(steps).toContainEqual(step);
+  }
 });
