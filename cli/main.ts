@@ -38,7 +38,7 @@ function findGroup(name: string, argv: readonly string[], env: NodeJS.ProcessEnv
 
 function groupsOfPlugins(argv: readonly string[], env: NodeJS.ProcessEnv) {
   const at = argv.indexOf("--config");
-  const file = resolve((at === -1 ? undefined : argv[at + 1]) ?? env.SVC_CONFIG ?? "svc.json");
+  const file = resolve((at === -1 ? undefined : argv[at + 1]) || env.SVC_CONFIG || "svc.json");
   return pluginGroups(join(dirname(file), ".svc"));
 }
 

@@ -16,7 +16,7 @@ export const ERRORS = {
   SVC_STORE_INDEX: [400, "'{field}' is no declared index of {collection}; declare it in `indexes` where the collection is opened."],
   SVC_STORE_CURSOR: [400, "The document '{key}' to continue after is no longer in {collection}; start the list again."],
   SVC_STORE_VALUE: [400, "The value for {collection} '{key}' can not be stored as JSON: {reason}."],
-  SVC_DAEMON_RUNNING: [409, "A daemon already runs on {folder}, process {pid}; stop it first with `svc stop`, or use another folder."],
+  SVC_DAEMON_RUNNING: [409, "A daemon already runs on {folder}, process {pid}; stop it first with: svc daemon stop, or use another folder."],
   SVC_PLUGIN_TIMEOUT: [504, "Plugin {plugin}: {what} did not answer within {ms} ms."],
   SVC_PLUGIN_MANIFEST: [500, "{file} does not describe a plugin: {reason}."],
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],
@@ -113,6 +113,7 @@ export const ERRORS = {
   SVC_EVENT_LOOP: [500, "Listeners answer events with events without end; the event '{type}' that a listener published was not told."],
   SVC_CRON_INVALID: [400, "The schedule '{expression}' cannot be used: {reason}."],
   SVC_CONFIG_NO_LAST_GOOD: [404, "No configuration has started from {folder} yet, so there is none to go back to."],
+  SVC_RENDER_DIALECT: [500, "There is no dialect '{dialect}'; a channel's traits name one of {known}."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -7,15 +7,6 @@ import { EXIT } from "../exit.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-};
-
 /** Start the daemon in a session of its own and wait for its verdict: up, or why not. */
 export async function startDetached(cli: Cli, flags: readonly string[]): Promise<void> {
   if (!existsSync(cli.file)) throw fail("SVC_CLI_NO_CONFIG", { file: cli.file });
@@ -55,17 +46,19 @@ export async function startDetached(cli: Cli, flags: readonly string[]): Promise
 
 /** Ask the daemon to stop and wait until it has. */
 export async function stopDaemon(cli: Cli, seconds: number | undefined): Promise<void> {
-  const note = cli.note();
-  if (note === undefined || !alive(note.pid)) {
+  const { lockHolder } = await import("@svc/kernel");
+  const holder = lockHolder(cli.dataFolder);
+  if (holder === undefined) {
     const { host, port } = cli.address();
     throw fail("SVC_CLI_NO_DAEMON", { address: `${host}:${port}` });
   }
-  process.kill(note.pid, "SIGTERM");
+  const { pid } = holder;
+  process.kill(pid, "SIGTERM");
   if (cli.terminal) cli.say("Waiting for running work to finish ...");
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : Date.now() + seconds * 1000;
-  while (alive(note.pid)) {
-    if (Date.now() > until) throw fail("SVC_CLI_STOP_FAILED", { pid: note.pid, seconds });
+  while (lockHolder(cli.dataFolder)?.pid === pid) {
+    if (Date.now() > until) throw fail("SVC_CLI_STOP_FAILED", { pid, seconds });
     await pause(50);
   }
-  cli.print("The daemon has stopped.", { stopped: true, pid: note.pid });
+  cli.print("The daemon has stopped.", { stopped: true, pid });
 }

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 
-/** Whether a process of that id exists now, whoever owns it. */
+/** Whether a process of that id runs now, whoever owns it. One that has ended and only waits to be reaped does not. */
 export function processAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
+  const state = statOf(pid)?.[0];
+  return state === undefined || (state !== "Z" && state !== "X");
 }
 
 /**
@@ -17,10 +18,18 @@ export function processAlive(pid: number): boolean {
 export function processIdentity(pid: number): string | undefined {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the command in parentheses and may hold spaces; the start time is the 20th after it.
-    const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    const start = statOf(pid)?.[19];
     return start === undefined ? undefined : `${boot}:${start}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields of /proc/<pid>/stat after the command, which stands in parentheses and may hold spaces: the state first. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     return undefined;
   }
