@@ -30,6 +30,13 @@ export default definePlugin({
     const thread = createIndexThread();
     const runs = new Map<string, Run>();
     const notBefore = new Map<string, number>();
+    // The plugin's own folder does not move: asking the disk again would cost more than a search for a rare word.
+    const files = new Map<string, string>();
+    const fileOf = async (agent: string): Promise<string> => {
+      const file = files.get(agent) ?? (await ctx.files.own.resolve(nameOf(agent)));
+      files.set(agent, file);
+      return file;
+    };
 
     const agentOf = (id: string): Agent => {
       const agent = ctx.agents.get(id);
@@ -117,7 +124,7 @@ export default definePlugin({
         const match = toMatch(query);
         if (match === undefined)
           throw svcError("SVC_INDEX_QUERY", `There is no word to look for in ${JSON.stringify(query)}.`, { status: 400, field: "query" });
-        const results = await thread.ask({ op: "search", file: await ctx.files.own.resolve(nameOf(agentId)), match, limit });
+        const results = await thread.ask({ op: "search", file: await fileOf(agentId), match, limit });
         signal.throwIfAborted();
         if (results === null)
           throw svcError("SVC_INDEX_MISSING", `Agent ${agentId} has no index yet; build it with: svc agent index ${agentId}`, { status: 409 });
