@@ -1,8 +1,8 @@
 import type { PluginContext, Turn } from "@svc/sdk";
-import { workspaceOf } from "./workspace.ts";
+import type { Library } from "./workspace.ts";
 
 /** Carries out a chat command and answers in words. */
-export async function command(ctx: PluginContext, turn: Turn, text: string, signal: AbortSignal): Promise<string> {
+export async function command(ctx: PluginContext, library: Library, turn: Turn, text: string, signal: AbortSignal): Promise<string> {
   const [, name = "", rest = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
   switch (name) {
     case "help":
@@ -21,7 +21,7 @@ export async function command(ctx: PluginContext, turn: Turn, text: string, sign
       return runAction(ctx, turn, rest, signal);
     case "status": {
       const { agent } = turn;
-      const { files, passages } = await workspaceOf(ctx, agent.workspace);
+      const { files, passages } = await library.open(agent.workspace);
       return [
         `agent ${agent.id} (${agent.name})`,
         "tier local: searches the workspace, is no language model",
@@ -38,6 +38,8 @@ export async function command(ctx: PluginContext, turn: Turn, text: string, sign
 }
 
 async function runAction(ctx: PluginContext, turn: Turn, rest: string, signal: AbortSignal): Promise<string> {
+  // Whoever holds a token may talk to a public agent: what it does must be the operator's choice, not the sender's.
+  if (turn.agent.access === "public") return `Agent ${turn.agent.id} is public, so its senders run no actions; run them with svc actions run.`;
   const [, action = "", json = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
   if (action === "") return "Which action? Say /actions for the list, then /run <action> <json>.";
   let input: unknown;

@@ -1,5 +1,6 @@
 import { definePlugin, type ObjectSchema, type TierEvent } from "@svc/sdk";
 import type { LocalSettings } from "./settings.ts";
+import type { Library } from "./workspace.ts";
 
 const agentConfig: ObjectSchema = {
   type: "object",
@@ -33,6 +34,7 @@ export default definePlugin({
   agentConfig,
   capabilities: ["files", "actions", "agents"],
   setup(ctx) {
+    let library: Library | undefined;
     ctx.provide.tier({
       name: "local",
       async *run(turn, context, signal): AsyncIterable<TierEvent> {
@@ -42,8 +44,9 @@ export default definePlugin({
           yield* echo(context.prompt, settings, signal);
           return;
         }
-        const { answer } = await import("./answer.js");
-        yield* answer(ctx, turn, context.prompt, signal);
+        const [{ answer }, { createLibrary }] = await Promise.all([import("./answer.js"), import("./workspace.js")]);
+        library ??= createLibrary(() => ctx.files, ctx.signal);
+        yield* answer(ctx, library, turn, context.prompt, signal);
       },
       probe: async () => ({ ok: true, detail: "always there" }),
     });

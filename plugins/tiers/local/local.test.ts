@@ -14,12 +14,15 @@ afterEach(async () => {
 });
 
 /** Files as the daemon lends them, over node's own: confinement is the kernel's and tested there. */
-async function realFiles(): Promise<Files> {
+async function realFiles(reads: string[]): Promise<Files> {
   const { readdir, readFile, stat } = await import("node:fs/promises");
   const under = (root: string) =>
     ({
       roots: [root],
-      read: async (path: string) => readFile(join(root, path)),
+      read: async (path: string) => {
+        reads.push(path);
+        return readFile(join(root, path));
+      },
       list: async (path: string) =>
         Promise.all(
           (await readdir(join(root, path), { withFileTypes: true })).map(async (entry) => {
@@ -35,16 +38,17 @@ async function setUp(files: Record<string, string | Uint8Array> = {}) {
   const workspace = await mkdtemp(join(tmpdir(), "svc-local-"));
   folders.push(workspace);
   for (const [name, content] of Object.entries(files)) await writeFile(join(workspace, name), content);
-  const ctx = createFakeContext(local, { files: await realFiles(), agents: [{ id: "assistant" }] });
+  const reads: string[] = [];
+  const ctx = createFakeContext(local, { files: await realFiles(reads), agents: [{ id: "assistant" }] });
   local.setup(ctx as never);
   const tier = ctx.registered.tiers[0] as Tier;
-  const ask = async (prompt: string, settings: object = {}) => {
-    const turn = { id: "task_1", agent: { id: "assistant", name: "Assistant", workspace, settings: { local: settings } } } as unknown as Turn;
+  const ask = async (prompt: string, settings: object = {}, agent: object = {}, signal = new AbortController().signal) => {
+    const turn = { id: "task_1", agent: { id: "assistant", name: "Assistant", workspace, settings: { local: settings }, ...agent } } as unknown as Turn;
     const events: TierEvent[] = [];
-    for await (const event of tier.run(turn, { prompt } as TurnContext, new AbortController().signal)) events.push(event);
+    for await (const event of tier.run(turn, { prompt } as TurnContext, signal)) events.push(event);
     return { events, text: events.map((event) => (event.type === "text" ? event.text : "")).join("") };
   };
-  return { workspace, tier, ask };
+  return { workspace, tier, ask, reads };
 }
 
 describe("tier local", () => {
@@ -59,11 +63,13 @@ describe("tier local", () => {
     expect(events.at(-1)?.type).toBe("done");
   });
 
-  it("sees a file that changed, and passes over binary files", async () => {
-    const { ask, workspace } = await setUp({ "notes.md": "alpha", "image.bin": new Uint8Array([0, 255, 254, 1]) });
+  it("sees a file that changed, passes over binary files, and reads nothing twice", async () => {
+    const { ask, workspace, reads } = await setUp({ "notes.md": "alpha", "image.bin": new Uint8Array([0, 255, 254, 1]) });
     expect((await ask("gamma")).text).not.toContain("notes.md:");
     await writeFile(join(workspace, "notes.md"), "beta gamma delta");
     expect((await ask("gamma")).text).toContain("notes.md:1");
+    expect((await ask("/status")).text).toContain("1 files");
+    expect(reads.toSorted()).toEqual(["image.bin", "notes.md", "notes.md"]);
   });
 
   it("says what it looked through when nothing fits", async () => {
@@ -81,6 +87,27 @@ describe("tier local", () => {
     expect((await ask("/dance")).text).toContain("no command /dance");
   });
 
+  it("a public agent's senders run no actions", async () => {
+    const { ask } = await setUp();
+    expect((await ask('/run http.post {"url":"https://example.com"}', {}, { access: "public" })).text).toContain("is public");
+  });
+
+  it("quotes the start of a long line only, and the rest of it is found, too", async () => {
+    const { ask } = await setUp({ "data.json": `first\n${"filler 👍 ".repeat(2000)} needle ${"filler ".repeat(2000)}` });
+    const { text } = await ask("needle");
+    expect(text).toContain("data.json:2");
+    expect(text.isWellFormed()).toBe(true);
+    expect(text.length).toBeLessThan(5 * 800);
+  });
+
+  it("several questions at once share one reading, and one that is cancelled leaves the others", async () => {
+    const { ask } = await setUp(Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.txt`, `topic number${at} `.repeat(500)])));
+    const [cancelled, first, second] = await Promise.all([ask("number7", {}, {}, AbortSignal.abort()), ask("number8"), ask("number9")]);
+    expect(cancelled.events.at(-1)?.type).not.toBe("done");
+    expect(first.text).toContain("8.txt:1");
+    expect(second.text).toContain("9.txt:1");
+  });
+
   it("echo says the message back whole, in pieces that never cut a character", async () => {
     const { ask } = await setUp();
     const message = "Grüße 你好 مرحبا 👩‍👩‍👧 ".repeat(50);
@@ -91,8 +118,8 @@ describe("tier local", () => {
     for (const piece of piecesOf("a👍b👍", 4)) expect(piece.isWellFormed()).toBe(true);
   });
 
-  it("ranks the rarer word higher, and splits scripts without spaces", () => {
-    const ranking = createRanking(["the cat", "the dog", "the zebra"], (text) => text);
+  it("ranks the rarer word higher, and splits scripts without spaces", async () => {
+    const ranking = await createRanking(["the cat", "the dog", "the zebra"], (text) => text, new AbortController().signal);
     expect(ranking.best("the zebra", 1)).toEqual(["the zebra"]);
     expect(wordsOf("東京都 Straße")).toEqual(["東京", "京都", "straße"]);
   });

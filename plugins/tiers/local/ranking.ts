@@ -21,10 +21,17 @@ export function wordsOf(text: string): string[] {
   });
 }
 
-export function createRanking<T>(passages: readonly T[], textOf: (passage: T) => string): Ranking<T> {
+/** How long a piece of indexing may hold the daemon up, in milliseconds. */
+const BREATH_MS = 5;
+
+/** Indexes the passages, letting others work in between. Ends early, with what it has, when `signal` aborts. */
+export async function createRanking<T>(passages: readonly T[], textOf: (passage: T) => string, signal: AbortSignal): Promise<Ranking<T>> {
   const postings = new Map<string, Map<number, number>>();
-  const lengths = passages.map((passage, at) => {
+  const lengths: number[] = [];
+  let breath = performance.now();
+  for (const [at, passage] of passages.entries()) {
     const words = wordsOf(textOf(passage));
+    lengths.push(words.length);
     for (const word of words) {
       let counts = postings.get(word);
       if (counts === undefined) {
@@ -33,8 +40,11 @@ export function createRanking<T>(passages: readonly T[], textOf: (passage: T) =>
       }
       counts.set(at, (counts.get(at) ?? 0) + 1);
     }
-    return words.length;
-  });
+    if (performance.now() - breath < BREATH_MS) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted) break;
+    breath = performance.now();
+  }
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
   return {
     best(question, limit) {

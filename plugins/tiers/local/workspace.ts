@@ -1,4 +1,5 @@
-import type { Confined, PluginContext } from "@svc/sdk";
+import type { Confined, Files } from "@svc/sdk";
+import { piecesOf } from "./pieces.ts";
 import { createRanking, type Ranking } from "./ranking.ts";
 
 /** A passage that fits the question. `line` counts from 1. */
@@ -18,30 +19,61 @@ export interface Workspace {
 interface Kept {
   readonly mtimeMs: number;
   readonly size: number;
+  /** Undefined for a file that is no text: it is remembered, so that it is not read again. */
+  readonly passages: readonly Found[] | undefined;
+}
+
+interface Index {
+  readonly files: ReadonlyMap<string, Kept>;
   readonly passages: readonly Found[];
+  readonly ranking: Ranking<Found>;
 }
 
 const LARGEST_FILE = 1_000_000;
 const MOST_FILES = 5_000;
-const MOST_BYTES = 64_000_000;
+const MOST_BYTES = 16_000_000;
+const LONGEST_LINE = 2_000;
 const SKIPPED = new Set(["node_modules", ".git", ".svc", "dist", "build", "target", "__pycache__"]);
 
-const known = new WeakMap<PluginContext, Map<string, { files: Map<string, Kept>; ranking: Ranking<Found> }>>();
-
-/** The workspace's text, read again only where files changed. */
-export async function workspaceOf(ctx: PluginContext, folder: string): Promise<Workspace> {
-  const workspaces = known.get(ctx) ?? new Map<string, { files: Map<string, Kept>; ranking: Ranking<Found> }>();
-  known.set(ctx, workspaces);
-  const before = workspaces.get(folder);
-  const { files, changed } = await look(ctx.files.under(folder), before?.files ?? new Map());
-  const passages = [...files.values()].flatMap((file) => file.passages);
-  const ranking = before === undefined || changed ? createRanking(passages, ({ file, text }) => `${file} ${text}`) : before.ranking;
-  workspaces.set(folder, { files, ranking });
-  return { files: files.size, passages: passages.length, search: (question, limit) => ranking.best(question, limit) };
+/** The text of workspaces, kept from question to question. */
+export interface Library {
+  /** The workspace in that folder, read again only where files changed. Who asks while it is being read waits for the same reading. */
+  open(folder: string): Promise<Workspace>;
 }
 
-async function look(confined: Confined, before: ReadonlyMap<string, Kept>): Promise<{ files: Map<string, Kept>; changed: boolean }> {
-  const files = new Map<string, Kept>();
+/** Reading stops when `signal` aborts. */
+export function createLibrary(files: () => Files, signal: AbortSignal): Library {
+  const indexes = new Map<string, Index>();
+  const readings = new Map<string, Promise<Workspace>>();
+
+  async function readAgain(folder: string): Promise<Workspace> {
+    const before = indexes.get(folder);
+    const { kept, changed } = await look(files().under(folder), before?.files ?? new Map(), signal);
+    let index = before;
+    if (index === undefined || changed) {
+      const passages = [...kept.values()].flatMap((file) => file.passages ?? []);
+      index = { files: kept, passages, ranking: await createRanking(passages, ({ file, text }) => `${file} ${text}`, signal) };
+      indexes.set(folder, index);
+    }
+    const { ranking, passages } = index;
+    const texts = [...kept.values()].filter((file) => file.passages !== undefined);
+    return { files: texts.length, passages: passages.length, search: (question, limit) => ranking.best(question, limit) };
+  }
+
+  return {
+    open(folder) {
+      let reading = readings.get(folder);
+      if (reading === undefined) {
+        reading = readAgain(folder).finally(() => readings.delete(folder));
+        readings.set(folder, reading);
+      }
+      return reading;
+    },
+  };
+}
+
+async function look(confined: Confined, before: ReadonlyMap<string, Kept>, signal: AbortSignal): Promise<{ kept: Map<string, Kept>; changed: boolean }> {
+  const kept = new Map<string, Kept>();
   let bytes = 0;
   let fresh = 0;
   const visit = async (folder: string): Promise<void> => {
@@ -53,7 +85,7 @@ async function look(confined: Confined, before: ReadonlyMap<string, Kept>): Prom
       return;
     }
     for (const { name, kind, size, mtimeMs } of entries) {
-      if (files.size >= MOST_FILES || bytes >= MOST_BYTES) return;
+      if (kept.size >= MOST_FILES || bytes >= MOST_BYTES || signal.aborted) return;
       if (name.startsWith(".") || SKIPPED.has(name)) continue;
       const path = folder === "." ? name : `${folder}/${name}`;
       if (kind === "folder") await visit(path);
@@ -61,16 +93,15 @@ async function look(confined: Confined, before: ReadonlyMap<string, Kept>): Prom
       bytes += size;
       const old = before.get(path);
       if (old !== undefined && old.mtimeMs === mtimeMs && old.size === size) {
-        files.set(path, old);
+        kept.set(path, old);
         continue;
       }
       fresh += 1;
-      const passages = await read(confined, path);
-      if (passages !== undefined) files.set(path, { mtimeMs, size, passages });
+      kept.set(path, { mtimeMs, size, passages: await read(confined, path) });
     }
   };
   await visit(".");
-  return { files, changed: fresh > 0 || files.size !== before.size };
+  return { kept, changed: fresh > 0 || kept.size !== before.size };
 }
 
 /** The paragraphs of a text file; undefined when it is none. */
@@ -83,18 +114,19 @@ async function read(confined: Confined, path: string): Promise<readonly Found[] 
   }
   if (text.includes("\0")) return undefined;
   const found: Found[] = [];
-  let start = 0;
+  let start = 1;
   let paragraph: string[] = [];
   const close = () => {
     const body = paragraph.join("\n").trim();
-    if (body !== "") found.push({ file: path, line: start + 1, text: body });
+    if (body !== "") found.push({ file: path, line: start, text: body });
     paragraph = [];
   };
   for (const [at, line] of text.split(/\r?\n/).entries()) {
-    if (line.trim() === "" || paragraph.length >= 12) close();
+    const long = line.length > LONGEST_LINE;
+    if (long || line.trim() === "" || paragraph.length >= 12) close();
     if (line.trim() === "") continue;
-    if (paragraph.length === 0) start = at;
-    paragraph.push(line);
+    if (long) for (const piece of piecesOf(line, Math.ceil(line.length / LONGEST_LINE))) found.push({ file: path, line: at + 1, text: piece });
+    else if (paragraph.push(line) === 1) start = at + 1;
   }
   close();
   return found;
