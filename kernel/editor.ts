@@ -101,6 +101,9 @@ async function read({ file, dataFolder, known, env, searchFolders = [] }: Editor
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
   const { plugins } = document.expanded as { plugins?: unknown };
   const entries = Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
-  const host = createHost({ known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders] }, { changed: () => {}, failure: () => {} });
+  const host = createHost(
+    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder },
+    { changed: () => {}, failure: () => {} },
+  );
   return { configuration: await examine(document, host), host };
 }

@@ -116,6 +116,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       inline: options.plugins ?? [],
       folder,
       searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
+      dataFolder,
     },
     { changed, failure: pluginFailed },
     { ...PHASE_LIMITS, ...options.limits },

@@ -2,6 +2,8 @@ import type { Lifecycle, Plugin, PluginContext } from "@svc/sdk";
 import type { PluginStatus } from "../port.ts";
 import { call, isPromise } from "./call.ts";
 import { reasonOf } from "./hooks.ts";
+import { type Pin, type Pins, requirePinned, requireUndrifted } from "./integrity.ts";
+import { registersOf } from "./observe.ts";
 import { createScope, describeProvided, disposeScope, type Scope } from "./scope.ts";
 import { checkPlugin, importPlugin, type Source } from "./source.ts";
 
@@ -26,6 +28,8 @@ export interface Entry {
   lifecycle?: Lifecycle<never>;
   /** The section it was set up with, as JSON, to see whether a reload concerns it. */
   section?: string;
+  /** What was trusted, for an installed package. */
+  pin?: Pin;
   took: { load: number; setup: number; start: number };
   failures: number;
 }
@@ -39,11 +43,13 @@ export function failEntry(entry: Entry, reason: string): void {
   entry.reason = reason;
 }
 
-/** Import the code and check that it is what its manifest says. */
-export async function loadEntry(entry: Entry, limits: PhaseLimits): Promise<void> {
+/** Import the code and check that it is what its manifest says; an installed package must be what was trusted, before any of it runs. */
+export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => Promise<Pins>): Promise<void> {
   if (entry.plugin !== undefined) return;
   const began = performance.now();
   try {
+    const { installed } = entry.source;
+    if (installed !== undefined) entry.pin = await requirePinned(installed.name, installed.folder, await pins());
     const plugin = await within(limits.loadMs, `plugin ${entry.id} took longer than ${limits.loadMs} ms to import`, importPlugin(entry.source));
     await checkPlugin(entry.source, plugin);
     entry.plugin = plugin;
@@ -72,6 +78,7 @@ export async function setUpEntry(
     const ctx = context(plugin, scope);
     const answer: unknown = call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []);
     entry.lifecycle = ((isPromise(answer) ? await answer : answer) ?? {}) as Lifecycle<never>;
+    if (entry.pin !== undefined) requireUndrifted(entry.source.installed?.name ?? entry.id, entry.pin, plugin.capabilities, registersOf(scope));
     entry.state = "loaded";
     delete entry.reason;
   } catch (error) {

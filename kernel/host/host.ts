@@ -4,6 +4,7 @@ import type { PluginStatus } from "../port.ts";
 import { createContext, type Services } from "./context.ts";
 import { createEntry, type Entry, entryStatus, failEntry, loadEntry, PHASE_LIMITS, type PhaseLimits, setUpEntry, startEntry, stopEntry } from "./entry.ts";
 import { reasonOf } from "./hooks.ts";
+import { type Pins, readPins } from "./integrity.ts";
 import { composeLive, type Live } from "./live.ts";
 import type { Scope } from "./scope.ts";
 import { readManifest, resolveEntry, type Source } from "./source.ts";
@@ -19,6 +20,8 @@ export interface HostSources {
   /** Where relative paths and packages are looked up. */
   readonly folder: string;
   readonly searchFolders: readonly string[];
+  /** Holds the pins of installed packages. */
+  readonly dataFolder: string;
 }
 
 /** What the document asks for. */
@@ -68,6 +71,11 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
   const off = new Set(sources.entries.filter((entry) => entry.startsWith("!")).map((entry) => entry.slice(1)));
   const entries = discover(sources, off);
   let live: Live | undefined;
+  let pinned: Promise<Pins> | undefined;
+  const pins = () => {
+    pinned ??= readPins(sources.dataFolder);
+    return pinned;
+  };
 
   const scopes = () => entries.flatMap((entry) => (entry.scope === undefined ? [] : [entry.scope]));
   const changed = () => {
@@ -97,7 +105,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     async load(wanted) {
       const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
-      await Promise.all(asked.map((entry) => loadEntry(entry, limits)));
+      await Promise.all(asked.map((entry) => loadEntry(entry, limits, pins)));
     },
     sections: () =>
       entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [{ at: plugin.config.at, schema: plugin.config.schema, owner: id }])),

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { isAbsolute, join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { API_GENERATION, type Manifest, type Plugin, type PluginId, SDK_VERSION } from "@svc/sdk";
 import { fail } from "../errors.ts";
@@ -15,6 +14,8 @@ export interface Source {
   /** The file to import. */
   readonly entry?: string;
   readonly plugin?: Plugin<never>;
+  /** The package that was installed: its files must be those that were trusted. */
+  readonly installed?: { readonly name: string; readonly folder: string };
 }
 
 const KINDS: readonly string[] = ["channel", "tier", "action", "board", "store", "feature"];
@@ -56,17 +57,21 @@ export function readManifest(folder: string, from: Source["from"]): Source | und
 /** Resolve an entry of `plugins`: an installed package name, or a path from the configuration's folder. Throws `SVC_PLUGIN_NOT_FOUND`. */
 export function resolveEntry(entry: string, folder: string, searchFolders: readonly string[]): Source {
   if (entry.startsWith("./") || entry.startsWith("../") || isAbsolute(entry)) return resolvePath(entry, folder);
-  for (const base of [folder, ...searchFolders]) {
-    try {
-      const file = createRequire(join(base, "package.json")).resolve(`${entry}/package.json`);
-      const source = readManifest(resolve(file, ".."), "package");
-      if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: 'it has no "svc" member, so it is no plugin' });
-      return source;
-    } catch (error) {
-      if ((error as { code?: string }).code === "SVC_PLUGIN_MANIFEST") throw error;
-    }
+  const found = [...searchFolders, folder].map((base) => findPackage(entry, base)).find((path) => path !== undefined);
+  if (found === undefined) throw fail("SVC_PLUGIN_NOT_FOUND", { plugin: entry, next: `install it with: svc plugin add ${entry}` });
+  const source = readManifest(found, "package");
+  if (source === undefined) throw fail("SVC_PLUGIN_MANIFEST", { file: join(found, "package.json"), reason: 'it has no "svc" member, so it is no plugin' });
+  return { ...source, installed: { name: entry, folder: found } };
+}
+
+/** The folder of an installed package, looked up as Node does but without asking its `exports`, which may hide its package.json. */
+function findPackage(name: string, base: string): string | undefined {
+  if (!/^(@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i.test(name)) return undefined;
+  for (let at = resolve(base); ; at = dirname(at)) {
+    const folder = join(at, "node_modules", name);
+    if (existsSync(join(folder, "package.json"))) return folder;
+    if (at === dirname(at)) return undefined;
   }
-  throw fail("SVC_PLUGIN_NOT_FOUND", { plugin: entry, next: `install it with: svc plugin add ${entry}` });
 }
 
 function resolvePath(entry: string, folder: string): Source {
