@@ -1,0 +1,103 @@
+import { definePlugin, LAYERS, type Layer, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
+import { CAP, fitLayers, sizeOf } from "./cap.ts";
+import { asLines, asMessages, createHistory, fitMessages, type Place, speakerOf } from "./history.ts";
+import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
+import { preamble } from "./preamble.ts";
+import { references } from "./references.ts";
+import { headed } from "./words.ts";
+
+/** Before the strategies, which choose from the history. */
+const EARLY = -50;
+/** After all that add layers. */
+const LATE = 100;
+/** Of layers and history together (000:L357). */
+const REMARKABLE = 16_000;
+
+/**
+ * What an agent is told on a turn (000:L35): the preamble that stays the same, and up to eight layers of this turn, within 6000 tokens.
+ * For a turn that another strategy has built it adds the preamble and the layers without the past, and holds the cap.
+ */
+export default definePlugin({
+  kind: "feature",
+  name: "context-layered",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  capabilities: ["files", "agents", "events", "traces"],
+  setup(ctx): Lifecycle {
+    const history = createHistory(
+      () => ctx.files.own,
+      (error) => ctx.log.warn({ err: error }, "the history of a chat could not be read or written"),
+    );
+    /** Turns that run, by task: what was asked, and where its history is. */
+    const running = new Map<string, { readonly place: Place; readonly from?: string; readonly text: string }>();
+
+    ctx.hooks.assembleContext.tap(
+      async (context, turn) => {
+        const [message] = turn.messages;
+        const place = { agent: turn.agent.id, channel: message.channel, chat: message.chat };
+        const from = speakerOf(message);
+        running.set(turn.id, { place, text: context.prompt, ...(from === undefined ? {} : { from }) });
+        // A session that goes on has it all.
+        if (context.session !== undefined) return context;
+        return { ...context, history: asMessages(await history.recent(place, turn.startedAt)) };
+      },
+      { stage: EARLY, step: "history" },
+    );
+
+    ctx.events.subscribe(({ ref = "", at, data = {} }) => {
+      const run = running.get(ref);
+      running.delete(ref);
+      if (run === undefined || data.status !== "ok") return;
+      const { place, ...asked } = run;
+      // Events carry no answers; the trace was stored before.
+      const ended = Date.parse(at);
+      history.note(place, ended, async () => {
+        const answer = (await ctx.traces.get(ref))?.response;
+        return answer === undefined ? undefined : { at: ended, ...asked, answer };
+      });
+    }, "task:completed");
+
+    ctx.hooks.assembleContext.tap(
+      async (context, turn) => {
+        const workspace = ctx.files.under(turn.agent.workspace);
+        const system = preamble(turn.agent, workspace, (file, error) => ctx.log.warn({ err: error, agent: turn.agent.id }, `${file} was not read`));
+        const verified = turn.agent.settings.contextReferences === true ? [await verifiedOf(turn, workspace)] : [];
+        const past = pastOf(context, turn);
+        const layers = fitLayers([
+          ...context.layers,
+          channelRules(turn),
+          scope(turn),
+          landscape(turn, ctx.agents.list(), ctx.node.name),
+          identity(turn),
+          ...verified,
+          artifacts(turn),
+          ...past.layers,
+        ]).filter(({ text }) => text !== "");
+        const size = sizeOf(layers);
+        const told = fitMessages(past.messages, CAP - size);
+        const characters = told.reduce((sum, { text }) => sum + text.length, size);
+        if (characters > REMARKABLE)
+          ctx.log.info({ agent: turn.agent.id, task: turn.id, characters }, `the assembled context exceeds ${REMARKABLE} characters`);
+        return { ...context, system: await system, layers, history: told, strategy: context.strategy ?? "layered" };
+      },
+      { stage: LATE, step: "context" },
+    );
+
+    async function verifiedOf(turn: Turn, workspace: ReturnType<typeof ctx.files.under>): Promise<Layer> {
+      return references(workspace).catch((error) => {
+        ctx.log.warn({ err: error, agent: turn.agent.id }, "the verified references of the workspace were not read");
+        return { name: "references", priority: LAYERS.references, text: "" };
+      });
+    }
+
+    return { stop: () => history.settled() };
+  },
+});
+
+/** What was said before: as messages for tiers that keep nothing, as a layer for a new session of one that does. */
+function pastOf(context: TurnContext, { nativeSessions }: Turn): { readonly layers: readonly Layer[]; readonly messages: TurnContext["history"] } {
+  const hint = context.strategy === undefined ? [wikiHint] : [];
+  if (!nativeSessions) return { layers: hint, messages: context.history };
+  const text = headed("Earlier in this conversation", asLines(context.history));
+  return { layers: [{ name: "history", priority: LAYERS.history, text }, ...hint], messages: [] };
+}

@@ -1,0 +1,123 @@
+import { definePlugin, type Lifecycle, type TierEvent, type Turn, type TurnContext, type Usage } from "@svc/sdk";
+import { createBudget } from "./budget.ts";
+import { createMemory } from "./memory.ts";
+import { type Kept, type Rotation, rotationOf, totalInput } from "./rotation.ts";
+import type { SessionSettings } from "./settings.ts";
+
+const HOUR_MS = 3_600_000;
+/** No idle limit is longer than a day: after a week only the event of its rotation is lost. */
+const FORGET_MS = 7 * 24 * HOUR_MS;
+/** Before all that asks whether the session is a new one. */
+const FIRST = -100;
+/** After all that may take the turn over: those start no process. */
+const LAST = 1000;
+
+/** Gives each turn the native session of its conversation, rotates it (000:L164), and refuses cold `cli-a` runs over the budget (000:L359). */
+export default definePlugin<SessionSettings>({
+  kind: "feature",
+  name: "sessions",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  config: { at: "session" },
+  capabilities: ["store", "events", "warm", "jobs"],
+  setup(ctx): Lifecycle<SessionSettings> {
+    let limits = ctx.config;
+    const memory = createMemory(() => ctx.store.collection<Kept>("sessions", { indexes: ["at"] }), ctx.log);
+    const budget = createBudget(
+      () => ctx.store.journal<number>("cold-runs"),
+      ctx.log,
+      (event) => void ctx.events.publish(event),
+    );
+    /** Turns that run, by task: whose session they are in, and what it was when they began. */
+    const running = new Map<string, { readonly key: string; readonly before: Kept | undefined; readonly planned: boolean }>();
+
+    ctx.hooks.assembleContext.tap(
+      async (context, turn) => {
+        if (!turn.nativeSessions) return context;
+        const key = JSON.stringify([turn.agent.id, turn.agent.tier, turn.route.conversation]);
+        const kept = await memory.get(key);
+        const rotation = kept?.session === undefined ? undefined : whyFresh(turn, kept, limits);
+        if (rotation !== undefined) {
+          // Stored at once: a turn that fails must not rotate the same session again.
+          memory.set(key, { turns: 0, at: turn.startedAt, input: 0 });
+          tell(turn, rotation);
+        }
+        const before = rotation === undefined ? kept : undefined;
+        running.set(turn.id, { key, before, planned: turn.strategy === "planner" });
+        return before?.session === undefined ? context : { ...context, session: before.session };
+      },
+      { stage: FIRST, step: "session" },
+    );
+
+    // The bus is synchronous and the lane is released afterwards: the conversation's next turn finds what is set here.
+    ctx.events.subscribe(({ ref = "", at, data = {} }) => {
+      const run = running.get(ref);
+      running.delete(ref);
+      const { sessionId, usage, status } = data as { sessionId?: string; usage?: Usage; status?: string };
+      const session = sessionId ?? run?.before?.session;
+      // An engine that never took the turn up has changed nothing.
+      if (run === undefined || session === undefined || (sessionId === undefined && status !== "ok")) return;
+      memory.set(run.key, {
+        session,
+        turns: (run.before?.turns ?? 0) + 1,
+        at: Date.parse(at),
+        input: usage === undefined ? 0 : totalInput(usage),
+        ...(run.planned ? { planned: true } : {}),
+      });
+    }, "task:completed");
+
+    ctx.hooks.dispatch.tap(
+      (turn, context) => {
+        if (turn.agent.tier !== "cli-a" || isWarm(turn, context)) return undefined;
+        const refusal = budget.spend(turn.startedAt, limits);
+        return refusal === undefined ? undefined : refused(refusal);
+      },
+      { stage: LAST, step: "budget" },
+    );
+
+    function tell(turn: Turn, { reason, words }: Rotation): void {
+      const { conversation } = turn.route;
+      ctx.log.info({ agent: turn.agent.id, conversation, reason }, `session rotated: ${words}`);
+      ctx.events.publish({
+        kind: "agent",
+        type: "session:rotated",
+        agentId: turn.agent.id,
+        ref: turn.id,
+        summary: `${turn.agent.id} starts a new session: ${words}`,
+        data: { taskId: turn.id, conversation, tier: turn.agent.tier, reason },
+      });
+    }
+
+    /** By the key and the conditions under which the tier keeps a process for the conversation. */
+    function isWarm({ agent, route, messages }: Turn, { session }: TurnContext): boolean {
+      const restricted = (messages[0].options?.autonomy ?? "act") !== "act";
+      return agent.settings.persistentProcess === true && !restricted && session !== undefined && ctx.warm.has(route.conversation);
+    }
+
+    return {
+      async start() {
+        await budget.restore();
+        ctx.jobs.every(HOUR_MS, async () => {
+          await memory.forget(Date.now() - FORGET_MS);
+          await budget.trim();
+        });
+      },
+      stop: () => memory.settled(),
+      async reload(next) {
+        limits = next;
+      },
+    };
+  },
+});
+
+/** Why the turn must not go on with what is kept. A follow-up carries the options of the message it follows, and stays in its session. */
+function whyFresh(turn: Turn, kept: Kept, limits: SessionSettings): Rotation | undefined {
+  if (turn.strategy === "planner" || kept.planned) return { reason: "planner", words: "the planner starts each turn anew" };
+  if (turn.messages.some(({ entry, options }) => entry !== "followup" && options?.freshSession === true))
+    return { reason: "fresh", words: "a new session was asked for" };
+  return rotationOf(kept, turn.startedAt, limits);
+}
+
+async function* refused(message: string): AsyncGenerator<TierEvent> {
+  yield { type: "error", kind: "budget", message };
+}
