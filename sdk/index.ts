@@ -10,5 +10,6 @@ export type * from "./hooks.ts";
 export type * from "./http.ts";
 export type * from "./messages.ts";
 export * from "./plugin.ts";
+export * from "./provider.ts";
 export * from "./store.ts";
 export * from "./tier.ts";

@@ -65,6 +65,21 @@ export function turnText(context: Pick<TurnContext, "layers" | "prompt">): strin
   return [...layers, context.prompt].filter((text) => text !== "").join("\n\n");
 }
 
+/** What a history costs at most, in tokens of four characters (000:L34, CTX-09). */
+const HISTORY_TOKENS = 6000;
+
+/**
+ * The newest messages that fit the cap together, oldest first, from a message of the user on: for tiers that hand the history to
+ * a model themselves. A message that would go over it is left out, with all before it.
+ */
+export function recentHistory(history: TurnContext["history"]): TurnContext["history"] {
+  let room = HISTORY_TOKENS * 4;
+  let first = history.length;
+  while (first > 0 && (room -= history[first - 1]?.text.length ?? 0) >= 0) first -= 1;
+  while (first < history.length && history[first]?.role !== "user") first += 1;
+  return history.slice(first);
+}
+
 /** A tool call or another visible piece of work. `start` and `end` share `id`; `end` alone is allowed. Summaries, never whole inputs. */
 export interface Step {
   readonly id: string;

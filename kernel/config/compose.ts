@@ -68,7 +68,8 @@ export function composeSchema(parts: Parts): ComposedSchema {
     agentKeys.push({ owner, schema });
   }
 
-  const dormant = parts.dormant ?? [];
+  // A section of the kernel that a plugin only reads is checked by the kernel, whether the plugin is loaded or not.
+  const dormant = (parts.dormant ?? []).filter(({ at }) => !CORE_KEYS.has(at));
   const root = rootOf(coreSchema(added), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
   return {
     core: openCore([...owners.keys()]),

@@ -1,5 +1,5 @@
 import type { ObjectSchema } from "@svc/sdk";
-import { flag, text, word } from "./shapes.ts";
+import { choice, flag, text, word } from "./shapes.ts";
 
 /** `node`: who this daemon is (001:L16-23). */
 export const NODE: ObjectSchema = {
@@ -18,7 +18,7 @@ export const NODE: ObjectSchema = {
   },
 };
 
-/** `providers.<name>` (001:L25-32). `endpoint` is where the engine is called, when that is not the vendor's own address. */
+/** `providers.<name>` (001:L25-32). `endpoint` is where the engine is called, when that is not the vendor's own address; `api`, what it speaks. */
 export const PROVIDERS: ObjectSchema = {
   type: "object",
   description: "model providers by name",
@@ -29,6 +29,7 @@ export const PROVIDERS: ObjectSchema = {
     properties: {
       apiKey: text("API key for sdk and orchestrator agents, as an environment reference", { secret: true }),
       endpoint: word("address of the API", { format: "url" }),
+      api: choice("what the API speaks; by default anthropic for the provider of that name, openai for every other", ["anthropic", "openai"]),
       defaultModel: text("accepted, but not read: set model on the agent"),
       baseUrl: text("accepted, but not read"),
       thinking: flag("thinking-mode output where the backend supports it"),
