@@ -115,8 +115,8 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
     const events = await stage.run('CALL:Bash:{"command":"tail -f /dev/null | cat","description":"wait"} now', {
       settings: api,
       signal: abort.signal,
-      async listen({ type }) {
-        if (type !== "step") return;
+      async listen(event) {
+        if (event.type !== "step" || event.step.phase !== "start") return;
         while ((tree = stage.processes()).length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
         abort.abort();
       },

@@ -123,8 +123,8 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
       const events = await stage.run('CALL:exec_command:{"cmd":"tail -f /dev/null | cat","yield_time_ms":30000} x', {
         settings: { ...api, persistentProcess },
         signal: abort.signal,
-        async listen({ type }) {
-          if (type !== "step") return;
+        async listen(event) {
+          if (event.type !== "step" || event.step.phase !== "start") return;
           tree = stage.processes();
           abort.abort();
         },

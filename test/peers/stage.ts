@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Message, Plugin, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
+import { createFiles } from "../../kernel/capabilities/files.ts";
 import { createSpawn } from "../../kernel/capabilities/spawn.ts";
 import { createPool, type PoolLimits } from "../../kernel/capabilities/warm.ts";
 import { type ModelServer, startModelServer } from "./model-server.ts";
@@ -56,6 +57,7 @@ export async function createStage(
     config,
     env: given,
     spawn,
+    files: createFiles({ own: join(folder, "own"), data: join(folder, "data") }),
     warm: pool.for(`${plugin.kind}-${plugin.name}`),
     agents: [{ id: "ada", workspace, tier: plugin.name }],
   });

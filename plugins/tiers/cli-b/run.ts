@@ -11,7 +11,7 @@ import { serversOf } from "./servers.ts";
 import { readAgent, type Section } from "./settings.ts";
 
 /** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s. */
-const INTERRUPT_MS = 500;
+const INTERRUPT_MS = 900;
 
 /**
  * Runs turns for one plugin:

@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import type { PluginContext, TurnContext } from "@svc/sdk";
+import type { Section } from "./settings.ts";
+
+/** What was said in a conversation since its session began. */
+interface Transcript {
+  readonly session: string;
+  /** Digest of the system prompt that the session was told last. */
+  readonly digest: string;
+  readonly exchanges: readonly { readonly user: string; readonly answer: string }[];
+}
+
+/**
+ * The words with which a turn begins. The program takes no system prompt and cannot be trusted to load a session again (within a
+ * minute of its last start it wipes what it should load), so both are told as words: the instructions once and after each change,
+ * what was said before wherever the program does not hold the session any more.
+ */
+export interface Conversation {
+  /** `held` says that the program still has the session. */
+  opening(held: boolean): string;
+  /** Stores that it goes on in `session`, and what was said there now, bounded. */
+  keep(session: string, said?: { readonly user: string; readonly answer: string }): Promise<void>;
+}
+
+const EXCHANGES = 20;
+const LENGTH = 24_000;
+
+/** Reads what is stored of the conversation that `context` goes on with; nothing where it starts a new session. */
+export async function readConversation(ctx: PluginContext<Section>, conversation: string, context: TurnContext): Promise<Conversation> {
+  const stored = ctx.store.collection<Transcript>("conversations");
+  const found = context.session === undefined ? undefined : (await stored.get(conversation))?.value;
+  const before = found?.session === context.session ? found : undefined;
+  const digest = createHash("sha256").update(context.system).digest("hex");
+  return {
+    opening(held) {
+      if (held && before?.digest === digest) return "";
+      const instructions =
+        context.system === "" ? "" : `${held ? "These instructions replace the ones you were given before:\n\n" : ""}${context.system}\n\n---\n\n`;
+      return held ? instructions : `${instructions}${replay(before?.exchanges ?? historyOf(context))}`;
+    },
+    async keep(session, said) {
+      const exchanges = [...(before?.exchanges ?? []), ...(said === undefined ? [] : [said])].slice(-EXCHANGES);
+      while (exchanges.length > 1 && lengthOf(exchanges) > LENGTH) exchanges.shift();
+      await stored.put(conversation, { session, digest, exchanges });
+    },
+  };
+}
+
+const lengthOf = (exchanges: Transcript["exchanges"]): number => exchanges.reduce((sum, { user, answer }) => sum + user.length + answer.length, 0);
+
+function historyOf({ history, session }: TurnContext): Transcript["exchanges"] {
+  if (session === undefined) return [];
+  return history.map(({ role, text }) => (role === "user" ? { user: text, answer: "" } : { user: "", answer: text }));
+}
+
+function replay(exchanges: Transcript["exchanges"]): string {
+  if (exchanges.length === 0) return "";
+  const lines = exchanges.flatMap(({ user, answer }) => [...(user === "" ? [] : [`User: ${user}`]), ...(answer === "" ? [] : [`You: ${answer}`])]);
+  return `This conversation goes on. What was said before, oldest first:\n\n${lines.join("\n\n")}\n\n---\n\n`;
+}

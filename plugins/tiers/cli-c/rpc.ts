@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ChildEnd, type Spawn, svcError } from "@svc/sdk";
+
+export type Fields = Record<string, unknown>;
+
+export const fieldsOf = (value: unknown): Fields => (typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {});
+export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+export const countOf = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : 0);
+
+/** What the program tells or asks about one session. */
+export interface Listener {
+  told(method: string, params: Fields): void;
+  /** The answer to a question of the program. */
+  asked(method: string, params: Fields): Fields | undefined;
+  /** The program is gone, or cannot be understood any more. */
+  gone(reason: Gone): void;
+}
+
+export type Gone = { readonly kind: "ended"; readonly end: ChildEnd } | { readonly kind: "broken"; readonly line: string };
+
+/** A program that speaks JSON-RPC in lines on its standard input and output, for many sessions at once. */
+export interface Rpc {
+  readonly alive: boolean;
+  readonly ended: Promise<ChildEnd>;
+  readonly started: Promise<void>;
+  /**
+   * Rejects with `SVC_RPC_REFUSED`, which carries the program's `reply`, when it says no, and with `SVC_RPC_SILENT` when it says
+   * nothing within `limitMs`; 0 waits for as long as the program runs.
+   */
+  request(method: string, params: Fields, limitMs?: number): Promise<Fields>;
+  notify(method: string, params?: Fields): void;
+  /** Hears what concerns a session until the returned function is called. */
+  listen(session: string, listener: Listener): () => void;
+  leave(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const REQUEST_MS = 30_000;
+const LEAVE_MS = 2_000;
+/** A message may hold a whole tool result. */
+const LINE_BYTES = 8 * 1024 * 1024;
+const NOISE_LIMIT = 100;
+
+/** Starts the program; `started` tells whether it came up. */
+export function openRpc(
+  spawn: Spawn,
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly taskId?: string },
+): Rpc {
+  const listeners = new Map<string, Listener>();
+  const open = new Map<number, { resolve: (result: Fields) => void; reject: (error: unknown) => void }>();
+  let gone: Gone | undefined;
+  let ids = 0;
+  let noise = 0;
+  const child = spawn(program, args, { ...options, stdin: "pipe", maxLineBytes: LINE_BYTES, onLine: take });
+  void child.ended.then((end) => lose({ kind: "ended", end }));
+
+  const send = (message: Fields): void => {
+    // A program that has ended tells so itself.
+    child.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).catch(() => undefined);
+  };
+
+  function lose(reason: Gone): void {
+    if (gone !== undefined) return;
+    gone = reason;
+    for (const { reject } of open.values()) reject(silent("anything"));
+    open.clear();
+    for (const listener of listeners.values()) listener.gone(reason);
+  }
+
+  function take(line: string): void {
+    if (!line.startsWith("{")) {
+      if (line.trim() !== "" && ++noise > NOISE_LIMIT) lose({ kind: "broken", line: line.slice(0, 120) });
+      return;
+    }
+    let message: Fields;
+    try {
+      message = fieldsOf(JSON.parse(line));
+    } catch {
+      lose({ kind: "broken", line: line.slice(0, 120) });
+      return;
+    }
+    const params = fieldsOf(message.params);
+    const method = textOf(message.method);
+    const listener = listeners.get(textOf(params.sessionId) ?? "");
+    if (method === undefined) settle(message);
+    else if (message.id === undefined) listener?.told(method, params);
+    else {
+      const result = listener?.asked(method, params);
+      send(result === undefined ? { id: message.id, error: { code: -32601, message: `not offered: ${method}` } } : { id: message.id, result });
+    }
+  }
+
+  function settle({ id, result, error }: Fields): void {
+    const waiting = open.get(id as number);
+    open.delete(id as number);
+    if (error === undefined) waiting?.resolve(fieldsOf(result));
+    else waiting?.reject(svcError("SVC_RPC_REFUSED", textOf(fieldsOf(error).message) ?? "refused", { reply: fieldsOf(error) }));
+  }
+
+  const silent = (method: string) => svcError("SVC_RPC_SILENT", `tier cli-c: ${program} did not answer ${method}; is it Gemini CLI 0.60 or newer?`);
+
+  return {
+    get alive() {
+      return gone === undefined;
+    },
+    ended: child.ended,
+    started: child.started,
+    async request(method, params, limitMs = REQUEST_MS) {
+      if (gone !== undefined) throw silent(method);
+      const id = ++ids;
+      const timer = new AbortController();
+      try {
+        const reply = new Promise<Fields>((resolve, reject) => {
+          open.set(id, { resolve, reject });
+          send({ id, method, params });
+        });
+        if (limitMs === 0) return await reply;
+        return await Promise.race([reply, sleep(limitMs, undefined, { ref: false, signal: timer.signal }).then(() => Promise.reject(silent(method)))]);
+      } finally {
+        open.delete(id);
+        timer.abort();
+      }
+    },
+    notify: (method, params) => send({ method, ...(params === undefined ? {} : { params }) }),
+    listen(session, listener) {
+      listeners.set(session, listener);
+      if (gone !== undefined) listener.gone(gone);
+      return () => {
+        if (listeners.get(session) === listener) listeners.delete(session);
+      };
+    },
+    async leave() {
+      child.closeStdin();
+      await Promise.race([child.ended, sleep(LEAVE_MS, undefined, { ref: false })]);
+      await child.stop();
+      await child.ended;
+    },
+    async stop() {
+      await child.stop();
+      await child.ended;
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Media, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import { readConversation } from "./conversation.ts";
+import { createEngines, type Engine, type Engines } from "./engines.ts";
+import { launchOf, overridesOf } from "./environment.ts";
+import { answer, modeOf } from "./permission.ts";
+import { findProgram } from "./program.ts";
+import { createReader, refusal } from "./reader.ts";
+import { type Fields, fieldsOf, type Gone, textOf } from "./rpc.ts";
+import { serversOf } from "./servers.ts";
+import { type AgentSettings, readAgent, type Section } from "./settings.ts";
+
+/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s. */
+const INTERRUPT_MS = 900;
+const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
+
+type News =
+  | { readonly kind: "update"; readonly update: Fields }
+  | { readonly kind: "declined"; readonly toolCall: Fields }
+  | { readonly kind: "result"; readonly result: Fields }
+  | { readonly kind: "refused"; readonly error: SvcError }
+  | { readonly kind: "gone"; readonly gone: Gone };
+
+/**
+ * Runs turns for one plugin:
+ *
+ *   settings and key -> engine: shared and warm, else its own -> session: the one it holds, else new -> words in, updates out -> answer
+ *        |                                                            (told what was said before)  |                        |
+ *        '-> error, nothing started                                          abort: cancel, then end the tree               |
+ *                                                                                engine given back, or ended <--------------'
+ */
+export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context: TurnContext, signal: AbortSignal) => AsyncGenerator<TierEvent> {
+  const engines = createEngines(ctx);
+  return (turn, context, signal) => runTurn(ctx, engines, turn, context, signal);
+}
+
+async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+  if (signal.aborted) return;
+  const { agent } = turn;
+  const settings = readAgent(agent);
+  const news: News[] = [];
+  let wake: (() => void) | undefined;
+  const push = (item: News) => {
+    news.push(item);
+    wake?.();
+  };
+  let engine: Engine | undefined;
+  let session: string | undefined;
+  let silence: (() => void) | undefined;
+  let over = false;
+  const interrupt = () => {
+    if (session !== undefined) engine?.rpc.notify("session/cancel", { sessionId: session });
+    void sleep(INTERRUPT_MS, undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
+  };
+  try {
+    const program = findProgram(ctx.config.command ?? "gemini", ctx.env("PATH") ?? "");
+    const model = turn.messages[0].options?.model ?? agent.model;
+    const launch = launchOf(agent.id, { billing: settings.billing, model, overrides: await overrides(ctx, settings.billing) }, ctx.config, (name) =>
+      ctx.env(name),
+    );
+    engine = await engines.claim(
+      program.file,
+      { env: launch.env, args: [...program.args, ...launch.args] },
+      { cwd: agent.workspace, taskId: turn.id, shared: settings.persistentProcess },
+    );
+    const { rpc, sessions } = engine;
+    signal.addEventListener("abort", interrupt, { once: true });
+    if (signal.aborted) interrupt();
+    const conversation = await readConversation(ctx, turn.route.conversation, context);
+    const held = context.session !== undefined && sessions.has(context.session);
+    session = held
+      ? (context.session as string)
+      : (textOf((await rpc.request("session/new", { cwd: agent.workspace, mcpServers: await serversOf(agent.workspace) })).sessionId) ?? "");
+    if (!held) await conversation.keep(session);
+    sessions.add(session);
+    await rpc.request("session/set_mode", { sessionId: session, modeId: modeOf(settings) });
+    yield { type: "session", id: session };
+    silence = rpc.listen(session, {
+      told: (_, params) => push({ kind: "update", update: fieldsOf(params.update) }),
+      asked(method, params) {
+        if (method !== "session/request_permission") return undefined;
+        const { allow, result } = answer(params, settings);
+        if (!allow) push({ kind: "declined", toolCall: fieldsOf(params.toolCall) });
+        return result;
+      },
+      gone: (gone) => push({ kind: "gone", gone }),
+    });
+    const prompt = [...(await pictures(context.media)), { type: "text", text: conversation.opening(held) + turnText(context) }];
+    rpc.request("session/prompt", { sessionId: session, prompt }, 0).then(
+      (result) => push({ kind: "result", result }),
+      (error: SvcError) => push(error.code === "SVC_RPC_REFUSED" ? { kind: "refused", error } : { kind: "update", update: {} }),
+    );
+    if (signal.aborted) interrupt();
+    const reader = createReader();
+    for (;;) {
+      const item = news.shift();
+      if (item === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if (item.kind === "gone") {
+        yield cutShort(item.gone, signal);
+        return;
+      }
+      over = item.kind === "result" || item.kind === "refused";
+      // What the program keeps of a turn that was cut short is refused by the vendor later: the session is not gone on with.
+      if (item.kind === "refused" || (item.kind === "result" && item.result.stopReason === "cancelled")) sessions.delete(session);
+      else if (item.kind === "result") await conversation.keep(session, { user: context.prompt, answer: reader.answer });
+      const events =
+        item.kind === "update"
+          ? reader.update(item.update)
+          : item.kind === "declined"
+            ? reader.declined(item.toolCall)
+            : item.kind === "result"
+              ? reader.end(item.result)
+              : [refusal(item.error)];
+      for (const event of events) yield event;
+      if (over) return;
+    }
+  } catch (error) {
+    yield failed(error as SvcError, signal);
+  } finally {
+    signal.removeEventListener("abort", interrupt);
+    silence?.();
+    if (engine !== undefined) await engines.giveBack(engine, { over });
+  }
+}
+
+/** The file of settings that win over the operator's own. */
+async function overrides(ctx: PluginContext<Section>, billing: AgentSettings["billing"]): Promise<string> {
+  const name = `settings-${billing}.json`;
+  const wanted = overridesOf(billing);
+  const found = await ctx.files.own.read(name, 64 * 1024).then(
+    (bytes) => Buffer.from(bytes).toString(),
+    () => undefined,
+  );
+  if (found !== wanted) await ctx.files.own.write(name, wanted);
+  return ctx.files.own.resolve(name);
+}
+
+async function pictures(media: readonly Media[]): Promise<Fields[]> {
+  const blocks: Fields[] = [];
+  for (const { kind, data, path, type } of media) {
+    if (kind !== "image") continue;
+    const bytes = data ?? (path === undefined ? undefined : await readFile(path).catch(() => undefined));
+    if (bytes !== undefined && bytes.byteLength <= MAX_PICTURE_BYTES)
+      blocks.push({ type: "image", mimeType: type ?? "image/png", data: Buffer.from(bytes).toString("base64") });
+  }
+  return blocks;
+}
+
+function failed(error: SvcError, signal: AbortSignal): TierEvent {
+  const { code, message } = error;
+  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
+  if (code === "SVC_RPC_REFUSED") return refusal(error);
+  if (code?.startsWith("SVC_BILLING")) return { type: "error", kind: "billing", message };
+  return { type: "error", kind: code === "SVC_RPC_SILENT" ? "protocol" : "start", message };
+}
+
+/** The program went away, or speaks nonsense, before it answered: its exit code is no answer. */
+function cutShort(gone: Gone, signal: AbortSignal): TierEvent {
+  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
+  if (gone.kind === "broken") return { type: "error", kind: "protocol", message: `The program's output cannot be read: ${gone.line}` };
+  const { code, signal: by, stderr, reason } = gone.end;
+  if (reason === "protocol") return { type: "error", kind: "protocol", message: "The program printed a line longer than 8 MB." };
+  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
+  return { type: "error", kind: "no-result", message: `The program ended without an answer (${by === null ? `exit code ${code}` : `signal ${by}`}).${words}` };
+}

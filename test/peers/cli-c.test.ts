@@ -1,0 +1,178 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tierContract } from "@svc/sdk/testing";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/tiers/cli-c/index.ts";
+import { missing, PROGRAMS } from "./programs.ts";
+import { answerOf, createStage, first, type Stage } from "./stage.ts";
+
+const skipped = missing("gemini");
+if (skipped) console.warn(`skipped: ${skipped}`);
+const api = { billing: "api" };
+/** Any but the default, with which the program asks a second model which one to take. */
+const model = "gemini-2.5-flash";
+
+async function start(env: Record<string, string> = {}): Promise<Stage> {
+  const stage = await createStage(plugin as never, {
+    config: { command: PROGRAMS.gemini },
+    env: (url) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: "dummy-key", ...env }),
+  });
+  // Below /tmp the program does not trust the tier's own settings: folders there are open to others.
+  mkdirSync(join(stage.home, ".gemini"));
+  writeFileSync(
+    join(stage.home, ".gemini/settings.json"),
+    JSON.stringify({ general: { maxAttempts: 2, retryFetchErrors: false, enableAutoUpdate: false }, privacy: { usageStatisticsEnabled: false } }),
+  );
+  return stage;
+}
+
+describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await start();
+  });
+  afterEach(async () => {
+    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
+    await stage.dispose();
+  });
+  const asked = () => JSON.stringify(stage.server.requests.filter(({ api }) => api === "gemini").at(-1)?.body);
+
+  it("streams an answer with session, model, tokens and the agent's words", async () => {
+    const events = await stage.run("hello there", { settings: api, model, system: "You are Cleo, keeper of the gate." });
+    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
+    expect(answerOf(events)).toContain("hello there");
+    expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(first(events, "usage")).toMatchObject({ model, usage: { input: expect.any(Number), output: expect.any(Number) } });
+    expect(asked()).toContain("You are Cleo, keeper of the gate.");
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("tells tool calls as steps, and the refused ones too", async () => {
+    const events = await stage.run('CALL:read_file:{"file_path":"here.txt"} CALL:write_file:{"file_path":"note.txt","content":"x"} now', {
+      settings: api,
+      model,
+    });
+    const steps = events.flatMap((event) => (event.type === "step" ? [event.step] : []));
+    expect(steps.filter(({ phase }) => phase === "end")).toMatchObject([
+      { name: "read_file" },
+      { name: "write_file", error: expect.stringContaining("permissionMode") },
+    ]);
+    expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
+  });
+
+  it("edits under acceptEdits", async () => {
+    await stage.run('CALL:write_file:{"file_path":"note.txt","content":"written"} now', { settings: { ...api, permissionMode: "acceptEdits" }, model });
+    expect(readFileSync(join(stage.workspace, "note.txt"), "utf8")).toBe("written");
+  });
+
+  it("goes on with a conversation in a new process by telling what was said, with the newer instructions", async () => {
+    const session = first(await stage.run("remember the blue lamp", { settings: api, model, system: "Version one." }), "session")?.id as string;
+    const again = await stage.run("which lamp", { settings: api, model, system: "Version two.", session });
+    for (const words of ["remember the blue lamp", '"text":"Version two.', "which lamp"]) expect(asked()).toContain(words);
+    const third = first(again, "session")?.id as string;
+    await stage.run("a third", { settings: api, model, system: "Version two.", session: third });
+    expect(asked()).toContain("which lamp");
+  });
+
+  it("goes on with a conversation after a turn that failed", async () => {
+    const session = first(await stage.run("remember the blue lamp", { settings: api, model }), "session")?.id as string;
+    const failed = await stage.run("FAIL:400", { settings: api, model, session });
+    expect(failed.at(-1)).toMatchObject({ type: "error", kind: "api" });
+    await stage.run("which lamp", { settings: api, model, session: first(failed, "session")?.id as string });
+    expect(asked()).toContain("remember the blue lamp");
+  });
+
+  it("keeps the session natively in a warm process, and forgets one that was cut short", async () => {
+    const settings = { ...api, persistentProcess: true, permissionMode: "bypassPermissions" };
+    const session = first(await stage.run("one", { settings, model }), "session")?.id as string;
+    const [pid, ...others] = stage.processes();
+    expect(others).toEqual([]);
+    expect(first(await stage.run("two", { settings, model, session }), "session")?.id).toBe(session);
+    const abort = new AbortController();
+    await stage.run('CALL:run_shell_command:{"command":"tail -f /dev/null | cat"} x', {
+      settings,
+      model,
+      session,
+      signal: abort.signal,
+      listen: ({ type }) => type === "step" && abort.abort(),
+    });
+    await expect.poll(() => stage.processes(), { message: "the commands are gone, the program stays" }).toEqual([pid]);
+    const after = await stage.run("three", { settings, model, session });
+    expect(answerOf(after)).toContain("three");
+    expect(first(after, "session")?.id).not.toBe(session);
+    expect(asked()).toContain("two");
+  });
+
+  it("RUN-01 leaves no process after a cancel while a command runs", async () => {
+    const abort = new AbortController();
+    let tree: number[] = [];
+    const events = await stage.run('CALL:run_shell_command:{"command":"tail -f /dev/null | cat"} x', {
+      settings: { ...api, permissionMode: "bypassPermissions" },
+      model,
+      signal: abort.signal,
+      async listen(event) {
+        if (event.type !== "step" || event.step.phase !== "start") return;
+        while ((tree = stage.processes()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+        abort.abort();
+      },
+    });
+    expect(tree.length).toBeGreaterThan(1);
+    expect(events.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("offers the servers of .mcp.json, and allows the tools of those the operator gave", async () => {
+    const script = join(stage.workspace, "adder.mjs");
+    writeFileSync(
+      script,
+      `import { createInterface } from "node:readline";
+const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === "initialize") out({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "adder", version: "1" } } });
+  else if (method === "tools/list") out({ id, result: { tools: [{ name: "add", description: "adds", inputSchema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } } }] } });
+  else if (method === "tools/call") out({ id, result: { content: [{ type: "text", text: "SUM=" + (params.arguments.a + params.arguments.b) }] } });
+  else if (id !== undefined) out({ id, result: {} });
+});`,
+    );
+    writeFileSync(join(stage.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { adder: { command: process.execPath, args: [script] } } }));
+    const prompt = 'CALL:mcp_adder_add:{"a":1,"b":41} x';
+    expect(answerOf(await stage.run(prompt, { settings: api, model }))).not.toContain("SUM=42");
+    expect(answerOf(await stage.run(prompt, { settings: { ...api, mcp: { adder: {} } }, model }))).toContain("SUM=42");
+  });
+
+  it("tells 401 and 429 as errors with their kind", async () => {
+    expect((await stage.run("FAIL:429 now", { settings: api, model })).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
+    const locked = await start({ GEMINI_API_KEY: "bad-key" });
+    expect((await locked.run("hello", { settings: api, model })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
+    await locked.dispose();
+  });
+
+  it("RUN-12 a run on the shared sign-in gets no key, even where the daemon has one", async () => {
+    expect((await stage.run("hello", { settings: { billing: "subscription" }, model })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
+    expect(stage.server.requests.map(({ key }) => key).filter((key) => key !== undefined)).toEqual([]);
+  });
+
+  it("answers the probe with its version", async () => {
+    expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
+  });
+});
+
+describe.skipIf(skipped)("cli-c keeps the contract of tiers", () => {
+  tierContract({ describe, it }, async () => {
+    const stage = await start();
+    const { tier } = stage;
+    const settings = { ...api, permissionMode: "bypassPermissions" };
+    const run: typeof tier.run = (turn, context, signal) =>
+      tier.run({ ...turn, agent: { ...turn.agent, workspace: stage.workspace, settings, model } }, context, signal);
+    return {
+      tier: { ...tier, run },
+      works: { prompt: 'CALL:run_shell_command:{"command":"echo written words here"} now', answer: "written words here" },
+      other: { prompt: "the other words of the turn", answer: "the other words" },
+      fails: "FAIL:400",
+      endless: "HANG",
+      idle: () => stage.processes().length === 0,
+      dispose: () => stage.dispose(),
+    };
+  });
+});
