@@ -1,0 +1,54 @@
+import { definePlugin } from "@svc/sdk";
+import { createDaemons } from "./daemons.ts";
+import { createLegacyAuthority } from "./legacy-token.ts";
+import { liveStreamRoute } from "./live-stream.ts";
+import { HEADERS, pageRoute } from "./page.ts";
+import { publicMessagesRoute } from "./public-messages.ts";
+import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
+import { DASHBOARD, type DashboardSettings } from "./settings.ts";
+import { taskActionRoute } from "./task-action.ts";
+import { taskStreamRoute } from "./task-stream.ts";
+
+export default definePlugin<DashboardSettings>({
+  kind: "feature",
+  name: "dashboard",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  config: { at: "dashboard", schema: DASHBOARD },
+  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch"],
+  setup(ctx) {
+    const { bind, port, token } = ctx.config;
+    const daemons = createDaemons(ctx);
+    const server = ctx.provide.server({
+      name: "dashboard",
+      host: bind,
+      port,
+      headers: HEADERS,
+      // Without a single bearer this machine needs none (AUTH-13); scopes of agents are never given away.
+      localScopes: token === undefined ? ["dashboard:write"] : [],
+    });
+    if (token !== undefined) ctx.provide.authority(createLegacyAuthority(token));
+    for (const route of [
+      pageRoute(),
+      publicMessagesRoute(daemons, ctx.agents),
+      liveRoute(daemons),
+      agentsRoute(daemons),
+      historyRoute(daemons),
+      liveStreamRoute(daemons, ctx),
+      taskStreamRoute(ctx),
+      taskActionRoute(daemons),
+    ])
+      ctx.provide.route(route);
+    return {
+      async start() {
+        const at = await server.listen();
+        if (at !== undefined) ctx.log.info(at, `the dashboard listens on ${at.host}:${at.port}`);
+        if (token === undefined && !isLoopback(bind))
+          ctx.log.warn(`dashboard.bind is ${bind} and dashboard.token is not set: other machines need a scoped token (svc token create), this one needs none`);
+      },
+      stop: server.close,
+    };
+  },
+});
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");

@@ -1,0 +1,80 @@
+import type { HttpRoute, Trace } from "@svc/sdk";
+import type { Daemon, HistoryQuery } from "./daemon.ts";
+import type { Daemons } from "./daemons.ts";
+
+/** How one daemon stands. */
+export interface DaemonView {
+  readonly name: string;
+  readonly url: string;
+  readonly ok: boolean;
+  readonly error?: string;
+  readonly agents: readonly unknown[];
+}
+
+const RECENT = 50;
+const PREVIEW = 200;
+
+/** `GET /api/agents` (000:L208): the agents of the daemon behind the dashboard, or of `node`, as that daemon's `GET /agents` shows them. */
+export function agentsRoute(daemons: Daemons): HttpRoute {
+  return {
+    ...read("/api/agents"),
+    query: { type: "object", properties: { node: { type: "string" } } },
+    handle: async ({ query }) => ({ agents: await daemons.at(query.node).agents() }),
+  };
+}
+
+/** `GET /api/task/history` (000:L208): what tasks did, newest first, without the whole texts. `before` in Unix milliseconds. */
+export function historyRoute(daemons: Daemons): HttpRoute {
+  return {
+    ...read("/api/task/history"),
+    query: {
+      type: "object",
+      properties: {
+        node: { type: "string" },
+        agent: { type: "string" },
+        channel: { type: "string" },
+        status: { enum: ["in-flight", "ok", "error", "timeout"] },
+        before: { type: "integer", minimum: 0 },
+        limit: { type: "integer", minimum: 1, maximum: 1000 },
+      },
+    },
+    async handle({ query: { node, before, limit, ...rest } }) {
+      const query = { ...rest, ...(before === undefined ? {} : { before: Number(before) }), ...(limit === undefined ? {} : { limit: Number(limit) }) };
+      return { tasks: await history(daemons.at(node), query) };
+    },
+  };
+}
+
+/** `GET /api/live` (000:L208): every daemon with its agents and what they do, and the newest tasks. A daemon that cannot be reached is shown as such. */
+export function liveRoute(daemons: Daemons): HttpRoute {
+  return { ...read("/api/live"), handle: () => snapshot(daemons) };
+}
+
+/** What `GET /api/live` answers and its stream begins with. */
+export async function snapshot({ main, all }: Daemons): Promise<{ readonly daemons: readonly DaemonView[]; readonly tasks: readonly unknown[] }> {
+  const [daemons, tasks] = await Promise.all([Promise.all(all.map(lookAt)), history(main, { limit: RECENT }).catch(() => [])]);
+  return { daemons, tasks };
+}
+
+/** Never rejects. */
+export async function lookAt(daemon: Daemon): Promise<DaemonView> {
+  const { name, url } = daemon;
+  try {
+    return { name, url, ok: true, agents: await daemon.agents() };
+  } catch (error) {
+    return { name, url, ok: false, error: (error as Error).message, agents: [] };
+  }
+}
+
+async function history(daemon: Daemon, query: HistoryQuery): Promise<readonly unknown[]> {
+  return (await daemon.history(query)).map(brief);
+}
+
+/** A task in a list: whole texts are for whoever asks the daemon for one trace. */
+function brief(trace: Trace): unknown {
+  const { id, agent, channel, chat, sender, status, startedAt, endedAt, durationMs, error, errorKind, model, usage, attempts, message } = trace;
+  const messagePreview = trace.messagePreview ?? [...(message ?? "")].slice(0, PREVIEW).join("");
+  return { id, agent, channel, chat, sender, status, startedAt, endedAt, durationMs, messagePreview, error, errorKind, model, usage, attempts };
+}
+
+const read = (path: string) => ({ server: "dashboard", method: "GET", path, guard: "scope:dashboard:read" }) as const;

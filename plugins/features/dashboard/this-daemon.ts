@@ -1,0 +1,39 @@
+import type { PluginContext, RunningTask } from "@svc/sdk";
+import type { Daemon } from "./daemon.ts";
+import { fail } from "./errors.ts";
+
+/** The daemon that the dashboard runs in: asked directly, without a request to ourselves. */
+export function createThisDaemon({ node, agents, tasks, traces }: Pick<PluginContext, "node" | "agents" | "tasks" | "traces">, url: string): Daemon {
+  return {
+    name: node.name,
+    url,
+    async agents() {
+      const running = byAgent(tasks.running());
+      const queued = byAgent(tasks.queued());
+      return agents.list().map(({ id, name, tier, model, access, mentions }) => {
+        const runningTasks = running.get(id) ?? [];
+        return { id, name, tier, model, access, mentions, active: runningTasks.length, queued: queued.get(id)?.length ?? 0, runningTasks };
+      });
+    },
+    history: (query) => traces.list(query),
+    run: ({ agent, text, chat, sender, token }) =>
+      tasks.run({ entry: "public", channel: "public-api", account: token, chat, text, agent, ...(sender === undefined ? {} : { sender: { id: sender } }) }),
+    async act({ task, kind, body }) {
+      if (kind === "cancel") {
+        if (!(await tasks.cancel(task, body.reason))) throw fail("SVC_DASHBOARD_TASK_UNKNOWN", { task });
+        return { status: 200, body: { ok: true, taskId: task } };
+      }
+      const { message, replace = false, sender } = body;
+      if (message === undefined) throw fail("SVC_DASHBOARD_MESSAGE", { path: "message", field: "message" });
+      const accepted = await tasks.followup(task, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
+      if (accepted === undefined) throw fail("SVC_DASHBOARD_TASK_UNKNOWN", { task });
+      return { status: 200, body: { ok: true, taskId: accepted.taskId, rootId: accepted.rootId, replaced: replace } };
+    },
+  };
+}
+
+function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {
+  const lists = new Map<string, Omit<RunningTask, "agent">[]>();
+  for (const { agent, ...task } of tasks) lists.set(agent, [...(lists.get(agent) ?? []), task]);
+  return lists;
+}

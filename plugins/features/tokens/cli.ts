@@ -1,0 +1,87 @@
+import { type CliHost, type CommandGroup, svcError } from "@svc/sdk";
+import { parseScopes } from "./scopes.ts";
+import { makeToken, statusOf, type Token } from "./token.ts";
+import { openTokenFile } from "./token-file.ts";
+
+const LONGEST_NAME = 100;
+const LONGEST_DAYS = 36_500;
+
+const group: CommandGroup = {
+  name: "token",
+  summary: "Make, list and revoke access tokens",
+  commands: [
+    {
+      name: "create",
+      args: "",
+      summary: "Make a token and print its secret: the only time that anyone sees it",
+      options: [
+        { flags: "--name <text>", description: "what it is for, to find it again" },
+        { flags: "--scope <scope...>", description: "what it may do: dashboard:read, dashboard:write, agent:<id>, agent:*, mesh:peer" },
+        { flags: "--expires <days>", description: "whole days from now, at least 1 (default: never)" },
+      ],
+      run: (_args, options, cli) => create(options, cli),
+    },
+    { name: "list", args: "", summary: "All tokens, revoked ones too, without their secrets", run: (_args, _options, cli) => list(cli) },
+    { name: "revoke", args: "<id>", summary: "Refuse a token from now on", run: ([id = ""], _options, cli) => revoke(id, cli) },
+  ],
+};
+export default group;
+
+async function create({ name, scope, expires }: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void> {
+  const { token, secret } = makeToken(parseName(name), parseScopes([scope ?? []].flat().map(String)), parseDays(expires), Date.now());
+  const damaged = await openTokenFile(await cli.data()).change((tokens) => [...tokens, token]);
+  if (damaged !== undefined) say(`tokens.json was damaged and is now ${damaged}: all earlier tokens are refused.`);
+  say(
+    `Token ${token.id} (${token.name}) may: ${token.scope.join(", ")}. ${token.expiresAt === undefined ? "It never expires." : `It expires ${token.expiresAt}.`}`,
+  );
+  say("Its secret follows. It is shown this once and cannot be recovered.");
+  cli.print(secret, { ...shown(token), secret });
+}
+
+async function list(cli: CliHost): Promise<void> {
+  const tokens = openTokenFile(await cli.data())
+    .read()
+    .map(shown);
+  const rows = tokens.map(({ id, status, prefix, scope, name, lastUsedAt, expiresAt }) =>
+    [id, status.padEnd(7), `${prefix}...`, scope.join(","), name, `used ${lastUsedAt ?? "never"}`, `expires ${expiresAt ?? "never"}`].join("  "),
+  );
+  cli.print(rows.join("\n") || "There are no tokens; make one with: svc token create --name <text> --scope <scope>", tokens);
+}
+
+async function revoke(id: string, cli: CliHost): Promise<void> {
+  const revokedAt = new Date().toISOString();
+  let found: Token | undefined;
+  await openTokenFile(await cli.data()).change((tokens) => {
+    found = tokens.find((token) => token.id === id);
+    if (found === undefined || found.revokedAt !== undefined) return undefined;
+    return tokens.map((token) => (token.id === id ? { ...token, revokedAt } : token));
+  });
+  if (found === undefined) throw svcError("SVC_TOKEN_UNKNOWN", `There is no token '${id}'; see svc token list.`, { status: 404 });
+  if (found.revokedAt !== undefined) cli.print(`Token ${id} (${found.name}) was revoked already, ${found.revokedAt}.`, shown(found));
+  else cli.print(`Token ${id} (${found.name}) is revoked: it is refused from now on.`, shown({ ...found, revokedAt }));
+}
+
+/** What may be seen of a token. */
+function shown({ hash: _hash, ...rest }: Token) {
+  return { ...rest, status: statusOf(rest, Date.now()) };
+}
+
+function parseName(given: unknown): string {
+  const name = typeof given === "string" ? given.trim() : "";
+  if (name === "" || name.length > LONGEST_NAME || /\p{Cc}/u.test(name))
+    throw svcError("SVC_TOKEN_INVALID", `Give the token a --name of 1 to ${LONGEST_NAME} characters.`, { status: 400, field: "name" });
+  return name;
+}
+
+function parseDays(given: unknown): number | undefined {
+  if (given === undefined) return undefined;
+  const days = Number(given);
+  if (!/^\d+$/.test(String(given)) || days < 1 || days > LONGEST_DAYS)
+    throw svcError("SVC_TOKEN_INVALID", `--expires takes whole days from 1 to ${LONGEST_DAYS}, not '${given}'.`, { status: 400, field: "expires" });
+  return days;
+}
+
+/** For people and beside the secret, so that `$(svc token create ...)` is the secret alone. */
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

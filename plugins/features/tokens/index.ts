@@ -1,0 +1,62 @@
+import { chmodSync, statSync } from "node:fs";
+import { definePlugin, type PluginContext } from "@svc/sdk";
+import { createTokenAuthority } from "./authority.ts";
+import { createLastUsed } from "./last-used.ts";
+import { openTokenFile, type TokenFile } from "./token-file.ts";
+
+const FLUSH_MS = 5_000;
+
+export default definePlugin({
+  kind: "feature",
+  name: "tokens",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  capabilities: ["files", "events", "jobs"],
+  setup(ctx) {
+    const file = openTokenFile(ctx.files.data);
+    const flush = () => lastUsed.flush().catch((error) => ctx.log.warn({ err: error }, "the last use of tokens could not be written"));
+    const lastUsed = createLastUsed(file, () => void ctx.jobs.after(FLUSH_MS, () => void flush()));
+    const corrupt = setAside(ctx, file);
+    ctx.provide.authority(createTokenAuthority({ file, used: lastUsed.note, corrupt }));
+    return {
+      async start() {
+        closeToOthers(ctx, file);
+        try {
+          file.read();
+        } catch (error) {
+          if ((error as { code?: unknown }).code !== "SVC_TOKENS_CORRUPT") throw error;
+          corrupt();
+        }
+      },
+      stop: flush,
+    };
+  },
+});
+
+/** Moves a damaged file out of the way, once at a time, and says so (FAULT-14): nobody ever goes back to an older one. */
+function setAside(ctx: PluginContext, file: TokenFile): () => void {
+  let moving = false;
+  return () => {
+    if (moving) return;
+    moving = true;
+    file
+      .change(() => undefined)
+      .then((copy) => {
+        if (copy === undefined) return;
+        const summary = `tokens.json was damaged and is now ${copy}: every token is refused, make new ones with svc token create`;
+        ctx.log.error({ copy }, summary);
+        ctx.events.publish({ kind: "status", type: "tokens:corrupt", summary, data: { copy } });
+      })
+      .catch((error) => ctx.log.error({ err: error }, "tokens.json is damaged and could not be moved: every token is refused"))
+      .finally(() => {
+        moving = false;
+      });
+  };
+}
+
+function closeToOthers(ctx: PluginContext, { path }: TokenFile): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return;
+  chmodSync(path, 0o600);
+  ctx.log.warn({ mode: (mode & 0o777).toString(8) }, "tokens.json was open to other users of this machine; it is not any more");
+}
