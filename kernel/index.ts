@@ -6,6 +6,7 @@ export { ERRORS } from "./errors.ts";
 export { integrityOf, type Pin, type Pins, readPins, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
 export { readManifest, resolveEntry } from "./host/source.ts";
-export { createKernel, type Kernel, type KernelOptions } from "./kernel.ts";
+export { createKernel } from "./kernel.ts";
+export type { Kernel, KernelOptions } from "./options.ts";
 export type * from "./port.ts";
 export { lockHolder } from "./store/lock.ts";

@@ -10,88 +10,27 @@
  *   7 recover   what a crash or stop left unfinished
  *   8 run       until stop: refuse, drain, interrupt, close in the opposite order
  */
-import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Log, Plugin, Store, Traces } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
 import { type Bus, createBus } from "./bus/index.ts";
-import type { PoolLimits } from "./capabilities/warm.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
-import { type Configuration, readConfiguration } from "./configuration.ts";
+import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
-import { createActions } from "./flow/actions.ts";
-import { createDeliveries } from "./flow/deliver/index.ts";
-import type { Deliveries } from "./flow/deliver/port.ts";
-import type { Pipeline } from "./flow/doors.ts";
-import { createPipeline } from "./flow/pipeline.ts";
-import { type TaskRecord, TRACE_INDEXES, TRACES } from "./flow/record.ts";
+import { drain } from "./flow/drain.ts";
 import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
-import { createTraces } from "./flow/traces.ts";
 import { currentScope } from "./host/call.ts";
-import type { Services } from "./host/context.ts";
-import { PHASE_LIMITS, type PhaseLimits } from "./host/entry.ts";
+import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
-import { scopedJobs } from "./jobs.ts";
 import { createLog, type RootLog } from "./log.ts";
+import type { Kernel, KernelOptions } from "./options.ts";
 import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
-import { createSchedule, type Schedule } from "./schedule/index.ts";
-import { createServers, type ServerAddress } from "./servers.ts";
-import { createLender, type Lender } from "./services.ts";
-import { type FolderLock, type KernelStore, lockFolder, openStore } from "./store/index.ts";
+import { buildRooms, type Rooms } from "./rooms.ts";
+import { createServers } from "./servers.ts";
+import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
 import { type Subscription, subscribes } from "./subscriptions.ts";
-import { claimMinute, forgetDedup } from "./upkeep.ts";
-
-/** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
-export interface KernelOptions {
-  /** A path to svc.json, or its value. */
-  readonly config: string | object;
-  /** A text to start from in place of the file's; the next reload reads the file again. */
-  readonly configText?: string;
-  /** Where relative paths of the configuration start; default the file's folder, or the current one. */
-  readonly folder?: string;
-  /** Where state is kept. Unset with a value as `config`: in memory, and no file appears. Default beside the file: `.svc`. */
-  readonly dataFolder?: string;
-  readonly env?: NodeJS.ProcessEnv;
-  /** Plugins handed over in code. */
-  readonly plugins?: readonly Plugin<never>[];
-  /** Package folders that are known and load only when the configuration asks for them. */
-  readonly known?: readonly string[];
-  /** Further folders in which packages named in `plugins` are looked up. */
-  readonly searchFolders?: readonly string[];
-  /** Where log lines go; default nowhere. */
-  readonly log?: RootLog | { readonly level?: string; readonly destination: "stderr" | string; readonly pretty?: boolean };
-  /** Open the HTTP API on `node.bind`; default false. */
-  readonly listen?: boolean;
-  readonly version?: string;
-  readonly limits?: Partial<PhaseLimits>;
-  readonly now?: () => number;
-  /** State can no longer be kept: the program should end with 74 so that it is started anew. */
-  readonly onFatal?: (error: Error) => void;
-}
-
-/** A running kernel. */
-export interface Kernel extends KernelPort {
-  readonly log: Log;
-  start(): Promise<void>;
-  /** Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. */
-  stop(options?: { readonly drainSeconds?: number }): Promise<void>;
-  reload(): Promise<ReloadReport>;
-  /** The effective configuration. */
-  readonly configuration: Configuration;
-  /**
-   * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
-   * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
-   */
-  routesPlugin(server?: string): Promise<HttpServer["mount"]>;
-  /** Where the HTTP API listens. */
-  readonly address: { readonly host: string; readonly port: number } | undefined;
-  /** Where the servers of plugins listen. */
-  readonly servers: readonly ServerAddress[];
-  /** Was this stray error a plugin's? Then it is counted against it and the process may go on. */
-  stray(error: unknown): boolean;
-}
+import { forgetDedup } from "./upkeep.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
@@ -185,7 +124,22 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       }
       // Whoever held a lease is dead: the folder is ours alone.
       await store.reclaim();
-      rooms = buildRooms(store, lock);
+      rooms = buildRooms(
+        {
+          node: port.node,
+          env,
+          dataFolder,
+          bus,
+          log,
+          host,
+          now,
+          provideServer: servers.provide,
+          config: () => configuration.value,
+          agents: () => agents,
+        },
+        store,
+        lock,
+      );
       store.onFailure((error) => {
         fatal = error;
         log.error({ err: error }, "state can no longer be kept; stopping");
@@ -216,49 +170,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       await close();
       throw error;
     }
-  }
-
-  function buildRooms(store: KernelStore, lock: FolderLock | undefined): Rooms {
-    const core = store.scope("core");
-    core.collection(TRACES, { indexes: TRACE_INDEXES });
-    core.collection("dedup", { indexes: ["at"] });
-    const live = () => host.live;
-    const schedule = createSchedule({ claim: (job, minute) => claimMinute(core, job, minute, now()), log: log.child("schedule"), now });
-    const lender = createLender({
-      env,
-      log,
-      core,
-      marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
-      processPool: () => configuration.value.processPool as PoolLimits,
-    });
-    const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now });
-    const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: () => agents, failed: host.failed });
-    const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: pipeline.find, failed: host.failed });
-    const records = core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
-    const traces = createTraces(records);
-    const services: Services = {
-      node: { id: node.id, name: node.name },
-      env,
-      bus,
-      tasks: pipeline,
-      agents: { get: (id) => agents.get(id), list: () => agents.list() },
-      traces,
-      actions,
-      log: (id) => log.child(id),
-      store: (id) => store.scope(id),
-      jobs: (scope) => scopedJobs(scope, schedule, host.failed),
-      files: (id) => lender.files(join(dataFolder, "plugins", id), dataFolder),
-      fetch: () => lender.fetch(),
-      spawn: (scope) => lender.spawn(scope),
-      warm: (scope) => lender.warm(scope),
-      models: () => lender.models(),
-      render: () => lender.render(),
-      claim: host.claim,
-      server: servers.provide,
-      channelState: (channel) => deliveries.channelState(channel),
-      failed: (scope, what, error) => host.failed(scope, what, error),
-    };
-    return { store, core, lock, schedule, lender, deliveries, pipeline, traces, services };
   }
 
   /** The HTTP room is imported only when a port is opened or the routes are mounted. */
@@ -307,8 +218,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     const closing = rooms;
     await http?.close({ graceMs: 2_000 });
     http = undefined;
-    await host.stop();
+    // What is on the wire still has its channel; what is not waits in the outbox.
     await closing?.deliveries.stop();
+    await host.stop();
     closing?.schedule.stop();
     await closing?.lender.close();
     await closing?.store.close();
@@ -386,34 +298,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       servers: { get: servers.addresses, enumerable: true },
     },
   ) as unknown as Kernel;
-}
-
-/** What exists between `start` and `stop`. */
-interface Rooms {
-  readonly store: KernelStore;
-  readonly core: Store;
-  readonly lock: FolderLock | undefined;
-  readonly schedule: Schedule;
-  readonly lender: Lender;
-  readonly deliveries: Deliveries;
-  readonly pipeline: Pipeline;
-  readonly traces: Traces;
-  readonly services: Services;
-}
-
-/** Wait for running turns, each for as long as its agent may ask for. Queued work waits in the store for the next start. */
-async function drain(pipeline: Pipeline, seconds: (agent: string) => number): Promise<void> {
-  const began = Date.now();
-  for (;;) {
-    const left = Math.max(0, ...pipeline.running().map(({ agent }) => began + seconds(agent) * 1000 - Date.now()));
-    if (left === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const time = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(left, 60_000));
-    });
-    await Promise.race([pipeline.idle(), time]);
-    clearTimeout(timer);
-  }
 }
 
 const entriesOf = (document: ConfigDocument): string[] => {

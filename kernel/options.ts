@@ -1,0 +1,57 @@
+import type { Log, Plugin } from "@svc/sdk";
+import type { Configuration } from "./configuration.ts";
+import type { PhaseLimits } from "./host/entry.ts";
+import type { HttpServer } from "./http/index.ts";
+import type { RootLog } from "./log.ts";
+import type { KernelPort, ReloadReport } from "./port.ts";
+import type { ServerAddress } from "./servers.ts";
+
+/** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
+export interface KernelOptions {
+  /** A path to svc.json, or its value. */
+  readonly config: string | object;
+  /** A text to start from in place of the file's; the next reload reads the file again. */
+  readonly configText?: string;
+  /** Where relative paths of the configuration start; default the file's folder, or the current one. */
+  readonly folder?: string;
+  /** Where state is kept. Unset with a value as `config`: in memory, and no file appears. Default beside the file: `.svc`. */
+  readonly dataFolder?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Plugins handed over in code. */
+  readonly plugins?: readonly Plugin<never>[];
+  /** Package folders that are known and load only when the configuration asks for them. */
+  readonly known?: readonly string[];
+  /** Further folders in which packages named in `plugins` are looked up. */
+  readonly searchFolders?: readonly string[];
+  /** Where log lines go; default nowhere. */
+  readonly log?: RootLog | { readonly level?: string; readonly destination: "stderr" | string; readonly pretty?: boolean };
+  /** Open the HTTP API on `node.bind`; default false. */
+  readonly listen?: boolean;
+  readonly version?: string;
+  readonly limits?: Partial<PhaseLimits>;
+  readonly now?: () => number;
+  /** State can no longer be kept: the program should end with 74 so that it is started anew. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+/** A running kernel. */
+export interface Kernel extends KernelPort {
+  readonly log: Log;
+  start(): Promise<void>;
+  /** Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. */
+  stop(options?: { readonly drainSeconds?: number }): Promise<void>;
+  reload(): Promise<ReloadReport>;
+  /** The effective configuration. */
+  readonly configuration: Configuration;
+  /**
+   * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
+   * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
+   */
+  routesPlugin(server?: string): Promise<HttpServer["mount"]>;
+  /** Where the HTTP API listens. */
+  readonly address: { readonly host: string; readonly port: number } | undefined;
+  /** Where the servers of plugins listen. */
+  readonly servers: readonly ServerAddress[];
+  /** Was this stray error a plugin's? Then it is counted against it and the process may go on. */
+  stray(error: unknown): boolean;
+}
