@@ -14,12 +14,15 @@ export interface Scripted {
 
 /**
  * A prompt that begins with `hold` waits for `release`; `deaf` never ends and ignores its signal; `fail` ends with an error;
- * `throw` throws; `silent` ends without a result; `tool <name>` uses a tool; anything else is said back in two pieces.
+ * `throw` throws; `silent` ends without a result; `tool <name>` uses a tool; `usage <input> <output> <read> <created>` tells those
+ * tokens; anything else is said back in two pieces. With `nativeSessions` a turn without a session starts one of a new id.
  */
-export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boolean } = {}): Scripted {
+export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boolean; nativeSessions?: boolean } = {}): Scripted {
   const prompts: string[] = [];
   const turns: Scripted["turns"] = [];
   const waiting: ((text: string) => void)[] = [];
+  let sessions = 0;
+  const sessionOf = (context: TurnContext) => (traits.nativeSessions ? (context.session ?? `native-${++sessions}`) : "native-1");
   async function* run(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent> {
     const { prompt } = context;
     prompts.push(prompt);
@@ -37,6 +40,7 @@ export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boo
       yield { type: "step", step: { id: "t1", name: prompt.split(" ")[1] ?? "tool", phase: "end", output: "out" } };
     }
     if (word === "hold") {
+      if (traits.nativeSessions) yield { type: "session", id: sessionOf(context) };
       yield { type: "text", text: "begun " };
       const text = await new Promise<string | undefined>((resolve) => {
         waiting.push(resolve);
@@ -52,8 +56,9 @@ export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boo
     }
     yield { type: "text", text: prompt.slice(0, 1) };
     yield { type: "text", text: prompt.slice(1) };
-    yield { type: "usage", usage: { input: 3, output: 2 }, model: "scripted-1" };
-    yield { type: "session", id: "native-1" };
+    const [input = 3, output = 2, cacheRead = 0, cacheCreate = 0] = word === "usage" ? prompt.split(" ").slice(1).map(Number) : [];
+    yield { type: "usage", usage: word === "usage" ? { input, output, cacheRead, cacheCreate } : { input, output }, model: "scripted-1" };
+    yield { type: "session", id: sessionOf(context) };
     yield { type: "done" };
   }
   const plugin = definePlugin({
