@@ -25,6 +25,7 @@ export interface Outgoing {
   readonly text: string;
   /** The same words without markup, for the fallback after a format error. */
   readonly plain: string;
+  /** At most one file; `text` is empty then. */
   readonly media?: readonly Media[];
   /** Stable over retries and restarts. */
   readonly key: string;

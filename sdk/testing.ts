@@ -1,4 +1,6 @@
 export { type ActionCase, type ActionSubject, actionContract } from "./testing/action-contract.ts";
+export { channelContract } from "./testing/channel-contract.ts";
+export type { ChannelFarEnd, ChannelFault, ChannelLack, ChannelSubject, Said } from "./testing/channel-subject.ts";
 export { checkSchema, type Validate } from "./testing/check-schema.ts";
 export { createFakeContext, type FakeContext, type FakeOptions } from "./testing/fake-context.ts";
 export type { FakeAnswer, FakeRequest } from "./testing/fake-http.ts";

@@ -97,10 +97,10 @@ async function stepsOf(letter: Letter, { channel }: ProvidedChannel, render: Ren
     out: { target: index === 0 ? target : sequel, ...part, key: `${letter.progress}/${index}`, ...extras },
     digest: digestOf(part.text),
   }));
-  if (taken.length > 0) {
+  for (const media of taken) {
     const index = steps.length;
     steps.push({
-      out: { target: index === 0 ? target : sequel, text: "", plain: "", media: taken, key: `${letter.progress}/${index}`, ...extras },
+      out: { target: index === 0 ? target : sequel, text: "", plain: "", media: [media], key: `${letter.progress}/${index}`, ...extras },
       digest: MEDIA,
     });
   }

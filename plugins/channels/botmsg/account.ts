@@ -1,0 +1,184 @@
+import type { ChannelHandle, PluginContext } from "@svc/sdk";
+import type { Api } from "grammy";
+import type { Update, UserFromGetMe } from "grammy/types";
+import { failureOf, isLockedOut, refusalIn } from "./failure.ts";
+import { foreign } from "./outbound.ts";
+
+export interface AccountGround {
+  readonly ctx: Pick<PluginContext, "log" | "events">;
+  readonly name: string;
+  readonly api: Api;
+  /** False: never asks for messages; two who ask with one token take them from each other. */
+  readonly polls: boolean;
+  /** Resolves when the update is kept or rightly dropped. While it rejects, the update is asked for again. */
+  take(update: Update, me: UserFromGetMe): Promise<void>;
+  /** `state` or `me` has changed. */
+  changed(): void;
+}
+
+/** One bot account: who it is, whether it may be used, and its loop that asks for messages. */
+export interface Account {
+  readonly name: string;
+  readonly state: "connecting" | "usable" | "refused";
+  readonly reason: string;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const POLL_SECONDS = 30;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+/** A second poller stays one for long: whoever gives way must not come back every minute. */
+const LONGEST_CONFLICT_MS = 300_000;
+const CONFIRM_MS = 2_000;
+
+export function createAccount({ ctx, name, api, polls, take, changed }: AccountGround): Account {
+  const { log } = ctx;
+  const cut = new AbortController();
+  let running: Promise<void> | undefined;
+  let state: Account["state"] = "connecting";
+  let reason = "not connected yet";
+
+  const turn = (next: Account["state"], why = "") => {
+    if (state === next && reason === why) return;
+    state = next;
+    reason = why;
+    changed();
+  };
+
+  const pause = (failures: number, longest = LONGEST_PAUSE_MS) =>
+    wait(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2), cut.signal);
+
+  /** Ask again until there is an answer, or until the platform refuses the account itself. */
+  async function insist<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
+    for (let failures = 0; !cut.signal.aborted; failures += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (cut.signal.aborted) return undefined;
+        if (isLockedOut(error)) {
+          turn("refused", `the platform refuses the token of account ${name}; check channels.botmsg.accounts.${name}.token`);
+          log.error({ account: name }, reason);
+          return undefined;
+        }
+        const { message, retryAfterMs } = failureOf(error) as Error & { retryAfterMs?: number };
+        if (state !== "usable") turn("connecting", message);
+        if (failures === 0) log.warn({ account: name, reason: message }, `${what} failed; trying again`);
+        if (retryAfterMs !== undefined) await wait(retryAfterMs, cut.signal);
+        else await pause(failures);
+      }
+    }
+    return undefined;
+  }
+
+  async function run(): Promise<void> {
+    const me = await insist("getMe", () => api.getMe(foreign(cut.signal)));
+    if (me === undefined) return;
+    turn("usable");
+    if (!polls) return;
+    await insist("deleteWebhook", () => api.deleteWebhook({}, foreign(cut.signal)));
+    await listen(me);
+  }
+
+  async function listen(me: UserFromGetMe): Promise<void> {
+    /** The first update that is not dealt with. Asking with it confirms all before it; unset once nothing is outstanding. */
+    let next: number | undefined;
+    let conflicts = 0;
+    while (!cut.signal.aborted && state === "usable") {
+      const updates = await insist("getUpdates", async () => {
+        try {
+          const answer = await api.getUpdates(
+            { ...(next === undefined ? {} : { offset: next }), timeout: POLL_SECONDS, allowed_updates: ["message", "callback_query"] },
+            foreign(cut.signal),
+          );
+          if (conflicts > 0) log.info({ account: name }, "the other poller is gone");
+          conflicts = 0;
+          return answer;
+        } catch (error) {
+          if (refusalIn(error)?.error_code !== 409) throw error;
+          conflicts += 1;
+          return "conflict";
+        }
+      });
+      if (updates === undefined) break;
+      if (updates === "conflict") {
+        if (conflicts === 1) tellConflict();
+        await pause(conflicts, LONGEST_CONFLICT_MS);
+        continue;
+      }
+      // Ids may start anew after a quiet week: nothing is remembered beyond what is outstanding.
+      if (updates.length === 0) next = undefined;
+      for (const update of updates) {
+        if (next !== undefined && update.update_id < next) continue;
+        if (!(await keep(update, me))) return confirm(next);
+        next = update.update_id + 1;
+      }
+    }
+    await confirm(next);
+  }
+
+  /** False when the account was stopped before the update was dealt with. */
+  async function keep(update: Update, me: UserFromGetMe): Promise<boolean> {
+    for (let failures = 0; !cut.signal.aborted; failures += 1) {
+      try {
+        await take(update, me);
+        return true;
+      } catch (error) {
+        if (failures === 0)
+          log.error({ account: name, update: update.update_id, err: error }, "a message could not be kept; it is not acknowledged and tried again");
+        await pause(failures);
+      }
+    }
+    return false;
+  }
+
+  /** Tell the platform, in one short try, what needs not come again after a restart. */
+  async function confirm(next: number | undefined): Promise<void> {
+    if (next === undefined) return;
+    await api.getUpdates({ offset: next, limit: 1, timeout: 0 }, foreign(AbortSignal.timeout(CONFIRM_MS))).catch(() => {});
+  }
+
+  function tellConflict(): void {
+    const text = `botmsg account ${name}: another program asks for this bot's messages; stop it, or set pollInbound to false here`;
+    log.warn({ account: name }, text);
+    ctx.events.root(() =>
+      ctx.events.publish({ kind: "status", type: "status", summary: text, data: { state: "channel-conflict", channel: "botmsg", account: name } }),
+    );
+  }
+
+  return {
+    name,
+    get state() {
+      return state;
+    },
+    get reason() {
+      return reason;
+    },
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      cut.abort(new Error("stopped"));
+      await running;
+    },
+  };
+}
+
+/** A channel of several accounts is up when one of them is, and says why when none is. */
+export function tellState(accounts: readonly Account[], handle: ChannelHandle): void {
+  if (accounts.some(({ state }) => state === "usable")) handle.ready();
+  else handle.down(accounts.length === 0 ? "no account is configured" : accounts.map(({ name, reason }) => `${name}: ${reason}`).join("; "));
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const over = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", over);
+      resolve();
+    };
+    const timer = setTimeout(over, ms);
+    signal.addEventListener("abort", over, { once: true });
+  });
+}

@@ -1,0 +1,166 @@
+import { type Channel, type ChannelHandle, channelError, type Media, type Outgoing, type PluginContext, type Target } from "@svc/sdk";
+import { Api, InputFile } from "grammy";
+import type { Update, UserFromGetMe } from "grammy/types";
+import { type Account, createAccount, tellState } from "./account.ts";
+import { type Heard, heardOf } from "./map.ts";
+import { createOutbound, foreign, type Outbound } from "./outbound.ts";
+import type { Pairing } from "./pairing.ts";
+import { agentMeant, judge } from "./policy.ts";
+import type { AccountSettings, Settings } from "./settings.ts";
+
+/** All accounts together: what the channel's members do once it has started. */
+export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+interface Line {
+  readonly settings: AccountSettings;
+  readonly apiRoot: string;
+  readonly api: Api;
+  readonly outbound: Outbound;
+  readonly account: Account;
+}
+
+const PUBLIC_ROOT = "https://api.telegram.org";
+/** The platform's own limit for downloads by bots. */
+const DOWNLOAD_BYTES = 20 * 1_048_576;
+const CALL_SECONDS = 60;
+
+export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle, pairing: Pairing): Client {
+  const { config, log } = ctx;
+  const polls = ctx.store.collection<{ id: string }>("polls");
+  const lines = new Map<string, Line>();
+
+  for (const [name, settings] of Object.entries(config.accounts ?? {})) {
+    const twin = [...lines].find(([, line]) => line.settings.token === settings.token)?.[0];
+    if (twin !== undefined || settings.token === "") {
+      log.error(
+        { account: name },
+        twin === undefined ? `account ${name} has an empty token and is not used` : `accounts ${twin} and ${name} have the same token; ${name} is not used`,
+      );
+      continue;
+    }
+    const apiRoot = (settings.apiRoot ?? config.apiRoot ?? PUBLIC_ROOT).replace(/\/+$/, "");
+    const api = new Api(settings.token, { apiRoot, timeoutSeconds: CALL_SECONDS });
+    const outbound = createOutbound({
+      api,
+      polls,
+      render: () => ctx.render,
+      rich: () => ctx.agents.get(settings.agentBinding)?.settings.richMessages !== false,
+      upload,
+    });
+    const account = createAccount({
+      ctx,
+      name,
+      api,
+      polls: settings.pollInbound !== false,
+      take: (update, me) => take(name, settings, api, update, me),
+      changed: () =>
+        tellState(
+          [...lines.values()].map((line) => line.account),
+          handle,
+        ),
+    });
+    lines.set(name, { settings, apiRoot, api, outbound, account });
+  }
+
+  async function take(name: string, settings: AccountSettings, api: Api, update: Update, me: UserFromGetMe): Promise<void> {
+    const heard = heardOf(update, name, me);
+    if (heard === undefined) return;
+    if (heard.callbackId !== undefined) void api.answerCallbackQuery(heard.callbackId, {}, foreign(ctx.signal)).catch(() => {});
+    const elsewhere = new Set([...lines.values()].map((line) => line.settings.agentBinding));
+    const agent = agentMeant(heard, settings.agentBinding, ctx.agents.list(), elsewhere);
+    // Who names an agent that answers here means this bot.
+    const meant = { ...heard, addressed: heard.addressed || agent !== settings.agentBinding };
+    const verdict = await judge(meant, settings, config.policy ?? {}, pairing.known(name));
+    if (verdict.kind === "drop") return drop(heard, settings, verdict.reason);
+    if (verdict.kind === "pair") return invite(heard, settings);
+    try {
+      await ctx.tasks.accept({ ...heard.message, agent });
+    } catch (error) {
+      const { status = 500, message } = error as { status?: number; message: string };
+      // What the kernel will never take must not stand in the way of what comes after it.
+      if (status < 400 || status >= 500) throw error;
+      drop(heard, settings, message);
+    }
+  }
+
+  /** CHAN-08: each message that is not handed over is told of once. */
+  function drop({ message }: Heard, { agentBinding }: AccountSettings, reason: string): void {
+    const { platformId } = message;
+    ctx.events.root(() =>
+      ctx.events.publish({
+        kind: "message",
+        type: "message:dropped",
+        agentId: agentBinding,
+        summary: `botmsg message dropped: ${reason}`,
+        ...(platformId === undefined ? {} : { ref: platformId }),
+        data: { channel: "botmsg", ...(message.account === undefined ? {} : { account: message.account }), reason },
+      }),
+    );
+  }
+
+  async function invite(heard: Heard, settings: AccountSettings): Promise<void> {
+    const { account = "", chat, sender } = heard.message;
+    const code = await pairing.offer({ account, chat, sender: sender?.id ?? "", ...(sender?.name === undefined ? {} : { name: sender.name }) });
+    if (code !== undefined) {
+      const text = `This bot does not know you yet. Give this code to its operator, who confirms it with: svc channel pair ${code}\n\nIt is valid for an hour.`;
+      await ctx.tasks.deliver({ kind: "notice", target: { channel: "botmsg", account, chat }, text });
+    }
+    drop(heard, settings, "the sender is not paired yet");
+  }
+
+  const lineOf = ({ account }: Pick<Target, "account">): Line => {
+    const line = account === undefined ? lines.values().next().value : lines.get(account);
+    if (line === undefined) throw channelError("permanent", `channels.botmsg has no usable account '${account ?? ""}'`);
+    if (line.account.state === "refused") throw channelError("retry", line.account.reason);
+    return line;
+  };
+
+  return {
+    start() {
+      if (lines.size === 0) tellState([], handle);
+      for (const { account } of lines.values()) account.start();
+    },
+    async stop() {
+      await Promise.all([...lines.values()].map(({ account }) => account.stop()));
+    },
+    send: async (out: Outgoing, signal) => ({ platformId: await lineOf(out.target).outbound.send(out, signal) }),
+    edit: async (platformId, out, signal) => lineOf(out.target).outbound.edit(platformId, out, signal),
+    remove: async (target, platformId, signal) => lineOf(target).outbound.remove(target, platformId, signal),
+    react: async (target, platformId, emoji, signal) => lineOf(target).outbound.react(target, platformId, emoji, signal),
+    typing: async (target, signal) => lineOf(target).outbound.typing(target, signal),
+    async fetchMedia({ handle: file = "", type }, signal) {
+      const [account = "", id = ""] = splitOnce(file);
+      const { api, apiRoot, settings } = lineOf({ account });
+      const { file_path } = await api.getFile(id, foreign(signal));
+      if (file_path === undefined) throw channelError("permanent", "the platform does not give this file out");
+      const answer = await ctx
+        .fetch(`${apiRoot}/file/bot${settings.token}/${file_path}`, { signal, maxBytes: DOWNLOAD_BYTES, trustedOrigins: [new URL(apiRoot).origin] })
+        .catch(() => undefined);
+      // The address holds the token: neither it nor an error that may name it goes further.
+      if (answer?.status !== 200 || answer.truncated)
+        throw channelError(
+          "retry",
+          `a file could not be downloaded: ${answer === undefined ? "no answer" : answer.truncated ? "it is too large" : answer.status}`,
+        );
+      return { data: answer.body, ...(type === undefined ? {} : { type }) };
+    },
+    async test(signal) {
+      const answers = await Promise.allSettled([...lines].map(async ([name, { api }]) => `${name}: @${(await api.getMe(foreign(signal))).username}`));
+      const text = answers.map((answer) => (answer.status === "fulfilled" ? answer.value : "an account was refused")).join(", ");
+      if (!answers.some(({ status }) => status === "fulfilled")) throw channelError("permanent", text || "no account is configured");
+      return text;
+    },
+  };
+}
+
+function upload({ data, path, name }: Media): InputFile {
+  return new InputFile(data ?? path ?? "", name);
+}
+
+const splitOnce = (text: string): [string, string] => {
+  const at = text.lastIndexOf("/");
+  return [text.slice(0, at), text.slice(at + 1)];
+};

@@ -1,0 +1,41 @@
+import { channelError, type SvcError } from "@svc/sdk";
+
+interface Refusal {
+  readonly error_code: number;
+  readonly description: string;
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+}
+
+/** The platform's own answer in an error of the vendor, where it gave one. */
+export function refusalIn(error: unknown): Refusal | undefined {
+  const found = error as Partial<Refusal> | undefined;
+  return typeof found?.error_code === "number" && typeof found.description === "string" ? (found as Refusal) : undefined;
+}
+
+/** The account itself is refused: a wrong or revoked token. */
+export const isLockedOut = (error: unknown): boolean => [401, 404].includes(refusalIn(error)?.error_code ?? 0);
+
+/** An edit that changes nothing has succeeded. */
+export const isUnchanged = (error: unknown): boolean => /message is not modified/i.test(refusalIn(error)?.description ?? "");
+
+/** What the kernel is told. The payload and the address, which hold texts and the token, do not come along. */
+export function failureOf(error: unknown): SvcError {
+  const refusal = refusalIn(error);
+  if (refusal === undefined) return networkFailure(error);
+  const { error_code: code, description, parameters } = refusal;
+  const text = `${code}: ${description}`;
+  if (code === 429) return channelError("retry", text, (parameters?.retry_after ?? 1) * 1_000);
+  // A token can be mended while the message waits.
+  if (code >= 500 || code === 401) return channelError("retry", text);
+  if (/can't parse entities|message is too long|entities.too.long/i.test(description)) return channelError("format", text);
+  return channelError("permanent", text);
+}
+
+/** Connections that were never made carried nothing; one that broke later may have. */
+const NEVER_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+
+function networkFailure(error: unknown): SvcError {
+  const cause = (error as { error?: { code?: string; name?: string } } | undefined)?.error;
+  const code = cause?.code ?? cause?.name ?? "no answer";
+  return channelError(NEVER_CONNECTED.has(code) ? "retry" : "unknown", `the platform was not reached: ${code}`);
+}

@@ -1,0 +1,119 @@
+import type { Media, Message, Sender } from "@svc/sdk";
+import type { Message as BotMessage, CallbackQuery, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
+import { handlesIn, plainHandle } from "./handles.ts";
+
+/** A message as it was heard on an account. */
+export interface Heard {
+  readonly message: Message;
+  /** It is for the bot: named, answered, or a button of its own message. */
+  readonly addressed: boolean;
+  /** The bot's own handle is in the text. */
+  readonly named: boolean;
+  /** To be told that the button was received. */
+  readonly callbackId?: string;
+}
+
+/** What an update says, or nothing when it is no message for anybody: a service note, a bare edit, an empty one. */
+export function heardOf(update: Update, account: string, me: UserFromGetMe): Heard | undefined {
+  const key = `${me.id}/${update.update_id}`;
+  if (update.callback_query !== undefined) return pressed(update.callback_query, account, me, key);
+  const post = update.message;
+  if (post?.from === undefined || post.from.id === me.id) return undefined;
+  const text = post.text ?? post.caption ?? "";
+  const media = mediaOf(post, account);
+  if (text === "" && media.length === 0) return undefined;
+  const entities = post.entities ?? post.caption_entities ?? [];
+  const mentions = handlesIn(withoutCode(text, entities));
+  const own = plainHandle(me.username);
+  const named = mentions.includes(own) || entities.some((entity) => entity.type === "text_mention" && entity.user.id === me.id);
+  const repliesToBot = post.reply_to_message?.from?.id === me.id;
+  const message = {
+    ...placeOf(post, account),
+    sender: senderOf(post.from),
+    text: withoutOwnName(text, me.username),
+    platformId: String(post.message_id),
+    dedupKey: key,
+    ...(mentions.length === 0 ? {} : { mentions }),
+    ...(media.length === 0 ? {} : { media }),
+    ...replyOf(post),
+  };
+  return { message, addressed: message.direct === true || named || repliesToBot, named };
+}
+
+/** A pressed button counts as its label said by the person who pressed it. */
+function pressed(query: CallbackQuery, account: string, me: UserFromGetMe, key: string): Heard | undefined {
+  const post = query.message;
+  if (post === undefined || query.from.id === me.id || !("reply_markup" in post) || post.reply_markup === undefined) return undefined;
+  const label = post.reply_markup.inline_keyboard.flat().find((button) => "callback_data" in button && button.callback_data === query.data)?.text;
+  if (label === undefined) return undefined;
+  const message = { ...placeOf(post, account), sender: senderOf(query.from), text: label, platformId: String(post.message_id), dedupKey: key };
+  return { message, addressed: true, named: true, callbackId: query.id };
+}
+
+function placeOf(post: BotMessage, account: string): Omit<Message, "text"> {
+  const { chat } = post;
+  return {
+    entry: "channel",
+    channel: "botmsg",
+    account,
+    chat: String(chat.id),
+    ...(chat.type === "private" ? { direct: true } : {}),
+    ...(post.is_topic_message && post.message_thread_id !== undefined ? { thread: String(post.message_thread_id) } : {}),
+    ...(chat.title === undefined ? {} : { facts: { chatTitle: chat.title } }),
+  };
+}
+
+export function senderOf({ id, is_bot, first_name, last_name, username }: User): Sender {
+  const name = [first_name, last_name].filter((part) => part !== undefined && part !== "").join(" ");
+  return { id: String(id), ...(name === "" ? {} : { name }), ...(username === undefined ? {} : { handle: username }), ...(is_bot ? { bot: true } : {}) };
+}
+
+function replyOf({ reply_to_message: post }: BotMessage): Pick<Message, "replyTo"> {
+  if (post === undefined || post.forum_topic_created !== undefined) return {};
+  const text = post.text ?? post.caption;
+  return {
+    replyTo: {
+      platformId: String(post.message_id),
+      ...(text === undefined ? {} : { text }),
+      ...(post.from === undefined ? {} : { sender: senderOf(post.from) }),
+    },
+  };
+}
+
+/** Code is quoted, not addressed: handles in it mean nobody. Offsets count UTF-16 units, as the platform does. */
+function withoutCode(text: string, entities: readonly MessageEntity[]): string {
+  let rest = text;
+  for (const { type, offset, length } of entities) {
+    if (type === "code" || type === "pre") rest = rest.slice(0, offset) + " ".repeat(length) + rest.slice(offset + length);
+  }
+  return rest;
+}
+
+const withoutOwnName = (text: string, username: string) => text.replace(new RegExp(`^\\s*@${username}\\b[\\s,:]*`, "i"), "");
+
+interface File {
+  readonly file_id: string;
+  readonly file_size?: number;
+  readonly file_name?: string;
+  readonly mime_type?: string;
+}
+
+function mediaOf(post: BotMessage, account: string): Media[] {
+  const make = (kind: Media["kind"], { file_id, file_size, file_name, mime_type }: File): Media => ({
+    kind,
+    handle: `${account}/${file_id}`,
+    ...(file_name === undefined ? {} : { name: file_name }),
+    ...(mime_type === undefined ? {} : { type: mime_type }),
+    ...(file_size === undefined ? {} : { size: file_size }),
+  });
+  const largest = post.photo?.at(-1);
+  return [
+    ...(largest === undefined ? [] : [make("image", { ...largest, mime_type: "image/jpeg" })]),
+    ...(post.voice === undefined ? [] : [make("audio", post.voice)]),
+    ...(post.audio === undefined ? [] : [make("audio", post.audio)]),
+    ...(post.video === undefined ? [] : [make("video", post.video)]),
+    ...(post.video_note === undefined ? [] : [make("video", { ...post.video_note, mime_type: "video/mp4" })]),
+    // An animation comes with a document of the same file.
+    ...(post.document === undefined ? [] : [make(post.animation === undefined ? "file" : "video", post.document)]),
+  ];
+}

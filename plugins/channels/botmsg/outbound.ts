@@ -1,0 +1,133 @@
+import { type Collection, channelError, type Media, type Outgoing, type Render, type Target } from "@svc/sdk";
+import type { Api, InputFile } from "grammy";
+import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
+import { type Poll, type Rich, type Row, richOf } from "./rich.ts";
+
+export interface OutboundGround {
+  readonly api: Api;
+  /** Markup, buttons and polls; without it only words go out. */
+  rich(): boolean;
+  render(): Render;
+  /** Polls sent so far by the key of their message: an edit or a retry does not ask twice. */
+  readonly polls: Collection<{ id: string }>;
+  upload(media: Media): InputFile;
+}
+
+/** What goes out on one account. Errors say what they mean to the kernel. */
+export interface Outbound {
+  send(out: Outgoing, signal: AbortSignal): Promise<string>;
+  edit(messageId: string, out: Outgoing, signal: AbortSignal): Promise<void>;
+  remove(target: Target, messageId: string, signal: AbortSignal): Promise<void>;
+  react(target: Target, messageId: string, emoji: string, signal: AbortSignal): Promise<void>;
+  typing(target: Target, signal: AbortSignal): Promise<void>;
+}
+
+const CHOOSE = "Please choose:";
+
+export function createOutbound({ api, rich, render, polls, upload }: OutboundGround): Outbound {
+  /** A group that became a larger one has a new id, which the refusal names. */
+  const at = async <T>(target: Target, work: (chat: string | number) => Promise<T>): Promise<T> => {
+    try {
+      return await work(chatOf(target.chat));
+    } catch (error) {
+      const moved = refusalIn(error)?.parameters?.migrate_to_chat_id;
+      if (moved === undefined) throw told(error);
+      return work(moved).catch((again) => Promise.reject(told(again)));
+    }
+  };
+
+  const parse = (out: Outgoing): Rich => (rich() ? richOf(out.text) : { words: out.plain, rows: [] });
+
+  const shape = (out: Outgoing, { words, rows }: Rich) => {
+    const text = words === "" ? CHOOSE : words;
+    // Without markup there is nothing to parse; so it is, too, when the kernel falls back to the plain words after a format error.
+    const marked = rich() && out.text !== out.plain;
+    return { text: marked ? render().to("html-telegram", text) : text, other: { ...(marked ? { parse_mode: "HTML" as const } : {}), ...keyboard(rows) } };
+  };
+
+  async function ask(out: Outgoing, poll: Poll, signal: AbortSignal): Promise<string> {
+    const before = (await polls.get(out.key))?.value.id;
+    if (before !== undefined) return before;
+    const options = poll.options.map((text) => ({ text }));
+    const { message_id } = await at(out.target, (chat) => api.sendPoll(chat, poll.question, options, placing(out.target), foreign(signal)));
+    await polls.put(out.key, { id: String(message_id) });
+    return String(message_id);
+  }
+
+  return {
+    async send(out, signal) {
+      const [file] = out.media ?? [];
+      if (file !== undefined) return String(await at(out.target, (chat) => sendFile(api, chat, file, out, upload, signal)));
+      const parsed = parse(out);
+      if (parsed.poll !== undefined && parsed.words === "" && parsed.rows.length === 0) return ask(out, parsed.poll, signal);
+      const { text, other } = shape(out, parsed);
+      const { message_id } = await at(out.target, (chat) => api.sendMessage(chat, text, { ...other, ...placing(out.target) }, foreign(signal)));
+      if (parsed.poll !== undefined) await ask(out, parsed.poll, signal);
+      return String(message_id);
+    },
+    async edit(messageId, out, signal) {
+      const parsed = parse(out);
+      const { text, other } = shape(out, parsed);
+      await at(out.target, async (chat) => {
+        try {
+          await api.editMessageText(chat, Number(messageId), text, other, foreign(signal));
+        } catch (error) {
+          if (!isUnchanged(error)) throw error;
+        }
+      });
+      if (parsed.poll !== undefined) await ask(out, parsed.poll, signal);
+    },
+    remove: (target, messageId, signal) => at(target, async (chat) => void (await api.deleteMessage(chat, Number(messageId), foreign(signal)))),
+    react: (target, messageId, emoji, signal) =>
+      at(target, async (chat) => void (await api.setMessageReaction(chat, Number(messageId), [{ type: "emoji", emoji: emoji as never }], {}, foreign(signal)))),
+    typing: (target, signal) => at(target, async (chat) => void (await api.sendChatAction(chat, "typing", threadOf(target), foreign(signal)))),
+  };
+}
+
+/** The vendor types its signal after a polyfill; the real one is what it gets and uses. */
+export const foreign = (signal: AbortSignal): never => signal as never;
+
+const told = (error: unknown): Error => ((error as { failure?: unknown }).failure === undefined ? failureOf(error) : (error as Error));
+
+/** Ids of chats are numbers, names of channels are not. */
+const chatOf = (chat: string): string | number => (/^-?\d+$/.test(chat) ? Number(chat) : chat);
+
+const threadOf = ({ thread }: Target) => (thread === undefined ? {} : { message_thread_id: Number(thread) });
+
+const placing = (target: Target) => ({
+  ...threadOf(target),
+  ...(target.replyTo === undefined ? {} : { reply_parameters: { message_id: Number(target.replyTo), allow_sending_without_reply: true } }),
+});
+
+function keyboard(rows: readonly Row[]) {
+  if (rows.length === 0) return {};
+  const inline_keyboard = rows.map((row, line) =>
+    row.map(({ label, url }, column) => (url === undefined ? { text: label, callback_data: `${line}.${column}` } : { text: label, url })),
+  );
+  return { reply_markup: { inline_keyboard } };
+}
+
+async function sendFile(
+  api: Api,
+  chat: string | number,
+  file: Media,
+  out: Outgoing,
+  upload: (media: Media) => InputFile,
+  signal: AbortSignal,
+): Promise<number> {
+  const source = file.handle?.slice(file.handle.indexOf("/") + 1) ?? file.url ?? upload(file);
+  const other = placing(out.target);
+  const cut = foreign(signal);
+  switch (file.kind) {
+    case "image":
+      return (await api.sendPhoto(chat, source, other, cut)).message_id;
+    case "audio":
+      return (await api.sendAudio(chat, source, other, cut)).message_id;
+    case "video":
+      return (await api.sendVideo(chat, source, other, cut)).message_id;
+    case "file":
+      return (await api.sendDocument(chat, source, other, cut)).message_id;
+    default:
+      throw channelError("permanent", `files of the kind '${file.kind satisfies never}' are not known here`);
+  }
+}
