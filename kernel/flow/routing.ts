@@ -6,6 +6,9 @@ import type { Ending, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 import { promptOf } from "./words.ts";
 
+/** Entries whose caller waits for the answer itself: `context.channel` says where the conversation belongs, not where to send. */
+const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
+
 /** Without a plugin's word: the agent that the entry names, else the one that is mentioned. */
 export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | undefined {
   const agent = inbound.agent ?? inbound.mentions?.map((handle) => agents.byMention(handle)?.id).find((id) => id !== undefined);
@@ -15,7 +18,7 @@ export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | unde
     agent,
     conversation: [agent, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
     reply: {
-      channel,
+      channel: ANSWERED_DIRECTLY.has(inbound.entry) ? "http" : channel,
       chat,
       ...(account === undefined ? {} : { account }),
       ...(thread === undefined ? {} : { thread }),

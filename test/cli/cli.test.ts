@@ -186,6 +186,13 @@ describe("the program", () => {
     expect((await shell.svc("daemon", "send", "nobody", "hi", "--json")).code).not.toBe(0);
   });
 
+  it("CLI-01 exec prints the answer alone and takes a limit in minutes", async () => {
+    const shell = await daemonWith(echoConfig());
+    expect(await shell.svc("exec", "echo", "just", "this")).toEqual({ code: 0, out: "just this\n", err: "" });
+    expect((await shell.svc("exec", "echo", "x", "--timeout", "5")).code).toBe(0);
+    expect((await shell.svc("exec", "echo", "x", "--timeout", "0")).err).toContain("timeoutMinutes");
+  });
+
   it("agents are added and removed in place, with the daemon's verdict", async () => {
     const shell = await daemonWith(echoConfig());
     expect((await shell.svc("agent", "add", "second", "--name", "Second")).out).toContain("In force now.");

@@ -7,6 +7,8 @@ interface TaskBody {
   readonly message: string;
   readonly contextStrategy?: "layered" | "planner";
   readonly freshSession?: boolean;
+  /** Minutes the run may take, in place of the agent's `maxExecutionMinutes` (000:L365). */
+  readonly timeoutMinutes?: number;
   readonly context?: { readonly channel?: string; readonly chatId?: string; readonly sender?: string };
 }
 
@@ -30,6 +32,7 @@ export function taskRoute(port: KernelPort): HttpRoute {
         message: { type: "string", minLength: 1 },
         contextStrategy: { enum: ["layered", "planner"] },
         freshSession: { type: "boolean" },
+        timeoutMinutes: { type: "number", minimum: 1, maximum: 240 },
         context: {
           type: "object",
           properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } },
@@ -58,7 +61,7 @@ export function taskRoute(port: KernelPort): HttpRoute {
 }
 
 function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly agent: string } {
-  const { agent, message, contextStrategy, freshSession, context = {} } = body as TaskBody;
+  const { agent, message, contextStrategy, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
   const key = headers["idempotency-key"];
   if (typeof key === "string" && (key === "" || key.length > MAX_KEY))
     throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
@@ -71,7 +74,11 @@ function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly
     agent,
     ...(context.sender === undefined ? {} : { sender: { id: context.sender } }),
     ...(typeof key === "string" ? { dedupKey: `http:${who}:${key}` } : {}),
-    options: { ...(contextStrategy === undefined ? {} : { contextStrategy }), ...(freshSession === undefined ? {} : { freshSession }) },
+    options: {
+      ...(contextStrategy === undefined ? {} : { contextStrategy }),
+      ...(freshSession === undefined ? {} : { freshSession }),
+      ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
+    },
   };
 }
 

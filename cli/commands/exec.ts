@@ -1,0 +1,25 @@
+import type { TaskResult } from "@svc/sdk";
+import { fail } from "../errors.ts";
+import type { OwnGroup } from "../group.ts";
+
+const group: OwnGroup = {
+  name: "exec",
+  summary: "Run one message to its end and print the answer alone, for scripts",
+  commands: [
+    {
+      name: "exec",
+      args: "<agent> <message...>",
+      summary: "Run one message to its end and print the answer alone, for scripts",
+      options: [{ flags: "--timeout <minutes>", description: "how long the run may take, 1 to 240 (default: the agent's maxExecutionMinutes)" }],
+      async run([agent, ...words], options, cli) {
+        const timeout = options.timeout === undefined ? {} : { timeoutMinutes: Number(options.timeout) };
+        const body = { agent, message: words.join(" "), freshSession: true, ...timeout, context: { channel: "cli", chatId: "exec" } };
+        const result = (await cli.request("POST", "/task", body)) as TaskResult;
+        cli.print(result.reply, result);
+        if (!result.ok) throw fail("SVC_CLI_TASK_FAILED", { reason: result.error ?? result.status });
+      },
+    },
+  ],
+};
+
+export default group;
