@@ -31,6 +31,7 @@ export function refuseGit(operands: readonly string[]): string | undefined {
   if (name === "remote" && !/^(-v|--verbose|show|get-url)?$/.test(more[0] ?? "")) return "git remote: it changes where pushes go";
   if (name === "worktree" && /^(remove|prune|move)$/.test(more[0] ?? "")) return "git worktree: it deletes";
   if (name === "reflog" && /^(expire|delete)$/.test(more[0] ?? "")) return "git reflog: it deletes";
+  if (name === "bisect" && more[0] === "run") return "git bisect run: it runs programs";
   if (name === "rebase" && has(/^(-x|--exec)/)) return "git rebase --exec: it runs programs";
   if (has(/^--(upload-pack|receive-pack|ext-diff|open-files-in-pager)/, /^ext::/)) return `git ${name}: it runs programs`;
   return undefined;

@@ -43,6 +43,8 @@ const WRITERS: Readonly<Record<string, "last" | "all">> = {
   chmod: "all",
   truncate: "all",
 };
+/** Variables by which another program than the named one runs. */
+const TURNING = /^(PATH|IFS|ENV|PAGER|EDITOR|VISUAL|NODE_OPTIONS|PROMPT_COMMAND|BASH_\w+|LD_\w+|DYLD_\w+|GIT_\w+|PYTHON\w+|PERL\w+|RUBY\w+)\+?=/;
 const DEEPEST = 8;
 
 /**
@@ -68,12 +70,19 @@ function moved(folder: string | undefined, { words }: Command): string | undefin
   return isAbsolute(target.text) ? target.text : folder === undefined ? undefined : resolve(folder, target.text);
 }
 
-async function refuseCommand({ words, writes }: Command, workspace: string, folder: string | undefined, depth: number): Promise<string | undefined> {
+async function refuseCommand(
+  { assignments, words, writes }: Command,
+  workspace: string,
+  folder: string | undefined,
+  depth: number,
+): Promise<string | undefined> {
   for (const { text, literal } of writes) {
     if (!literal) return "it writes to a file that is not named";
     const reason = await refuseTarget(text, workspace, folder);
     if (reason !== undefined) return reason;
   }
+  const turning = [...assignments, ...words].find(({ text }) => TURNING.test(text));
+  if (turning !== undefined) return `${turning.text.split("=")[0]} decides which programs run`;
   if (words.length === 0) return undefined;
   if (words[0]?.literal === false) return "the command itself is not named";
   return refuseWords(

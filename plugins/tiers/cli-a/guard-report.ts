@@ -32,12 +32,14 @@ const exactly =
     operands.some((operand) => names.includes(operand.split("=")[0] as string)) ? "it writes or runs something" : undefined;
 
 const FREE =
-  "ls pwd echo printf cat head tail wc du df whoami id uname uptime free ps which basename dirname realpath readlink stat grep egrep fgrep cut tr comm diff cmp nl tac rev fold column jq md5sum sha1sum sha256sum test [ true false sleep cd".split(
+  "ls pwd echo cat head tail wc du df whoami id uname uptime free ps which basename dirname realpath readlink stat grep egrep fgrep cut tr comm diff cmp nl tac rev fold column jq md5sum sha1sum sha256sum true false sleep cd".split(
     " ",
   );
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...FREE.map((name) => [name, free] as const),
+  // `-v` takes an array's name, and bash runs what stands in its brackets.
+  ["printf", without("v")],
   ["sort", without("oST", ["output", "compress-program", "temporary-directory"])],
   ["uniq", atMostOneOperand],
   ["tree", without("oR", ["output"])],

@@ -50,7 +50,7 @@ export async function* runTurn(ctx: PluginContext<Section>, log: GuardLog, turn:
   const blocked: TierEvent[] = [];
   const answers: Answers = {
     mayUse: async (tool, input) =>
-      autonomy === "act" || (await guard(tool, input)).allow ? mayUse(settings.permissionMode, tool) : { allow: false, reason: "refused by the guard" },
+      autonomy === "act" || (await guard(tool, input)).allow ? mayUse(settings, tool) : { allow: false, reason: "refused by the guard" },
     ...(autonomy === "act" ? {} : { guard }),
   };
   async function guard(tool: string, input: Fields): Promise<{ allow: boolean; reason: string }> {

@@ -28,6 +28,8 @@ export interface AgentSettings {
   readonly permissionMode: PermissionMode;
   readonly billing: "subscription" | "api";
   readonly persistentProcess: boolean;
+  /** Names of the MCP servers that the operator gave the agent: their tools need no further approval. */
+  readonly servers: readonly string[];
 }
 
 /** Reads the checked settings of an agent. */
@@ -36,5 +38,6 @@ export function readAgent({ settings }: Agent): AgentSettings {
     permissionMode: (settings.permissionMode as PermissionMode | undefined) ?? "default",
     billing: settings.billing === "api" ? "api" : "subscription",
     persistentProcess: settings.persistentProcess === true,
+    servers: Object.keys((settings.mcp as Record<string, unknown> | undefined) ?? {}),
   };
 }

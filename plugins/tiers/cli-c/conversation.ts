@@ -1,10 +1,13 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { PluginContext, TurnContext } from "@svc/sdk";
 import type { Section } from "./settings.ts";
 
 /** What was said in a conversation since its session began. */
 interface Transcript {
-  readonly session: string;
+  /** The session as the daemon knows it. */
+  readonly id: string;
+  /** The program's own session that holds it now. */
+  readonly native: string;
   /** Digest of the system prompt that the session was told last. */
   readonly digest: string;
   readonly exchanges: readonly { readonly user: string; readonly answer: string }[];
@@ -16,10 +19,14 @@ interface Transcript {
  * what was said before wherever the program does not hold the session any more.
  */
 export interface Conversation {
+  /** Stays the same however often the program's own session changes. */
+  readonly id: string;
+  /** The program's own session that held it last. */
+  readonly native?: string;
   /** `held` says that the program still has the session. */
   opening(held: boolean): string;
-  /** Stores that it goes on in `session`, and what was said there now, bounded. */
-  keep(session: string, said?: { readonly user: string; readonly answer: string }): Promise<void>;
+  /** Stores that it goes on in the program's session `native`, and what was said there now, bounded. */
+  keep(native: string, said?: { readonly user: string; readonly answer: string }): Promise<void>;
 }
 
 const EXCHANGES = 20;
@@ -29,19 +36,22 @@ const LENGTH = 24_000;
 export async function readConversation(ctx: PluginContext<Section>, conversation: string, context: TurnContext): Promise<Conversation> {
   const stored = ctx.store.collection<Transcript>("conversations");
   const found = context.session === undefined ? undefined : (await stored.get(conversation))?.value;
-  const before = found?.session === context.session ? found : undefined;
+  const before = found?.id === context.session ? found : undefined;
+  const id = before?.id ?? randomUUID();
   const digest = createHash("sha256").update(context.system).digest("hex");
   return {
+    id,
+    ...(before === undefined ? {} : { native: before.native }),
     opening(held) {
       if (held && before?.digest === digest) return "";
       const instructions =
         context.system === "" ? "" : `${held ? "These instructions replace the ones you were given before:\n\n" : ""}${context.system}\n\n---\n\n`;
       return held ? instructions : `${instructions}${replay(before?.exchanges ?? historyOf(context))}`;
     },
-    async keep(session, said) {
+    async keep(native, said) {
       const exchanges = [...(before?.exchanges ?? []), ...(said === undefined ? [] : [said])].slice(-EXCHANGES);
       while (exchanges.length > 1 && lengthOf(exchanges) > LENGTH) exchanges.shift();
-      await stored.put(conversation, { session, digest, exchanges });
+      await stored.put(conversation, { id, native, digest, exchanges });
     },
   };
 }

@@ -68,14 +68,12 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
     const conversation = await readConversation(ctx, turn.route.conversation, context);
-    const held = context.session !== undefined && sessions.has(context.session);
-    session = held
-      ? (context.session as string)
-      : (textOf((await rpc.request("session/new", { cwd: agent.workspace, mcpServers: await serversOf(agent.workspace) })).sessionId) ?? "");
+    const held = conversation.native !== undefined && sessions.has(conversation.native);
+    session = held ? (conversation.native as string) : await newSession(engine, agent.workspace);
     if (!held) await conversation.keep(session);
     sessions.add(session);
     await rpc.request("session/set_mode", { sessionId: session, modeId: modeOf(settings) });
-    yield { type: "session", id: session };
+    yield { type: "session", id: conversation.id };
     silence = rpc.listen(session, {
       told: (_, params) => push({ kind: "update", update: fieldsOf(params.update) }),
       asked(method, params) {
@@ -127,6 +125,11 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
     silence?.();
     if (engine !== undefined) await engines.giveBack(engine, { over });
   }
+}
+
+async function newSession({ rpc }: Engine, workspace: string): Promise<string> {
+  const opened = await rpc.request("session/new", { cwd: workspace, mcpServers: await serversOf(workspace) });
+  return textOf(opened.sessionId) ?? "";
 }
 
 /** The file of settings that win over the operator's own. */
