@@ -11,5 +11,6 @@ export const GROUPS: readonly GroupEntry[] = [
   { name: "trace", summary: "What tasks did: list, show, replay", load: async () => (await import("./commands/trace.js")).default },
   { name: "plugin", summary: "Plugins: what each one does, costs and breaks", load: async () => (await import("./commands/plugin.js")).default },
   { name: "doctor", summary: "Look for what is wrong and say what to do about it", load: async () => (await import("./commands/doctor.js")).default },
+  { name: "bench", summary: "Measure: what each context strategy costs on a transcript", load: async () => (await import("./commands/bench.js")).default },
   { name: "completion", summary: "Print a completion script for bash, zsh or fish", load: async () => (await import("./commands/completion.js")).default },
 ];

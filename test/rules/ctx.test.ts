@@ -1,25 +1,17 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { type Action, definePlugin, LAYERS, type Layer, type Message, type Plugin, type TurnContext, turnText } from "@svc/sdk";
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import layered from "../../plugins/features/context-layered/index.ts";
 import planner from "../../plugins/features/context-planner/index.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
 import { baseOf, post, type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { type SmallAnswer, smallModel } from "../kit/small-model.ts";
 
 const CAP = 24_000;
 const NAMES = ["channel rules", "scope", "landscape", "identity", "references", "intent", "artifacts", "history", "wiki hint"] as const;
-
-const servers: ReturnType<typeof createServer>[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
 
 interface ContextOptions extends RunOptions {
   readonly files?: Record<string, string>;
@@ -316,27 +308,6 @@ it("CTX-09 a tier without native sessions is given the history as messages, with
 
 // The planner against a model server on this machine.
 
-/** Answers the small model's calls with what `answer` gives: a plan, a status, or nothing at all. */
-async function modelServer(answer: () => object | number | "silence" | "prose") {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => (body += chunk));
-    request.on("end", () => {
-      asked.push(JSON.parse(body).messages[0].content);
-      const plan = answer();
-      if (plan === "silence") return;
-      if (typeof plan === "number") return void response.writeHead(plan, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
-      const content = plan === "prose" ? [{ type: "text", text: "I would rather chat." }] : [{ type: "tool_use", id: "t", name: "answer", input: plan }];
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ content, stop_reason: "tool_use" }));
-    });
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  return { asked, env: { ANTHROPIC_API_KEY: "sk-test", ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` } };
-}
-
 /** `rag.lexical` as the plugin of that name provides it, with what was asked of it. */
 function memory() {
   const queries: unknown[] = [];
@@ -365,7 +336,7 @@ function memory() {
 const planned: Partial<Message> = { options: { contextStrategy: "planner" } };
 
 it("CTX-06 the planner tells only what was asked for: no history, no wiki hint, no search by itself", async () => {
-  const { asked, env } = await modelServer(() => ({ keepTurns: 0, hints: false }));
+  const { asked, env } = await smallModel(() => ({ keepTurns: 0, hints: false }));
   const { plugin, queries } = memory();
   const { say } = await runContext({ env, inline: [plugin] });
   for (let turn = 0; turn < 3; turn += 1) {
@@ -380,7 +351,7 @@ it("CTX-06 the planner tells only what was asked for: no history, no wiki hint, 
 });
 
 it("CTX-06 a plan that asks gets the newest exchanges, the memory search and the other chats", async () => {
-  const { env } = await modelServer(() => ({ keepTurns: 1, retrieve: "tea", hints: true }));
+  const { env } = await smallModel(() => ({ keepTurns: 1, retrieve: "tea", hints: true }));
   const { plugin, queries } = memory();
   const { say } = await runContext({ env, inline: [plugin] });
   await say("elsewhere", { chat: "other" });
@@ -394,7 +365,7 @@ it("CTX-06 a plan that asks gets the newest exchanges, the memory search and the
 });
 
 it("CTX-06 continuityStateTurns shows earlier requests to the decision", async () => {
-  const { asked, env } = await modelServer(() => ({ keepTurns: 0, hints: false }));
+  const { asked, env } = await smallModel(() => ({ keepTurns: 0, hints: false }));
   const { say } = await runContext({ env, config: { session: { continuityStateTurns: 2 } } });
   for (const text of ["one", "two", "three", "four"]) await say(text);
   await say("five", planned);
@@ -402,14 +373,14 @@ it("CTX-06 continuityStateTurns shows earlier requests to the decision", async (
   expect(tags).toEqual(["earlier-request two", "earlier-request three", "request four", "answer four", "newest-message five"]);
 });
 
-const failures: [string, () => object | number | "silence" | "prose"][] = [
+const failures: [string, () => SmallAnswer][] = [
   ["an API error", () => 400],
   ["bad JSON", () => ({ keepTurns: "many" })],
   ["prose", () => "prose"],
   ["a time-out", () => "silence"],
 ];
 it.each(failures)("CTX-07 %s of the planner leaves the turn to layered, and the user has an answer", async (_what, answer) => {
-  const { asked, env } = await modelServer(answer);
+  const { asked, env } = await smallModel(answer);
   const { kernel, message, tier, say } = await runContext({ env });
   await say("before");
   expect(await kernel.tasks.run(message("now", planned))).toMatchObject({ ok: true, reply: "now" });
@@ -432,7 +403,7 @@ it.each([
   ["true", 0],
 ])("CTX-07 SVC_PLANNER_DEBUG=%s logs %i plans", async (value, count) => {
   const log = join(await temporaryFolder(), "log");
-  const { env } = await modelServer(() => ({ keepTurns: 0, hints: false }));
+  const { env } = await smallModel(() => ({ keepTurns: 0, hints: false }));
   const { kernel, say } = await runContext({ env: { ...env, SVC_PLANNER_DEBUG: value }, log: { level: "info", destination: log } });
   await say("hello", planned);
   await kernel.stop({ drainSeconds: 0 });
