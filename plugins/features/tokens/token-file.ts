@@ -8,7 +8,7 @@ export interface TokenFile {
   readonly path: string;
   /**
    * What the file says now: it is read on every call, so that no change is missed. No file: no tokens. Throws `SVC_TOKENS_CORRUPT` for
-   * one that cannot be understood in full, and the system's error for one that cannot be read.
+   * one that cannot be understood in full, `SVC_TOKENS_NEWER` for one of a later version, and the system's error where it cannot be read.
    */
   read(): readonly Token[];
   /**
@@ -46,7 +46,8 @@ export function openTokenFile(data: Confined): TokenFile {
         let tokens = NONE;
         try {
           tokens = before === undefined ? NONE : parse(before, path);
-        } catch {
+        } catch (error) {
+          if ((error as { code?: unknown }).code !== "SVC_TOKENS_CORRUPT") throw error;
           copy = `${NAME}.corrupt.${Date.now()}`;
           await data.write(copy, before as Uint8Array);
         }
@@ -58,30 +59,40 @@ export function openTokenFile(data: Confined): TokenFile {
   };
 }
 
+/** Throws `SVC_TOKENS_NEWER` or `SVC_TOKENS_CORRUPT`. */
 function parse(bytes: Uint8Array, path: string): readonly Token[] {
+  let content: { version?: unknown; tokens?: unknown } | null = null;
   try {
-    const { version, tokens } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as { version: unknown; tokens: unknown };
-    if (version === VERSION && Array.isArray(tokens) && tokens.every(isToken)) return tokens;
+    content = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    // Said below: the file's content is no matter for an error message.
+    // Said below: what the file holds is no matter for an error message.
   }
-  throw svcError("SVC_TOKENS_CORRUPT", `${path} is damaged: no token is accepted until it is repaired or new ones are made with svc token create.`, {
-    status: 500,
-  });
+  const { version, tokens } = content ?? {};
+  if (version === VERSION && Array.isArray(tokens) && tokens.every(isToken)) return tokens;
+  if (typeof version === "number" && version > VERSION)
+    throw svcError("SVC_TOKENS_NEWER", `${path} was written by a newer svc (version ${version}); start that one. No token is accepted.`, { status: 500 });
+  const next = "No token is accepted; make new ones with svc token create.";
+  throw svcError("SVC_TOKENS_CORRUPT", `${path} is damaged. ${next}`, { status: 500 });
 }
 
-/** One record that is not whole makes the file corrupt: a token without its `revokedAt` would live again. */
+const isTime = (value: unknown): boolean => typeof value === "string" && !Number.isNaN(Date.parse(value));
+const isOptionalTime = (value: unknown): boolean => value === undefined || isTime(value);
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+
+const FIELDS: { readonly [K in keyof Required<Token>]: (value: unknown) => boolean } = {
+  id: isText,
+  name: isText,
+  scope: (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
+  prefix: isText,
+  hash: (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value),
+  createdAt: isTime,
+  expiresAt: isOptionalTime,
+  revokedAt: isOptionalTime,
+  lastUsedAt: isOptionalTime,
+};
+
+/** Strict, unknown keys too: were `revokedAt` misspelled by a flipped bit, its token would live again. */
 function isToken(value: unknown): value is Token {
-  if (typeof value !== "object" || value === null) return false;
-  const { id, name, scope, prefix, hash, createdAt, expiresAt, revokedAt, lastUsedAt } = value as Record<string, unknown>;
-  const isTime = (time: unknown) => typeof time === "string" && !Number.isNaN(Date.parse(time));
-  return (
-    [id, name, prefix].every((text) => typeof text === "string" && text !== "") &&
-    Array.isArray(scope) &&
-    scope.every((one) => typeof one === "string") &&
-    typeof hash === "string" &&
-    /^[0-9a-f]{64}$/.test(hash) &&
-    isTime(createdAt) &&
-    [expiresAt, revokedAt, lastUsedAt].every((time) => time === undefined || isTime(time))
-  );
+  if (typeof value !== "object" || value === null || Object.keys(value).some((key) => !Object.hasOwn(FIELDS, key))) return false;
+  return Object.entries(FIELDS).every(([key, fits]) => fits((value as Record<string, unknown>)[key]));
 }
