@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, type ChannelTraits, channelError, type Delivery, type Outgoing, type Publication, type Render, type Target } from "@svc/sdk";
+import { createRender } from "../../capabilities/render.ts";
 import { composeLive } from "../../host/live.ts";
 import { addTap, createScope, type ProvidedChannel } from "../../host/scope.ts";
 import { type KernelStore, openStore } from "../../store/index.ts";
@@ -80,16 +81,7 @@ export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme")
   return far;
 }
 
-/** Cuts at the limit by code points and knows no markup but `**`. */
-export const plainRender: Render = {
-  split(markdown, limit) {
-    const points = [...markdown];
-    const pieces: string[] = [];
-    for (let at = 0; at < points.length; at += limit) pieces.push(points.slice(at, at + limit).join(""));
-    return pieces;
-  },
-  to: (dialect, markdown) => (dialect === "plain" ? markdown.replaceAll("**", "") : markdown),
-};
+export const render = createRender();
 
 /** Deliveries over a real database, which outlives a `crash`. */
 export interface World {
@@ -145,7 +137,7 @@ export async function openWorld(
     },
     log: { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") },
     live: () => live,
-    render: () => options.render ?? plainRender,
+    render: () => options.render ?? render,
     failed: (gone, reason) => void failed.push({ deliveries: gone, reason }),
     now,
     limits: { backoff: () => 5, stopGraceMs: 500, ...options.limits },
