@@ -148,19 +148,20 @@ export interface SpawnOptions {
   readonly stdin?: "pipe" | "ignore" | string;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
-  /** Bytes kept per stream in `output()`; the rest is read and thrown away. Default 32,768. */
+  /** Bytes kept of each stream for `ended`; the rest is read and thrown away. Default 32,768. */
   readonly maxOutputBytes?: number;
   /** The longest line handed to `onLine` in bytes; a longer one ends the run with kind `protocol`. Default 1,048,576. */
   readonly maxLineBytes?: number;
   readonly onLine?: (line: string) => void;
   readonly onErrorLine?: (line: string) => void;
-  /** The task the process works for: recorded before the start, swept after a crash. */
+  /** The task the process works for: recorded with its process before `started` resolves, swept after a crash. */
   readonly taskId?: string;
 }
 
 export interface Child {
+  /** 0 until it has started. */
   readonly pid: number;
-  /** Resolves when the process has started; rejects with `SVC_SPAWN_FAILED` naming the command. */
+  /** Resolves when the process has started; rejects with `SVC_SPAWN_FAILED` naming the command, or `SVC_SPAWN_ENV` naming the variable. */
   readonly started: Promise<void>;
   /** Never rejects. `truncated` tells that output was thrown away. */
   readonly ended: Promise<ChildEnd>;
@@ -200,7 +201,7 @@ export interface Warm {
 
 /** Capability `models`: one forced-tool extraction call to the configured small model. */
 export interface Models {
-  /** The answer is validated against `schema`. Throws `SVC_MODEL_NO_KEY`, `SVC_MODEL_FAILED` or `SVC_MODEL_SHAPE`. */
+  /** The answer is validated against `schema`. Throws `SVC_MODEL_NO_KEY`, `SVC_MODEL_SCHEMA`, `SVC_MODEL_FAILED` or `SVC_MODEL_SHAPE`. */
   extract(request: {
     readonly prompt: string;
     readonly system?: string;
@@ -212,6 +213,7 @@ export interface Models {
 
 /** Capability `render`: markdown to a platform's dialect and split to its limit, fences reopened. */
 export interface Render {
+  /** Before `to`, since cutting rendered text would cut marks. A blank text has no piece. */
   split(markdown: string, limit: number, unit: "codepoint" | "utf16" | "utf8"): readonly string[];
   to(dialect: string, markdown: string): string;
 }

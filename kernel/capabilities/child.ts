@@ -120,9 +120,10 @@ export function startChild(ground: SpawnGround, command: string, args: readonly 
   async function run(): Promise<ChildEnd> {
     const running = await launched.catch(() => undefined);
     if (running !== undefined) {
-      const closed = once(running, "close").then(() => true);
+      const happened = (event: "exit" | "close") => new Promise<boolean>((resolve) => running.once(event, () => resolve(true)));
+      const closed = happened("close");
       const lift = limit();
-      await once(running, "exit");
+      await happened("exit");
       exited = true;
       lift();
       await (ending ??= endAll());
