@@ -8,6 +8,8 @@ export { createFakeTasks, type FakeTasks } from "./testing/fake-tasks.ts";
 export { createMemoryEvents, type MemoryEvents } from "./testing/memory-events.ts";
 export { createMemoryFiles } from "./testing/memory-files.ts";
 export { createMemoryStore } from "./testing/memory-store.ts";
+export { createMemoryWarm } from "./testing/memory-warm.ts";
 export type { Registered, RegisteredJob, RegisteredTap } from "./testing/registered.ts";
+export { type Recorded, type RecordedTurn, type Replay, readRecording, replayTier } from "./testing/replay.ts";
 export type { Runner } from "./testing/runner.ts";
 export { type TierSubject, tierContract } from "./testing/tier-contract.ts";

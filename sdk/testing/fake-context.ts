@@ -11,6 +11,7 @@ import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
 import { createFakeTasks, type FakeTasks } from "./fake-tasks.ts";
 import { createMemoryEvents, type MemoryEvents } from "./memory-events.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import { createMemoryWarm } from "./memory-warm.ts";
 import { emptyRegister, enlist, type Registered } from "./registered.ts";
 
 /** What the context is made of. A capability left out works in memory where that makes sense; the others throw `SVC_TESTING_NOT_GIVEN` when called. */
@@ -58,6 +59,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const tasks = options.tasks ?? createFakeTasks();
   const events = createMemoryEvents();
   const store = options.store ?? createMemoryStore();
+  const warm = options.warm ?? createMemoryWarm();
   const agents = (options.agents ?? []).map(completeAgent);
   const actions = createFakeActions(() => [...(options.actions ?? []), ...registered.actions]);
   const need = (capability: Capability): void => {
@@ -118,7 +120,7 @@ export function createFakeContext<C = Record<string, unknown>>(
       return lend("spawn", options.spawn ?? notGiven<Spawn>("spawn"));
     },
     get warm() {
-      return lend("warm", options.warm ?? notGiven<Warm>("warm"));
+      return lend("warm", warm);
     },
     get models() {
       return lend("models", options.models ?? notGiven<Models>("models"));

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Message, Plugin, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
+import type { Message, Plugin, Spawn, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { createFiles } from "../../kernel/capabilities/files.ts";
 import { createSpawn } from "../../kernel/capabilities/spawn.ts";
@@ -36,6 +36,8 @@ export interface StageOptions {
   /** Variables of the daemon, made from the model server's address. */
   readonly env: (url: string, home: string) => Record<string, string>;
   readonly limits?: PoolLimits;
+  /** Stands between the plugin and the kernel's spawn. */
+  readonly around?: (spawn: Spawn) => Spawn;
 }
 
 let stages = 0;
@@ -43,7 +45,7 @@ let stages = 0;
 /** Sets up a plugin as the daemon would and starts nothing else. */
 export async function createStage(
   plugin: Plugin<never>,
-  { config, env, limits = { maxIdleSeconds: 30, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 } }: StageOptions,
+  { config, env, limits = { maxIdleSeconds: 30, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 }, around = (spawn) => spawn }: StageOptions,
 ): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "svc-peer-"));
   const [home, workspace] = [mkdtempSync(join(folder, "home-")), mkdtempSync(join(folder, "workspace-"))];
@@ -56,7 +58,7 @@ export async function createStage(
   const context = createFakeContext(plugin, {
     config,
     env: given,
-    spawn,
+    spawn: around(spawn),
     files: createFiles({ own: join(folder, "own"), data: join(folder, "data") }),
     warm: pool.for(`${plugin.kind}-${plugin.name}`),
     agents: [{ id: "ada", workspace, tier: plugin.name }],
@@ -84,6 +86,8 @@ export async function createStage(
           messages: [{ ...message, id, rootId: id, at: Date.now(), attempts: 0 }],
           attempt: 1,
           startedAt: Date.now(),
+          strategy: "layered",
+          nativeSessions: true,
         },
         { system: "You are Ada.", layers: [], prompt, media: [], history: [], ...given },
         signal,
