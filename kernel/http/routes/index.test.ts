@@ -10,6 +10,7 @@ describe("guards", () => {
     expect(at.server.routes().map(({ method, path, guard }) => `${method} ${path} ${guard}`)).toEqual([
       "POST /task mesh",
       "POST /ask mesh",
+      "POST /send mesh",
       "POST /api/tasks/:taskId/cancel mesh",
       "POST /api/tasks/:taskId/followup mesh",
       "GET /agents mesh",

@@ -5,6 +5,7 @@ import { askRoute } from "./ask.ts";
 import { eventsRoute, recentEventsRoute } from "./events.ts";
 import { healthRoute } from "./health.ts";
 import { reloadRoute } from "./reload.ts";
+import { sendRoute } from "./send.ts";
 import { taskRoute } from "./task.ts";
 import { cancelRoute, followupRoute } from "./tasks.ts";
 import { traceRoute, tracesRoute } from "./traces.ts";
@@ -14,6 +15,7 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
   return [
     taskRoute(port),
     askRoute(port),
+    sendRoute(port),
     cancelRoute(port),
     followupRoute(port),
     agentsRoute(port),
