@@ -118,6 +118,7 @@ export const ERRORS = {
   SVC_PLUGIN_PINS: [500, "{file} cannot be read, so no installed plugin is trusted: {reason}. Mend it, or trust each one anew with: svc plugin trust <name>"],
   SVC_PLUGIN_UNTRUSTED: [403, "The installed plugin {plugin} was never trusted; look at what it does and trust it with: svc plugin trust {plugin}"],
   SVC_PLUGIN_CHANGED: [403, "The plugin {plugin} is not what was trusted: {what} different. Look at it again and trust it with: svc plugin trust {plugin}"],
+  SVC_TOOL_UNKNOWN: [404, "There is no agent tool '{tool}'; GET /agents/<id>/tools lists them."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof ERRORS;

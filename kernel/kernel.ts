@@ -12,6 +12,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { type Subscription, subscribes } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
 import { type Bus, createBus } from "./bus/index.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
@@ -19,7 +20,7 @@ import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { drain } from "./flow/drain.ts";
 import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
-import { currentScope } from "./host/call.ts";
+import { call as callPlugin, currentScope } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
@@ -29,12 +30,13 @@ import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
-import { type Subscription, subscribes } from "./subscriptions.ts";
 import { forgetDedup } from "./upkeep.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
 const BIND = "127.0.0.1:18800";
+/** How long an agent waits for a tool, in milliseconds. */
+const TOOL_MS = 60_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
@@ -269,6 +271,12 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     routes: () => host.live.routes,
     authorities: () => host.live.authorities,
+    tools: () => [...host.live.tools.values()].map(({ thing }) => thing),
+    async runTool(name, input, call) {
+      const owned = host.live.tools.get(name);
+      if (owned === undefined) throw fail("SVC_TOOL_UNKNOWN", { tool: name });
+      return callPlugin({ scope: owned.scope, what: `tool ${name}`, limitMs: TOOL_MS, run: () => owned.thing.run(input, call) }, [], call.signal);
+    },
     subscriptions: (agent) => agents.settings(agent)?.subscriptions ?? [],
     matches: (agent, envelope) => ((agents.settings(agent)?.subscriptions ?? []) as Subscription[]).some((subscription) => subscribes(subscription, envelope)),
   };

@@ -1,4 +1,4 @@
-import type { Agents, Authority, Envelope, HttpRoute, Tasks, Traces } from "@svc/sdk";
+import type { Agents, AgentTool, Authority, Envelope, HttpRoute, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "./bus/bus.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
@@ -54,6 +54,10 @@ export interface KernelPort {
   /** Routes of the plugins that are live now. */
   routes(): readonly (HttpRoute & { readonly owner: string })[];
   authorities(): readonly Authority[];
+  /** Tools that plugins offer to agents. */
+  tools(): readonly AgentTool[];
+  /** Runs one for an agent. Throws `SVC_TOOL_UNKNOWN`, `SVC_PLUGIN_TIMEOUT`, and what the tool throws. */
+  runTool(name: string, input: Record<string, unknown>, call: { readonly agent: string; readonly signal: AbortSignal }): Promise<string>;
   /** Subscriptions of an agent as configured. */
   subscriptions(agent: string): readonly unknown[];
   /** Filters events by an agent's subscriptions. */

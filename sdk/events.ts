@@ -34,6 +34,8 @@ export interface Events {
   publish(event: Publication): Envelope;
   /** Every envelope, or those of one `type`. Returns the way to stop. */
   subscribe(listener: (envelope: Envelope) => void, type?: string): () => void;
+  /** What is still in the buffer after `since` (an event id), oldest first; `gap` when that id has left it. Without `since`: all of it. */
+  recent(since?: string): { readonly events: readonly Envelope[]; readonly gap?: true };
   /** Run `entry` under a new root: for entry points (a cron fire, a webhook) that hand no message to `tasks`. */
   root<T>(entry: () => T): T;
   /** Run under a root that came from elsewhere (a mesh peer, a stored workflow run). */

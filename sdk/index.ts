@@ -12,4 +12,5 @@ export type * from "./messages.ts";
 export * from "./plugin.ts";
 export * from "./provider.ts";
 export * from "./store.ts";
+export * from "./subscriptions.ts";
 export * from "./tier.ts";

@@ -19,7 +19,7 @@ export interface Recent {
 }
 
 /** The one bus of a process: everything the daemon does is published here (000:L262-320). */
-export interface Bus extends Events {
+export interface Bus extends Omit<Events, "recent"> {
   readonly node: string;
   /** The root of the running work, if it has one. */
   current(): Root | undefined;

@@ -184,6 +184,7 @@ function scopedEvents(scope: Scope, services: Services): PluginContext["events"]
   const { bus } = services;
   return {
     publish: (event) => bus.publish(event),
+    recent: (since) => bus.recent(since === undefined ? {} : { since }),
     root: (entry) => bus.root(entry),
     within: (root, work) => bus.within(root, work),
     subscribe(listener, type) {

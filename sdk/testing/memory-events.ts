@@ -46,6 +46,10 @@ export function createMemoryEvents(node = "test"): MemoryEvents {
       listeners.add(hear);
       return () => void listeners.delete(hear);
     },
+    recent(since) {
+      const at = published.findIndex(({ id }) => id === since);
+      return { events: published.slice(at + 1), ...(since !== undefined && at === -1 ? { gap: true as const } : {}) };
+    },
     root: (entry) => under({ rootId: `root_${++opened}` }, entry),
     within: (given, work) => under(given, work),
   };

@@ -8,9 +8,10 @@ import { reloadRoute } from "./reload.ts";
 import { sendRoute } from "./send.ts";
 import { taskRoute } from "./task.ts";
 import { cancelRoute, followupRoute } from "./tasks.ts";
+import { runToolRoute, toolsRoute } from "./tools.ts";
 import { traceRoute, tracesRoute } from "./traces.ts";
 
-/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health` are for this machine and for mesh peers. */
+/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health` are for this machine, most of them for mesh peers too. */
 export function kernelRoutes(port: KernelPort): HttpRoute[] {
   return [
     taskRoute(port),
@@ -20,6 +21,8 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
     followupRoute(port),
     agentsRoute(port),
     agentEventsRoute(port),
+    toolsRoute(port),
+    runToolRoute(port),
     eventsRoute(port),
     recentEventsRoute(port),
     tracesRoute(port),

@@ -1,4 +1,4 @@
-import type { Envelope } from "@svc/sdk";
+import type { Envelope } from "./events.ts";
 
 /** An entry of `agents.<id>.subscriptions` (000:L318). All given selectors must hold; an empty or absent one matches anything. */
 export interface Subscription {

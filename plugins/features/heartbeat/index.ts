@@ -1,0 +1,47 @@
+import { definePlugin } from "@svc/sdk";
+
+interface Heartbeat {
+  readonly enabled?: boolean;
+  readonly intervalMinutes?: number;
+  readonly prompt?: string;
+  readonly channel?: string;
+}
+
+const MINUTE_MS = 60_000;
+
+export default definePlugin({
+  kind: "feature",
+  name: "heartbeat",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  capabilities: ["agents", "events", "tasks", "jobs"],
+  setup(ctx) {
+    /** When each agent was last asked, or first seen with its heartbeat on. */
+    const last = new Map<string, number>();
+
+    async function beat(): Promise<void> {
+      for (const agent of ctx.agents.list()) {
+        const { enabled = false, intervalMinutes = 30, prompt = "", channel = "heartbeat" } = (agent.settings.heartbeat ?? {}) as Heartbeat;
+        if (!enabled) {
+          last.delete(agent.id);
+          continue;
+        }
+        const before = last.get(agent.id);
+        // A little early rather than a whole look too late.
+        if (before !== undefined && Date.now() - before < intervalMinutes * MINUTE_MS - MINUTE_MS / 2) continue;
+        last.set(agent.id, Date.now());
+        if (before === undefined || ctx.tasks.running().some((task) => task.agent === agent.id)) continue;
+        await ctx.events.root(() =>
+          ctx.tasks.accept({ entry: "heartbeat", channel, chat: agent.id, agent: agent.id, text: prompt, options: { scheduled: true } }),
+        );
+      }
+    }
+
+    return {
+      async start() {
+        await beat();
+        ctx.jobs.every(MINUTE_MS, beat);
+      },
+    };
+  },
+});
