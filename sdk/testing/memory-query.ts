@@ -12,7 +12,8 @@ export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: 
   const place = (doc: Doc<T>) => (by === undefined ? doc.key : field(doc, by));
   const sorted = docs
     .filter((doc) => Object.entries(where).every(([name, wanted]) => field(doc, name) === wanted))
-    .filter((doc) => (from === undefined || compare(place(doc), from) >= 0) && (to === undefined || compare(place(doc), to) <= 0))
+    .filter((doc) => (from === undefined || compare(place(doc), from) >= 0) && (to === undefined || compare(place(doc), to) < 0))
+    .filter((doc) => by === undefined || field(doc, by) !== null)
     .sort((left, right) => compare(place(left), place(right)) || compare(left.key, right.key));
   if (reverse) sorted.reverse();
   const last = sorted.findIndex((doc) => doc.key === after);
