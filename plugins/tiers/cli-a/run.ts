@@ -13,7 +13,7 @@ import { createReader } from "./reader.ts";
 import { readAgent, type Section } from "./settings.ts";
 
 /** From asking the program to break off until its process tree is ended: short, so that a cancelled run is gone within 4 s. */
-const INTERRUPT_MS = 500;
+const INTERRUPT_MS = 400;
 
 interface Warmed {
   readonly claude: Claude;

@@ -10,8 +10,8 @@ import { type Fields, fieldsOf, type Gone, textOf } from "./rpc.ts";
 import { serversOf } from "./servers.ts";
 import { readAgent, type Section } from "./settings.ts";
 
-/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s. */
-const INTERRUPT_MS = 900;
+/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
+const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
 
 /**
  * Runs turns for one plugin:
@@ -42,8 +42,8 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
   let thread: string | undefined;
   let turnId: string | undefined;
   const interrupt = () => {
-    if (thread !== undefined && turnId !== undefined) engine?.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS).catch(() => undefined);
-    void sleep(INTERRUPT_MS, undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
+    if (thread !== undefined && turnId !== undefined) engine?.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS.shared).catch(() => undefined);
+    void sleep(INTERRUPT_MS[settings.persistentProcess ? "shared" : "alone"], undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
   };
   try {
     const program = findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? "");

@@ -11,8 +11,8 @@ import { type Fields, fieldsOf, type Gone, textOf } from "./rpc.ts";
 import { serversOf } from "./servers.ts";
 import { type AgentSettings, readAgent, type Section } from "./settings.ts";
 
-/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s. */
-const INTERRUPT_MS = 900;
+/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
+const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
 const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 
 type News =
@@ -51,7 +51,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
   let over = false;
   const interrupt = () => {
     if (session !== undefined) engine?.rpc.notify("session/cancel", { sessionId: session });
-    void sleep(INTERRUPT_MS, undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
+    void sleep(INTERRUPT_MS[settings.persistentProcess ? "shared" : "alone"], undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
   };
   try {
     const program = findProgram(ctx.config.command ?? "gemini", ctx.env("PATH") ?? "");
