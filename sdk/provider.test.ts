@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "./agents.ts";
-import { modelAddress, type Provider } from "./provider.ts";
+import { modelAddress, modelFailure, type Provider, probeProviders } from "./provider.ts";
 
 const agent = (settings: Record<string, unknown> = {}, model?: string): Agent => ({
   id: "ada",
@@ -73,5 +73,49 @@ describe("modelAddress", () => {
   it("lets the task's model win", () => {
     expect(modelAddress({ anthropic: { apiKey: "k" } }, agent({}, "of-agent")).model).toBe("of-agent");
     expect(modelAddress({ anthropic: { apiKey: "k" } }, agent({}, "of-agent"), "of-task").model).toBe("of-task");
+  });
+});
+
+describe("modelFailure", () => {
+  const judge = (status: number | undefined, headers?: Record<string, string>) =>
+    modelFailure({ provider: "main" }, { status, headers, message: "no to sk-secret" });
+
+  it("FAULT-73 tells the kinds apart, and which of them may work later", () => {
+    const kinds = [401, 403, 429, 529, 503, 500, 502, 400, 404, undefined].map((status) => {
+      const { kind, retryMs } = judge(status);
+      return `${status} ${kind} ${retryMs ?? "never"}`;
+    });
+    expect(kinds).toEqual([
+      "401 auth never",
+      "403 auth never",
+      "429 rate-limit 1000",
+      "529 overloaded 1000",
+      "503 overloaded 1000",
+      "500 server 1000",
+      "502 server 1000",
+      "400 request never",
+      "404 request never",
+      "undefined network 1000",
+    ]);
+  });
+
+  it("waits as long as the provider asks for, but not longer than a minute", () => {
+    expect(judge(429, { "retry-after": "7" }).retryMs).toBe(7_000);
+    expect(judge(429, { "retry-after": "0" }).retryMs).toBe(0);
+    expect(judge(429, { "retry-after": "61" }).retryMs).toBeUndefined();
+    expect(judge(429, { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }).retryMs).toBe(1_000);
+  });
+
+  it("does not repeat what the API says about a key", () => {
+    expect(judge(401).message).toBe("The provider 'main' refused the API key (status 401); check providers.main.apiKey.");
+  });
+});
+
+it("probeProviders names what can be called, and nothing of a key", () => {
+  expect(probeProviders({})).toEqual({ ok: false, detail: "No API key for provider; set providers.anthropic.apiKey" });
+  expect(probeProviders({ anthropic: { apiKey: "" }, openai: {}, own: { apiKey: "k" } }).ok).toBe(false);
+  expect(probeProviders({ anthropic: { apiKey: "sk-secret" }, ollama: {}, near: { endpoint: "http://localhost:1" } })).toEqual({
+    ok: true,
+    detail: "providers: anthropic, ollama, near",
   });
 });

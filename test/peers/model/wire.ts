@@ -37,6 +37,7 @@ export function createExchange(response: ServerResponse, id: (prefix: string) =>
       };
     },
     hang: () => new Promise((resolve) => (gone.signal.aborted ? resolve() : gone.signal.addEventListener("abort", () => resolve(), { once: true }))),
-    drop: () => void response.destroy(),
+    // One turn of the event loop later: what was written is on its way by then.
+    drop: () => void setImmediate(() => response.destroy()),
   };
 }

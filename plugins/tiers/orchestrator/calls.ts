@@ -1,0 +1,70 @@
+import type { TierEvent } from "@svc/sdk";
+import { atMost, summaryOf, type Tool } from "./tool.ts";
+
+/** What the model wants done. */
+export interface ToolCall {
+  /** The model's own id, which the answer must name. */
+  readonly id: string;
+  /** By the name that the model was given. */
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What came of it, in the words that the model hears. */
+export interface ToolAnswer {
+  readonly call: ToolCall;
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/**
+ * Runs the calls of one answer side by side and tells each as a step. Whatever goes wrong with one is an answer to the model, not
+ * the end of the turn. The answers come in the order of the calls; undefined when the signal aborted. `round` keeps the ids of steps
+ * apart where a model gives the same ids again.
+ */
+export async function* runCalls(
+  calls: readonly ToolCall[],
+  tools: ReadonlyMap<string, Tool>,
+  round: number,
+  signal: AbortSignal,
+): AsyncGenerator<TierEvent, readonly ToolAnswer[] | undefined> {
+  const answers: ToolAnswer[] = [];
+  const running = new Map<number, Promise<Ended>>();
+  const aborted = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
+  for (const [at, call] of calls.entries()) {
+    const name = tools.get(call.name)?.name ?? call.name;
+    yield { type: "step", step: { id: `${round}.${at}`, name, phase: "start", input: isObject(call.input) ? summaryOf(call.input) : "" } };
+    running.set(at, perform(at, call, tools.get(call.name), signal));
+  }
+  while (running.size > 0) {
+    const ended = signal.aborted ? undefined : await Promise.race([aborted, ...running.values()]);
+    if (ended === undefined) return undefined;
+    const { at, answer, durationMs } = ended;
+    running.delete(at);
+    answers[at] = answer;
+    const told = answer.failed ? { error: atMost(answer.text, 300) } : { output: atMost(answer.text, 300) };
+    yield { type: "step", step: { id: `${round}.${at}`, name: tools.get(answer.call.name)?.name ?? answer.call.name, phase: "end", ...told, durationMs } };
+  }
+  return answers;
+}
+
+interface Ended {
+  readonly at: number;
+  readonly answer: ToolAnswer;
+  readonly durationMs: number;
+}
+
+/** The one place that every call passes: a tool that was not offered to this agent is not run. */
+async function perform(at: number, call: ToolCall, tool: Tool | undefined, signal: AbortSignal): Promise<Ended> {
+  const began = Date.now();
+  const ended = (text: string, failed: boolean): Ended => ({ at, answer: { call, text: atMost(text), failed }, durationMs: Date.now() - began });
+  if (tool === undefined) return ended(`There is no tool '${call.name}'.`, true);
+  if (!isObject(call.input)) return ended("The input must be a JSON object.", true);
+  try {
+    return ended(await tool.run(call.input, signal), false);
+  } catch (error) {
+    return ended(error instanceof Error ? error.message : String(error), true);
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
