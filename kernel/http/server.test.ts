@@ -49,6 +49,14 @@ describe("slow and broken clients", () => {
   });
 });
 
+it("closes at once although a connection is open on which nothing was asked yet", async () => {
+  server = await serve([echo]);
+  const ahead = connect(server.port, "127.0.0.1");
+  await once(server.fastify.server, "connection");
+  await server.close({ graceMs: 3_600_000 });
+  await once(ahead, "close");
+});
+
 describe("routes that come and go", () => {
   it("are served from the moment they change, without a new listener", async () => {
     let routes: HttpRoute[] = [echo];

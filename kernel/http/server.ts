@@ -50,6 +50,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
   });
   app.register(surface.mount);
+  // Browsers and connection pools open them ahead; to the server they look busy, and it would wait for their first request.
+  const unused = new Set<Socket>();
+  app.server.on("connection", (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  app.server.on("request", ({ socket }) => unused.delete(socket));
   // Methods that no route can have: they do not reach the surface.
   app.setNotFoundHandler(({ method, url }, reply) => {
     const { status, body } = failureOf(fail("SVC_HTTP_NOT_FOUND", { method, target: pathOf(url) }), options.log, { method, path: pathOf(url) });
@@ -71,6 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     async close({ graceMs }) {
       const { server } = app;
+      for (const socket of unused) socket.destroy();
       // A connection that was busy when the closing began is idle later, and the server would wait for its keep-alive to run out.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
       const cut = setTimeout(() => {

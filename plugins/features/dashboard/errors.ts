@@ -3,7 +3,7 @@ import { type SvcError, svcError } from "@svc/sdk";
 /** Errors of the dashboard: code to [HTTP status, message]. `{name}` is filled from the facts. */
 export const ERRORS = {
   SVC_DASHBOARD_NO_DAEMON: [502, "The daemon at {url} cannot be reached: {reason}."],
-  SVC_DASHBOARD_REFUSED: [502, "The daemon at {url} refuses this dashboard ({status}); set its token in dashboard.daemons."],
+  SVC_DASHBOARD_REFUSED: [502, "The daemon at {url} refuses this dashboard (it answered {answered}); set its token in dashboard.daemons."],
   SVC_DASHBOARD_NODE: [400, "'{node}' is neither dashboard.daemonUrl nor the url of one of dashboard.daemons; nothing was sent there."],
   SVC_DASHBOARD_AGENT_UNKNOWN: [404, "There is no agent '{agent}'."],
   SVC_DASHBOARD_AGENT_PRIVATE: [403, "Agent {agent} is private; only an agent with access 'public' takes messages here."],
@@ -17,6 +17,6 @@ export function fail(code: keyof typeof ERRORS, facts: Record<string, unknown> =
   return svcError(
     code,
     template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? "")),
-    { status, ...facts },
+    { ...facts, status },
   );
 }

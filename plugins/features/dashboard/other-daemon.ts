@@ -48,7 +48,7 @@ export function createOtherDaemon({ name, url, token, fetch }: OtherDaemonOption
   async function take<T>(path: string, timeoutMs: number, sent?: unknown): Promise<T> {
     const { status, body } = await ask(path, timeoutMs, sent);
     if (status < 400) return body as T;
-    if (status === 401 || status === 403) throw fail("SVC_DASHBOARD_REFUSED", { url, status });
+    if (status === 401 || status === 403) throw fail("SVC_DASHBOARD_REFUSED", { url, answered: status });
     const { error, code } = (body ?? {}) as { error?: unknown; code?: unknown };
     throw svcError(typeof code === "string" ? code : "SVC_DASHBOARD_NO_DAEMON", typeof error === "string" ? error : `The daemon answered ${status}.`, {
       status,

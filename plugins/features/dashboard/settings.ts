@@ -38,7 +38,8 @@ export const DASHBOARD: ObjectSchema = {
       default: "127.0.0.1",
       description: "address without a port; with one that others reach, such as 0.0.0.0, also set token",
     },
-    token: { type: "string", secret: true, description: "single bearer for everything under /api; unset: this machine needs none" },
+    // A bearer with a space in it can never be sent.
+    token: { type: "string", secret: true, pattern: "^\\S*$", description: "single bearer for everything under /api; unset: this machine needs none" },
     daemonUrl: { type: "string", format: "url", default: THIS_DAEMON, description: "the daemon behind this dashboard; by default the one it runs in" },
     daemons: {
       type: "array",

@@ -33,7 +33,7 @@ export const MESH: ObjectSchema = {
         properties: {
           name: { type: "string", minLength: 1, description: "name of the peer" },
           url: { type: "string", minLength: 1, format: "url", description: "address of the peer's daemon" },
-          token: { type: "string", secret: true, description: "shared secret, as an environment reference; both ends hold the same" },
+          token: { type: "string", secret: true, pattern: "^\\S*$", description: "shared secret, as an environment reference; both ends hold the same" },
         },
       },
     },

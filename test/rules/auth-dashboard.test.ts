@@ -1,0 +1,418 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
+import { definePlugin, type Plugin } from "@svc/sdk";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { bearer, framesOf, type Guarded, get, guarded, REMOTE, send } from "./auth.harness.ts";
+
+const LEGACY = "the-single-bearer-of-old";
+const HERE = "http://localhost:18800";
+const action = (node: string, task = "task_x", kind = "cancel") => `/api/task/action?${new URLSearchParams({ node, task, kind })}`;
+const messages = (agent: string) => `/api/public/agents/${agent}/messages`;
+const ownAddress = Object.values(networkInterfaces())
+  .flat()
+  .find((card) => card?.family === "IPv4" && !card.internal)?.address;
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A daemon's far end that keeps what it was asked and answers the same to everything. */
+async function recorder(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const asked: { method: string; url: string; headers: IncomingMessage["headers"]; body: string }[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    asked.push({ method: request.method ?? "", url: request.url ?? "", headers: request.headers, body: text });
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+/** An address at which nobody answers. */
+async function nowhere(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+describe("the public agent endpoint", () => {
+  it("AUTH-02 the order is 401, 403 scope, 404 agent, 403 private, 400 body, 502 daemon", async () => {
+    const at = await guarded({ dashboard: { daemonUrl: await nowhere() } });
+    const [foo, all] = await Promise.all([at.token("agent:foo"), at.token("agent:*")]);
+    const ask = async (agent: string, body: unknown, secret?: string) =>
+      (await send(at.dashboard, messages(agent), body, secret === undefined ? {} : bearer(secret))).status;
+    expect(await ask("bar", "{", "wrong")).toBe(401);
+    expect(await ask("bar", "{", foo.secret)).toBe(403);
+    expect(await ask("bar", "{", all.secret)).toBe(404);
+    expect(await ask("hidden", "{", all.secret)).toBe(403);
+    expect(await ask("foo", "{", foo.secret)).toBe(400);
+    for (const body of [{}, { message: "" }, { message: 1 }, [], "null", { message: "x", context: { sender: 1 } }, { message: "x", agent: "hidden" }]) {
+      expect(await ask("foo", body, foo.secret), JSON.stringify(body)).toBe(400);
+    }
+    expect(await ask("foo", { message: "x" }, foo.secret)).toBe(502);
+  });
+
+  it("AUTH-03 without a token a broken body or an unknown content type is 401", async () => {
+    const at = await guarded();
+    expect((await send(at.dashboard, messages("foo"), "{")).status).toBe(401);
+    expect((await send(at.dashboard, messages("foo"), "x", { "content-type": "text/plain" })).status).toBe(401);
+    expect((await send(at.dashboard, messages("nobody"), {})).status).toBe(401);
+  });
+
+  it("API-01 API-05 answers the result of POST /task as JSON, attributed to public-api whatever the body says", async () => {
+    const at = await guarded();
+    const { id, secret } = await at.token("agent:foo");
+    const body = { message: "hello there", context: { channel: "botmsg", chatId: "c7", sender: "visitor" } };
+    const answer = await send(at.dashboard, messages("foo"), body, bearer(secret));
+    expect(answer.status).toBe(200);
+    const task = await send(at.daemon, "/task", { agent: "foo", message: "hello there" });
+    expect(Object.keys(answer.body).sort()).toEqual(Object.keys(task.body).sort());
+    expect(answer.body).toMatchObject({ ok: true, status: "ok", agent: "foo", reply: "hello there" });
+    expect(await at.kernel.traces.get(answer.body.taskId as string)).toMatchObject({ channel: "public-api", chat: "c7", account: id, sender: "visitor" });
+  });
+
+  it("conversations of two tokens are never the same, though they name the same chat", async () => {
+    const at = await guarded();
+    const tokens = await Promise.all([at.token("agent:foo"), at.token("agent:foo")]);
+    for (const { secret } of tokens) await send(at.dashboard, messages("foo"), { message: "x", context: { chatId: "same" } }, bearer(secret));
+    const conversations = at.tier.turns.map(({ turn }) => turn.route.conversation);
+    expect(new Set(conversations).size).toBe(2);
+  });
+
+  it("API-06 a run that fails is 200 with the failed result; 502 is for a daemon that cannot be reached", async () => {
+    const at = await guarded();
+    const { secret } = await at.token("agent:*");
+    expect(await send(at.dashboard, messages("foo"), { message: "fail now" }, bearer(secret))).toMatchObject({
+      status: 200,
+      body: { ok: false, status: "error", error: expect.stringContaining("the engine said no") },
+    });
+    const cut = await guarded({ dashboard: { daemonUrl: await nowhere() } });
+    const token = await cut.token("agent:*");
+    expect(await send(cut.dashboard, messages("foo"), { message: "x" }, bearer(token.secret))).toMatchObject({
+      status: 502,
+      body: { code: "SVC_DASHBOARD_NO_DAEMON" },
+    });
+    expect(await get(cut.dashboard, "/api/live")).toMatchObject({ status: 200, body: { daemons: [{ ok: false, error: expect.any(String) }] } });
+    expect((await get(cut.dashboard, "/api/agents")).status).toBe(502);
+  });
+
+  it("runs on the daemon that daemonUrl names, with the operator token for it, and passes its words on", async () => {
+    const behind = await guarded({ dashboard: false });
+    const front = await guarded({ dashboard: { daemonUrl: `${behind.daemon}/` } });
+    const { id, secret } = await front.token("agent:foo");
+    const answer = await send(front.dashboard, messages("foo"), { message: "far away", context: { chatId: "c" } }, bearer(secret));
+    expect(answer).toMatchObject({ status: 200, body: { ok: true, reply: "far away" } });
+    expect(front.tier.prompts).toEqual([]);
+    expect(await behind.kernel.traces.get(answer.body.taskId as string)).toMatchObject({ channel: "public-api", chat: `${id}/c` });
+    expect((await get(front.dashboard, "/api/task/history")).body).toMatchObject({ tasks: [{ id: answer.body.taskId, messagePreview: "far away" }] });
+
+    const refusing = await recorder(401, { error: "no" });
+    const refused = await guarded({ dashboard: { daemonUrl: refusing.url, daemons: [{ name: "far", url: refusing.url, token: "operator-token-of-far" }] } });
+    const token = await refused.token("agent:foo");
+    expect(await send(refused.dashboard, messages("foo"), { message: "x" }, bearer(token.secret))).toMatchObject({
+      status: 502,
+      body: { code: "SVC_DASHBOARD_REFUSED" },
+    });
+    expect(refusing.asked[0]?.headers.authorization).toBe("Bearer operator-token-of-far");
+  });
+});
+
+describe("the single token", () => {
+  it("AUTH-09 with dashboard.token set, it or a scoped dashboard:write opens writes, a reader gets 403, and the shell needs none", async () => {
+    const at = await guarded({ dashboard: { token: LEGACY } });
+    const [read, write] = await Promise.all([at.token("dashboard:read"), at.token("dashboard:write")]);
+    const reads = async (headers: Record<string, string>) => (await get(at.dashboard, "/api/live", headers)).status;
+    const writes = async (headers: Record<string, string>) => (await send(at.dashboard, action(HERE), {}, headers)).status;
+    expect([await reads({}), await writes({})]).toEqual([401, 401]);
+    expect([await reads(bearer("wrong")), await writes(bearer("wrong"))]).toEqual([401, 401]);
+    expect([await reads(bearer(LEGACY)), await writes(bearer(LEGACY))]).toEqual([200, 404]);
+    expect([await reads(bearer(write.secret)), await writes(bearer(write.secret))]).toEqual([200, 404]);
+    expect([await reads(bearer(read.secret)), await writes(bearer(read.secret))]).toEqual([200, 403]);
+    expect(await reads({ ...REMOTE, ...bearer(LEGACY) })).toBe(200);
+    expect((await get(at.dashboard, "/")).status).toBe(200);
+  });
+
+  it("AUTH-10 the single token does not open the public endpoint: 401, it is no scoped token", async () => {
+    const at = await guarded({ dashboard: { token: LEGACY } });
+    expect(await send(at.dashboard, messages("foo"), { message: "x" }, bearer(LEGACY))).toMatchObject({
+      status: 401,
+      body: { code: "SVC_HTTP_BEARER_UNKNOWN" },
+    });
+    const { secret } = await at.token("agent:foo");
+    expect((await send(at.dashboard, messages("foo"), { message: "x" }, bearer(secret))).status).toBe(200);
+    expect((await get(at.daemon, "/traces", { ...REMOTE, ...bearer(LEGACY) })).status).toBe(401);
+  });
+
+  it("AUTH-11 a write outside /api needs the same authority: the guard is the route's, not a prefix", async () => {
+    const runs = definePlugin({
+      kind: "feature",
+      name: "runs",
+      version: "1.0.0",
+      svc: "^0.1.0",
+      capabilities: ["routes"],
+      setup(ctx) {
+        ctx.provide.route({
+          server: "dashboard",
+          method: "POST",
+          path: "/workflows/:id/run",
+          guard: "scope:dashboard:write",
+          handle: ({ params }) => ({ ran: params.id }),
+        });
+      },
+    });
+    const { scriptedTier } = await import("../kit/scripted.ts");
+    const at = await guarded({ dashboard: { token: LEGACY }, options: { plugins: [scriptedTier().plugin, runs] as Plugin<never>[] } });
+    expect((await send(at.dashboard, "/workflows/w/run")).status).toBe(401);
+    expect((await send(at.dashboard, "/workflows/w/run", {}, bearer(LEGACY))).body).toEqual({ ran: "w" });
+    expect((await send(at.daemon, "/workflows/w/run", {}, bearer(LEGACY))).status).toBe(404);
+  });
+
+  it("AUTH-12 the shell is open to everybody, carries no data and no script, and comes under a strict policy", async () => {
+    const at = await guarded({
+      dashboard: { token: LEGACY },
+      config: {
+        agents: { secretive: { name: "Mata Hari", workspace: "./w", tier: "scripted" } },
+        node: { id: "n1", name: "Hidden name", bind: "127.0.0.1:0" },
+      },
+    });
+    const { status, headers, text } = await get(at.dashboard, "/", REMOTE);
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(text).toContain("/api/live");
+    expect(text).not.toMatch(/<script|style=|\son\w+=|secretive|Mata|Hidden/i);
+    expect((await get(at.dashboard, "/api/live", REMOTE)).status).toBe(401);
+    for (const { headers } of [await get(at.dashboard, "/"), await get(at.dashboard, "/api/live"), await get(at.dashboard, "/nowhere")]) {
+      const policy = headers.get("content-security-policy");
+      for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"])
+        expect(policy).toContain(rule);
+      expect(policy).not.toContain("unsafe");
+      expect(Object.fromEntries(headers)).toMatchObject({
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-store",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+      });
+    }
+  });
+
+  it("AUTH-13 unset, callers on loopback need no token; what is sent is judged; proxies, other origins and other addresses get nothing", async () => {
+    const at = await guarded({ dashboard: { bind: "0.0.0.0" } });
+    const read = await at.token("dashboard:read");
+    const writes = async (headers: Record<string, string> = {}) => (await send(at.dashboard, action(HERE), {}, headers)).status;
+    expect(await writes()).toBe(404);
+    expect((await get(at.dashboard, "/api/live")).status).toBe(200);
+    expect(await writes(bearer("wrong"))).toBe(401);
+    expect(await writes(bearer(read.secret))).toBe(403);
+    expect(await writes({ authorization: "Basic x" })).toBe(401);
+    expect(await writes(REMOTE)).toBe(401);
+    expect(await writes({ origin: "https://evil.example" })).toBe(403);
+    expect(await writes({ origin: "null" })).toBe(403);
+    expect(await writes({ "sec-fetch-site": "cross-site" })).toBe(403);
+    if (ownAddress !== undefined) {
+      const other = `http://${ownAddress}:${new URL(at.dashboard).port}`;
+      expect((await send(other, action(HERE))).status).toBe(401);
+      expect((await get(other, "/api/live")).status).toBe(401);
+      expect((await get(other, "/api/live", bearer(read.secret))).status).toBe(200);
+    }
+    const { readFile } = await import("node:fs/promises");
+    expect(await readFile(at.logFile, "utf8")).toContain("dashboard.bind is 0.0.0.0 and dashboard.token is not set");
+  });
+
+  it("AUTH-14 every dashboard route without a scope of its own asks dashboard:read for GET and dashboard:write for the rest", async () => {
+    const at = await guarded();
+    const routes = at.kernel.routes().filter(({ server, guard, path }) => server === "dashboard" && guard !== "open" && !path.startsWith("/api/public/"));
+    expect(routes.length).toBeGreaterThan(5);
+    for (const { method, path, guard } of routes) expect(guard, `${method} ${path}`).toBe(method === "GET" ? "scope:dashboard:read" : "scope:dashboard:write");
+  });
+
+  it("CFG-04 a single token or a peer's that an unset variable left empty opens nothing", async () => {
+    const at = await guarded({
+      dashboard: { token: "${UNSET}" },
+      config: { mesh: { enabled: true, peers: [{ name: "b", url: "http://192.0.2.1:1", token: "${UNSET}" }] } },
+    });
+    expect(at.kernel.servers).toEqual([]);
+    expect(at.kernel.health().problems.join()).toMatch(/feature-dashboard.*dashboard\.token.*empty secret/s);
+    expect((await get(at.daemon, "/traces", { ...REMOTE, authorization: "Bearer " })).status).toBe(401);
+    expect((await get(at.daemon, "/traces", { ...REMOTE, authorization: "Bearer undefined" })).status).toBe(401);
+    expect((await get(at.daemon, "/traces?token=", REMOTE)).status).toBe(401);
+  });
+});
+
+describe("tokens in URLs", () => {
+  it("AUTH-15 ?token= opens what a header would, the header wins, a revoked one is 401, and no log keeps it", async () => {
+    const at = await guarded({ dashboard: { token: LEGACY } });
+    const { id, secret } = await at.token("dashboard:read");
+    const status = async (path: string, headers: Record<string, string> = {}) => (await get(at.dashboard, path, headers)).status;
+    expect(await status(`/api/live?token=${secret}`)).toBe(200);
+    expect(await status(`/api/live?token=${encodeURIComponent(LEGACY)}`)).toBe(200);
+    expect(await status(`/api/live?token=${secret}`, bearer("wrong"))).toBe(401);
+    expect(await status("/api/live?token=wrong", bearer(secret))).toBe(200);
+    await at.svc("token", "revoke", id);
+    expect(await status(`/api/live/stream?token=${secret}`)).toBe(401);
+    expect(await status(`/api/none?token=${secret}`)).toBe(404);
+    await at.kernel.stop();
+    const { readFile } = await import("node:fs/promises");
+    const log = await readFile(at.logFile, "utf8");
+    for (const text of [secret, LEGACY, encodeURIComponent(LEGACY)]) expect(log).not.toContain(text);
+  });
+});
+
+describe("actions on tasks", () => {
+  it("AUTH-21 an unlisted node is 400 and nothing leaves; a kind that does not exist is 400", async () => {
+    const outside = await recorder(200, {});
+    const listed = await recorder(200, { ok: true });
+    const at = await guarded({ dashboard: { daemons: [{ name: "far", url: listed.url, token: "operator-token-of-far" }] } });
+    const { port } = new URL(listed.url);
+    for (const node of [
+      outside.url,
+      `${listed.url}@127.0.0.1`,
+      `http://x@127.0.0.1:${port}`,
+      `${listed.url}/more`,
+      `${listed.url}?x`,
+      `http://localhost:${port}`,
+      "far",
+      "file:///etc/passwd",
+    ]) {
+      expect(await send(at.dashboard, action(node)), node).toMatchObject({ status: 400, body: { code: "SVC_DASHBOARD_NODE" } });
+    }
+    for (const kind of ["delete", "Cancel", "../cancel", ""]) expect((await send(at.dashboard, action(listed.url, "t", kind))).status, kind).toBe(400);
+    expect((await send(at.dashboard, "/api/task/action")).status).toBe(400);
+    expect([...outside.asked, ...listed.asked]).toEqual([]);
+  });
+
+  it("AUTH-21 a listed daemon is asked with its own token and its status is passed on; a redirect takes the token nowhere", async () => {
+    const listed = await recorder(409, { error: "not now", code: "X" });
+    const outside = await recorder(200, {});
+    const sly = await recorder(307, {}, { location: `${outside.url}/api/tasks/t/cancel` });
+    const at = await guarded({
+      dashboard: {
+        daemons: [
+          { name: "far", url: listed.url, token: "operator-token-of-far" },
+          { name: "sly", url: sly.url, token: "operator-token-of-sly" },
+        ],
+      },
+    });
+    const answer = await send(at.dashboard, action(`${listed.url}/`, "task/../x y", "followup"), { message: "more", replace: true });
+    expect(answer).toMatchObject({ status: 409, body: { error: "not now", code: "X" } });
+    expect(listed.asked).toMatchObject([
+      { method: "POST", url: "/api/tasks/task%2F..%2Fx%20y/followup", headers: { authorization: "Bearer operator-token-of-far" } },
+    ]);
+    expect(JSON.parse(listed.asked[0]?.body ?? "")).toEqual({ message: "more", replace: true });
+    expect((await send(at.dashboard, action(sly.url))).status).toBe(502);
+    expect(outside.asked).toEqual([]);
+    expect((await send(at.dashboard, action(await nowhere()))).status).toBe(400);
+  });
+
+  it("cancels and follows up on this daemon's tasks, with 404 for one that is over", async () => {
+    const at = await guarded();
+    const held = at.kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "hold", agent: "foo" });
+    await vi.waitFor(() => expect(at.tier.held).toBe(1));
+    const [{ id = "" } = {}] = at.kernel.tasks.running();
+    expect((await get(at.dashboard, "/api/agents")).body).toMatchObject({ agents: [{ id: "foo", active: 1, runningTasks: [{ id }] }, {}, {}] });
+    expect((await send(at.dashboard, action(HERE, id, "followup"), { replace: true })).status).toBe(400);
+    expect(await send(at.dashboard, action(HERE, id, "followup"), { message: "and then", sender: "op" })).toMatchObject({
+      status: 200,
+      body: { ok: true, replaced: false },
+    });
+    expect(await send(at.dashboard, action(HERE, id), { reason: "enough" })).toMatchObject({ status: 200, body: { ok: true, taskId: id } });
+    expect(await held).toMatchObject({ ok: false, errorKind: "cancelled", error: "cancelled: enough" });
+    expect((await send(at.dashboard, action(HERE, id))).status).toBe(404);
+    await vi.waitFor(() => expect(at.tier.prompts).toContain("and then"));
+  });
+});
+
+describe("streams", () => {
+  const openStream = async (at: Guarded, path: string) => framesOf(await fetch(`${at.dashboard}${path}`));
+
+  it("the live stream begins with what GET /api/live answers and goes on with what changes", async () => {
+    const at = await guarded();
+    const frames = await openStream(at, "/api/live/stream");
+    const first = (await frames.next()).value;
+    expect(first).toEqual({ event: "snapshot", data: (await get(at.dashboard, "/api/live")).body });
+    const held = at.kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "hold", agent: "foo" });
+    const seen: unknown[] = [];
+    for await (const { event, data } of frames) {
+      seen.push(event === "event" ? data.type : event);
+      if (event === "daemon") {
+        expect(data).toMatchObject({ name: "Node 1", ok: true, agents: [{ id: "foo", active: 1 }, {}, {}] });
+        break;
+      }
+    }
+    expect(seen.slice(0, 2)).toEqual(["message:matched", "task:started"]);
+    at.tier.release();
+    await held;
+  });
+
+  it("the task stream shows one task to its end, is 404 for an unknown one, and says at once how a finished one ended", async () => {
+    const at = await guarded();
+    expect((await get(at.dashboard, "/api/task/stream?task=task_none")).status).toBe(404);
+    const held = at.kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "hold", agent: "foo" });
+    await vi.waitFor(() => expect(at.tier.held).toBe(1));
+    const [{ id = "" } = {}] = at.kernel.tasks.running();
+    const frames = await openStream(at, `/api/task/stream?task=${id}`);
+    expect((await frames.next()).value).toMatchObject({ event: "snapshot", data: { running: [{ id }], queued: [] } });
+    await at.kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "another", agent: "foobar" });
+    at.tier.release();
+    await held;
+    const rest: string[] = [];
+    for await (const { event, data } of frames) rest.push(`${event} ${data.ref === id}`);
+    expect(rest).toEqual(["task:completed true"]);
+    const late: string[] = [];
+    for await (const { event } of await openStream(at, `/api/task/stream?task=${id}`)) late.push(event);
+    expect(late).toEqual(["snapshot", "task:completed"]);
+  });
+});
+
+describe("the server", () => {
+  it("a port that is taken fails the dashboard alone, with the reason; a reload opens, moves and closes it", async () => {
+    const taken = await recorder(200, {});
+    const { port } = new URL(taken.url);
+    const at = await guarded({ dashboard: { port: Number(port) } });
+    expect(at.kernel.health()).toMatchObject({
+      ok: true,
+      problems: [expect.stringMatching(new RegExp(`feature-dashboard.*127.0.0.1:${port}.*another program`))],
+    });
+    const { readFile, writeFile } = await import("node:fs/promises");
+    const { join } = await import("node:path");
+    const file = join(at.folder, "svc.json");
+    const change = async (dashboard: unknown) => {
+      await writeFile(file, JSON.stringify({ ...(JSON.parse(await readFile(file, "utf8")) as object), dashboard }));
+      return at.kernel.reload();
+    };
+    expect((await change({ enabled: true, port: 0 })).failed).toEqual([]);
+    const [server] = at.kernel.servers;
+    const base = `http://127.0.0.1:${server?.port}`;
+    expect((await get(base, "/api/live")).status).toBe(200);
+    const stream = framesOf(await fetch(`${base}/api/live/stream`));
+    await stream.next();
+    expect((await change({ enabled: true, port: server?.port, token: LEGACY })).failed).toEqual([]);
+    for (let frame = await stream.next(); !frame.done; frame = await stream.next());
+    expect((await get(base, "/api/live")).status).toBe(401);
+    expect((await get(base, "/api/live", bearer(LEGACY))).status).toBe(200);
+    await change({ enabled: false });
+    await expect(fetch(base)).rejects.toThrow();
+    expect(at.kernel.servers).toEqual([]);
+  });
+
+  it("opens no port where the kernel is embedded without one, and its routes can be mounted", async () => {
+    const at = await guarded({ options: { listen: false } });
+    expect(at.kernel.servers).toEqual([]);
+    const { fastify } = await import("fastify");
+    const app = fastify();
+    await app.register(await at.kernel.routesPlugin("dashboard"), { prefix: "/board" });
+    const base = await app.listen({ host: "127.0.0.1", port: 0 });
+    expect((await get(base, "/board/api/live")).body).toMatchObject({ daemons: [{ ok: true }] });
+    expect((await get(base, "/board/api/live", REMOTE)).status).toBe(401);
+    await app.close();
+    await expect(at.kernel.routesPlugin("nowhere")).rejects.toMatchObject({ code: "SVC_SERVER_UNKNOWN" });
+  });
+});
