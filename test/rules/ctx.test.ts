@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { definePlugin, LAYERS, type Layer, type Message, type Plugin, type TurnContext, turnText } from "@svc/sdk";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import layered from "../../plugins/features/context-layered/index.ts";
 import planner from "../../plugins/features/context-planner/index.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
@@ -99,7 +99,7 @@ it("CTX-03 the system prompt holds the whole prompt and the bootstrap files, byt
   expect(textOf(first, "identity")).toBe("## Identity\nYou are Ada.");
   expect(turnText(second)).not.toContain("You keep secrets.");
   await writeFile(join(workspace, "USER.md"), "Works for Mary.");
-  expect((await say("three")).system).toContain("Works for Mary.");
+  await vi.waitFor(async () => expect((await say("three")).system).toContain("Works for Mary."), { timeout: 10_000 });
 });
 
 const filled = (name: keyof typeof LAYERS, lines: number): Layer => ({

@@ -39,6 +39,7 @@ const DAY_MS = 86_400_000;
 
 export function createHistory(files: () => Confined, failed: (error: unknown) => void): History {
   const held = new Map<string, Promise<readonly Exchange[]>>();
+  const writing = new Map<string, { lines: string; done: Promise<void> }>();
 
   /** The most recently used stay. */
   function hold(key: string, exchanges: Promise<readonly Exchange[]>): Promise<readonly Exchange[]> {
@@ -57,6 +58,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   }
 
   async function readDay(file: string): Promise<Exchange[]> {
+    await writing.get(file)?.done;
     try {
       const text = new TextDecoder().decode(await files().read(file, MAX_BYTES));
       return text.split("\n").flatMap(readLine);
@@ -64,6 +66,25 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
       if ((error as { code?: string }).code !== "SVC_FILE_MISSING") failed(error);
       return [];
     }
+  }
+
+  /** While a file is being written, what comes meanwhile is gathered for its next write. */
+  function write(file: string, line: string): void {
+    const waiting = writing.get(file);
+    if (waiting !== undefined) {
+      waiting.lines += line;
+      return;
+    }
+    const work = { lines: line, done: Promise.resolve() };
+    writing.set(file, work);
+    work.done = (async () => {
+      while (work.lines !== "") {
+        const { lines } = work;
+        work.lines = "";
+        await files().append(file, lines).catch(failed);
+      }
+      writing.delete(file);
+    })();
   }
 
   const known = (place: Place, now: number) => held.get(keyOf(place)) ?? load(place, now);
@@ -83,7 +104,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
             const exchange = await find();
             if (exchange === undefined) return exchanges;
             const short = { ...exchange, text: cut(exchange.text, MAX_CHARACTERS), answer: cut(exchange.answer, MAX_CHARACTERS) };
-            await files().append(fileOf(place, short.at), `${JSON.stringify(short)}\n`);
+            write(fileOf(place, short.at), `${JSON.stringify(short)}\n`);
             return newest([...exchanges, short]);
           } catch (error) {
             failed(error);
@@ -94,6 +115,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     },
     async settled() {
       await Promise.all(held.values());
+      await Promise.all([...writing.values()].map(({ done }) => done));
     },
   };
 }

@@ -2,7 +2,7 @@ import { definePlugin, LAYERS, type Layer, type Lifecycle, type Turn, type TurnC
 import { CAP, fitLayers, sizeOf } from "./cap.ts";
 import { asLines, asMessages, createHistory, fitMessages, type Place, speakerOf } from "./history.ts";
 import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
-import { preamble } from "./preamble.ts";
+import { createPreamble } from "./preamble.ts";
 import { references } from "./references.ts";
 import { headed } from "./words.ts";
 
@@ -27,6 +27,10 @@ export default definePlugin({
     const history = createHistory(
       () => ctx.files.own,
       (error) => ctx.log.warn({ err: error }, "the history of a chat could not be read or written"),
+    );
+    const preamble = createPreamble(
+      (workspace) => ctx.files.under(workspace),
+      (file, error) => ctx.log.warn({ err: error }, `${file} of a workspace was not read`),
     );
     /** Turns that run, by task: what was asked, and where its history is. */
     const running = new Map<string, { readonly place: Place; readonly from?: string; readonly text: string }>();
@@ -59,9 +63,8 @@ export default definePlugin({
 
     ctx.hooks.assembleContext.tap(
       async (context, turn) => {
-        const workspace = ctx.files.under(turn.agent.workspace);
-        const system = preamble(turn.agent, workspace, (file, error) => ctx.log.warn({ err: error, agent: turn.agent.id }, `${file} was not read`));
-        const verified = turn.agent.settings.contextReferences === true ? [await verifiedOf(turn, workspace)] : [];
+        const system = preamble.of(turn.agent);
+        const verified = turn.agent.settings.contextReferences === true ? [await verifiedOf(turn)] : [];
         const past = pastOf(context, turn);
         const layers = fitLayers([
           ...context.layers,
@@ -83,9 +86,9 @@ export default definePlugin({
       { stage: LATE, step: "context" },
     );
 
-    async function verifiedOf(turn: Turn, workspace: ReturnType<typeof ctx.files.under>): Promise<Layer> {
-      return references(workspace).catch((error) => {
-        ctx.log.warn({ err: error, agent: turn.agent.id }, "the verified references of the workspace were not read");
+    async function verifiedOf({ agent }: Turn): Promise<Layer> {
+      return references(ctx.files.under(agent.workspace)).catch((error) => {
+        ctx.log.warn({ err: error, agent: agent.id }, "the verified references of the workspace were not read");
         return { name: "references", priority: LAYERS.references, text: "" };
       });
     }

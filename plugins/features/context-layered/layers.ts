@@ -39,8 +39,8 @@ export function scope({ messages }: Turn): Layer {
 
 function kindOf({ channel, direct, facts = {} }: Inbound): string | undefined {
   if ("project" in facts || "repository" in facts) return "A project conversation";
-  if (direct === true) return "A personal conversation";
-  return direct === false || channel !== "http" ? "A group conversation" : undefined;
+  if (direct !== undefined) return direct ? "A personal conversation" : "A group conversation";
+  return channel === "http" ? undefined : "A conversation";
 }
 
 function describeSender({ sender }: Inbound): string {

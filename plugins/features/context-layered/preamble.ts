@@ -6,23 +6,45 @@ const BOOTSTRAP = ["IDENTITY.md", "AGENTS.md", "USER.md"] as const;
 const MAX_BYTES = 1_048_576;
 /** Of each file, in characters: instructions, not a library. */
 const MAX_CHARACTERS = 16_000;
+/** How long what was read is used again: an edit counts from the next second on. */
+const FRESH_MS = 1_000;
 
 /**
  * What goes into the vendor's cached system prompt: the agent's whole prompt and its bootstrap files. Nothing of the turn is in it, so
  * that it is the same, byte for byte, until someone edits a file (CTX-03).
  */
-export async function preamble({ systemPrompt = "" }: Agent, workspace: Confined, unreadable: (file: string, error: unknown) => void): Promise<string> {
-  // Read anew: three small files cost less than asking a folder whether they have changed.
-  const parts = await Promise.all(BOOTSTRAP.map((file) => read(file)));
-  return [systemPrompt.trim(), ...parts].filter((part) => part !== "").join("\n\n");
+export interface Preamble {
+  of(agent: Agent): Promise<string>;
+}
 
-  async function read(file: string): Promise<string> {
+export function createPreamble(under: (workspace: string) => Confined, unreadable: (file: string, error: unknown) => void): Preamble {
+  const known = new Map<string, { readonly readAt: number; readonly text: Promise<string> }>();
+
+  async function bootstrap(workspace: string): Promise<string> {
+    const files = under(workspace);
+    const parts = await Promise.all(BOOTSTRAP.map((file) => read(files, file)));
+    return parts.filter((part) => part !== "").join("\n\n");
+  }
+
+  async function read(files: Confined, file: string): Promise<string> {
     try {
-      const text = new TextDecoder().decode(await workspace.read(file, MAX_BYTES)).trim();
+      const text = new TextDecoder().decode(await files.read(file, MAX_BYTES)).trim();
       return text === "" ? "" : `<!-- ${file} -->\n${cut(text, MAX_CHARACTERS)}`;
     } catch (error) {
       if ((error as { code?: string }).code !== "SVC_FILE_MISSING") unreadable(file, error);
       return "";
     }
   }
+
+  return {
+    async of({ workspace, systemPrompt = "" }) {
+      const now = Date.now();
+      let held = known.get(workspace);
+      if (held === undefined || now - held.readAt >= FRESH_MS) {
+        held = { readAt: now, text: bootstrap(workspace) };
+        known.set(workspace, held);
+      }
+      return [systemPrompt.trim(), await held.text].filter((part) => part !== "").join("\n\n");
+    },
+  };
 }

@@ -31,23 +31,7 @@ export default definePlugin<SessionSettings>({
     /** Turns that run, by task: whose session they are in, and what it was when they began. */
     const running = new Map<string, { readonly key: string; readonly before: Kept | undefined; readonly planned: boolean }>();
 
-    ctx.hooks.assembleContext.tap(
-      async (context, turn) => {
-        if (!turn.nativeSessions) return context;
-        const key = JSON.stringify([turn.agent.id, turn.agent.tier, turn.route.conversation]);
-        const kept = await memory.get(key);
-        const rotation = kept?.session === undefined ? undefined : whyFresh(turn, kept, limits);
-        if (rotation !== undefined) {
-          // Stored at once: a turn that fails must not rotate the same session again.
-          memory.set(key, { turns: 0, at: turn.startedAt, input: 0 });
-          tell(turn, rotation);
-        }
-        const before = rotation === undefined ? kept : undefined;
-        running.set(turn.id, { key, before, planned: turn.strategy === "planner" });
-        return before?.session === undefined ? context : { ...context, session: before.session };
-      },
-      { stage: FIRST, step: "session" },
-    );
+    ctx.hooks.assembleContext.tap((context, turn) => (turn.nativeSessions ? resume(context, turn) : context), { stage: FIRST, step: "session" });
 
     // The bus is synchronous and the lane is released afterwards: the conversation's next turn finds what is set here.
     ctx.events.subscribe(({ ref = "", at, data = {} }) => {
@@ -74,6 +58,20 @@ export default definePlugin<SessionSettings>({
       },
       { stage: LAST, step: "budget" },
     );
+
+    async function resume(context: TurnContext, turn: Turn): Promise<TurnContext> {
+      const key = JSON.stringify([turn.agent.id, turn.agent.tier, turn.route.conversation]);
+      const kept = await memory.get(key);
+      const rotation = kept?.session === undefined ? undefined : whyFresh(turn, kept, limits);
+      if (rotation !== undefined) {
+        // Stored at once: a turn that fails must not rotate the same session again.
+        memory.set(key, { turns: 0, at: turn.startedAt, input: 0 });
+        tell(turn, rotation);
+      }
+      const before = rotation === undefined ? kept : undefined;
+      running.set(turn.id, { key, before, planned: turn.strategy === "planner" });
+      return before?.session === undefined ? context : { ...context, session: before.session };
+    }
 
     function tell(turn: Turn, { reason, words }: Rotation): void {
       const { conversation } = turn.route;
