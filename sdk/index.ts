@@ -8,6 +8,7 @@ export * from "./errors.ts";
 export type * from "./events.ts";
 export type * from "./hooks.ts";
 export type * from "./http.ts";
+export * from "./loader-variables.ts";
 export type * from "./messages.ts";
 export * from "./plugin.ts";
 export * from "./provider.ts";

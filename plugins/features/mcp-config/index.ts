@@ -1,0 +1,45 @@
+import { type Agent, definePlugin, type Lifecycle } from "@svc/sdk";
+import { createLedger } from "./ledger.ts";
+
+const FILE = ".mcp.json";
+const MAX_BYTES = 1024 * 1024;
+
+/** Writes `agents.<id>.mcp` to `<workspace>/.mcp.json` at start, by merge: what was added, changed or removed there by hand stays so (001:L47). */
+export default definePlugin({
+  kind: "feature",
+  name: "mcp-config",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  capabilities: ["agents", "files", "store"],
+  setup(ctx): Lifecycle {
+    const ledger = createLedger(ctx.store);
+
+    async function write(workspace: string, agents: readonly Agent[]): Promise<void> {
+      const { merge, serversOf } = await import("./merge.js");
+      const { servers, refused } = serversOf(agents);
+      for (const { agent, server, reason } of refused) ctx.log.error({ agent, server }, `agents.${agent}.mcp.${server} was not written: ${reason}`);
+      const before = await ledger.read(workspace);
+      if (Object.keys(servers).length === 0 && Object.keys(before).length === 0) return;
+      let broken = false;
+      await ctx.files.under(workspace).change(FILE, MAX_BYTES, (bytes) => {
+        const text = bytes === undefined ? undefined : new TextDecoder().decode(bytes);
+        const merged = merge(text, servers, before);
+        broken = merged === undefined;
+        return merged === text ? undefined : merged;
+      });
+      if (broken) ctx.log.error({ workspace }, `${workspace}/${FILE} is no JSON object with mcpServers; mend it, it was left as it is`);
+      else await ledger.write(workspace, servers);
+    }
+
+    return {
+      async start() {
+        const byWorkspace = new Map<string, Agent[]>();
+        for (const agent of ctx.agents.list()) byWorkspace.set(agent.workspace, [...(byWorkspace.get(agent.workspace) ?? []), agent]);
+        for (const [workspace, agents] of byWorkspace) {
+          // One agent's folder must not keep the others from their servers.
+          await write(workspace, agents).catch((error: Error) => ctx.log.error({ err: error, workspace }, `${FILE} could not be written`));
+        }
+      },
+    };
+  },
+});

@@ -1,0 +1,19 @@
+import type { Store } from "@svc/sdk";
+import type { Servers } from "./merge.ts";
+
+/** What this plugin wrote to each workspace last: by it a change made by hand is told from an older entry of ours. */
+export interface Ledger {
+  read(workspace: string): Promise<Servers>;
+  write(workspace: string, servers: Servers): Promise<void>;
+}
+
+export function createLedger(store: Store): Ledger {
+  const written = () => store.collection<{ readonly servers: Servers }>("written");
+  return {
+    read: async (workspace) => (await written().get(workspace))?.value.servers ?? {},
+    async write(workspace, servers) {
+      if (JSON.stringify(await this.read(workspace)) === JSON.stringify(servers)) return;
+      await written().put(workspace, { servers });
+    },
+  };
+}
