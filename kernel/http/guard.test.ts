@@ -111,6 +111,16 @@ describe("scoped routes", () => {
     expect((await ask("/x", bearer("wrong"))).status).toBe(401);
     expect((await ask("/x", bearer("read"))).status).toBe(403);
     expect((await ask("/agents/a/messages", {}, json({}))).status).toBe(401);
+    const own = ownAddress();
+    if (own !== undefined) expect((await fetch(`http://${own}:${server.port}/x`)).status).toBe(401);
+  });
+
+  it("AUTH-10 a bearer of one family of scopes is unknown, not insufficient, where another is asked for", async () => {
+    const table = { legacy: { ...token("dashboard:write"), family: "dashboard" } as ReturnType<typeof token> };
+    server = await serve([route("scope:dashboard:write"), route("mesh", "/traces"), publicRoute], { authorities: () => [tableAuthority(table)] });
+    expect((await ask("/x", bearer("legacy"))).status).toBe(200);
+    expect((await ask("/agents/a/messages", {}, json({}, bearer("legacy")))).status).toBe(401);
+    expect((await ask("/traces", { ...bearer("legacy"), ...REMOTE })).status).toBe(401);
   });
 });
 
