@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { startDaemon } from "./daemon.mjs";
+import { ROOT, startNode } from "./process.mjs";
+import { median, ratioAtMost } from "./rounds.mjs";
+
+const PROGRAM = join(ROOT, `test/peers/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`);
+const ARGS = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--strict-mcp-config"];
+
+/** The program as a script would drive it: words in as a line, messages out until the result. */
+function openProgram(cwd, env) {
+  const child = spawn(PROGRAM, ARGS, { cwd, env, stdio: ["pipe", "pipe", "ignore"] });
+  let answered;
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const message = JSON.parse(line);
+    if (message.type === "result") answered(message);
+  });
+  return {
+    async turn(text) {
+      const result = new Promise((resolve) => {
+        answered = resolve;
+      });
+      child.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content: [{ type: "text", text }] } })}\n`);
+      const message = await result;
+      if (message.is_error) throw new Error(message.result);
+    },
+    async end() {
+      child.stdin.end();
+      await once(child, "close");
+    },
+  };
+}
+
+async function ask(port, chatId, text) {
+  const response = await fetch(`http://127.0.0.1:${port}/task`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({ agent: "coder", message: text, context: { channel: "http", chatId } }),
+  });
+  const { ok, reply, error } = await response.json();
+  if (!ok || !reply.startsWith("ECHO")) throw new Error(error ?? reply);
+}
+
+async function timed(work) {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+export default {
+  id: "P12",
+  title: "a turn on a command-line engine",
+  against: "a script that drives the same program against the same model server on loopback",
+  lines: [
+    { what: "turn on a warm process", unit: "ms", target: ratioAtMost(1.1) },
+    { what: "turn that starts its process", unit: "ms", target: ratioAtMost(1.05) },
+  ],
+  skip: () => (existsSync(PROGRAM) ? undefined : "the engine is not installed; `npm run test:peers` installs it"),
+  async open({ folder, quick }) {
+    const model = await startNode(["--import", "jiti/register", join(import.meta.dirname, "floors/model.ts")], { cwd: ROOT });
+    const workspace = join(folder, "w");
+    await mkdir(workspace);
+    const env = { PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", ANTHROPIC_BASE_URL: model.facts.url, ANTHROPIC_API_KEY: "dummy-key" };
+    const program = openProgram(workspace, env);
+    const config = (port) => ({
+      node: { id: "bench", name: "Bench", bind: `127.0.0.1:${port}` },
+      agents: { coder: { name: "Coder", workspace: "./w", tier: "cli-a", billing: "api", persistentProcess: true, maxConcurrent: 4 } },
+      tiers: { "cli-a": { command: PROGRAM } },
+    });
+    const daemon = await startDaemon(folder, config, [], env);
+    const warm = quick ? 10 : 20;
+    const several = async (work) => {
+      const times = [];
+      for (let turn = 0; turn < warm; turn += 1) times.push(await timed(() => work(`words ${turn}`)));
+      return median(times);
+    };
+    await program.turn("first words");
+    await ask(daemon.port, "warm", "first words");
+    let chats = 0;
+    return {
+      rounds: quick ? 3 : 5,
+      async floor() {
+        const cold = await timed(async () => {
+          const fresh = openProgram(workspace, env);
+          await fresh.turn("hello there");
+          void fresh.end();
+        });
+        return [await several((text) => program.turn(text)), cold];
+      },
+      async ours() {
+        chats += 1;
+        const cold = await timed(() => ask(daemon.port, `cold-${chats}`, "hello there"));
+        return [await several((text) => ask(daemon.port, "warm", text)), cold];
+      },
+      async close() {
+        await program.end();
+        await daemon.stop();
+        await model.stop();
+      },
+      note: () => "the model answers at once, so that only the program and what drives it count",
+    };
+  },
+};
