@@ -31,6 +31,8 @@ export interface ServersGround {
   readonly log: RootLog;
 }
 
+/** The kernel's own server. */
+const DAEMON = "daemon";
 const GRACE_MS = 2_000;
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there; end it or choose another port",
@@ -59,10 +61,13 @@ export function createServers({ listen, routes, authorities, log }: ServersGroun
   return {
     provide(scope, server) {
       const { name, host, port } = server;
+      if (name === DAEMON) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind: "server", name, owner: "the kernel" });
       const handle: ServerHandle = {
         async listen() {
           provided.set(name, server);
           const http = made.get(name) ?? (await make(name));
+          // Its plugin was given up meanwhile: nobody would close the port.
+          if (provided.get(name) !== server) return undefined;
           made.set(name, http);
           http.changed();
           if (!listen) return undefined;
