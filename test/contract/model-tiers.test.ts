@@ -1,111 +1,62 @@
-import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import type { Kernel } from "@svc/kernel";
-import { definePlugin, type Envelope, type Message, type Plugin, type TaskEvent, type TaskResult, type Trace, type TurnContext } from "@svc/sdk";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { TaskEvent, Tier } from "@svc/sdk";
+import { createFakeContext, createMemoryFiles, tierContract } from "@svc/sdk/testing";
+import { describe, expect, it } from "vitest";
 import layered from "../../plugins/features/context-layered/index.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
 import orchestrator from "../../plugins/tiers/orchestrator/index.ts";
 import sdk from "../../plugins/tiers/sdk/index.ts";
-import { runKernel, temporaryFolder } from "../kit/kernel.ts";
-import { type ModelServer, startModelServer } from "../peers/model-server.ts";
+import { temporaryFolder } from "../kit/kernel.ts";
+import { startModelServer } from "../peers/model-server.ts";
+import { APIS, providersOf, server, stage, textsOf } from "./model-tiers.harness.ts";
 
-const MCP = fileURLToPath(new URL("fixtures/tool-server.mjs", import.meta.url));
-let server: ModelServer;
-beforeEach(async () => {
-  server = await startModelServer();
-});
-afterEach(async () => {
-  expect(server.refusals, "requests that the real API would refuse").toEqual([]);
-  await server.close();
-});
-
-const APIS = ["anthropic", "openai"] as const;
-const providersOf = (api: (typeof APIS)[number], more: object = {}) => ({ mine: { api, endpoint: server.url, apiKey: "a-key", ...more } });
-
-/** Adds what the context features would add, and an action that the test looks into. */
-function surroundings(context: Partial<TurnContext>): { plugin: Plugin; calls: { input: unknown; call: object }[] } {
-  const calls: { input: unknown; call: object }[] = [];
-  const plugin = definePlugin({
-    kind: "feature",
-    name: "surroundings",
-    version: "1.0.0",
-    svc: "^0.1.0",
-    capabilities: [],
-    setup(ctx) {
-      ctx.hooks.assembleContext.tap((built) => ({ ...built, ...context }));
-      for (const name of ["math.add", "secret.read"])
-        ctx.provide.action({
-          name,
-          description: "Adds.",
-          input: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"], additionalProperties: false },
-          output: { type: "number" },
-          timeoutMs: 5_000,
-          async run(input, { signal, ...call }) {
-            calls.push({ input, call });
-            if (input.a === 404) throw new Error("no such number");
-            return (input.a as number) + (input.b as number);
-          },
-        });
-    },
+describe("tier sdk", () => {
+  tierContract({ describe, it }, async () => {
+    const peer = await startModelServer();
+    const ctx = createFakeContext(sdk, { config: { anthropic: { apiKey: "k", endpoint: peer.url } } });
+    sdk.setup(ctx);
+    return {
+      tier: ctx.registered.tiers[0] as Tier,
+      works: { prompt: "one two three", answer: "ECHO: one two three" },
+      other: { prompt: "four five six", answer: "ECHO: four five six" },
+      fails: "FAIL:400",
+      endless: "SLOW:600000",
+      toolless: true,
+      dispose: () => peer.close(),
+    };
   });
-  return { plugin, calls };
-}
+});
 
-interface Stage {
-  readonly kernel: Kernel;
-  readonly events: readonly Envelope[];
-  readonly calls: { input: unknown; call: object }[];
-  ask(
-    text: string,
-    extra?: Partial<Message>,
-    signal?: AbortSignal,
-    listen?: (event: TaskEvent) => void,
-  ): Promise<TaskResult & { heard: TaskEvent[]; trace: Trace }>;
-}
-
-interface StageOptions {
-  readonly providers?: object;
-  readonly agent?: object;
-  readonly context?: Partial<TurnContext>;
-  readonly config?: object;
-  readonly inline?: readonly unknown[];
-}
-
-async function stage(tier: string, options: StageOptions = {}): Promise<Stage> {
-  const { plugin, calls } = surroundings(options.context ?? {});
-  const folder = await temporaryFolder();
-  const { kernel, message, events } = await runKernel({
-    folder,
-    dataFolder: join(folder, ".svc"),
-    agent: { tier, provider: "mine", model: "fake-1", ...options.agent },
-    config: { providers: options.providers ?? providersOf("anthropic"), ...options.config },
-    inline: [sdk, orchestrator, plugin, ...(options.inline ?? [])] as unknown as Plugin<never>[],
-    env: { PATH: process.env.PATH ?? "" },
+describe("tier orchestrator", () => {
+  tierContract({ describe, it }, async () => {
+    const peer = await startModelServer();
+    const add = {
+      name: "math.add",
+      description: "Adds.",
+      input: { type: "object", properties: { a: { type: "number" } } },
+      output: { type: "number" },
+      timeoutMs: 1_000,
+      run: async (input: Record<string, unknown>) => (input.a as number) + 1,
+    } as const;
+    const ctx = createFakeContext(orchestrator, {
+      config: { anthropic: { apiKey: "k", endpoint: peer.url } },
+      actions: [add],
+      files: createMemoryFiles(),
+    });
+    orchestrator.setup(ctx);
+    const tier = ctx.registered.tiers[0] as Tier;
+    const settings = { orchestrator: { actions: ["math.add"] } };
+    return {
+      tier: { ...tier, run: (turn, context, signal) => tier.run({ ...turn, agent: { ...turn.agent, settings } }, context, signal) },
+      works: { prompt: 'CALL:math_add:{"a":41}', answer: "RESULT: 42" },
+      other: { prompt: 'CALL:math_add:{"a":6}', answer: "RESULT: 7" },
+      fails: "FAIL:400",
+      endless: "SLOW:600000",
+      dispose: () => peer.close(),
+    };
   });
-  return {
-    kernel,
-    calls,
-    events,
-    async ask(text, extra = {}, signal, listen) {
-      const heard: TaskEvent[] = [];
-      const result = await kernel.tasks.run(
-        message(text, extra),
-        (event) => {
-          heard.push(event);
-          listen?.(event);
-        },
-        signal,
-      );
-      return { ...result, heard, trace: (await kernel.traces.get(result.taskId)) as Trace };
-    },
-  };
-}
-
-const textsOf = (heard: readonly TaskEvent[]) => heard.flatMap((event) => (event.type === "text" ? [event.text] : []));
-const stepsOf = (trace: Trace) => trace.steps.filter(({ kind }) => kind === "tool");
+});
 
 describe.each(["sdk", "orchestrator"])("tier %s", (tier) => {
   describe.each(APIS)("on the %s API", (api) => {
@@ -268,150 +219,5 @@ describe.each(["sdk", "orchestrator"])("tier %s", (tier) => {
     const { ask } = await stage(tier);
     expect(await ask("hello", { options: { autonomy: "report" } })).toMatchObject({ ok: false, errorKind: "SVC_AUTONOMY_UNENFORCED" });
     expect(server.requests).toEqual([]);
-  });
-});
-
-describe.each(APIS)("the tool loop on the %s API", (api) => {
-  const loop = (agent: object = {}, more: object = {}) =>
-    stage("orchestrator", {
-      providers: providersOf(api, more),
-      agent: { orchestrator: { actions: ["math.*"], ...(agent as { orchestrator?: object }).orchestrator }, ...without(agent) },
-    });
-  const without = ({ orchestrator: _, ...rest }: { orchestrator?: object }) => rest;
-
-  it("runs calls side by side, answers the model in order, and tells each as a step", async () => {
-    const { ask, calls } = await loop();
-    const { reply, trace, usage, taskId } = await ask('CALL:math_add:{"a":1,"b":2} CALL:math_add:{"a":20,"b":22} TOGETHER', { options: { chain: ["bob"] } });
-    expect(reply).toBe("RESULT: 42");
-    expect(calls.map(({ input }) => input)).toEqual([
-      { a: 1, b: 2 },
-      { a: 20, b: 22 },
-    ]);
-    expect(calls[0]?.call).toEqual({ door: "agent", agent: "a", taskId, chain: ["bob"] });
-    expect(server.requests.at(-1)?.conversation?.results).toEqual(["3", "42"]);
-    expect(stepsOf(trace)).toMatchObject([
-      { name: "math.add", input: "a: 1, b: 2", output: "3", durationMs: expect.any(Number) },
-      { name: "math.add", input: "a: 20, b: 22", output: "42" },
-    ]);
-    const alone = await ask("hello");
-    expect(usage?.input).toBeGreaterThan((alone.usage?.input ?? 0) * 1.5);
-  });
-
-  it("goes on over several steps, and gives a failure back to the model", async () => {
-    const { ask } = await loop();
-    const { reply, trace } = await ask('CALL:math_add:{"a":404,"b":2} CALL:math_add:{"a":"x"} CALL:math_add:{"a":1,"b":1}');
-    expect(reply).toBe("RESULT: 2");
-    expect(stepsOf(trace).map(({ error, output }) => error ?? output)).toEqual(["no such number", expect.stringContaining("Action math.add"), "2"]);
-    expect(server.requests).toHaveLength(4);
-  });
-
-  it("offers only the actions that the agent may use, by default none, and runs no other", async () => {
-    const { ask, calls } = await loop();
-    const { ok, trace } = await ask('CALL:secret_read:{"a":1,"b":2}');
-    expect(ok).toBe(true);
-    expect(server.requests[0]?.conversation?.tools).toEqual(["math_add"]);
-    expect(stepsOf(trace)).toMatchObject([{ name: "secret_read", error: expect.stringContaining("secret_read") }]);
-    expect(calls).toEqual([]);
-    const closed = await loop({ orchestrator: { actions: [] } });
-    await closed.ask("hello");
-    expect(server.requests.at(-1)?.conversation?.tools).toEqual([]);
-    const planning = await loop({ permissionMode: "plan" });
-    await planning.ask("hello");
-    expect(server.requests.at(-1)?.conversation?.tools).toEqual([]);
-  });
-
-  it("ends at its step limit with an error that names the setting", async () => {
-    const { ask, calls } = await loop({ orchestrator: { actions: ["*"], maxSteps: 2 } });
-    const { ok, errorKind, error, usage } = await ask(Array.from({ length: 5 }, () => 'CALL:math_add:{"a":1,"b":2}').join(" "));
-    expect({ ok, errorKind }).toEqual({ ok: false, errorKind: "step-limit" });
-    expect(error).toContain("agents.a.orchestrator.maxSteps");
-    expect(server.requests).toHaveLength(2);
-    expect(calls).toHaveLength(1);
-    expect(usage?.input).toBeGreaterThan(0);
-  });
-
-  it("toolUseRequired knows the actions by their names", async () => {
-    const { ask } = await loop({ toolUseRequired: ["math.add"] });
-    expect(await ask("hello")).toMatchObject({ ok: false, errorKind: "tool_required_not_called" });
-    expect(await ask('CALL:math_add:{"a":1,"b":2}')).toMatchObject({ ok: true });
-  });
-
-  it("tells what the model thinks where the provider is set to it, also across tool calls", async () => {
-    const thoughts = (heard: TaskEvent[]) => heard.flatMap((event) => (event.type === "thinking" ? [event.text] : []));
-    const open = await loop({}, { thinking: true });
-    const { heard, reply, ok } = await open.ask('THINK CALL:math_add:{"a":1,"b":2}');
-    expect({ ok, reply }).toEqual({ ok: true, reply: "RESULT: 3" });
-    expect(thoughts(heard)).toEqual(["Weighing the words.", "Weighing the words."]);
-    const silent = await loop();
-    expect(thoughts((await silent.ask("THINK hello")).heard)).toEqual([]);
-  });
-});
-
-describe("tool servers", () => {
-  const withServers = async (mcp: object, orchestrator: object = {}) => {
-    const workspace = await temporaryFolder();
-    const running = await stage("orchestrator", { agent: { workspace, mcp, orchestrator } });
-    return { ...running, workspace };
-  };
-  const adding = { command: process.execPath, args: [MCP, "add"] };
-
-  it("offers the tools of a real server and calls them; servers written into the workspace count too", async () => {
-    const { ask, workspace } = await withServers({ sums: adding });
-    await writeFile(join(workspace, ".mcp.json"), JSON.stringify({ mcpServers: { more: adding } }));
-    const { reply, trace } = await ask('CALL:mcp__sums__add:{"a":40,"b":2} CALL:mcp__more__add:{"a":1,"b":1} CALL:mcp__sums__fail:{}');
-    expect(reply).toBe("RESULT: it is not my day");
-    expect(stepsOf(trace)).toMatchObject([
-      { name: "mcp__sums__add", output: "42" },
-      { name: "mcp__more__add", output: "2" },
-      { name: "mcp__sums__fail", error: "it is not my day" },
-    ]);
-  });
-
-  it("FAULT-74 goes on without a server that hangs, dies, does not exist or is nonsense, and names each in the trace", async () => {
-    const { ask } = await withServers(
-      {
-        sums: adding,
-        hanging: { command: process.execPath, args: [MCP, "hang"] },
-        dying: { command: process.execPath, args: [MCP, "die"] },
-        absent: { command: "/nowhere/at/all" },
-        web: { type: "http", url: "http://127.0.0.1:1/mcp" },
-      },
-      { serverTimeoutSeconds: 2 },
-    );
-    const first = await ask('CALL:mcp__sums__add:{"a":40,"b":2}');
-    expect(first.reply).toBe("RESULT: 42");
-    const errors = Object.fromEntries(stepsOf(first.trace).flatMap(({ name, error }) => (error === undefined ? [] : [[name, error]])));
-    expect(errors).toEqual({
-      mcp__hanging: "it was not ready after 2 s",
-      mcp__dying: "it ended with exit code 3. no luck today",
-      mcp__absent: expect.stringContaining("there is no such file"),
-      mcp__web: expect.any(String),
-    });
-  });
-
-  it("FAULT-74 a .mcp.json that cannot be read is named in the trace, and the servers of the configuration are there", async () => {
-    const { ask, workspace } = await withServers({ sums: adding });
-    await writeFile(join(workspace, ".mcp.json"), "{ broken");
-    const { reply, trace } = await ask('CALL:mcp__sums__add:{"a":40,"b":2}');
-    expect(reply).toBe("RESULT: 42");
-    expect(stepsOf(trace)).toMatchObject([{ name: ".mcp.json", error: expect.any(String) }, { name: "mcp__sums__add" }]);
-  });
-
-  it("FAULT-74 a server that dies in the middle of a turn fails its calls and not the turn", async () => {
-    const { ask } = await withServers({ sums: adding });
-    const { ok, trace } = await ask('CALL:mcp__sums__die:{} CALL:mcp__sums__add:{"a":1,"b":1}');
-    expect(ok).toBe(true);
-    expect(stepsOf(trace).map(({ error }) => error !== undefined)).toEqual([true, true]);
-  });
-
-  it("FAULT-74 a call that hangs ends with the turn, and no process stays behind", async () => {
-    const { ask, kernel } = await withServers({ sums: adding });
-    const inHang = (event: TaskEvent) => event.type === "step" && event.step.name === "mcp__sums__hang";
-    const stop = (event: TaskEvent) => inHang(event) && void kernel.tasks.cancel(kernel.tasks.running()[0]!.id);
-    const { ok, errorKind, trace } = await ask("CALL:mcp__sums__pid:{} CALL:mcp__sums__hang:{}", {}, undefined, stop);
-    expect({ ok, errorKind }).toEqual({ ok: false, errorKind: "cancelled" });
-    const pid = Number(stepsOf(trace)[0]?.output);
-    expect(pid).toBeGreaterThan(1);
-    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false);
   });
 });
