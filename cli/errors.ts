@@ -8,6 +8,7 @@ export const ERRORS = {
   SVC_CLI_START_FAILED: "The daemon did not come up: {reason}\nIts log is {log}",
   SVC_CLI_STOP_FAILED: "The daemon (pid {pid}) is still running after {seconds} s. It may be finishing work; look with: svc daemon status",
   SVC_CLI_TASK_FAILED: "{reason}",
+  SVC_CLI_PLUGIN_EXIT: "Plugin {plugin} called {call} to end the daemon; that was refused.",
   SVC_CLI_EXISTS: "{what} exists already; {next}",
   SVC_CLI_MISSING: "There is no {what}; see {next}",
 } as const;

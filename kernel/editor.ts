@@ -102,7 +102,7 @@ async function read({ file, dataFolder, known, env, searchFolders = [] }: Editor
   const { plugins } = document.expanded as { plugins?: unknown };
   const entries = Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
   const host = createHost(
-    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder },
+    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read" },
     { changed: () => {}, failure: () => {} },
   );
   return { configuration: await examine(document, host), host };

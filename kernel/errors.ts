@@ -22,6 +22,7 @@ export const ERRORS = {
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],
   SVC_PLUGIN_SHAPE: [500, "Plugin {plugin}: {file} has no default export made with definePlugin of the same kind and name."],
   SVC_PLUGIN_VERSION: [500, "Plugin {plugin} is written for @svc/sdk {range}, this daemon has {version}; install a version of the plugin that fits."],
+  SVC_PLUGIN_SECTION: [500, "Plugin {plugin} can not have {section} of svc.json: {reason}."],
   SVC_PLUGIN_NAME_TAKEN: [
     500,
     "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; switch one of them off with \"!<id>\" in plugins.",
@@ -39,6 +40,8 @@ export const ERRORS = {
     "Agent {agent} refuses the hand-off: {depth} other agents already worked on it, and agents.{agent}.maxDelegationDepth is {limit}.",
   ],
   SVC_DAEMON_DRAINING: [503, "The daemon is stopping and takes no new work; try again when it is back."],
+  SVC_RESTART_REFUSED: [409, "The daemon is not restarted for {by}: {reason}."],
+  SVC_RESTART_UNSUPPORTED: [501, "This daemon runs inside another program that does not start it anew; restart that program."],
   SVC_TASK_DUPLICATE: [409, "This message was already accepted as task {task}."],
   SVC_ACTION_UNKNOWN: [404, "There is no action '{action}'; see svc actions builtin."],
   SVC_ACTION_INPUT: [400, "Action {action}: {reason}."],

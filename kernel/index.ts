@@ -1,12 +1,17 @@
 export type { AgentTable } from "./agents.ts";
 export { createFolder } from "./capabilities/files.ts";
+export type { AgentCapability } from "./capability.ts";
+export { loadEnvironment } from "./config/index.ts";
 export { describeProblem } from "./configuration.ts";
 export { checkConfiguration, compareLastGood, type Editor, type EditorOptions, openEditor } from "./editor.ts";
 export { ERRORS } from "./errors.ts";
+export { blame } from "./host/call.ts";
 export { integrityOf, type Pin, type Pins, readPins, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
+export { type Held, markedPlugin, markLoading, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
 export { readManifest, resolveEntry } from "./host/source.ts";
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";
 export type * from "./port.ts";
+export { checkDatabase } from "./store/database.ts";
 export { lockHolder } from "./store/lock.ts";

@@ -8,13 +8,14 @@
  *   5 listen    HTTP, if asked for
  *   6 start     each plugin's start, side by side, each with its limit
  *   7 recover   what a crash or stop left unfinished
- *   8 run       until stop: refuse, drain, interrupt, close in the opposite order
+ *   8 run       until stop or restart: refuse, drain, interrupt, close in the opposite order
  */
 import { mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Subscription, subscribes } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
 import { type Bus, createBus } from "./bus/index.ts";
+import { capabilityOf } from "./capability.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
 import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
@@ -27,6 +28,7 @@ import type { HttpServer } from "./http/index.ts";
 import { createLog, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
 import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
+import { createRestarts, type RestartRequest, readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
@@ -38,6 +40,16 @@ const BIND = "127.0.0.1:18800";
 /** How long an agent waits for a tool, in milliseconds. */
 const TOOL_MS = 60_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
+
+/** The way out, while the kernel is on it. A stop on the way changes both flags: nothing gives up then, and nothing starts anew. */
+interface Leaving {
+  /** Give up when work still runs after the drain. */
+  idleOnly: boolean;
+  /** To be started anew. */
+  restart: boolean;
+  /** Ends the wait for running work. */
+  readonly hurry: AbortController;
+}
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
@@ -58,6 +70,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       folder,
       searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
       dataFolder,
+      quarantine: onDisk ? "kept" : "none",
     },
     { changed, failure: pluginFailed },
     { ...PHASE_LIMITS, ...options.limits },
@@ -85,6 +98,12 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     authorities: () => host.live.authorities,
     log: log.child("http"),
   });
+  const restarts = createRestarts({
+    rules: () => readRestart(configuration.value),
+    now,
+    begin: options.onRestart && ((request) => void restart(request).catch((error) => log.error({ err: error }, "the restart failed"))),
+  });
+  let leaving: { readonly way: Leaving; readonly left: Promise<boolean> } | undefined;
   let unheard = (): void => {};
   let reloading: Promise<unknown> = Promise.resolve();
 
@@ -166,8 +185,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       state = "running";
       if (document.text !== undefined) await rememberLastGood(dataFolder, document.text);
       bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed, reported } });
-      for (const { id, reason } of failedPlugins(host.statuses()))
-        bus.publish({ kind: "status", type: "plugin:failed", summary: `${id} failed: ${reason}`, data: { plugin: id } });
+      for (const { id, state: ended, reason } of failedPlugins(host.statuses()))
+        bus.publish({ kind: "status", type: `plugin:${ended}`, summary: `${id} ${ended}: ${reason}`, data: { plugin: id } });
     } catch (error) {
       await close();
       throw error;
@@ -187,10 +206,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     });
   }
 
+  /** The document as it is now. */
+  const reopen = () => openDocument(source, "file" in source ? loadEnvironment(folder, options.env ?? process.env) : env);
+
   // 8 run
   async function reload(): Promise<ReloadReport> {
     const { services, lender } = open();
-    const nextDocument = openDocument(source, "file" in source ? loadEnvironment(folder, options.env ?? process.env) : env);
+    const nextDocument = reopen();
     const next = await readConfiguration(nextDocument, host);
     const { changed, restartRequired } = diffConfig(configuration.value, next.value, next.checked.restartPaths);
     configuration = next;
@@ -204,16 +226,58 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   }
 
   async function stop({ drainSeconds: given }: { drainSeconds?: number } = {}): Promise<void> {
-    if (state === "stopped" || state === "draining") return;
-    state = "draining";
+    if (state === "stopped") return;
+    restarts.cancel();
+    if (leaving === undefined) await leave({ idleOnly: false, restart: false, hurry: new AbortController() }, given);
+    else {
+      const { way, left } = leaving;
+      Object.assign(way, { idleOnly: false, restart: false });
+      if (given === 0) way.hurry.abort();
+      // It may just have given up.
+      if (!(await left)) await stop(given === undefined ? {} : { drainSeconds: given });
+    }
+  }
+
+  async function restart({ by = "someone", reason = "no reason given" }: RestartRequest): Promise<void> {
+    if (state !== "running") return;
+    bus.publish({
+      kind: "status",
+      type: "status",
+      summary: `restart asked for by ${by}: ${reason}`,
+      data: { state: "draining", restart: "begun", by, reason },
+    });
+    const way = { idleOnly: readRestart(configuration.value).forbidOnTimeoutRestart, restart: true, hurry: new AbortController() };
+    const left = await leave(way);
+    if (left && way.restart) options.onRestart?.();
+    if (left) return;
+    const busy = open().pipeline.running().length;
+    bus.publish({ kind: "status", type: "status", summary: `restart given up: ${busy} tasks still run`, data: { state, restart: "given-up", by, reason } });
+  }
+
+  function leave(way: Leaving, given?: number): Promise<boolean> {
+    const left = depart(way, given).finally(() => {
+      leaving = undefined;
+    });
+    leaving = { way, left };
+    return left;
+  }
+
+  /** Refuse, drain, interrupt, close; or, where that is wanted, false and back to work when something still runs after the drain. */
+  async function depart(way: Leaving, given: number | undefined): Promise<boolean> {
     const { pipeline, core } = open();
+    state = "draining";
     pipeline.refuse();
-    await drain(pipeline, (agent) =>
-      Math.max(given ?? drainSeconds(configuration.value, env), given === undefined ? (agents.settings(agent)?.drainTimeoutSeconds ?? 0) : 0),
-    );
+    const own = (agent: string) => (given === undefined ? (agents.settings(agent)?.drainTimeoutSeconds ?? 0) : 0);
+    await drain(pipeline, (agent) => Math.max(given ?? drainSeconds(configuration.value, env), own(agent)), way.hurry.signal);
+    if (way.idleOnly && pipeline.running().length > 0) {
+      pipeline.admit();
+      state = "running";
+      return false;
+    }
     await pipeline.interrupt();
     await noteStop(core).catch((error) => log.error({ err: error }, "the clean stop was not stored"));
     await close();
+    return true;
   }
 
   async function close(): Promise<void> {
@@ -269,6 +333,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       reloading = turn.catch(() => {});
       return turn;
     },
+    async restart(request) {
+      if (state !== "running") throw fail("SVC_DAEMON_DRAINING");
+      // What could not start again must not be stopped for it.
+      await readConfiguration(reopen(), host);
+      return restarts.ask(request);
+    },
+    capability: (agent) => capabilityOf(agent, agents, host.live),
     routes: () => host.live.routes,
     authorities: () => host.live.authorities,
     tools: () => [...host.live.tools.values()].map(({ thing }) => thing),
@@ -294,7 +365,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       },
       stray(error: unknown) {
         const scope = currentScope();
-        if (scope === undefined) return false;
+        if (scope === undefined) return host.failedByStack(error);
         host.failed(scope, "stray error", error);
         return true;
       },

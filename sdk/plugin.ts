@@ -12,8 +12,11 @@ import type { Tier } from "./tier.ts";
 /** The version of this contract; a plugin's `svc` range must hold it. */
 export const SDK_VERSION = "0.1.0";
 
-/** The generation of the plugin API that this version speaks. */
+/** The newest generation of the plugin API that this version speaks. It grows by one when a plugin must be changed to go on. */
 export const API_GENERATION = 1;
+
+/** The oldest generation that this version still loads. */
+export const API_FLOOR = 1;
 
 export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature";
 
@@ -123,6 +126,8 @@ export interface Manifest {
   /** The built entry, relative to package.json. */
   readonly entry: string;
   readonly section?: string;
+  /** Keys of agents that it adds with `agentConfig`: known before its code is, so that an agent keeps them while its tier is another. */
+  readonly agentKeys?: readonly string[];
   readonly activate: "always" | "section" | "enabled" | "agent";
   readonly capabilities: readonly Capability[];
   readonly startTimeoutMs?: number;

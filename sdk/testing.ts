@@ -13,3 +13,4 @@ export type { Registered, RegisteredJob, RegisteredTap } from "./testing/registe
 export { type Recorded, type RecordedTurn, type Replay, readRecording, replayTier } from "./testing/replay.ts";
 export type { Runner } from "./testing/runner.ts";
 export { type TierSubject, tierContract } from "./testing/tier-contract.ts";
+export { type TortureCase, type TortureEnd, tortureCases, writeTorture } from "./testing/torture.ts";

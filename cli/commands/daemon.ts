@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import type { TaskResult } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -18,7 +19,7 @@ interface HealthAnswer {
 
 const group: OwnGroup = {
   name: "daemon",
-  summary: "Start, stop and watch the daemon; send it a message",
+  summary: "Start, stop, restart and watch the daemon; send it a message",
   commands: [
     {
       name: "start",
@@ -27,15 +28,16 @@ const group: OwnGroup = {
       options: [
         { flags: "--foreground", description: "stay in this terminal; end with Ctrl-C" },
         { flags: "--last-good", description: "use the last configuration that worked, and show what differs" },
+        { flags: "--no-watchdog", description: "do not end a daemon whose loop hangs" },
       ],
       async run(_args, options, cli) {
         if (options.foreground) {
           const { runDaemon } = await import("../daemon/run.js");
-          await runDaemon(cli, { lastGood: options.lastGood === true });
+          await runDaemon(cli, { lastGood: options.lastGood === true, watchdog: options.watchdog !== false });
           return;
         }
         const { startDetached } = await import("../daemon/detach.js");
-        await startDetached(cli, [...(options.lastGood ? ["--last-good"] : [])]);
+        await startDetached(cli, [...(options.lastGood ? ["--last-good"] : []), ...(options.watchdog === false ? ["--no-watchdog"] : [])]);
       },
     },
     {
@@ -46,6 +48,20 @@ const group: OwnGroup = {
       async run(_args, options, cli) {
         const { stopDaemon } = await import("../daemon/detach.js");
         await stopDaemon(cli, options.timeout === undefined ? undefined : Number(options.timeout));
+      },
+    },
+    {
+      name: "restart",
+      args: "",
+      summary: "Let running work finish, then start anew; waits until the new daemon answers",
+      options: [
+        { flags: "--by <name>", description: "who asks, for shutdown.restart.allowBy (default: this user)" },
+        { flags: "--reason <text>", description: "why" },
+      ],
+      async run(_args, options, cli) {
+        const { restartDaemon } = await import("../daemon/restart.js");
+        const by = String(options.by ?? userInfo().username);
+        await restartDaemon(cli, { by, ...(options.reason === undefined ? {} : { reason: String(options.reason) }) });
       },
     },
     { name: "status", args: "", summary: "Is it up, what runs, what is broken", run: (_args, _options, cli) => status(cli) },

@@ -15,6 +15,12 @@ const group: OwnGroup = {
       options: [{ flags: "-a, --all", description: "also those that nothing asks for" }],
       run: (_args, options, cli) => list(cli, options.all === true),
     },
+    {
+      name: "retry",
+      args: "<id>",
+      summary: "Let a plugin load again that was held back because the daemon died of it",
+      run: async ([id], _options, cli) => (await import("../plugins/retry.js")).retry(cli, id as string),
+    },
   ],
 };
 

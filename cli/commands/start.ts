@@ -17,7 +17,7 @@ const group: OwnGroup = {
           cli.say(`Wrote ${cli.file} with the agent "assistant".`);
         }
         const { runDaemon } = await import("../daemon/run.js");
-        await runDaemon(cli, { lastGood: false });
+        await runDaemon(cli, { lastGood: false, watchdog: true });
       },
     },
   ],

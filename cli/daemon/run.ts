@@ -1,16 +1,29 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compareLastGood, createKernel, type Kernel } from "@svc/kernel";
+import { compareLastGood, createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel";
 import { firstParty } from "../catalog.ts";
 import type { Cli, DaemonNote } from "../cli.ts";
 import { EXIT } from "../exit.ts";
+import { startSuccessor } from "./detach.ts";
+import { guardExit } from "./exit-guard.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
+import { watchLoop } from "./watchdog.ts";
 
-/** Run the daemon in this process until a signal asks it to stop. */
-export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean }): Promise<void> {
+/** Run the daemon in this process until a signal asks it to stop, or somebody to restart. */
+export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean; readonly watchdog: boolean }): Promise<void> {
   process.umask(0o077);
+  await predecessorGone(cli);
   const configText = options.lastGood ? await lastGoodText(cli) : undefined;
   const background = process.env.SVC_DETACHED === "1";
+  const restarting = new AbortController();
+  const exit = guardExit();
+  const unwatch = options.watchdog ? watchLoop(cli, { respawn: background, lastGood: options.lastGood }) : () => {};
+  // Until there is something to stop, a signal just ends the process; what was being loaded then did nothing wrong.
+  const early = () => {
+    unmarkLoading(cli.dataFolder);
+    exit(EXIT.ok);
+  };
+  for (const signal of SIGNALS) process.once(signal, early);
   const kernel = await createKernel({
     config: cli.file,
     ...(configText === undefined ? {} : { configText }),
@@ -20,15 +33,18 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean 
     listen: true,
     log: { level: process.env.SVC_LOG_LEVEL ?? "info", destination: background ? cli.logFile : "stderr", pretty: !background && process.stderr.isTTY === true },
     version: process.env.npm_package_version ?? "0.1.0",
-    onFatal: () => void end(kernel, EXIT.storage),
+    onFatal: () => void end(kernel, EXIT.storage, exit),
+    onRestart: () => restarting.abort(),
   });
-  catchStrays(kernel);
+  catchStrays(kernel, exit);
   await kernel.start();
   writeNote(cli, kernel);
   notifyReady();
-  const watchdog = startWatchdog(() => kernel.health().ok);
+  // A long drain before a restart is no hang.
+  const watchdog = startWatchdog(() => kernel.health().ok || kernel.health().state === "draining");
   if (!background) announce(cli, kernel);
   await new Promise<void>((resolve) => {
+    restarting.signal.addEventListener("abort", () => resolve(), { once: true });
     let stopping = false;
     const stop = (signal: string) => {
       if (stopping) {
@@ -41,28 +57,51 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean 
       kernel.log.info({ signal }, "stopping");
       kernel.stop().then(resolve, resolve);
     };
-    process.on("SIGTERM", () => stop("SIGTERM"));
-    process.on("SIGINT", () => stop("SIGINT"));
+    for (const signal of SIGNALS) {
+      process.off(signal, early);
+      process.on(signal, () => stop(signal));
+    }
     process.on("SIGHUP", () => void kernel.reload().catch((error) => kernel.log.error({ err: error }, "reload refused; the running configuration stays")));
   });
   watchdog();
+  unwatch();
   rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
+  if (restarting.signal.aborted) await startAnew(cli, background);
+}
+
+/** Detached, nobody else would: the successor is started from here. Else a supervisor does, told by the exit code. */
+async function startAnew(cli: Cli, background: boolean): Promise<void> {
+  const supervised = process.env.NOTIFY_SOCKET !== undefined;
+  if (background && !supervised) return startSuccessor();
+  process.exitCode = EXIT.restart;
+  if (!supervised) cli.say(`The daemon has ended to be started anew by whatever watches over it (exit code ${EXIT.restart}).`);
+}
+
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** A daemon that takes the place of one that hung waits until that one's lock is free. */
+async function predecessorGone(cli: Cli): Promise<void> {
+  const pid = Number(process.env.SVC_REPLACES ?? 0);
+  delete process.env.SVC_REPLACES;
+  for (let waited = 0; pid > 0 && waited < 10_000 && lockHolder(cli.dataFolder)?.pid === pid; waited += 20) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Errors that nobody caught: a plugin's are counted against it and the daemon lives; one without an owner ends it, to be started anew. */
-function catchStrays(kernel: Kernel): void {
+function catchStrays(kernel: Kernel, exit: (code: number) => never): void {
   const stray = (error: unknown) => {
     if (kernel.stray(error)) return;
     kernel.log.error({ err: error }, "an error nobody caught; the daemon ends");
-    void end(kernel, 70);
+    void end(kernel, 70, exit);
   };
   process.on("uncaughtException", stray);
   process.on("unhandledRejection", stray);
 }
 
-async function end(kernel: Kernel, code: number): Promise<never> {
+async function end(kernel: Kernel, code: number, exit: (code: number) => never): Promise<never> {
   await Promise.race([kernel.stop({ drainSeconds: 0 }).catch(() => {}), new Promise((resolve) => setTimeout(resolve, 3_000))]);
-  process.exit(code);
+  return exit(code);
 }
 
 function writeNote(cli: Cli, kernel: Kernel): void {

@@ -10,6 +10,11 @@ export function currentScope(): Scope | undefined {
   return running.getStore();
 }
 
+/** That plugin's id as it was known before any of its code ran: what a quarantine is kept under. */
+export function blame(): string | undefined {
+  return running.getStore()?.origin;
+}
+
 /** Run plugin code so that whatever it starts can be traced back to it. */
 export function within<T>(scope: Scope, work: () => T): T {
   return running.run(scope, work);

@@ -22,7 +22,7 @@ import type {
 } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
-import { currentScope, within } from "./call.ts";
+import { within } from "./call.ts";
 import { addTap, type HookName, type ProvidedChannel, type Scope, withdraw } from "./scope.ts";
 
 /** What the kernel lends to plugins. Functions taking a scope make one for that plugin. */
@@ -199,9 +199,4 @@ function scopedEvents(scope: Scope, services: Services): PluginContext["events"]
       return stop;
     },
   };
-}
-
-/** Whose fault it is, by the plugin whose code was running. */
-export function blame(): string | undefined {
-  return currentScope()?.id;
 }

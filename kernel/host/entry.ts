@@ -1,6 +1,6 @@
 import type { Lifecycle, Plugin, PluginContext } from "@svc/sdk";
 import type { PluginStatus } from "../port.ts";
-import { call, isPromise } from "./call.ts";
+import { call, within as inScope } from "./call.ts";
 import { reasonOf } from "./hooks.ts";
 import { type Pin, type Pins, requirePinned, requireUndrifted } from "./integrity.ts";
 import { registersOf } from "./observe.ts";
@@ -16,6 +16,9 @@ export interface PhaseLimits {
 }
 
 export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
+
+/** Runs a phase of a plugin, under a marker on disk where the plugin is somebody else's. */
+export type Around = <T>(entry: Entry, phase: "import" | "setup" | "start", work: () => Promise<T>) => Promise<T>;
 
 /** One known plugin and where its life stands. Every step collects its error instead of throwing: the others go on. */
 export interface Entry {
@@ -44,13 +47,21 @@ export function failEntry(entry: Entry, reason: string): void {
 }
 
 /** Import the code and check that it is what its manifest says; an installed package must be what was trusted, before any of it runs. */
-export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => Promise<Pins>): Promise<void> {
+export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => Promise<Pins>, around: Around): Promise<void> {
   if (entry.plugin !== undefined) return;
   const began = performance.now();
   try {
     const { installed } = entry.source;
     if (installed !== undefined) entry.pin = await requirePinned(installed.name, installed.folder, await pins());
-    const plugin = await within(limits.loadMs, `plugin ${entry.id} took longer than ${limits.loadMs} ms to import`, importPlugin(entry.source));
+    // A scope of its own: what the module starts or throws at its top level is traced back to it.
+    const scope = createScope(entry.id as Scope["id"], () => {}, entry.source.id);
+    const plugin = await around(entry, "import", () =>
+      within(
+        limits.loadMs,
+        `plugin ${entry.id} took longer than ${limits.loadMs} ms to import`,
+        inScope(scope, () => importPlugin(entry.source)),
+      ),
+    );
     await checkPlugin(entry.source, plugin);
     entry.plugin = plugin;
     entry.id = `${plugin.kind}-${plugin.name}`;
@@ -67,17 +78,20 @@ export async function setUpEntry(
   context: (plugin: Plugin<never>, scope: Scope) => PluginContext<never>,
   changed: () => void,
   limits: PhaseLimits,
+  around: Around,
 ): Promise<void> {
   const { plugin } = entry;
   if (plugin === undefined) return;
   const began = performance.now();
-  const scope = createScope(entry.id as Scope["id"], changed);
+  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id);
   entry.scope = scope;
   entry.section = JSON.stringify(section);
   try {
     const ctx = context(plugin, scope);
-    const answer: unknown = call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []);
-    entry.lifecycle = ((isPromise(answer) ? await answer : answer) ?? {}) as Lifecycle<never>;
+    const answer = await around(entry, "setup", async () =>
+      call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []),
+    );
+    entry.lifecycle = (answer ?? {}) as Lifecycle<never>;
     if (entry.pin !== undefined) requireUndrifted(entry.source.installed?.name ?? entry.id, entry.pin, plugin.capabilities, registersOf(scope));
     entry.state = "loaded";
     delete entry.reason;
@@ -90,12 +104,13 @@ export async function setUpEntry(
 }
 
 /** Connect. A start that fails or takes too long is stopped again and listed as failed. */
-export async function startEntry(entry: Entry, limits: PhaseLimits): Promise<void> {
+export async function startEntry(entry: Entry, limits: PhaseLimits, around: Around): Promise<void> {
   const { scope, lifecycle } = entry;
   if (entry.state !== "loaded" || scope === undefined || lifecycle === undefined) return;
   const began = performance.now();
   try {
-    await call({ scope, what: "start", limitMs: entry.source.manifest?.startTimeoutMs ?? limits.startMs, run: () => lifecycle.start?.() }, []);
+    const limitMs = entry.source.manifest?.startTimeoutMs ?? limits.startMs;
+    await around(entry, "start", async () => call({ scope, what: "start", limitMs, run: () => lifecycle.start?.() }, []));
     // A stop may have overtaken a slow start.
     if (entry.scope === scope) entry.state = "running";
   } catch (error) {

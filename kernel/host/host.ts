@@ -1,13 +1,28 @@
+import { pathToFileURL } from "node:url";
 import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { PluginStatus } from "../port.ts";
+import { call } from "./call.ts";
 import { createContext, type Services } from "./context.ts";
-import { createEntry, type Entry, entryStatus, failEntry, loadEntry, PHASE_LIMITS, type PhaseLimits, setUpEntry, startEntry, stopEntry } from "./entry.ts";
+import {
+  type Around,
+  createEntry,
+  type Entry,
+  entryStatus,
+  failEntry,
+  loadEntry,
+  PHASE_LIMITS,
+  type PhaseLimits,
+  setUpEntry,
+  startEntry,
+  stopEntry,
+} from "./entry.ts";
 import { reasonOf } from "./hooks.ts";
 import { type Pins, readPins } from "./integrity.ts";
 import { composeLive, type Live } from "./live.ts";
+import { createMarked, readQuarantine } from "./quarantine.ts";
 import type { Scope } from "./scope.ts";
-import { readManifest, resolveEntry, type Source } from "./source.ts";
+import { isForeign, originOf, readManifest, resolveEntry, type Source } from "./source.ts";
 
 /** What is known before any plugin code runs. */
 export interface HostSources {
@@ -20,8 +35,10 @@ export interface HostSources {
   /** Where relative paths and packages are looked up. */
   readonly folder: string;
   readonly searchFolders: readonly string[];
-  /** Holds the pins of installed packages. */
+  /** Holds the pins of installed packages, and which plugins are held back. */
   readonly dataFolder: string;
+  /** `kept`: note on disk whose code runs while plugins are brought up. `read`: only leave out what is held back. */
+  readonly quarantine: "kept" | "read" | "none";
 }
 
 /** What the document asks for. */
@@ -40,7 +57,7 @@ export interface Host {
   readonly live: Live;
   /** Import what the document asks for. Errors are collected in the statuses. */
   load(wanted: Wanted): Promise<void>;
-  /** Sections and agent keys of the imported plugins, for composing the schema. */
+  /** Sections of the imported plugins and agent keys of the known ones, for composing the schema. */
   sections(): { at: string; schema: ObjectSchema; owner: string }[];
   agentKeys(): { schema: ObjectSchema; owner: string }[];
   /** Capabilities that imported plugins declare, and `render` where there is a channel: the kernel renders for it. */
@@ -57,6 +74,8 @@ export interface Host {
   statuses(): PluginStatus[];
   /** Count a failure against a plugin and tell the listener. */
   failed(scope: Scope, what: string, error: unknown): void;
+  /** Count an error that nobody caught against the plugin whose file stands topmost in its stack. False when none does. */
+  failedByStack(error: unknown): boolean;
   /** Refuse a second thing of a kind and name. */
   claim(scope: Scope, kind: string, name: string): void;
 }
@@ -77,13 +96,32 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     return pinned;
   };
 
+  const marked = sources.quarantine === "kept" ? createMarked(sources.dataFolder) : undefined;
+  const around: Around = (entry, phase, work) => (marked !== undefined && isForeign(entry.source) ? marked(entry.source.id, phase, work) : work());
+  /** What was held back and is released loads again; what is held back by now does not. */
+  const holdBack = () => {
+    if (sources.quarantine === "none") return;
+    const held = readQuarantine(sources.dataFolder);
+    for (const entry of entries) {
+      const found = Object.hasOwn(held, entry.source.id) ? held[entry.source.id] : undefined;
+      if (found !== undefined && entry.state === "known") Object.assign(entry, { state: "quarantined", reason: found.reason });
+      else if (found === undefined && entry.state === "quarantined") {
+        entry.state = "known";
+        delete entry.reason;
+      }
+    }
+  };
+
   const scopes = () => entries.flatMap((entry) => (entry.scope === undefined ? [] : [entry.scope]));
   const changed = () => {
     live = undefined;
     events.changed();
   };
   const failed = (scope: Scope, what: string, error: unknown, breaker: "counted" | "opened" | "disabled" = "counted") => {
-    scope.failures += 1;
+    const entry = entries.find(({ id }) => id === scope.id);
+    // Late words of a scope that has ended still count against its plugin.
+    if (entry !== undefined && entry.scope !== scope) entry.failures += 1;
+    else scope.failures += 1;
     scope.lastFailure = `${what}: ${reasonOf(error)}`;
     events.failure(scope.id, what, reasonOf(error), breaker);
   };
@@ -94,6 +132,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, services),
       changed,
       limits,
+      around,
     );
     changed();
   };
@@ -104,12 +143,18 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       return live;
     },
     async load(wanted) {
+      holdBack();
       const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
-      await Promise.all(asked.map((entry) => loadEntry(entry, limits, pins)));
+      await Promise.all(asked.map((entry) => loadEntry(entry, limits, pins, around)));
     },
     sections: () =>
       entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [{ at: plugin.config.at, schema: plugin.config.schema, owner: id }])),
-    agentKeys: () => entries.flatMap(({ plugin, id }) => (plugin?.agentConfig === undefined ? [] : [{ schema: plugin.agentConfig, owner: id }])),
+    agentKeys: () =>
+      entries.flatMap(({ plugin, source, id }) => {
+        // Not loaded: nothing can check its keys, and nothing takes them for a mistake.
+        const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
+        return schema === undefined ? [] : [{ schema, owner: id }];
+      }),
     declared: () => [
       ...new Set(entries.flatMap(({ plugin }) => [...(plugin?.capabilities ?? []), ...(plugin?.kind === "channel" ? (["render"] as const) : [])])),
     ],
@@ -123,7 +168,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       for (const entry of entries) if (mayRun(entry, wanted)) await bring(entry, wanted, services);
     },
     async start() {
-      await Promise.all(entries.map((entry) => startEntry(entry, limits)));
+      await Promise.all(entries.map((entry) => startEntry(entry, limits, around)));
       changed();
     },
     async apply(wanted, services) {
@@ -136,7 +181,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         else if (entry.scope !== undefined) await refresh(entry, wanted, services);
         else if (run && entry.plugin !== undefined) {
           await bring(entry, wanted, services);
-          await startEntry(entry, limits);
+          await startEntry(entry, limits, around);
         } else if (!run && entry.state === "stopped") entry.state = "known";
       }
       changed();
@@ -152,6 +197,14 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     statuses: () => entries.map(entryStatus),
     failed,
+    failedByStack(error) {
+      const line = (error instanceof Error ? (error.stack ?? "") : "").split("\n").find((text) => entries.some((entry) => isFrom(entry, text)));
+      const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
+      if (entry === undefined) return false;
+      entry.failures += 1;
+      events.failure(entry.id, "stray error", reasonOf(error), "counted");
+      return true;
+    },
     claim(scope, kind, name) {
       const owner = scopes().find((other) => ownNames(other, kind).includes(name));
       if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id });
@@ -164,7 +217,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     const { scope, lifecycle } = entry;
     if (lifecycle?.reload !== undefined && scope !== undefined) {
       try {
-        await lifecycle.reload((section ?? {}) as never);
+        await call({ scope, what: "reload", limitMs: limits.startMs, run: () => lifecycle.reload?.((section ?? {}) as never) }, []);
         entry.section = JSON.stringify(section);
       } catch (error) {
         await stopEntry(entry, limits);
@@ -174,8 +227,13 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     }
     await stopEntry(entry, limits);
     await bring(entry, wanted, services);
-    await startEntry(entry, limits);
+    await startEntry(entry, limits, around);
   }
+}
+
+function isFrom({ source }: Entry, line: string): boolean {
+  const origin = originOf(source);
+  return origin !== undefined && (line.includes(origin) || line.includes(pathToFileURL(origin).href));
 }
 
 function discover(sources: HostSources, off: ReadonlySet<string>): Entry[] {
@@ -200,6 +258,9 @@ function discover(sources: HostSources, off: ReadonlySet<string>): Entry[] {
   return entries;
 }
 
+const anyValue = (keys: readonly string[] = []): ObjectSchema | undefined =>
+  keys.length === 0 ? undefined : { type: "object", properties: Object.fromEntries(keys.map((key) => [key, {}])) };
+
 const sectionPath = (entry: Entry): string | undefined => entry.plugin?.config?.at ?? entry.source.manifest?.section;
 const sectionOf = (entry: Entry, wanted: Wanted): unknown => {
   const path = sectionPath(entry);
@@ -217,7 +278,7 @@ function needsCode(entry: Entry, wanted: Wanted): boolean {
 }
 
 function isWanted(entry: Entry, wanted: Wanted): boolean {
-  if (entry.state === "disabled") return false;
+  if (entry.state === "disabled" || entry.state === "quarantined") return false;
   const manifest = entry.source.manifest;
   const section = sectionOf(entry, wanted);
   switch (manifest?.activate ?? (entry.plugin?.config === undefined ? "always" : "section")) {

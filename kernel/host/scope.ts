@@ -23,6 +23,8 @@ export interface ProvidedChannel {
 /** Everything one plugin registered. It dies as a whole. */
 export interface Scope {
   readonly id: PluginId;
+  /** Its id as known before any code ran: what a quarantine is kept under. */
+  readonly origin: string;
   readonly taps: Tap[];
   readonly channels: ProvidedChannel[];
   readonly tiers: Tier[];
@@ -41,9 +43,10 @@ export interface Scope {
   changed: () => void;
 }
 
-export function createScope(id: PluginId, changed: () => void): Scope {
+export function createScope(id: PluginId, changed: () => void, origin: string = id): Scope {
   return {
     id,
+    origin,
     taps: [],
     channels: [],
     tiers: [],

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { API_GENERATION, type Manifest, type Plugin, type PluginId, SDK_VERSION } from "@svc/sdk";
+import { API_FLOOR, API_GENERATION, type Manifest, type Plugin, type PluginId, SDK_VERSION } from "@svc/sdk";
 import { fail } from "../errors.ts";
 
 /** Where a plugin comes from, known before any of its code runs. */
@@ -13,6 +13,8 @@ export interface Source {
   readonly version?: string;
   /** The file to import. */
   readonly entry?: string;
+  /** The folder of its package. */
+  readonly folder?: string;
   readonly plugin?: Plugin<never>;
   /** The package that was installed: its files must be those that were trusted. */
   readonly installed?: { readonly name: string; readonly folder: string };
@@ -41,14 +43,15 @@ export function readManifest(folder: string, from: Source["from"]): Source | und
         ? "entry must name the built file"
         : !ACTIVATIONS.includes(manifest.activate)
           ? `activate must be one of ${ACTIVATIONS.join(", ")}`
-          : manifest.api !== API_GENERATION
-            ? `it is written for plugin API generation ${manifest.api}, this daemon speaks ${API_GENERATION}`
+          : !(manifest.api >= API_FLOOR && manifest.api <= API_GENERATION)
+            ? `it is written for generation ${manifest.api} of the plugin API, this daemon speaks ${API_FLOOR === API_GENERATION ? API_GENERATION : `${API_FLOOR} to ${API_GENERATION}`}`
             : undefined;
   if (wrong !== undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: wrong });
   return {
     id: `${manifest.kind}-${manifest.name}`,
     from,
     manifest,
+    folder,
     entry: resolve(folder, manifest.entry),
     ...(pkg.version === undefined ? {} : { version: pkg.version }),
   };
@@ -85,6 +88,18 @@ function resolvePath(entry: string, folder: string): Source {
   return source;
 }
 
+/** Somebody else's code, loaded from disk: watched more closely than what comes with the program. */
+export const isForeign = ({ from }: Source): boolean => from === "package" || from === "path";
+
+/** Where a plugin's code lies: the start of its files' addresses in a stack. */
+export function originOf({ folder, entry }: Source): string | undefined {
+  try {
+    return folder !== undefined ? `${realpathSync(folder)}/` : entry === undefined ? undefined : realpathSync(entry);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Import a plugin's entry. TypeScript files go through jiti, which is loaded only then. */
 export async function importPlugin(source: Source): Promise<Plugin<never>> {
   if (source.plugin !== undefined) return source.plugin;
@@ -106,6 +121,16 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
   const id = `${plugin.kind}-${plugin.name}`;
   if (source.manifest !== undefined && source.id !== id) {
     throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: `${source.entry} (it calls itself ${id})` });
+  }
+  if (source.manifest !== undefined && plugin.config?.at !== source.manifest.section) {
+    throw fail("SVC_PLUGIN_SECTION", {
+      plugin: id,
+      section: plugin.config?.at ?? "no section",
+      reason: `its manifest says ${source.manifest.section ?? "none"}`,
+    });
+  }
+  if (isForeign(source) && plugin.config !== undefined && plugin.config.schema === undefined) {
+    throw fail("SVC_PLUGIN_SECTION", { plugin: id, section: plugin.config.at, reason: "an added plugin owns its section, so it must bring a schema for it" });
   }
   const undeclared = source.manifest === undefined ? [] : plugin.capabilities.filter((capability) => !source.manifest?.capabilities.includes(capability));
   if (undeclared.length > 0)

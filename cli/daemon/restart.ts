@@ -1,0 +1,50 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+import { firstWords, START_MS } from "./detach.ts";
+
+/** A restart further away than this is not waited for, in milliseconds. */
+const SOON_MS = 60_000;
+
+/** Ask the daemon to restart and wait until the new one answers. One that is held for a window is not waited for. */
+export async function restartDaemon(cli: Cli, request: { readonly by: string; readonly reason?: string }): Promise<void> {
+  const { lockHolder } = await import("@svc/kernel");
+  const { pid } = (await cli.request("GET", "/health")) as { pid: number };
+  const { at } = (await cli.request("POST", "/restart", request)) as { at: string };
+  if (Date.parse(at) > Date.now() + SOON_MS) {
+    cli.print(`The restart is held until ${new Date(at).toLocaleString()}; the daemon then restarts by itself.`, { at, held: true });
+    return;
+  }
+  if (cli.terminal) cli.say("Waiting for running work to finish ...");
+  for (let gone = 0; gone < START_MS; await pause(100)) {
+    if (lockHolder(cli.dataFolder)?.pid === pid) {
+      if (await gaveUp(cli, at))
+        throw fail("SVC_CLI_TASK_FAILED", { reason: "the restart was given up: work still runs (shutdown.restart.forbidOnTimeoutRestart)" });
+      continue;
+    }
+    gone += 100;
+    const note = cli.note();
+    if (note === undefined || note.pid === pid || !(await answers(cli))) continue;
+    cli.print(`The daemon has restarted and is up on http://${note.host}:${note.port} (pid ${note.pid}).`, { restarted: true, ...note });
+    return;
+  }
+  throw fail("SVC_CLI_START_FAILED", { reason: `it stopped, and nothing started it anew within ${START_MS / 1000} s. ${firstWords(cli)}`, log: cli.logFile });
+}
+
+async function gaveUp(cli: Cli, since: string): Promise<boolean> {
+  try {
+    const { events } = (await cli.request("GET", `/events/recent?kind=status&since=${since}`)) as { events: { data?: { restart?: string } }[] };
+    return events.some(({ data }) => data?.restart === "given-up");
+  } catch {
+    // It is on its way out.
+    return false;
+  }
+}
+
+async function answers(cli: Cli): Promise<boolean> {
+  try {
+    return ((await cli.request("GET", "/health")) as { state: string }).state === "running";
+  } catch {
+    return false;
+  }
+}

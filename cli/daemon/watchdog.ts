@@ -1,0 +1,56 @@
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { blame } from "@svc/kernel";
+import type { Cli } from "../cli.ts";
+
+/** What the watching thread is told. */
+export interface Watched {
+  readonly beat: SharedArrayBuffer;
+  /** The name of the global symbol under which a main thread that does nothing else any more still says whose code is running. */
+  readonly blame: string;
+  /** Milliseconds the loop may be silent. */
+  readonly limitMs: number;
+  readonly dataFolder: string;
+  readonly log: string;
+  /** The command line of the daemon that takes over, where nobody else would start one. */
+  readonly respawn?: { readonly program: string; readonly args: readonly string[]; readonly folder: string };
+}
+
+const LIMIT_MS = 5_000;
+
+/**
+ * Watches from a thread of its own that this process's loop turns. A plugin that holds it for 5 s (`SVC_WATCHDOG_MS`) is put in
+ * quarantine and the process is killed, to be started anew by whoever supervises it, or by the thread itself with `respawn`.
+ * Returns the way to stop.
+ */
+export function watchLoop(cli: Cli, { respawn, lastGood }: { readonly respawn: boolean; readonly lastGood: boolean }): () => void {
+  const limitMs = Number(process.env.SVC_WATCHDOG_MS) || LIMIT_MS;
+  const beat = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const counter = new Int32Array(beat);
+  const program = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+  const watched: Watched = {
+    beat,
+    blame: "svc.blame",
+    limitMs,
+    dataFolder: cli.dataFolder,
+    log: cli.logFile,
+    ...(respawn
+      ? {
+          respawn: {
+            program,
+            args: ["daemon", "start", "--foreground", "--config", cli.file, ...(lastGood ? ["--last-good"] : [])],
+            folder: cli.folder,
+          },
+        }
+      : {}),
+  };
+  Object.defineProperty(globalThis, Symbol.for(watched.blame), { value: blame, configurable: true });
+  const thread = new Worker(new URL("./watchdog-thread.js", import.meta.url), { workerData: watched, execArgv: [], stdin: false });
+  thread.unref();
+  const timer = setInterval(() => Atomics.add(counter, 0, 1), limitMs / 10);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    void thread.terminate();
+  };
+}

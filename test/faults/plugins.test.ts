@@ -1,0 +1,199 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PluginStatus } from "@svc/kernel";
+import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+
+const named = (...names: string[]): TortureCase[] => names.map((name) => tortureCases.find((one) => one.name === name)!);
+const idOf = ({ name }: TortureCase) => `feature-torture-${name}`;
+
+const shells: Shell[] = [];
+afterEach(async () => {
+  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+});
+
+/** A folder with the bad plugins, and the entries of `plugins` that name them. */
+function lay(folder: string, cases: readonly TortureCase[]): string[] {
+  for (const one of cases) writeTorture(join(folder, one.name), one);
+  return cases.map(({ name }) => `./${name}`);
+}
+
+async function shellWith(cases: readonly TortureCase[], env: Record<string, string> = {}): Promise<Shell> {
+  const shell = await openShell(env);
+  shells.push(shell);
+  shell.write(echoConfig({}, { plugins: lay(shell.folder, cases) }));
+  return shell;
+}
+
+async function kernelWith(cases: readonly TortureCase[]) {
+  const folder = await temporaryFolder();
+  const plugins = lay(folder, cases);
+  const short = { loadMs: 500, setupMs: 500, startMs: 500, stopMs: 200 };
+  return runKernel({ folder, limits: short, config: { plugins } });
+}
+
+const statusOf = (plugins: readonly PluginStatus[], one: TortureCase) => plugins.find(({ id }) => id === idOf(one));
+const healthOf = (shell: Shell) => shell.json<{ pid: number; plugins: PluginStatus[]; problems: string[] }>("daemon", "status");
+
+describe("a plugin that cannot be brought up", () => {
+  it("FAULT-61 FAULT-62 is listed as failed with its reason, whatever it does; the rest is up", async () => {
+    const cases = named(
+      "throws-at-load",
+      "syntax-error",
+      "no-plugin",
+      "never-loads",
+      "throws-in-setup",
+      "throws-nothing",
+      "setup-never-ends",
+      "start-throws",
+      "start-never-ends",
+    );
+    const { kernel, message, events } = await kernelWith(cases);
+    const { plugins, problems, ok } = kernel.health();
+    expect(cases.map((one) => [one.name, statusOf(plugins, one)?.state])).toEqual(cases.map(({ name }) => [name, "failed"]));
+    for (const one of cases) {
+      expect(statusOf(plugins, one)?.reason, one.name).not.toBe("");
+      expect(problems.join("\n")).toContain(idOf(one));
+      expect(events).toContainEqual(expect.objectContaining({ type: "plugin:failed", data: { plugin: idOf(one) } }));
+    }
+    expect(ok).toBe(true);
+    expect(await kernel.tasks.run(message("still here"))).toMatchObject({ ok: true, reply: "still here" });
+  });
+});
+
+describe("a plugin that takes the process with it", () => {
+  it("FAULT-64 process.exit is refused: at load and in setup the plugin fails, later it is counted, and the daemon lives", async () => {
+    const cases = named("exits-at-load", "exits-in-setup", "exits-later");
+    const shell = await shellWith(cases);
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    await vi.waitFor(async () => {
+      const { plugins } = await healthOf(shell);
+      expect(cases.map((one) => statusOf(plugins, one)?.state)).toEqual(["failed", "failed", "running"]);
+      expect(statusOf(plugins, cases[0]!)?.reason).toContain("process.exit");
+      expect(statusOf(plugins, cases[2]!)?.failures).toBe(1);
+    });
+    expect((await shell.svc("daemon", "send", "echo", "alive")).out).toContain("alive");
+  });
+
+  it("FAULT-64 one that breaks the process is held back at the next start, until it is released", async () => {
+    const [dies] = named("dies-in-start") as [TortureCase];
+    const shell = await shellWith([dies]);
+    expect((await shell.svc("daemon", "start")).code).not.toBe(0);
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    const { plugins, problems } = await healthOf(shell);
+    expect(statusOf(plugins, dies)).toMatchObject({ state: "quarantined", reason: expect.stringContaining("during its start") });
+    expect(problems.join()).toContain("svc plugin retry");
+    expect((await shell.svc("daemon", "send", "echo", "alive")).out).toContain("alive");
+    // Mended and released, it runs without a restart.
+    writeFileSync(join(shell.folder, dies.name, "index.mjs"), dies.source.replace(/process\.kill\([^)]*\)/, "undefined"));
+    expect(await shell.svc("plugin", "retry", idOf(dies))).toMatchObject({ code: 0 });
+    expect(statusOf((await healthOf(shell)).plugins, dies)).toMatchObject({ state: "running" });
+    expect((await shell.svc("plugin", "retry", idOf(dies))).code).toBe(1);
+  });
+
+  it("FAULT-63 one that spins is named by the watchdog; the daemon comes back by itself without it", async () => {
+    const [spins] = named("spins-later") as [TortureCase];
+    const shell = await shellWith([spins], { SVC_WATCHDOG_MS: "600" });
+    await shell.svc("daemon", "start");
+    const first = shell.pid();
+    await vi.waitFor(
+      async () => {
+        const { pid, plugins } = await healthOf(shell);
+        expect(pid).not.toBe(first);
+        expect(statusOf(plugins, spins)).toMatchObject({ state: "quarantined", reason: expect.stringContaining("while it ran") });
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+    expect((await shell.svc("daemon", "send", "echo", "back")).out).toContain("back");
+    expect(readFileSync(join(shell.folder, ".svc/daemon.log"), "utf8")).toContain(`plugin ${idOf(spins)} holds the loop`);
+  });
+
+  it("FAULT-63 one that spins while it is brought up is held back too", async () => {
+    const [spins] = named("spins-in-setup") as [TortureCase];
+    const shell = await shellWith([spins], { SVC_WATCHDOG_MS: "600" });
+    expect((await shell.svc("daemon", "start", "--foreground")).code).toBe(null);
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    expect(statusOf((await healthOf(shell)).plugins, spins)).toMatchObject({ state: "quarantined", reason: expect.stringContaining("during its setup") });
+  });
+
+  it("a start that a signal ends leaves nobody held back", async () => {
+    const [slow] = named("start-never-ends") as [TortureCase];
+    const shell = await shellWith([slow]);
+    const starting = shell.svc("daemon", "start", "--foreground");
+    await vi.waitFor(() => expect(existsSync(join(shell.folder, ".svc/loading.json"))).toBe(true), { timeout: 15_000, interval: 5 });
+    process.kill(JSON.parse(readFileSync(join(shell.folder, ".svc/loading.json"), "utf8")).pid, "SIGTERM");
+    await starting;
+    expect(existsSync(join(shell.folder, ".svc/loading.json"))).toBe(false);
+    rmSync(join(shell.folder, ".svc"), { recursive: true, force: true });
+  });
+});
+
+describe("a plugin that breaks later", () => {
+  it("FAULT-65 what it throws where nobody catches is counted against it; the daemon lives", async () => {
+    const cases = named("throws-in-timer", "rejects-unheard", "throws-in-microtask", "throws-in-file-callback", "throws-in-socket");
+    const shell = await shellWith(cases);
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    const pid = shell.pid();
+    await vi.waitFor(async () => {
+      const { plugins } = await healthOf(shell);
+      expect(cases.map((one) => [one.name, statusOf(plugins, one)?.state, statusOf(plugins, one)?.failures])).toEqual(
+        cases.map(({ name }) => [name, "running", 1]),
+      );
+    });
+    expect((await healthOf(shell)).pid).toBe(pid);
+    expect((await shell.svc("plugin", "list")).out).toMatch(/torture-throws-in-timer\s+1\.0\.0\s+running\s+\d+ ms\s+1/);
+  });
+
+  it.each([
+    ["throws", "fails-each-message"],
+    ["hangs", "holds-each-message"],
+    ["answers with traps", "answers-with-traps"],
+    ["answers with rings", "answers-in-circles"],
+  ])("FAULT-66 a plugin that %s in its hooks a hundred times is passed over and switched off; each message is answered", async (_what, name) => {
+    const cases = named(name);
+    const { kernel, message, events } = await kernelWith(cases);
+    for (let n = 0; n < 100; n += 1)
+      expect(await kernel.tasks.run(message(`message ${n}`, { chat: `c${n}` })), `${n}`).toMatchObject({ ok: true, reply: `message ${n}` });
+    const status = statusOf(kernel.health().plugins, cases[0]!)!;
+    expect(status.state).toBe("running");
+    expect(status.failures).toBeGreaterThanOrEqual(5);
+    expect(status.failures).toBeLessThan(60);
+    expect(events).toContainEqual(expect.objectContaining({ type: "plugin:opened", data: { plugin: idOf(cases[0]!) } }));
+  });
+
+  it("FAULT-66 an action that answers a ring or 64 MB is an error for its caller alone", async () => {
+    const { kernel, message } = await kernelWith(named("answers-in-circles", "answers-hugely"));
+    expect(await kernel.tasks.run(message("hello"))).toMatchObject({ ok: true });
+  });
+});
+
+describe("a plugin that ends", () => {
+  it("FAULT-67 leaves nothing behind of what it registered: fifty loads and unloads end with the handles of the first", async () => {
+    const [leaves] = named("leaves-all-behind") as [TortureCase];
+    const folder = await temporaryFolder();
+    const plugins = lay(folder, [leaves]);
+    const count = () => {
+      const resources: Record<string, number> = {};
+      for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1;
+      return resources;
+    };
+    let first: Record<string, number> | undefined;
+    for (let round = 0; round < 50; round += 1) {
+      const { kernel } = await runKernel({ folder, config: { plugins } });
+      expect(statusOf(kernel.health().plugins, leaves)).toMatchObject({ state: "running", hooks: expect.arrayContaining(["inbound", "emit"]) });
+      await kernel.stop({ drainSeconds: 0 });
+      expect(statusOf(kernel.health().plugins, leaves)).toMatchObject({ state: "stopped", hooks: [], provides: [] });
+      first ??= count();
+    }
+    const last = count();
+    for (const kind of ["Timeout", "TCPServerWrap", "TCPSocketWrap", "FSReqCallback"]) expect(last[kind] ?? 0, kind).toBeLessThanOrEqual(first?.[kind] ?? 0);
+  });
+
+  it("FAULT-67 one that does not end its stop does not keep the daemon from ending", async () => {
+    const { kernel } = await kernelWith(named("stop-never-ends"));
+    await kernel.stop({ drainSeconds: 0 });
+    expect(kernel.health().state).toBe("stopped");
+  });
+});
