@@ -68,8 +68,7 @@ export function composeSchema(parts: Parts): ComposedSchema {
     agentKeys.push({ owner, schema });
   }
 
-  // A section of the kernel that a plugin only reads is checked by the kernel, whether the plugin is loaded or not.
-  const dormant = (parts.dormant ?? []).filter(({ at }) => !CORE_KEYS.has(at));
+  const dormant = parts.dormant ?? [];
   const root = rootOf(coreSchema(added), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
   return {
     core: openCore([...owners.keys()]),

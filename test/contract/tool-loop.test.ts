@@ -11,21 +11,21 @@ import { APIS, providersOf, server, stage, stepsOf } from "./model-tiers.harness
 const MCP = fileURLToPath(new URL("fixtures/tool-server.mjs", import.meta.url));
 const tierFolder = (name: string) => fileURLToPath(new URL(`../../plugins/tiers/${name}`, import.meta.url));
 
-it("an agent changes its tier by one word, and keeps its key `orchestrator` meanwhile", async () => {
+it("an agent changes its tier by one word, and keeps the keys of the others meanwhile", async () => {
   const replies: string[] = [];
   for (const tier of ["local", "sdk", "orchestrator"]) {
     const kernel = await createKernel({
       config: {
         node: { id: "n1", name: "Node 1" },
         providers: providersOf("openai"),
-        agents: { a: { name: "A", workspace: "./w", tier, provider: "mine", model: "fake-1", orchestrator: { maxSteps: 3 } } },
+        agents: { a: { name: "A", workspace: "./w", tier, provider: "mine", model: "fake-1", local: {}, orchestrator: { maxSteps: 3 } } },
       },
       folder: await temporaryFolder(),
       known: ["local", "sdk", "orchestrator"].map(tierFolder),
     });
     await kernel.start();
-    const { ok, reply } = await kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "/help", agent: "a" });
-    replies.push(ok ? reply : "failed");
+    const { ok, reply, error } = await kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "/help", agent: "a" });
+    replies.push(ok ? reply : `failed: ${error}`);
     await kernel.stop({ drainSeconds: 0 });
   }
   expect(replies).toEqual([expect.stringContaining("/run <action> <json>"), "ECHO: /help", "ECHO: /help"]);

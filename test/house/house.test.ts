@@ -122,6 +122,7 @@ describe.each(plugins)("plugin $path", ({ path, pkg }) => {
     const plugin = ((await import(pathToFileURL(join(ROOT, path, manifest.entry)).href)) as { default: Plugin }).default;
     expect({ kind: plugin.kind, name: plugin.name, version: plugin.version }).toEqual({ kind: manifest.kind, name: manifest.name, version: pkg.version });
     expect([...plugin.capabilities].sort()).toEqual([...manifest.capabilities].sort());
+    expect(Object.keys(plugin.agentConfig?.properties ?? {})).toEqual(manifest.agentKeys ?? []);
     // A section without a schema is the kernel's: the plugin only reads it.
     expect(plugin.config?.schema && plugin.config.at).toBe(manifest.section);
   });
