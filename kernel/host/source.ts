@@ -122,10 +122,12 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
   if (source.manifest !== undefined && source.id !== id) {
     throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: `${source.entry} (it calls itself ${id})` });
   }
-  if (source.manifest !== undefined && plugin.config?.at !== source.manifest.section) {
+  // A section without a schema is the kernel's: the plugin only reads it, and its manifest claims nothing.
+  const owned = plugin.config?.schema && plugin.config.at;
+  if (source.manifest !== undefined && owned !== source.manifest.section) {
     throw fail("SVC_PLUGIN_SECTION", {
       plugin: id,
-      section: plugin.config?.at ?? "no section",
+      section: owned ?? "no section",
       reason: `its manifest says ${source.manifest.section ?? "none"}`,
     });
   }
