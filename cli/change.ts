@@ -41,7 +41,7 @@ export async function applyChange(cli: Cli, editor: Editor): Promise<Verdict> {
 export function describeVerdict({ applied, restartRequired, reloadSkipped, failed = [] }: Verdict): string {
   return [
     applied ? "In force now." : (reloadSkipped ?? ""),
-    ...(restartRequired.length === 0 ? [] : [`Waits for a restart (svc daemon stop, svc daemon start): ${restartRequired.join(", ")}`]),
+    ...(restartRequired.length === 0 ? [] : [`Waits for a restart (svc daemon restart): ${restartRequired.join(", ")}`]),
     ...failed.map(({ plugin, reason }) => `Plugin ${plugin} could not follow: ${reason}`),
   ].join("\n");
 }

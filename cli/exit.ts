@@ -11,6 +11,8 @@ export const EXIT = {
   running: 75,
   /** The configuration cannot be used. */
   config: 78,
+  /** Ended to be restarted: a supervisor starts the daemon anew. */
+  restart: 79,
 } as const;
 
 /** The exit code of an error that reached the top. */

@@ -4,7 +4,7 @@ import type { GroupEntry } from "./group.ts";
 export const GROUPS: readonly GroupEntry[] = [
   { name: "init", summary: "Write a first svc.json and a workspace", load: async () => (await import("./commands/init.js")).default },
   { name: "start", summary: "Write svc.json if there is none, then run the daemon here", load: async () => (await import("./commands/start.js")).default },
-  { name: "daemon", summary: "Start, stop and watch the daemon; send it a message", load: async () => (await import("./commands/daemon.js")).default },
+  { name: "daemon", summary: "Start, stop, restart and watch the daemon; send it a message", load: async () => (await import("./commands/daemon.js")).default },
   { name: "exec", summary: "Run one message to its end and print the answer alone", load: async () => (await import("./commands/exec.js")).default },
   { name: "agent", summary: "List, add and remove agents", load: async () => (await import("./commands/agent.js")).default },
   { name: "config", summary: "Check, read and change the configuration", load: async () => (await import("./commands/config.js")).default },

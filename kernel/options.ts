@@ -32,13 +32,18 @@ export interface KernelOptions {
   readonly now?: () => number;
   /** State can no longer be kept: the program should end with 74 so that it is started anew. */
   readonly onFatal?: (error: Error) => void;
+  /** Called after a clean stop that `POST /restart` asked for: the program starts itself anew. Without it such a request is refused with 501. */
+  readonly onRestart?: () => void;
 }
 
 /** A running kernel. */
 export interface Kernel extends KernelPort {
   readonly log: Log;
   start(): Promise<void>;
-  /** Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. */
+  /**
+   * Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. On the way out already:
+   * waits for its end, `drainSeconds: 0` ends the wait for running turns, and a restart that was asked for becomes a stop.
+   */
   stop(options?: { readonly drainSeconds?: number }): Promise<void>;
   reload(): Promise<ReloadReport>;
   /** The effective configuration. */

@@ -1,5 +1,7 @@
 import type { Agents, AgentTool, Authority, Envelope, HttpRoute, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "./bus/bus.ts";
+import type { AgentCapability } from "./capability.ts";
+import type { RestartRequest } from "./restart.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
 export interface ReloadReport {
@@ -51,6 +53,13 @@ export interface KernelPort {
   readonly defaultAgent: string | undefined;
   health(): Health;
   reload(): Promise<ReloadReport>;
+  /**
+   * Asks for a restart and answers when it begins, in Unix milliseconds. Throws `SVC_RESTART_REFUSED`, `SVC_RESTART_UNSUPPORTED`,
+   * `SVC_DAEMON_DRAINING`, and `SVC_CONFIG_*` where the configuration could not start again.
+   */
+  restart(request: RestartRequest): Promise<number>;
+  /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
+  capability(agent: string): Promise<AgentCapability>;
   /** Routes of the plugins that are live now. */
   routes(): readonly (HttpRoute & { readonly owner: string })[];
   authorities(): readonly Authority[];

@@ -15,8 +15,10 @@ export interface Pipeline extends Tasks {
   readmit(record: TaskRecord): void;
   /** End a stored task without running it, and tell its sender. */
   close(record: TaskRecord, outcome: Outcome): Promise<void>;
-  /** Take no new work from now on. */
+  /** Take no new work from now on, until `admit`. */
   refuse(): void;
+  /** Take new work again. */
+  admit(): void;
   /** Resolves when no turn runs. */
   idle(): Promise<void>;
   /** End what still runs or waits, to be resumed at the next start. */
@@ -46,6 +48,7 @@ export interface Inside {
   live(): Live;
   agents(): AgentTable;
   refuse(): void;
+  admit(): void;
 }
 
 export function openDoors(inside: Inside): Pipeline {
@@ -108,6 +111,7 @@ export function openDoors(inside: Inside): Pipeline {
       await inRoot(task, () => finish([task], outcome));
     },
     refuse: inside.refuse,
+    admit: inside.admit,
     idle: () => (running().length === 0 ? Promise.resolve() : new Promise((resolve) => inside.whenIdle.push(resolve))),
     async interrupt() {
       const stopping: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };

@@ -274,9 +274,13 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     task.listeners.clear();
   }
 
-  return openDoors({ tasks, lanes, deliveries, accept, advance, finish, live: ground.live, agents: ground.agents, inRoot, whenIdle, refuse });
+  return openDoors({ tasks, lanes, deliveries, accept, advance, finish, live: ground.live, agents: ground.agents, inRoot, whenIdle, refuse, admit });
 
   function refuse(): void {
     refusing = true;
+  }
+
+  function admit(): void {
+    refusing = false;
   }
 }

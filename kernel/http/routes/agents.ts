@@ -41,6 +41,11 @@ export function agentEventsRoute(port: KernelPort): HttpRoute {
   };
 }
 
+/** `GET /agents/:id/capability` (000:L235): what the agent can do, and whether its engine is usable. */
+export function agentCapabilityRoute(port: KernelPort): HttpRoute {
+  return { method: "GET", path: "/agents/:id/capability", guard: "mesh", handle: ({ params }) => port.capability(params.id as string) };
+}
+
 function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {
   const lists = new Map<string, Omit<RunningTask, "agent">[]>();
   for (const { agent, ...task } of tasks) {

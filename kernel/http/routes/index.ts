@@ -1,10 +1,11 @@
 import type { HttpRoute } from "@svc/sdk";
 import type { KernelPort } from "../../port.ts";
-import { agentEventsRoute, agentsRoute } from "./agents.ts";
+import { agentCapabilityRoute, agentEventsRoute, agentsRoute } from "./agents.ts";
 import { askRoute } from "./ask.ts";
 import { eventsRoute, recentEventsRoute } from "./events.ts";
 import { healthRoute } from "./health.ts";
 import { reloadRoute } from "./reload.ts";
+import { restartRoute } from "./restart.ts";
 import { sendRoute } from "./send.ts";
 import { taskRoute } from "./task.ts";
 import { cancelRoute, followupRoute } from "./tasks.ts";
@@ -21,6 +22,7 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
     followupRoute(port),
     agentsRoute(port),
     agentEventsRoute(port),
+    agentCapabilityRoute(port),
     toolsRoute(port),
     runToolRoute(port),
     eventsRoute(port),
@@ -29,5 +31,6 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
     traceRoute(port),
     healthRoute(port),
     reloadRoute(port),
+    restartRoute(port),
   ];
 }

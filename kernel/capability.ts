@@ -1,0 +1,69 @@
+import type { AgentTable } from "./agents.ts";
+import { fail } from "./errors.ts";
+import { call } from "./host/call.ts";
+import { reasonOf } from "./host/hooks.ts";
+import type { Live } from "./host/live.ts";
+
+/** What an agent can do here and now, as `svc agent capability` shows it. Names only: no address, no credential. */
+export interface AgentCapability {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly model?: string;
+  /** Is its engine usable? The tier's own word, or why there is none. */
+  readonly engine: { readonly ok: boolean; readonly detail: string };
+  /** Its engine keeps conversations itself. */
+  readonly nativeSessions: boolean;
+  /** It can be run with `autonomy: report` or `propose`. */
+  readonly enforcesAutonomy: boolean;
+  /** Actions and tools that plugins offer. */
+  readonly actions: readonly string[];
+  readonly tools: readonly string[];
+  /** Intents it takes; empty means any. */
+  readonly intents: readonly string[];
+  /** Its tool servers (`agents.<id>.mcp`). */
+  readonly mcpServers: readonly string[];
+  /** Its keys that say what it may not do, or how much of it. */
+  readonly restrictions: Readonly<Record<string, unknown>>;
+}
+
+/** Keys of an agent that restrict it. */
+const RESTRICTING = ["access", "permissionMode", "toolUseRequired", "maxConcurrent", "maxExecutionMinutes", "maxDelegationDepth"];
+/** How long an engine may take to say whether it is usable, in milliseconds. */
+const PROBE_MS = 15_000;
+
+/** Looks it up and asks the engine. Throws `SVC_AGENT_UNKNOWN`; an engine that fails is an answer. */
+export async function capabilityOf(id: string, agents: AgentTable, live: Live): Promise<AgentCapability> {
+  const settings = agents.settings(id);
+  if (settings === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: id });
+  const { agent, intents, unusable } = settings;
+  const tier = live.tiers.get(agent.tier);
+  return {
+    id,
+    name: agent.name,
+    tier: agent.tier,
+    ...(agent.model === undefined ? {} : { model: agent.model }),
+    engine:
+      unusable === undefined ? await probe(id, agent.tier, live) : { ok: false, detail: fail("SVC_AGENT_UNUSABLE", { agent: id, reason: unusable }).message },
+    nativeSessions: tier?.thing.nativeSessions === true,
+    enforcesAutonomy: tier?.thing.enforcesAutonomy === true,
+    actions: [...live.actions.keys()].sort(),
+    tools: [...live.tools.keys()].sort(),
+    intents,
+    mcpServers: Object.keys((agent.settings.mcp ?? {}) as object),
+    restrictions: Object.fromEntries(RESTRICTING.flatMap((key) => (agent.settings[key] === undefined ? [] : [[key, agent.settings[key]]]))),
+  };
+}
+
+async function probe(id: string, name: string, live: Live): Promise<AgentCapability["engine"]> {
+  const tier = live.tiers.get(name);
+  if (tier === undefined) return { ok: false, detail: fail("SVC_TIER_MISSING", { agent: id, tier: name }).message };
+  const { scope, thing } = tier;
+  if (thing.probe === undefined) return { ok: true, detail: "the tier cannot be asked beforehand" };
+  try {
+    const { ok, detail } = (await call({ scope, what: `tier ${name} probe`, limitMs: PROBE_MS, run: () => thing.probe?.() }, [])) ?? { ok: false, detail: "" };
+    return { ok, detail };
+  } catch (error) {
+    return { ok: false, detail: reasonOf(error) };
+  }
+}
