@@ -24,6 +24,8 @@ type Validator = ((value: unknown) => boolean) & { errors?: { instancePath: stri
 
 /** Output longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
 const TRACED = 4_000;
+/** The longest output of an action, in characters of JSON. */
+const OUTPUT_LIMIT = 16_777_216;
 
 /** The one way to call an action, whatever the door: checked in, timed, checked out, traced. */
 export function createActions(ground: ActionGround): Actions {
@@ -55,6 +57,8 @@ export function createActions(ground: ActionGround): Actions {
       );
       const checkOut = await validator(action.output);
       if (!checkOut(output)) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason: whatIsWrong(checkOut) });
+      const reason = whyNotSent(output);
+      if (reason !== undefined) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason });
       return output;
     } catch (error) {
       const { code } = error as { code?: string };
@@ -131,6 +135,17 @@ function whatIsWrong(validator: Validator): string {
   if (first === undefined) return "it has the wrong shape";
   const key = (first.params as { additionalProperty?: string }).additionalProperty;
   return `${first.instancePath === "" ? "input" : first.instancePath.slice(1).replaceAll("/", ".")} ${first.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;
+}
+
+/** Every door hands the output on as JSON: what is none, or too much of it, is refused where it comes from. */
+function whyNotSent(output: unknown): string | undefined {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(output);
+  } catch (error) {
+    return `it can not be written as JSON (${reasonOf(error).split("\n")[0]})`;
+  }
+  return (text?.length ?? 0) > OUTPUT_LIMIT ? `it is larger than ${OUTPUT_LIMIT} characters of JSON` : undefined;
 }
 
 function cut(output: unknown): unknown {

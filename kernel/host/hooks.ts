@@ -1,6 +1,7 @@
 import type { Delivery, Envelope, Inbound, Rejection, Route, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { fail } from "../errors.ts";
+import { fitsHook } from "./answers.ts";
 import { type Callee, call, isPromise } from "./call.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
 
@@ -124,6 +125,11 @@ function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure
     limitMs: Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, HOOK_LIMITS[hook]),
     run: tap.run as unknown as Callee<unknown[], R>["run"],
   };
+  const settle = (value: R): void => {
+    if (value === undefined || value === null || hook === "emit") done(null, otherwise);
+    else if (fitsHook(hook, value)) done(null, value);
+    else passOver(new Error(`answered ${hook} with something else than it asks for`));
+  };
   let answer: R | Promise<R>;
   try {
     answer = call(callee, args, run.signal);
@@ -131,8 +137,8 @@ function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure
     passOver(error);
     return;
   }
-  if (isPromise(answer)) answer.then((value) => done(null, value ?? otherwise), passOver);
-  else done(null, answer ?? otherwise);
+  if (isPromise(answer)) answer.then(settle, passOver);
+  else settle(answer);
 }
 
 export function reasonOf(error: unknown): string {

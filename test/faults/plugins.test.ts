@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
+import { type Actions, definePlugin, type Plugin } from "@svc/sdk";
 import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
@@ -27,11 +28,11 @@ async function shellWith(cases: readonly TortureCase[], env: Record<string, stri
   return shell;
 }
 
-async function kernelWith(cases: readonly TortureCase[]) {
+async function kernelWith(cases: readonly TortureCase[], inline: readonly Plugin<never>[] = []) {
   const folder = await temporaryFolder();
   const plugins = lay(folder, cases);
   const short = { loadMs: 500, setupMs: 500, startMs: 500, stopMs: 200 };
-  return runKernel({ folder, limits: short, config: { plugins } });
+  return runKernel({ folder, limits: short, inline, config: { plugins } });
 }
 
 const statusOf = (plugins: readonly PluginStatus[], one: TortureCase) => plugins.find(({ id }) => id === idOf(one));
@@ -164,7 +165,23 @@ describe("a plugin that breaks later", () => {
   });
 
   it("FAULT-66 an action that answers a ring or 64 MB is an error for its caller alone", async () => {
-    const { kernel, message } = await kernelWith(named("answers-in-circles", "answers-hugely"));
+    let actions: Actions | undefined;
+    const caller = definePlugin({
+      kind: "feature",
+      name: "caller",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: ["actions"],
+      setup(ctx) {
+        actions = ctx.actions;
+      },
+    });
+    const { kernel, message } = await kernelWith(named("answers-in-circles", "answers-hugely"), [caller as Plugin<never>]);
+    for (const name of ["torture.ring", "torture.huge"]) {
+      const envelope = await actions!.run(name, {}, { door: "cli" });
+      expect(envelope, name).toMatchObject({ action: name, status: "error", error: expect.stringMatching(/JSON|large/) });
+      expect(JSON.stringify(envelope).length).toBeLessThan(10_000);
+    }
     expect(await kernel.tasks.run(message("hello"))).toMatchObject({ ok: true });
   });
 });
