@@ -23,7 +23,8 @@ export interface Rpc {
   readonly alive: boolean;
   readonly ended: Promise<ChildEnd>;
   readonly started: Promise<void>;
-  /** Rejects with `SVC_RPC_REFUSED` when the program says no, and with `SVC_RPC_SILENT` when it says nothing within `limitMs`. */
+  /** Rejects with `SVC_RPC_REFUSED` when the program says no, with `SVC_RPC_SILENT` when it says nothing within `limitMs`,
+   * and with `SVC_RPC_GONE` and a `kind` when it is gone. */
   request(method: string, params: Fields, limitMs?: number): Promise<Fields>;
   notify(method: string, params?: Fields): void;
   /** Hears what concerns a thread until the returned function is called. */
@@ -37,6 +38,15 @@ const LEAVE_MS = 2_000;
 /** A message may hold a whole tool result. */
 const LINE_BYTES = 8 * 1024 * 1024;
 const NOISE_LIMIT = 100;
+
+/** Why a program that is gone answers nothing: its exit code is no answer, its last words may be one. */
+export function howItWent(gone: Gone): { readonly kind: "protocol" | "no-result"; readonly message: string } {
+  if (gone.kind === "broken") return { kind: "protocol", message: `The program's output cannot be read: ${gone.line}` };
+  const { code, signal, stderr, reason } = gone.end;
+  if (reason === "protocol") return { kind: "protocol", message: "The program printed a line longer than 8 MB." };
+  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
+  return { kind: "no-result", message: `The program ended before its answer (${signal === null ? `exit code ${code}` : `signal ${signal}`}).${words}` };
+}
 
 /** Starts the program; `started` tells whether it came up. */
 export function openRpc(
@@ -61,7 +71,7 @@ export function openRpc(
   function lose(reason: Gone): void {
     if (gone !== undefined) return;
     gone = reason;
-    for (const { reject } of open.values()) reject(silent("anything"));
+    for (const { reject } of open.values()) reject(lost(reason));
     open.clear();
     for (const listener of listeners.values()) listener.gone(reason);
   }
@@ -96,6 +106,7 @@ export function openRpc(
     else waiting?.reject(svcError("SVC_RPC_REFUSED", textOf(fieldsOf(error).message) ?? "refused"));
   }
 
+  const lost = (reason: Gone) => svcError("SVC_RPC_GONE", howItWent(reason).message, { kind: howItWent(reason).kind });
   const silent = (method: string) => svcError("SVC_RPC_SILENT", `tier cli-b: ${program} did not answer ${method}; is it Codex 0.160 or newer?`);
 
   return {
@@ -105,7 +116,7 @@ export function openRpc(
     ended: child.ended,
     started: child.started,
     async request(method, params, limitMs = REQUEST_MS) {
-      if (gone !== undefined) throw silent(method);
+      if (gone !== undefined) throw lost(gone);
       const id = ++ids;
       const timer = new AbortController();
       try {

@@ -6,7 +6,7 @@ import { instruct } from "./instructions.ts";
 import { answer, sandboxOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
-import { type Fields, fieldsOf, type Gone, textOf } from "./rpc.ts";
+import { type Fields, fieldsOf, type Gone, howItWent, textOf } from "./rpc.ts";
 import { serversOf } from "./servers.ts";
 import { readAgent, type Section } from "./settings.ts";
 
@@ -42,7 +42,8 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
   let thread: string | undefined;
   let turnId: string | undefined;
   const interrupt = () => {
-    if (thread !== undefined && turnId !== undefined) engine?.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS.shared).catch(() => undefined);
+    if (thread !== undefined && turnId !== undefined)
+      engine?.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS.shared).catch(() => undefined);
     void sleep(INTERRUPT_MS[settings.persistentProcess ? "shared" : "alone"], undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
   };
   try {
@@ -136,20 +137,11 @@ function inputOf(context: TurnContext): Fields[] {
 function failed(error: unknown, signal: AbortSignal): TierEvent {
   const { code, message } = error as SvcError;
   if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
+  if (code === "SVC_RPC_GONE") return { type: "error", kind: String((error as SvcError & { kind?: string }).kind), message };
   if (code?.startsWith("SVC_BILLING")) return { type: "error", kind: "billing", message };
   return { type: "error", kind: code === "SVC_RPC_SILENT" ? "protocol" : code === "SVC_RPC_REFUSED" ? "engine" : "start", message };
 }
 
-/** The program went away, or speaks nonsense, before it completed the turn: its exit code is no answer. */
-function cutShort(gone: Gone, signal: AbortSignal): TierEvent {
-  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
-  if (gone.kind === "broken") return { type: "error", kind: "protocol", message: `The program's output cannot be read: ${gone.line}` };
-  const { code, signal: by, stderr, reason } = gone.end;
-  if (reason === "protocol") return { type: "error", kind: "protocol", message: "The program printed a line longer than 8 MB." };
-  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
-  return {
-    type: "error",
-    kind: "no-result",
-    message: `The program ended without completing the turn (${by === null ? `exit code ${code}` : `signal ${by}`}).${words}`,
-  };
-}
+/** The program went away, or speaks nonsense, before the turn was over. */
+const cutShort = (gone: Gone, signal: AbortSignal): TierEvent =>
+  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...howItWent(gone) };

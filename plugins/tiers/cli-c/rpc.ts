@@ -24,8 +24,8 @@ export interface Rpc {
   readonly ended: Promise<ChildEnd>;
   readonly started: Promise<void>;
   /**
-   * Rejects with `SVC_RPC_REFUSED`, which carries the program's `reply`, when it says no, and with `SVC_RPC_SILENT` when it says
-   * nothing within `limitMs`; 0 waits for as long as the program runs.
+   * Rejects with `SVC_RPC_REFUSED`, which carries the program's `reply`, when it says no, with `SVC_RPC_SILENT` when it says
+   * nothing within `limitMs` (0 waits for as long as the program runs), and with `SVC_RPC_GONE` and a `kind` when it is gone.
    */
   request(method: string, params: Fields, limitMs?: number): Promise<Fields>;
   notify(method: string, params?: Fields): void;
@@ -40,6 +40,15 @@ const LEAVE_MS = 2_000;
 /** A message may hold a whole tool result. */
 const LINE_BYTES = 8 * 1024 * 1024;
 const NOISE_LIMIT = 100;
+
+/** Why a program that is gone answers nothing: its exit code is no answer, its last words may be one. */
+export function howItWent(gone: Gone): { readonly kind: "protocol" | "no-result"; readonly message: string } {
+  if (gone.kind === "broken") return { kind: "protocol", message: `The program's output cannot be read: ${gone.line}` };
+  const { code, signal, stderr, reason } = gone.end;
+  if (reason === "protocol") return { kind: "protocol", message: "The program printed a line longer than 8 MB." };
+  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
+  return { kind: "no-result", message: `The program ended before its answer (${signal === null ? `exit code ${code}` : `signal ${signal}`}).${words}` };
+}
 
 /** Starts the program; `started` tells whether it came up. */
 export function openRpc(
@@ -64,7 +73,7 @@ export function openRpc(
   function lose(reason: Gone): void {
     if (gone !== undefined) return;
     gone = reason;
-    for (const { reject } of open.values()) reject(silent("anything"));
+    for (const { reject } of open.values()) reject(lost(reason));
     open.clear();
     for (const listener of listeners.values()) listener.gone(reason);
   }
@@ -99,6 +108,7 @@ export function openRpc(
     else waiting?.reject(svcError("SVC_RPC_REFUSED", textOf(fieldsOf(error).message) ?? "refused", { reply: fieldsOf(error) }));
   }
 
+  const lost = (reason: Gone) => svcError("SVC_RPC_GONE", howItWent(reason).message, { kind: howItWent(reason).kind });
   const silent = (method: string) => svcError("SVC_RPC_SILENT", `tier cli-c: ${program} did not answer ${method}; is it Gemini CLI 0.60 or newer?`);
 
   return {
@@ -108,7 +118,7 @@ export function openRpc(
     ended: child.ended,
     started: child.started,
     async request(method, params, limitMs = REQUEST_MS) {
-      if (gone !== undefined) throw silent(method);
+      if (gone !== undefined) throw lost(gone);
       const id = ++ids;
       const timer = new AbortController();
       try {

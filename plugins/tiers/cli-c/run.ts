@@ -7,7 +7,7 @@ import { launchOf, overridesOf } from "./environment.ts";
 import { answer, modeOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader, refusal } from "./reader.ts";
-import { type Fields, fieldsOf, type Gone, textOf } from "./rpc.ts";
+import { type Fields, fieldsOf, type Gone, howItWent, textOf } from "./rpc.ts";
 import { serversOf } from "./servers.ts";
 import { type AgentSettings, readAgent, type Section } from "./settings.ts";
 
@@ -159,16 +159,11 @@ function failed(error: SvcError, signal: AbortSignal): TierEvent {
   const { code, message } = error;
   if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
   if (code === "SVC_RPC_REFUSED") return refusal(error);
+  if (code === "SVC_RPC_GONE") return { type: "error", kind: String((error as SvcError & { kind?: string }).kind), message };
   if (code?.startsWith("SVC_BILLING")) return { type: "error", kind: "billing", message };
   return { type: "error", kind: code === "SVC_RPC_SILENT" ? "protocol" : "start", message };
 }
 
-/** The program went away, or speaks nonsense, before it answered: its exit code is no answer. */
-function cutShort(gone: Gone, signal: AbortSignal): TierEvent {
-  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
-  if (gone.kind === "broken") return { type: "error", kind: "protocol", message: `The program's output cannot be read: ${gone.line}` };
-  const { code, signal: by, stderr, reason } = gone.end;
-  if (reason === "protocol") return { type: "error", kind: "protocol", message: "The program printed a line longer than 8 MB." };
-  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
-  return { type: "error", kind: "no-result", message: `The program ended without an answer (${by === null ? `exit code ${code}` : `signal ${by}`}).${words}` };
-}
+/** The program went away, or speaks nonsense, before the turn was over. */
+const cutShort = (gone: Gone, signal: AbortSignal): TierEvent =>
+  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...howItWent(gone) };
