@@ -31,6 +31,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** A second poller stays one for long: whoever gives way must not come back every minute. */
 const LONGEST_CONFLICT_MS = 300_000;
 const CONFIRM_MS = 2_000;
+const REMEMBERED = 500;
 
 export function createAccount({ ctx, name, api, polls, take, changed }: AccountGround): Account {
   const { log } = ctx;
@@ -83,6 +84,8 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountG
   async function listen(me: UserFromGetMe): Promise<void> {
     /** The first update that is not dealt with. Asking with it confirms all before it; unset once nothing is outstanding. */
     let next: number | undefined;
+    /** What was dealt with lately: the platform may hand an update out again. */
+    const seen = new Set<number>();
     let conflicts = 0;
     while (!cut.signal.aborted && state === "usable") {
       const updates = await insist("getUpdates", async () => {
@@ -108,10 +111,12 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountG
       }
       // Ids may start anew after a quiet week: nothing is remembered beyond what is outstanding.
       if (updates.length === 0) next = undefined;
-      for (const update of updates) {
-        if (next !== undefined && update.update_id < next) continue;
+      for (const update of [...updates].sort((left, right) => left.update_id - right.update_id)) {
+        if (seen.has(update.update_id)) continue;
         if (!(await keep(update, me))) return confirm(next);
-        next = update.update_id + 1;
+        next = Math.max(next ?? 0, update.update_id + 1);
+        seen.add(update.update_id);
+        if (seen.size > REMEMBERED) seen.delete(seen.values().next().value as number);
       }
     }
     await confirm(next);

@@ -25,6 +25,11 @@ export interface Call {
 /** A refusal as the platform words it; `cut` breaks the connection after the effect, `hang` never answers. */
 export type Fault = { readonly code: number; readonly description: string; readonly parameters?: object } | "cut" | "hang";
 
+interface Update {
+  readonly update_id: number;
+  readonly [kind: string]: unknown;
+}
+
 interface Poller {
   readonly offset: number;
   readonly limit: number;
@@ -35,7 +40,9 @@ interface Poller {
 interface Bot {
   readonly id: number;
   readonly username: string;
-  readonly queue: { update_id: number; [kind: string]: unknown }[];
+  readonly queue: Update[];
+  /** Handed out once more whatever the offset says. */
+  readonly again: Update[];
   poller?: Poller;
   webhook: boolean;
 }
@@ -94,7 +101,7 @@ export async function startBotApi(): Promise<BotApi> {
     shown: [],
     reactions: new Map(),
     fault: () => undefined,
-    addBot: (token, id, username) => void bots.set(token, { id, username, queue: [], webhook: true }),
+    addBot: (token, id, username) => void bots.set(token, { id, username, queue: [], again: [], webhook: true }),
     removeBot: (token) => void bots.delete(token),
     addChat: (id, type = "private", title) => void chats.set(id, { id, type, ...(title === undefined ? { first_name: "Ada" } : { title }) }),
     say(token, { chat, from = FRIEND, text, more = {} }) {
@@ -123,7 +130,7 @@ export async function startBotApi(): Promise<BotApi> {
       const bot = bots.get(token) as Bot;
       const newest = history.get(token)?.at(-1);
       if (newest === undefined) return;
-      bot.queue.unshift(newest as never);
+      bot.again.push(newest as never);
       serve(bot);
     },
     addFile: (id, data) => void files.set(id, data),
@@ -153,10 +160,12 @@ export async function startBotApi(): Promise<BotApi> {
 
   function serve(bot: Bot): void {
     const { poller } = bot;
-    if (poller === undefined || bot.queue.length === 0) return;
+    if (poller === undefined || bot.queue.length + bot.again.length === 0) return;
     delete bot.poller;
-    poller.answer(bot.queue.slice(0, poller.limit));
+    poller.answer(due(bot, poller.limit));
   }
+
+  const due = (bot: Bot, limit: number) => [...bot.queue.slice(0, limit), ...bot.again.splice(0)];
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (refusing) return void request.socket.destroy();
@@ -173,7 +182,7 @@ export async function startBotApi(): Promise<BotApi> {
       reply(response, code, { ok: false, error_code: code, description, ...(parameters === undefined ? {} : { parameters }) });
     const bot = bots.get(token);
     if (bot === undefined) return no(401, "Unauthorized");
-    if (method === "getUpdates") return poll(bot, token, body, request, response, no);
+    if (method === "getUpdates") return poll(bot, token, body, response, no);
     const call = { method, body, token };
     api.calls.push(call);
     const fault = WRITING.has(method) ? api.fault(call) : undefined;
@@ -185,14 +194,7 @@ export async function startBotApi(): Promise<BotApi> {
     return no(400, `Bad Request: ${answer.problem}`);
   }
 
-  function poll(
-    bot: Bot,
-    token: string,
-    body: Record<string, unknown>,
-    request: IncomingMessage,
-    response: ServerResponse,
-    no: (code: number, text: string) => void,
-  ): void {
+  function poll(bot: Bot, token: string, body: Record<string, unknown>, response: ServerResponse, no: (code: number, text: string) => void): void {
     polls.set(token, (polls.get(token) ?? 0) + 1);
     if (bot.webhook) {
       no(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
@@ -216,8 +218,8 @@ export async function startBotApi(): Promise<BotApi> {
         no(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running");
       },
     };
-    if (bot.queue.length > 0 || Number(body.timeout ?? 0) === 0) {
-      answer(bot.queue.slice(0, limit));
+    if (bot.queue.length + bot.again.length > 0 || Number(body.timeout ?? 0) === 0) {
+      answer(due(bot, limit));
       return;
     }
     bot.poller = poller;
@@ -230,7 +232,7 @@ export async function startBotApi(): Promise<BotApi> {
       answer([]);
     }, Number(body.timeout) * 1_000);
     timer.unref();
-    request.socket.once("close", leave);
+    response.once("close", leave);
   }
 
   function act(bot: Bot, method: string, body: Record<string, unknown>): { result: unknown } | { problem: string } {
