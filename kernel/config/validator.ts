@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
 import type { Ajv, ErrorObject } from "ajv";
+import { plainCheck } from "./plain-schema.ts";
 import { patternTrouble } from "./safe-pattern.ts";
 import { closed } from "./schema-at.ts";
 
@@ -25,7 +26,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 let shared: Ajv | undefined;
 const compiled = new WeakMap<Schema, Validator>();
 
-/** Reading a file, editing one and comparing two need no ajv: it is loaded with the first check. */
+/** Reading a file, editing one, comparing two and finding that one fits need no ajv: it is loaded when something has to be explained. */
 function engine(): Ajv {
   if (shared === undefined) {
     const { Ajv } = createRequire(import.meta.url)("ajv") as typeof import("ajv");
@@ -51,16 +52,29 @@ function engine(): Ajv {
   return shared;
 }
 
-/** The validator of a schema, compiled once for each schema object. Throws ajv's error when it is no usable schema. */
+/**
+ * The validator of a schema, made once for each schema object. Throws ajv's error when it is no usable schema. A value that plainly
+ * fits is not shown to ajv: loading and compiling would be the longest part of a start.
+ */
 export function validatorOf(schema: Schema): Validator {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
-  const ajv = engine();
   const shape = closed(schema);
+  const fits = plainCheck(shape, FORMATS);
+  let judge = fits === undefined ? compile(shape) : undefined;
+  const validator: Validator = (value) => {
+    if (fits?.(value)) return [];
+    judge ??= compile(shape);
+    return judge(value);
+  };
+  compiled.set(schema, validator);
+  return validator;
+}
+
+function compile(shape: Schema): Validator {
+  const ajv = engine();
   const validate = ajv.compile(shape);
   // ajv would keep every schema for ever; plugins come and go.
   ajv.removeSchema(shape);
-  const validator: Validator = (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
-  compiled.set(schema, validator);
-  return validator;
+  return (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
 }
