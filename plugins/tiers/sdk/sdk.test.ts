@@ -87,6 +87,23 @@ describe("tier sdk", () => {
     expect(asked).toBe(3);
   });
 
+  it("FAULT-73 does so on the Anthropic API too, where a stream may simply end", async () => {
+    const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+    const message = { id: "m", type: "message", role: "assistant", model: "m-1", content: [], stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
+    const { url, requests } = await api(
+      says(
+        event("message_start", { message }),
+        event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+        event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "half an ans" } }),
+      ),
+    );
+    expect(await setUp({ near: { api: "anthropic", endpoint: url } }).ask()).toMatchObject([
+      { type: "text", text: "half an ans" },
+      { type: "error", kind: "cut" },
+    ]);
+    expect(requests).toHaveLength(1);
+  });
+
   it("FAULT-73 waits as long as the API asks for", async () => {
     let asked = 0;
     const { url } = await api((request, response) => {
