@@ -27,7 +27,7 @@ export function failureOf(error: unknown): SvcError {
   if (code === 429) return channelError("retry", text, (parameters?.retry_after ?? 1) * 1_000);
   // A token can be mended while the message waits.
   if (code >= 500 || code === 401) return channelError("retry", text);
-  if (/can't parse entities|message is too long|entities.too.long/i.test(description)) return channelError("format", text);
+  if (/can't parse entities|(?:message|text) is too long|entities.too.long/i.test(description)) return channelError("format", text);
   return channelError("permanent", text);
 }
 
