@@ -9,7 +9,8 @@ import type { AgentSettings } from "./settings.ts";
 export function argumentsOf(turn: Turn, context: TurnContext, { permissionMode }: AgentSettings, autonomy: Autonomy): string[] {
   const model = turn.messages[0].options?.model ?? turn.agent.model;
   const servers = join(turn.agent.workspace, ".mcp.json");
-  // Files in the workspace may have been written by the agent itself: a restricted run takes no rule, hook or server from them.
+  // Files in the workspace may have been written by the agent itself: a restricted run takes no rule or hook from them, and one
+  // that only reads has no servers either.
   const restricted = autonomy !== "act";
   const withServers = autonomy !== "report" && existsSync(servers);
   return [

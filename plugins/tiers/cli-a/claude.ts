@@ -129,6 +129,8 @@ export function openClaude(
     },
     async *turn(content, given) {
       answers = given;
+      // What it said on its own between the turns belongs to none.
+      waiting.splice(0, waiting.length, ...waiting.filter(isCut));
       send({ type: "user", message: { role: "user", content } });
       for (;;) {
         const message = waiting.shift();

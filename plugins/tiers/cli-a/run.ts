@@ -64,6 +64,7 @@ export async function* runTurn(ctx: PluginContext<Section>, log: GuardLog, turn:
 
   let session = context.session;
   for (;;) {
+    if (signal.aborted) return;
     const claude = await claim(session);
     const reader = createReader();
     let over = false;
