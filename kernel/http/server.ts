@@ -43,6 +43,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // A missing Host is refused by the admission, in the common form.
     http: { headersTimeout: headers, connectionsCheckingInterval: check, requireHostHeader: false },
     forceCloseConnections: "idle",
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     clientErrorHandler: refuseConnection,
     frameworkErrors(error, { method, url }, reply: FastifyReply) {
       const { status, body } = failureOf(error, options.log, { method, path: pathOf(url) });
@@ -94,6 +95,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       }
     },
   };
+}
+
+/** Routes are checked by the surface and serialised by themselves; the framework's two compilers would be a quarter of the files that a start loads. */
+function noCompiler(): never {
+  throw new Error("a route of this server has a schema for the framework; give it to the surface instead");
 }
 
 const pathOf = (url: string): string => url.split("?")[0] ?? "";
