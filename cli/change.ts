@@ -23,9 +23,9 @@ export async function openFile(cli: Cli): Promise<Editor> {
  * Save a change that the checks allow, and wait for what the daemon says to it. A change the daemon refuses is taken back, so that
  * the file never holds what is not in force for a reason nobody reads. A stopped daemon is no failure: the file is written.
  */
-export async function applyChange(cli: Cli, editor: Editor): Promise<Verdict> {
+export async function applyChange(cli: Cli, editor: Editor, options: { readonly backup?: boolean } = {}): Promise<Verdict> {
   const before = editor.original;
-  await editor.save();
+  await editor.save(options);
   try {
     const report = (await cli.request("POST", "/reload")) as { restartRequired: string[]; failed: Verdict["failed"] };
     return { applied: true, restartRequired: report.restartRequired, failed: report.failed ?? [] };

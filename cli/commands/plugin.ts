@@ -4,6 +4,8 @@ import type { Cli } from "../cli.ts";
 import type { OwnGroup } from "../group.ts";
 import { table } from "../table.ts";
 
+const yes = { flags: "--yes", description: "do not ask" } as const;
+
 const group: OwnGroup = {
   name: "plugin",
   summary: "Plugins: what each one does, costs and breaks",
@@ -16,10 +18,66 @@ const group: OwnGroup = {
       run: (_args, options, cli) => list(cli, options.all === true),
     },
     {
+      name: "add",
+      args: "<package>",
+      summary: "Install a plugin (name, name@version or ./path), show what it does, pin it and name it in svc.json",
+      options: [yes, { flags: "--allow-scripts", description: "let npm run the package's install scripts" }],
+      run: async ([word], options, cli) => (await import("../plugin/add.js")).add(cli, word as string, options),
+    },
+    {
+      name: "remove",
+      args: "<plugin>",
+      summary: "Uninstall a plugin and take it out of svc.json",
+      run: async ([word], _options, cli) => (await import("../plugin/remove.js")).remove(cli, word as string),
+    },
+    {
+      name: "enable",
+      args: "<plugin>",
+      summary: "Switch a plugin on: by id, package or path",
+      run: async ([word], _options, cli) => (await import("../plugin/switch.js")).turn(cli, word as string, true),
+    },
+    {
+      name: "disable",
+      args: "<plugin>",
+      summary: "Switch a plugin off; its files and its section stay",
+      run: async ([word], _options, cli) => (await import("../plugin/switch.js")).turn(cli, word as string, false),
+    },
+    {
+      name: "inspect",
+      args: "<plugin>",
+      summary: "What a plugin declares, and what it really registers in a dry run",
+      run: async ([word], _options, cli) => (await import("../plugin/trust.js")).inspect(cli, word as string),
+    },
+    {
+      name: "trust",
+      args: "<plugin>",
+      summary: "Show how an installed plugin differs from what was trusted, and trust it anew",
+      options: [yes],
+      run: async ([word], options, cli) => (await import("../plugin/trust.js")).trust(cli, word as string, options),
+    },
+    {
+      name: "doctor",
+      args: "",
+      summary: "What is wrong with the added plugins, and the next step for each",
+      run: async (_args, _options, cli) => (await import("../plugin/doctor.js")).doctor(cli),
+    },
+    {
+      name: "new",
+      args: "<kind> <name>",
+      summary: "Start a plugin of your own in ./svc-plugin-<name>: channel, tier, action or feature",
+      run: async ([kind, name], _options, cli) => (await import("../plugin/scaffold.js")).scaffold(cli, kind as string, name as string),
+    },
+    {
+      name: "check",
+      args: "<plugin>",
+      summary: "Is a plugin fit to be published? Package, dry run, leaks and its contract suite",
+      run: async ([word], _options, cli) => (await import("../plugin/check.js")).check(cli, word as string),
+    },
+    {
       name: "retry",
       args: "<id>",
       summary: "Let a plugin load again that was held back because the daemon died of it",
-      run: async ([id], _options, cli) => (await import("../plugins/retry.js")).retry(cli, id as string),
+      run: async ([id], _options, cli) => (await import("../plugin/retry.js")).retry(cli, id as string),
     },
   ],
 };

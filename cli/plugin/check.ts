@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Cli } from "../cli.ts";
+import { describeObserved } from "./describe.ts";
+import { leaksOf, look, suiteOf } from "./look.ts";
+import { sampleSection } from "./sample.ts";
+import { namingTrouble, type PackageFacts, type Subject, subjectOf } from "./subject.ts";
+
+interface Checked {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail?: string;
+}
+
+/** Everything a plugin must pass before it is published: its package, a dry run, fifty loads and unloads, its own contract suite. */
+export async function check(cli: Cli, word: string): Promise<void> {
+  const subject = subjectOf(cli, word);
+  const results: Checked[] = [...(subject.folder === undefined ? [] : checkPackage(subject.folder, subject.pkg as PackageFacts))];
+  const observed = await attempt("loads, and sets up without doing anything", async () => describeObserved(await look(subject)));
+  results.push(observed);
+  if (observed.ok && subject.folder !== undefined) {
+    results.push(await checkLeaks(subject, subject.folder), ...(await checkSuite(subject)));
+  }
+  const lines = results.map(
+    ({ name, ok, detail }) => `${ok ? "ok     " : "FAILED "} ${name}${detail === undefined ? "" : `\n${detail.replace(/^/gm, "          ")}`}`,
+  );
+  const failed = results.filter(({ ok }) => !ok).length;
+  cli.print([...lines, failed === 0 ? "It is fit to be published." : `${failed} of ${results.length} checks failed.`].join("\n"), results);
+  if (failed > 0) process.exitCode = 1;
+}
+
+function checkPackage(folder: string, pkg: PackageFacts): Checked[] {
+  const trouble = namingTrouble(pkg);
+  const entry = pkg.svc?.entry ?? "";
+  const wrongs: [name: string, wrong: string | false | undefined][] = [
+    ["is called as plugins are, with the keyword", trouble],
+    [
+      "has a manifest whose entry is built",
+      pkg.svc === undefined ? 'package.json has no "svc" member' : !existsSync(join(folder, entry)) && `${entry} is not there; build it`,
+    ],
+    ["asks for the sdk as a peer, and not for the kernel", peerTrouble(pkg)],
+    ["has a README and a licence", !(existsSync(join(folder, "README.md")) && existsSync(join(folder, "LICENSE"))) && "README.md or LICENSE is missing"],
+    ["shows a sample of its section", pkg.svc?.section !== undefined && !existsSync(join(folder, "sample.json")) && "sample.json is missing"],
+  ];
+  return wrongs.map(([name, wrong]) => (typeof wrong === "string" ? { name, ok: false, detail: wrong } : { name, ok: true }));
+}
+
+function peerTrouble({ dependencies = {}, peerDependencies = {} }: PackageFacts): string | undefined {
+  if (dependencies["@svc/kernel"] !== undefined) return "a plugin must not depend on @svc/kernel";
+  if (dependencies["@svc/sdk"] !== undefined) return "@svc/sdk belongs into peerDependencies: the daemon brings its own";
+  return peerDependencies["@svc/sdk"] === undefined ? "peerDependencies lacks @svc/sdk" : undefined;
+}
+
+function checkLeaks(subject: Subject, folder: string): Promise<Checked> {
+  return attempt("leaves nothing open after fifty loads and unloads", async () => {
+    const { rounds, left, unstarted } = await leaksOf(subject, sampleSection(folder, subject.pkg as PackageFacts));
+    const kinds = Object.entries(left).map(([kind, count]) => `${count} ${kind}`);
+    if (kinds.length > 0) throw new Error(`after ${rounds} rounds there are more open: ${kinds.join(", ")}`);
+    return unstarted === 0 ? undefined : `(its start did not succeed in ${unstarted} of ${rounds} rounds: without its platform only the rest was seen)`;
+  });
+}
+
+/** `exports["./conformance"]` of its package.json leads to the module. */
+async function checkSuite(subject: Subject): Promise<Checked[]> {
+  const exported = (subject.pkg?.exports as Record<string, unknown> | undefined)?.["./conformance"];
+  const module = typeof exported === "string" ? exported : (exported as { default?: string } | undefined)?.default;
+  if (module === undefined) return [{ name: "exports a conformance module", ok: false, detail: "see the chapter on testing in the README of @svc/sdk" }];
+  const suite = await attempt("has a conformance module that runs", async () => {
+    const { tests } = await suiteOf(subject, module);
+    if (tests.length === 0) throw new Error("it defines no tests");
+    const failed = tests.filter(({ error }) => error !== undefined);
+    if (failed.length > 0) throw new Error(failed.map(({ name, error }) => `${name}: ${error}`).join("\n"));
+    return `${tests.length} tests passed`;
+  });
+  return [suite];
+}
+
+async function attempt(name: string, work: () => Promise<string | undefined>): Promise<Checked> {
+  try {
+    const detail = await work();
+    return { name, ok: true, ...(detail === undefined ? {} : { detail }) };
+  } catch (error) {
+    return { name, ok: false, detail: (error as Error).message };
+  }
+}

@@ -1,0 +1,81 @@
+import type { PluginStatus } from "@svc/kernel";
+import type { Cli } from "../cli.ts";
+import { table } from "../table.ts";
+import { openRoot } from "./dependency-root.ts";
+import { entriesOf } from "./entries.ts";
+import { look } from "./look.ts";
+import { isPath, packageSubject, type Subject, subjectAt } from "./subject.ts";
+
+interface Finding {
+  readonly plugin: string;
+  readonly level: "ok" | "warning" | "error";
+  readonly text: string;
+  /** What to do about it. */
+  readonly next?: string;
+}
+
+/** Look at each plugin that svc.json names or that is installed, and at what the running daemon says of all of them. */
+export async function doctor(cli: Cli): Promise<void> {
+  const named = (await entriesOf(cli)).filter((entry) => !entry.startsWith("!"));
+  const idle = Object.keys(openRoot(cli.dataFolder).packages()).filter((name) => !named.includes(name));
+  const findings: Finding[] = [];
+  for (const entry of named) findings.push(...(await examine(cli, entry)));
+  for (const name of idle)
+    findings.push({ plugin: name, level: "warning", text: "is installed, but svc.json does not name it", next: `svc plugin enable ${name}` });
+  findings.push(...(await fromDaemon(cli)));
+  const rows = findings.map(({ plugin, level, text, next }) => [level === "error" ? "ERROR" : level, plugin, text, next ?? ""]);
+  cli.print(rows.length === 0 ? "No plugins were added, and none fails." : table([["", "PLUGIN", "FINDING", "NEXT STEP"], ...rows]), findings);
+  if (findings.some(({ level }) => level === "error")) process.exitCode = 1;
+}
+
+async function examine(cli: Cli, entry: string): Promise<Finding[]> {
+  const wrong = (text: string, next: string): Finding[] => [{ plugin: entry, level: "error", text, next }];
+  const { integrityOf, readPins, readQuarantine } = await import("@svc/kernel");
+  let subject: Subject;
+  try {
+    const path = isPath(entry);
+    const root = openRoot(cli.dataFolder);
+    if (!path && root.packages()[entry] === undefined) return wrong("is not installed", `svc plugin add ${entry}`);
+    subject = path ? subjectAt({ ...cli }, new URL(entry, `file://${cli.folder}/`).pathname) : packageSubject(entry, root.folderOf(entry));
+  } catch (error) {
+    return wrong((error as Error).message, "mend the path in plugins of svc.json");
+  }
+  if (subject.kind === "package") {
+    try {
+      const pins = await readPins(cli.dataFolder);
+      const pin = Object.hasOwn(pins, entry) ? pins[entry] : undefined;
+      if (pin === undefined) return wrong("was never trusted", `svc plugin trust ${entry}`);
+      if ((await integrityOf(subject.folder as string)) !== pin.integrity)
+        return wrong("its files are not those that were trusted", `svc plugin trust ${entry}`);
+    } catch (error) {
+      return wrong((error as Error).message, `svc plugin trust ${entry}`);
+    }
+  }
+  const svc = subject.pkg?.svc;
+  const id = svc === undefined ? undefined : `${svc.kind}-${svc.name}`;
+  const held = id === undefined ? undefined : readQuarantine(cli.dataFolder)[id];
+  if (held !== undefined) return wrong(`is held back: ${held.reason}`, `svc plugin retry ${id}`);
+  try {
+    const { version, capabilities } = await look(subject);
+    return [{ plugin: entry, level: "ok", text: `${version}, uses ${capabilities.length === 0 ? "nothing" : capabilities.join(", ")}` }];
+  } catch (error) {
+    return wrong((error as Error).message, subject.kind === "package" ? `svc plugin add ${entry}@latest` : `svc plugin check ${entry}`);
+  }
+}
+
+async function fromDaemon(cli: Cli): Promise<Finding[]> {
+  try {
+    const { plugins } = (await cli.request("GET", "/health")) as { plugins: readonly PluginStatus[] };
+    return plugins
+      .filter(({ state, failures }) => state === "failed" || state === "quarantined" || failures > 0)
+      .map(({ id, state, reason, failures }) => ({
+        plugin: id,
+        level: state === "running" ? "warning" : "error",
+        text: `${state}${reason === undefined ? "" : `: ${reason}`}${failures === 0 ? "" : `, ${failures} failed calls`}`,
+        next: state === "quarantined" ? `svc plugin retry ${id}` : "svc daemon logs",
+      }));
+  } catch (error) {
+    if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
+    return [];
+  }
+}

@@ -1,0 +1,57 @@
+import type { Plugin } from "@svc/sdk";
+import { createFakeContext } from "@svc/sdk/testing";
+
+/** What stayed open after the last unload that was not after the first. */
+export interface LeakReport {
+  readonly rounds: number;
+  /** Kinds of handles, each with how many more there are. */
+  readonly left: Readonly<Record<string, number>>;
+  /** How often its start failed or took too long: it may need a platform to talk to. */
+  readonly unstarted: number;
+}
+
+const ROUNDS = 50;
+const START_MS = 200;
+
+/** Loads, starts, stops and unloads the plugin on a context that only records, and compares what the process holds open. */
+export async function measureLeaks(plugin: Plugin<never>, sample: unknown): Promise<LeakReport> {
+  let unstarted = 0;
+  let first: Record<string, number> = {};
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const context = createFakeContext<never>(plugin, { config: sample as never });
+    const lifecycle = (await plugin.setup(context)) ?? {};
+    if (!(await ends(lifecycle.start?.()))) unstarted += 1;
+    await ends(lifecycle.stop?.());
+    context.end();
+    // Closed handles leave the process's list a turn of the loop later.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    if (round === 0) first = open();
+  }
+  const last = open();
+  const left = Object.fromEntries(
+    Object.entries(last)
+      .map(([kind, count]) => [kind, count - (first[kind] ?? 0)] as const)
+      .filter(([, more]) => more > 0),
+  );
+  return { rounds: ROUNDS, left, unstarted };
+}
+
+async function ends(work: Promise<void> | undefined): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), START_MS);
+  });
+  try {
+    return await Promise.race([Promise.resolve(work).then(() => true), late]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function open(): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,16 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PackageFacts } from "./subject.ts";
+
+/** A plugin's sample of its block of svc.json, as text. */
+export function sampleText(folder: string): string | undefined {
+  const file = join(folder, "sample.json");
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+}
+
+/** The plugin's own section in its sample; `{}` when there is none. */
+export function sampleSection(folder: string, { svc }: Pick<PackageFacts, "svc">): unknown {
+  const text = sampleText(folder);
+  if (text === undefined || svc?.section === undefined) return {};
+  return svc.section.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(text)) ?? {};
+}

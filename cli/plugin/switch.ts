@@ -1,0 +1,45 @@
+import { firstParty } from "../catalog.ts";
+import { describeVerdict, openFile } from "../change.ts";
+import type { Cli } from "../cli.ts";
+import { changeEntries } from "./entries.ts";
+import { idOf, isPath, type Subject, subjectOf } from "./subject.ts";
+
+/** What is switched: `entry` where `plugins` must name it, `section` where its own `enabled` decides. */
+interface Switched {
+  readonly id: string;
+  readonly entry?: string;
+  readonly section?: string;
+}
+
+/**
+ * Turn a plugin on or off. One whose section has a switch is turned there, at once; any other by `"!<id>"` in `plugins`, which keeps
+ * its section valid and waits for a restart.
+ */
+export async function turn(cli: Cli, word: string, on: boolean): Promise<void> {
+  const { id, entry, section } = await find(cli, word);
+  const values = section === undefined || (!on && !(await present(cli, section))) ? {} : { [`${section}.enabled`]: String(on) };
+  const verdict = on
+    ? await changeEntries(cli, { drop: `!${id}`, ...(entry === undefined ? {} : { add: entry }), values })
+    : await changeEntries(cli, Object.keys(values).length > 0 ? { values } : { add: `!${id}` });
+  const state = on ? "on" : "off";
+  cli.print(verdict === undefined ? `${id} is ${state} already.` : `${id} is switched ${state}. ${describeVerdict(verdict)}`, { id, on, ...verdict });
+}
+
+const present = async (cli: Cli, section: string): Promise<boolean> => (await openFile(cli)).get(section, true) !== undefined;
+
+async function find(cli: Cli, word: string): Promise<Switched> {
+  const known = firstParty().find(({ manifest }) => `${manifest.kind}-${manifest.name}` === word);
+  if (known !== undefined) return { id: word, ...switchOf(known.manifest) };
+  const subject: Subject = subjectOf(cli, word);
+  const id = subject.folder === undefined ? undefined : idOf(subject.folder);
+  // A single file has no manifest: only its code says what it is called.
+  const found = id ?? (await (await import("./look.js")).look(subject)).id;
+  return {
+    id: found,
+    entry: isPath(word) || subject.kind === "package" ? subject.entry : word,
+    ...(subject.pkg?.svc === undefined ? {} : switchOf(subject.pkg.svc)),
+  };
+}
+
+const switchOf = ({ activate, section }: { readonly activate: string; readonly section?: string }): { section?: string } =>
+  activate === "enabled" && section !== undefined ? { section } : {};
