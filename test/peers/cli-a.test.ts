@@ -21,8 +21,8 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
     stage = await start();
   });
   afterEach(async () => {
-    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
     await stage.dispose();
+    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
   });
 
   it("streams an answer with session, model and the tokens of the turn", async () => {

@@ -32,8 +32,8 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     stage = await start();
   });
   afterEach(async () => {
-    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
     await stage.dispose();
+    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
   });
 
   it("streams an answer with session, model, tokens and the agent's words", async () => {

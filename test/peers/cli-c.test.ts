@@ -32,8 +32,8 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     stage = await start();
   });
   afterEach(async () => {
-    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
     await stage.dispose();
+    expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
   });
   const asked = () => JSON.stringify(stage.server.requests.filter(({ api }) => api === "gemini").at(-1)?.body);
 
