@@ -137,6 +137,8 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
   const undeclared = source.manifest === undefined ? [] : plugin.capabilities.filter((capability) => !source.manifest?.capabilities.includes(capability));
   if (undeclared.length > 0)
     throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: id, capability: undeclared.join(", "), where: "the svc member of its package.json" });
+  // Most name the version they run on: then the grammar of ranges, which is slow to load, need not be asked.
+  if (plugin.svc === `^${SDK_VERSION}`) return;
   const semver = (await import("semver")).default;
   if (!semver.satisfies(SDK_VERSION, plugin.svc, { includePrerelease: true })) {
     throw fail("SVC_PLUGIN_VERSION", { plugin: id, range: plugin.svc, version: SDK_VERSION });
