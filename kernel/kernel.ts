@@ -166,6 +166,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         log.error({ err: error }, "state can no longer be kept; stopping");
         options.onFatal?.(error);
       });
+      makeWorkspaces();
       // 4 set up
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
@@ -190,6 +191,17 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     } catch (error) {
       await close();
       throw error;
+    }
+  }
+
+  /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
+  function makeWorkspaces(): void {
+    for (const { id, workspace } of onDisk ? agents.list() : []) {
+      try {
+        mkdirSync(workspace, { recursive: true });
+      } catch (error) {
+        log.warn({ agent: id, err: error }, `the workspace ${workspace} cannot be made; set agents.${id}.workspace to a folder that can`);
+      }
     }
   }
 
@@ -218,6 +230,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     configuration = next;
     agents = readAgents(next.value, folder, next.unusable);
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
+    makeWorkspaces();
     await lender.ensure(host.declared());
     const failed = await host.apply(next.wanted, services);
     if (nextDocument.text !== undefined) await rememberLastGood(dataFolder, nextDocument.text);

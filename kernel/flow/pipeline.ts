@@ -20,6 +20,7 @@ import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import { createAnnouncer } from "./announce.ts";
 import { answerOf } from "./answer.ts";
+import { createLoopGuard } from "./deliver/loop-guard.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import { type Admission, openDoors, type Pipeline } from "./doors.ts";
 import { createLanes } from "./lanes.ts";
@@ -48,6 +49,7 @@ const GRACE_MS = 5_000;
 export function createPipeline(ground: PipelineGround): Pipeline {
   const { store, bus, deliveries, log, now } = ground;
   const announce = createAnnouncer(bus);
+  const tooMuch = createLoopGuard({ now });
   const tasks = new Map<string, Task>();
   const lanes = createLanes<Task>((batch, conversation) => inRoot(batch[0], () => void work(batch, conversation)));
   let refusing = false;
@@ -105,6 +107,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       const answer = (await live.hooks.route(inbound, { signal: task.abort.signal })) ?? defaultRoute(inbound, ground.agents());
       const route = record.pinned === undefined ? answer : { ...answer, ...record.pinned };
       if (route === undefined) return await drop(task, "it addresses no agent");
+      const loop = tooMuch(inbound, route.agent);
+      if (loop !== undefined) return await drop(task, loop.reject);
       record.route = route;
       record.agent = route.agent;
       record.conversation = route.conversation;

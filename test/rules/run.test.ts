@@ -189,3 +189,14 @@ describe("runs", () => {
     expect(await kernel.traces.get(taskId)).toMatchObject({ message: text, response: text });
   });
 });
+
+describe("bots", () => {
+  it("a bot that answers an agent again and again is dropped, people never are", async () => {
+    const { kernel, tier, events, message } = await runKernel();
+    const say = (bot: boolean) => kernel.tasks.run(message("ping", { entry: "channel", channel: "acme", sender: { id: bot ? "b" : "p", bot } }));
+    for (let turn = 0; turn < 14; turn += 1) await say(true);
+    expect(tier.prompts).toHaveLength(10);
+    expect(events.filter(({ type }) => type === "message:dropped")).toHaveLength(4);
+    for (let turn = 0; turn < 14; turn += 1) expect((await say(false)).ok).toBe(true);
+  });
+});
