@@ -2,14 +2,20 @@ import type { GroupEntry } from "./group.ts";
 
 /** Our own groups. Only the one that is called is imported. */
 export const GROUPS: readonly GroupEntry[] = [
+  { name: "setup", summary: "Find an engine, write svc.json, start the daemon and try it", load: async () => (await import("./commands/setup.js")).default },
   { name: "init", summary: "Write a first svc.json and a workspace", load: async () => (await import("./commands/init.js")).default },
   { name: "start", summary: "Write svc.json if there is none, then run the daemon here", load: async () => (await import("./commands/start.js")).default },
   { name: "daemon", summary: "Start, stop, restart and watch the daemon; send it a message", load: async () => (await import("./commands/daemon.js")).default },
   { name: "exec", summary: "Run one message to its end and print the answer alone", load: async () => (await import("./commands/exec.js")).default },
-  { name: "agent", summary: "List, add and remove agents", load: async () => (await import("./commands/agent.js")).default },
+  {
+    name: "agent",
+    summary: "List, add and remove agents; what each can do; index a workspace",
+    load: async () => (await import("./commands/agent.js")).default,
+  },
   { name: "config", summary: "Check, read and change the configuration", load: async () => (await import("./commands/config.js")).default },
   { name: "trace", summary: "What tasks did: list, show, replay", load: async () => (await import("./commands/trace.js")).default },
   { name: "plugin", summary: "Plugins: what each one does, costs and breaks", load: async () => (await import("./commands/plugin.js")).default },
+  { name: "db", summary: "The database in which state is kept", load: async () => (await import("./commands/db.js")).default },
   { name: "doctor", summary: "Look for what is wrong and say what to do about it", load: async () => (await import("./commands/doctor.js")).default },
   { name: "bench", summary: "Measure: what each context strategy costs on a transcript", load: async () => (await import("./commands/bench.js")).default },
   { name: "completion", summary: "Print a completion script for bash, zsh or fish", load: async () => (await import("./commands/completion.js")).default },

@@ -1,5 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
+import type { AgentCapability } from "@svc/kernel";
+import { svcError } from "@svc/sdk";
 import { applyChange, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -17,7 +19,7 @@ interface ListedAgent {
 
 const group: OwnGroup = {
   name: "agent",
-  summary: "List, add and remove agents",
+  summary: "List, add and remove agents; what each can do; index a workspace",
   commands: [
     { name: "list", args: "", summary: "The agents, and what each one does now", run: (_args, _options, cli) => list(cli) },
     {
@@ -59,6 +61,18 @@ const group: OwnGroup = {
         cli.print(`Agent ${id} is removed. ${describeVerdict(verdict)}`, { id, ...verdict });
       },
     },
+    {
+      name: "capability",
+      args: "<id>",
+      summary: "What an agent can do, and whether its engine is usable",
+      run: ([id], _options, cli) => capability(cli, id as string),
+    },
+    {
+      name: "index",
+      args: "<id>",
+      summary: "Index an agent's workspace, so that rag.lexical can search it",
+      run: ([id], _options, cli) => index(cli, id as string),
+    },
   ],
 };
 
@@ -82,4 +96,88 @@ async function list(cli: Cli): Promise<void> {
     active === 0 ? "idle" : `${active} running`,
   ]);
   cli.print(rows.length === 0 ? "There are no agents; add one with: svc agent add <id>" : table([["ID", "NAME", "TIER", "ACCESS", "NOW"], ...rows]), agents);
+}
+
+/** What the daemon says, or without one what svc.json says: that knows nothing of engines, actions and tools. */
+async function capability(cli: Cli, id: string): Promise<void> {
+  let known: Partial<AgentCapability> & Pick<AgentCapability, "id" | "name" | "tier">;
+  try {
+    known = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
+  } catch (error) {
+    if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
+    const agents = ((await openFile(cli)).get("agents") ?? {}) as Record<string, Record<string, unknown>>;
+    const agent = Object.hasOwn(agents, id) ? agents[id] : undefined;
+    if (agent === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
+    if (!cli.json) cli.say("(the daemon is not running; this is what svc.json says)");
+    known = {
+      id,
+      name: String(agent.name),
+      tier: String(agent.tier),
+      ...(agent.model === undefined ? {} : { model: String(agent.model) }),
+      intents: (agent.intents as string[] | undefined) ?? [],
+      mcpServers: Object.keys((agent.mcp ?? {}) as object),
+    };
+  }
+  cli.print(describeCapability(known), known);
+}
+
+function describeCapability({
+  id,
+  name,
+  tier,
+  model,
+  engine,
+  nativeSessions,
+  enforcesAutonomy,
+  actions,
+  tools,
+  intents = [],
+  mcpServers = [],
+  restrictions = {},
+}: Partial<AgentCapability>): string {
+  const words = (names: readonly string[], none: string) => (names.length === 0 ? none : names.join(", "));
+  const rows = [
+    ["agent", `${id} (${name})`],
+    ["tier", `${tier}${model === undefined ? "" : `, model ${model}`}`],
+    ...(engine === undefined ? [] : [["engine", `${engine.ok ? "usable" : "NOT USABLE"}: ${engine.detail}`]]),
+    ...(nativeSessions === undefined ? [] : [["sessions", nativeSessions ? "kept by the engine" : "the history is sent with each turn"]]),
+    ...(enforcesAutonomy === undefined ? [] : [["autonomy", enforcesAutonomy ? "report, propose and act" : "act only: the tier cannot enforce less"]]),
+    ["intents", words(intents, "any")],
+    ...(actions === undefined ? [] : [["actions", words(actions, "none")]]),
+    ...(tools === undefined ? [] : [["tools", words(tools, "none")]]),
+    ["tool servers", words(mcpServers, "none")],
+    ...Object.entries(restrictions).map(([key, value]) => [key, Array.isArray(value) ? words(value, "none") : String(value)]),
+  ];
+  return table(rows);
+}
+
+interface Indexed {
+  readonly files: number;
+  readonly read: number;
+  readonly removed: number;
+  readonly pieces: number;
+  readonly durationMs: number;
+}
+
+async function index(cli: Cli, id: string): Promise<void> {
+  const path = `/api/agents/${encodeURIComponent(id)}/index`;
+  const done = cli.terminal ? await watchIndex(cli, path) : ((await cli.request("POST", path)) as Indexed);
+  const { files, read, removed, pieces, durationMs } = done;
+  cli.print(`The workspace of ${id} is indexed: ${files} files (${read} read, ${removed} gone), ${pieces} places, ${(durationMs / 1000).toFixed(1)} s.`, done);
+}
+
+/** On a terminal the count grows in place. */
+async function watchIndex(cli: Cli, path: string): Promise<Indexed> {
+  let done: Indexed | undefined;
+  for await (const { event, data } of cli.stream("POST", path)) {
+    if (event === "progress") process.stderr.write(`\r${(data as Indexed).files} files looked at, ${(data as Indexed).read} read`);
+    if (event === "done") done = data as Indexed;
+    if (event === "error") {
+      const { error, code = "SVC_CLI_TASK_FAILED" } = data as { error: string; code?: string };
+      throw svcError(code, error);
+    }
+  }
+  process.stderr.write("\r\u001b[K");
+  if (done === undefined) throw fail("SVC_CLI_TASK_FAILED", { reason: "the daemon ended the stream without a result; look with: svc daemon logs" });
+  return done;
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { PluginStatus } from "@svc/kernel";
-import { firstParty } from "../catalog.ts";
+import type { AgentCapability, PluginStatus } from "@svc/kernel";
+import { firstParty, installed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import type { OwnGroup } from "../group.ts";
 
@@ -19,7 +19,7 @@ const group: OwnGroup = {
 export default group;
 
 async function doctor(cli: Cli): Promise<void> {
-  const findings = [node(), ...folder(cli), ...(await configuration(cli)), ...(await daemon(cli))];
+  const findings = [node(), ...folder(cli), ...(await configuration(cli)), ...(await daemon(cli)), ...(await engines(cli))];
   const marks = { ok: "ok     ", warning: "warning", error: "ERROR  " };
   cli.print(findings.map(({ level, text }) => `${marks[level]}  ${text}`).join("\n"), findings);
   if (findings.some(({ level }) => level === "error")) process.exitCode = 1;
@@ -48,7 +48,7 @@ function folder(cli: Cli): Finding[] {
 
 async function configuration(cli: Cli): Promise<Finding[]> {
   if (!existsSync(cli.file)) return [{ level: "error", text: `there is no ${cli.file}; run: svc init` }];
-  const { checkConfiguration, describeProblem } = await import("@svc/kernel");
+  const { checkConfiguration, describeProblem, loadEnvironment } = await import("@svc/kernel");
   try {
     const { problems, value } = await checkConfiguration({
       file: cli.file,
@@ -64,6 +64,7 @@ async function configuration(cli: Cli): Promise<Finding[]> {
       const path = agent.workspace === undefined ? undefined : new URL(agent.workspace, `file://${dirname(cli.file)}/`).pathname;
       if (path !== undefined && !existsSync(path)) findings.push({ level: "warning", text: `agent ${id}: the workspace ${path} does not exist` });
     }
+    findings.push(...integrations(cli, value.agents, loadEnvironment(cli.folder, process.env)));
     return findings.length === 0 ? [{ level: "ok", text: `${cli.file} is valid` }] : findings;
   } catch (error) {
     return [{ level: "error", text: (error as Error).message }];
@@ -84,6 +85,47 @@ async function daemon(cli: Cli): Promise<Finding[]> {
       ),
     ];
   } catch (error) {
+    return [{ level: "warning", text: (error as Error).message }];
+  }
+}
+
+interface Integration {
+  readonly kind: string;
+  readonly label: string;
+  readonly enabled?: boolean;
+  readonly credentials?: Readonly<Record<string, string>>;
+}
+
+/** External accounts (CFG-16): a kind is known when a plugin of that name is installed, and credentials are named by variables that must be set. */
+function integrations(cli: Cli, agents: unknown, env: NodeJS.ProcessEnv): Finding[] {
+  const kinds = new Set([...firstParty(), ...installed(cli.dataFolder)].map(({ manifest }) => manifest.name));
+  const configured = Object.entries((agents ?? {}) as Record<string, { integrations?: readonly Integration[] }>);
+  return configured.flatMap(([id, agent]) =>
+    (agent.integrations ?? [])
+      .filter(({ enabled }) => enabled !== false)
+      .flatMap(({ kind, label, credentials = {} }) => {
+        const where = `agent ${id}: the integration ${kind} "${label}"`;
+        const unset = Object.entries(credentials).filter(([key, name]) => key.endsWith("Env") && (env[name] ?? "") === "");
+        return [
+          ...(kinds.has(kind) ? [] : [`${where} is used by nothing: no plugin knows the kind ${kind}`]),
+          ...unset.map(([key, name]) => `${where}: ${key} names ${name}, which is not set in the environment or in .env`),
+        ].map((text): Finding => ({ level: "warning", text }));
+      }),
+  );
+}
+
+/** The engines of the tiers in use, each asked once. */
+async function engines(cli: Cli): Promise<Finding[]> {
+  try {
+    const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string; tier: string }[] };
+    const first = new Map(agents.map(({ id, tier }) => [tier, id]).reverse() as [string, string][]);
+    const asked = [...first].map(async ([tier, id]): Promise<Finding[]> => {
+      const { engine } = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
+      return engine.ok ? [] : [{ level: "warning", text: `the engine of tier ${tier} is not usable: ${engine.detail}` }];
+    });
+    return (await Promise.all(asked)).flat();
+  } catch (error) {
+    if ((error as { code?: string }).code === "SVC_CLI_NO_DAEMON") return [];
     return [{ level: "warning", text: (error as Error).message }];
   }
 }

@@ -34,20 +34,15 @@ const group: OwnGroup = {
 export default group;
 
 /** The first command-line engine on PATH whose plugin is here; else the one that needs nothing. */
-export async function bestTier(): Promise<string> {
+async function bestTier(): Promise<string> {
   const { firstParty } = await import("../catalog.js");
   const tiers = new Set(firstParty().flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
-  const engines = [
-    ["cli-a", "claude"],
-    ["cli-b", "codex"],
-    ["cli-c", "gemini"],
-  ] as const;
-  const folders = (process.env.PATH ?? "").split(":");
-  return engines.find(([tier, program]) => tiers.has(tier) && folders.some((folder) => existsSync(join(folder, program))))?.[0] ?? "local";
+  const { findPrograms } = await import("../setup/engines.js");
+  return findPrograms(process.env, tiers)[0]?.tier ?? "local";
 }
 
 /** A node named after this machine and one agent with a short instructions file. */
-export function writeFirst(cli: Cli, tier: string): void {
+export function writeFirst(cli: Cli, tier: string, agent = "assistant"): void {
   const id =
     hostname()
       .split(".")[0]
@@ -58,8 +53,8 @@ export function writeFirst(cli: Cli, tier: string): void {
   mkdirSync(workspace, { recursive: true });
   if (!existsSync(join(workspace, "AGENTS.md"))) writeFileSync(join(workspace, "AGENTS.md"), INSTRUCTIONS);
   const config = {
-    node: { id, name: id, defaultAgent: "assistant" },
-    agents: { assistant: { name: "Assistant", workspace: "./workspace", tier } },
+    node: { id, name: id, defaultAgent: agent },
+    agents: { [agent]: { name: agent === "assistant" ? "Assistant" : agent, workspace: "./workspace", tier } },
   };
   writeFileSync(cli.file, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 });
 }

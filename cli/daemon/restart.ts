@@ -1,20 +1,30 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Cli } from "../cli.ts";
+import type { Cli, DaemonNote } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { firstWords, START_MS } from "./detach.ts";
 
 /** A restart further away than this is not waited for, in milliseconds. */
 const SOON_MS = 60_000;
 
-/** Ask the daemon to restart and wait until the new one answers. One that is held for a window is not waited for. */
-export async function restartDaemon(cli: Cli, request: { readonly by: string; readonly reason?: string }): Promise<void> {
+interface RestartRequest {
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** Ask the daemon to restart and say how that went. */
+export async function restartDaemon(cli: Cli, request: RestartRequest): Promise<void> {
+  const answer = await restart(cli, request);
+  if ("pid" in answer)
+    cli.print(`The daemon has restarted and is up on http://${answer.host}:${answer.port} (pid ${answer.pid}).`, { restarted: true, ...answer });
+  else cli.print(`The restart is held until ${new Date(answer.at).toLocaleString()}; the daemon then restarts by itself.`, { restarted: false, ...answer });
+}
+
+/** Waits until the new daemon answers; a restart that is held for a window is not waited for, and its time is the answer. */
+export async function restart(cli: Cli, request: RestartRequest): Promise<DaemonNote | { readonly at: string }> {
   const { lockHolder } = await import("@svc/kernel");
   const { pid } = (await cli.request("GET", "/health")) as { pid: number };
   const { at } = (await cli.request("POST", "/restart", request)) as { at: string };
-  if (Date.parse(at) > Date.now() + SOON_MS) {
-    cli.print(`The restart is held until ${new Date(at).toLocaleString()}; the daemon then restarts by itself.`, { at, held: true });
-    return;
-  }
+  if (Date.parse(at) > Date.now() + SOON_MS) return { at };
   if (cli.terminal) cli.say("Waiting for running work to finish ...");
   for (let gone = 0; gone < START_MS; await pause(100)) {
     if (lockHolder(cli.dataFolder)?.pid === pid) {
@@ -24,9 +34,7 @@ export async function restartDaemon(cli: Cli, request: { readonly by: string; re
     }
     gone += 100;
     const note = cli.note();
-    if (note === undefined || note.pid === pid || !(await answers(cli))) continue;
-    cli.print(`The daemon has restarted and is up on http://${note.host}:${note.port} (pid ${note.pid}).`, { restarted: true, ...note });
-    return;
+    if (note !== undefined && note.pid !== pid && (await answers(cli))) return note;
   }
   throw fail("SVC_CLI_START_FAILED", { reason: `it stopped, and nothing started it anew within ${START_MS / 1000} s. ${firstWords(cli)}`, log: cli.logFile });
 }

@@ -1,0 +1,169 @@
+import { mkdir, open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ActionEnvelope, TaskResult } from "@svc/sdk";
+import { afterEach, describe, expect, it } from "vitest";
+import { post } from "../kit/kernel.ts";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+
+const shells: Shell[] = [];
+afterEach(async () => {
+  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+});
+
+const answering = (agent: object = {}, rest: object = {}) => echoConfig({ local: { mode: "answer" }, ...agent }, rest);
+
+/** A running daemon whose agent `echo` has some files. */
+async function daemon(config: unknown = answering(), env: Record<string, string> = {}): Promise<Shell & { base: string }> {
+  const shell = await openShell(env);
+  shell.write(config);
+  await mkdir(join(shell.folder, "w"));
+  await writeFile(join(shell.folder, "w/pump.md"), "# Pump\n\nThe valve of the pump leaks.\n");
+  await writeFile(join(shell.folder, "w/oven.md"), "The oven is hot.\n");
+  shells.push(shell);
+  const { host, port } = await shell.json<{ host: string; port: number }>("daemon", "start");
+  return { ...shell, base: `http://${host}:${port}` };
+}
+
+/** One action through the three doors. */
+async function throughAllDoors(shell: Shell & { base: string }, action: string, input: Record<string, unknown>): Promise<ActionEnvelope[]> {
+  const http = await post(shell.base, `/api/actions/builtin/${action}`, input);
+  const words = Object.entries(input).map(([name, value]) => `${name}=${value}`);
+  const cli = await shell.json<ActionEnvelope>("actions", "run", action, ...words);
+  const { reply } = await shell.json<TaskResult>("daemon", "send", "echo", `/run ${action} ${JSON.stringify(input)}`);
+  const local = JSON.parse(/^```json\n([\s\S]*)\n```$/.exec(reply)?.[1] ?? reply) as ActionEnvelope;
+  return [http.body as unknown as ActionEnvelope, cli, local];
+}
+
+const untimed = (envelopes: readonly ActionEnvelope[]) => envelopes.map(({ durationMs, ...rest }) => ({ ...rest, timed: durationMs >= 0 }));
+
+describe("one envelope, whatever the door", () => {
+  it("ACT-07 file.read_lines answers the same over HTTP, from the command line and from an agent", async () => {
+    const shell = await daemon(answering(), { SVC_BUILTIN_FILE_ROOTS: "." });
+    await writeFile(join(shell.folder, "lines.txt"), "one\ntwo\nthree\n");
+    const input = { path: join(shell.folder, "lines.txt") };
+    const [http, cli, local] = untimed(await throughAllDoors(shell, "file.read_lines", input));
+    expect(http).toEqual({ action: "file.read_lines", status: "ok", input, output: ["one", "two", "three"], timed: true });
+    expect([cli, local]).toEqual([http, http]);
+  });
+
+  it("ACT-07 http.fetch refuses an address of this machine in the same words everywhere, and the command line fails", async () => {
+    const shell = await daemon();
+    const input = { url: "http://127.0.0.1:1/secret" };
+    const [http, cli, local] = untimed(await throughAllDoors(shell, "http.fetch", input));
+    expect(http).toEqual({ action: "http.fetch", status: "error", input, error: expect.stringContaining("not a public address"), timed: true });
+    expect([cli, local]).toEqual([http, http]);
+    expect(await shell.svc("actions", "run", "http.fetch", `url=${input.url}`)).toMatchObject({
+      code: 1,
+      out: "",
+      err: expect.stringContaining("not a public address"),
+    });
+  });
+
+  it("an indexed workspace is searched by words, with the same places through every door", async () => {
+    const shell = await daemon();
+    const input = { agentId: "echo", query: "valve leaks" };
+    const [before] = await throughAllDoors(shell, "rag.lexical", input);
+    expect(before).toMatchObject({ status: "error", error: expect.stringContaining("svc agent index echo") });
+
+    expect((await shell.svc("agent", "index", "echo")).out).toMatch(/^The workspace of echo is indexed: 2 files \(2 read, 0 gone\), \d+ places, [\d.]+ s\.\n$/);
+    expect(await shell.json("agent", "index", "echo")).toMatchObject({ agent: "echo", files: 2, read: 0, removed: 0 });
+
+    const [http, cli, local] = untimed(await throughAllDoors(shell, "rag.lexical", input));
+    expect(http).toMatchObject({ status: "ok", output: { results: [{ path: "pump.md", line: 3, snippet: expect.stringContaining("valve") }] } });
+    expect([cli, local]).toEqual([http, http]);
+    expect(await shell.svc("agent", "index", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
+  });
+});
+
+describe("svc agent capability", () => {
+  const configured = answering({
+    model: "m-1",
+    intents: ["repair"],
+    access: "public",
+    mcp: { files: { command: "files-server", env: { TOKEN: "sk-canary-55" } } },
+  });
+
+  it("tells what the daemon knows: engine, actions, tools and what is restricted; names only", async () => {
+    const shell = await daemon(configured);
+    const known = await shell.json<Record<string, unknown>>("agent", "capability", "echo");
+    expect(known).toMatchObject({
+      id: "echo",
+      tier: "local",
+      model: "m-1",
+      engine: { ok: true, detail: "always there" },
+      nativeSessions: false,
+      enforcesAutonomy: false,
+      actions: expect.arrayContaining(["file.read_lines", "rag.lexical"]),
+      intents: ["repair"],
+      mcpServers: ["files"],
+      restrictions: { access: "public", maxConcurrent: 1, permissionMode: "default" },
+    });
+    const { out } = await shell.svc("agent", "capability", "echo");
+    expect(out).toMatch(/^engine\s+usable: always there$/m);
+    expect(out).toMatch(/^tool servers\s+files$/m);
+    expect(out + JSON.stringify(known)).not.toMatch(/canary|files-server/);
+    expect(await shell.svc("agent", "capability", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
+  });
+
+  it("says that an engine is not usable, and doctor warns of it", async () => {
+    const config = { ...answering({ tier: "cli-b" }), tiers: { "cli-b": { command: "/nowhere/codex" } } };
+    const shell = await daemon(config);
+    expect(await shell.json("agent", "capability", "echo")).toMatchObject({ engine: { ok: false, detail: expect.stringContaining("/nowhere/codex") } });
+    expect((await shell.svc("agent", "capability", "echo")).out).toMatch(/^engine\s+NOT USABLE: .*\/nowhere\/codex/m);
+    expect((await shell.svc("doctor")).out).toMatch(/^warning +the engine of tier cli-b is not usable: .*\/nowhere\/codex/m);
+  });
+
+  it("says without a daemon what svc.json says", async () => {
+    const shell = await openShell();
+    shell.write(configured);
+    const said = await shell.svc("agent", "capability", "echo");
+    expect(said).toMatchObject({ code: 0, err: expect.stringContaining("not running") });
+    expect(said.out).toMatch(/^tier\s+local, model m-1$/m);
+    expect(said.out).not.toContain("engine");
+    expect(await shell.svc("agent", "capability", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
+  });
+});
+
+describe("svc doctor", () => {
+  it("CFG-16 warns of integrations that no plugin knows and of credentials that are not set, and the configuration stays valid", async () => {
+    const integrations = [
+      { kind: "crm", label: "main", credentials: { tokenEnv: "CRM_TOKEN", apiKeyEnv: "CRM_KEY", auth: "keyring" } },
+      { kind: "botmsg", label: "main", credentials: { tokenEnv: "BOT_TOKEN" } },
+      { kind: "erp", label: "off", enabled: false, credentials: { tokenEnv: "ERP_TOKEN" } },
+    ];
+    const shell = await openShell({ CRM_TOKEN: "sk-canary-77", CRM_KEY: "" });
+    shell.write(answering({ integrations }));
+    await writeFile(join(shell.folder, ".env"), "BOT_TOKEN=sk-canary-78\n");
+    const { code, out } = await shell.svc("doctor");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^warning .*"main" is used by nothing: no plugin knows the kind crm$/m);
+    expect(out).toMatch(/^warning .*apiKeyEnv names CRM_KEY, which is not set/m);
+    expect(out).not.toMatch(/CRM_TOKEN|BOT_TOKEN|botmsg|erp|canary/);
+    expect((await shell.svc("config", "check")).code).toBe(0);
+  });
+});
+
+describe("svc db check", () => {
+  it("FAULT-13 finds a sound database sound, also while the daemon runs, and says what is wrong with a damaged one", async () => {
+    const shell = await daemon();
+    await shell.svc("daemon", "send", "echo", "hello");
+    expect(await shell.json("db", "check")).toMatchObject({ sound: true, problems: [] });
+    await shell.svc("daemon", "stop");
+    const file = join(shell.folder, ".svc/svc.db");
+    const handle = await open(file, "r+");
+    const { size } = await handle.stat();
+    for (let page = 1; page < size / 4096; page += 2) await handle.write(Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
+    await handle.close();
+    const damaged = await shell.svc("db", "check");
+    expect(damaged.code).toBe(1);
+    expect(damaged.out).toMatch(/svc\.db is damaged:\n {2}\S/);
+    const start = await shell.svc("daemon", "start");
+    expect(start).toMatchObject({ code: 74, err: expect.stringContaining("svc db check") });
+  });
+
+  it("says that there is none yet", async () => {
+    const shell = await openShell();
+    shell.write(answering());
+    expect(await shell.svc("db", "check")).toMatchObject({ code: 1, err: expect.stringContaining("svc daemon start") });
+  });
+});

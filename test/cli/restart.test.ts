@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Trace } from "@svc/sdk";
+import { afterEach, expect, it, vi } from "vitest";
+import { ROOT } from "../house/house.ts";
+import { post } from "../kit/kernel.ts";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+
+const shells: Shell[] = [];
+afterEach(async () => {
+  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+});
+
+interface Note {
+  readonly pid: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Longer than any test takes. */
+const SLOW = { mode: "echo", delayMs: 120_000, chunks: 1 };
+
+const baseOf = ({ host, port }: Note) => `http://${host}:${port}`;
+
+async function daemonWith(shutdown: object, agent: object = {}): Promise<Shell & { note: Note }> {
+  const shell = await openShell();
+  shell.write(echoConfig(agent, { shutdown }));
+  shells.push(shell);
+  return { ...shell, note: await shell.json<Note>("daemon", "start") };
+}
+
+const gone = (pid: number) =>
+  vi.waitFor(
+    () => {
+      expect(() => process.kill(pid, 0)).toThrow();
+    },
+    { timeout: 15_000 },
+  );
+
+it("OPS-02 a restart keeps what was accepted: the running and the queued message are answered by the new daemon", async () => {
+  const shell = await daemonWith({ drainTimeoutSeconds: 0 }, { queueMode: "followup", local: SLOW });
+  const task = (message: string) => post(baseOf(shell.note), "/task", { agent: "echo", message });
+  const running = task("first");
+  const waiting = task("second");
+  const tasks = async () => (await shell.json<{ tasks: { running: number; queued: number } }>("daemon", "status")).tasks;
+  await vi.waitFor(async () => expect(await tasks()).toEqual({ running: 1, queued: 1 }), { timeout: 15_000 });
+
+  // The running turn keeps what it started with; the new daemon is quick.
+  await shell.svc("config", "set", "agents.echo.local", '{"mode":"echo"}');
+  const next = await shell.json<Note & { restarted: boolean }>("daemon", "restart", "--reason", "an update");
+  expect(next).toMatchObject({ restarted: true, pid: expect.any(Number) });
+  expect(next.pid).not.toBe(shell.note.pid);
+  await gone(shell.note.pid);
+  for (const cut of [running, waiting]) expect((await cut).body).toMatchObject({ ok: false, errorKind: "interrupted" });
+
+  await vi.waitFor(async () => expect(await shell.json<Trace[]>("trace", "list", "--status", "in-flight")).toEqual([]), { timeout: 15_000 });
+  const answered = (await shell.json<Trace[]>("trace", "list")).map(({ status, message, response }) => ({ status, message, response }));
+  expect(answered).toHaveLength(2);
+  for (const message of ["first", "second"]) expect(answered).toContainEqual({ status: "ok", message, response: expect.stringContaining(message) });
+  expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
+});
+
+it("OPS-02 the command line says why a restart is refused, held or given up, and the daemon stays", async () => {
+  const shell = await daemonWith({ drainTimeoutSeconds: 0, restart: { allowBy: "^ops$" } });
+  expect(await shell.svc("daemon", "restart", "--by", "eve")).toMatchObject({ code: 1, err: expect.stringContaining("not restarted for eve") });
+
+  const later = new Date(Date.now() + 30 * 60_000);
+  const window = `${String(later.getHours()).padStart(2, "0")}:${String(later.getMinutes()).padStart(2, "0")}`;
+  await shell.svc("config", "set", "shutdown.restart.window", window);
+  expect(await shell.json("daemon", "restart", "--by", "eve")).toEqual({ restarted: false, at: expect.stringMatching(/:00\.000Z$/) });
+
+  await shell.svc("config", "set", "shutdown.restart.forbidOnTimeoutRestart", "true");
+  await shell.svc("config", "set", "agents.echo.local", JSON.stringify(SLOW));
+  const sending = shell.svc("daemon", "send", "echo", "undisturbed");
+  const running = async () => (await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running;
+  await vi.waitFor(async () => expect(await running()).toBe(1), { timeout: 15_000 });
+  expect(await shell.svc("daemon", "restart", "--by", "ops")).toMatchObject({ code: 1, err: expect.stringContaining("given up") });
+  expect(await running()).toBe(1);
+  expect(shell.pid()).toBe(shell.note.pid);
+  await shell.svc("daemon", "stop");
+  expect((await sending).err).toContain("taken up again at the next start");
+});
+
+it("OPS-02 a daemon that somebody else watches over ends with 79, which the systemd unit starts anew", async () => {
+  const shell = await openShell();
+  shell.write(echoConfig());
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"], {
+    cwd: shell.folder,
+    env: { ...process.env, SVC_CONFIG: "", SVC_DETACHED: "" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  try {
+    const note = await vi.waitFor(() => JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8")) as Note, { timeout: 20_000 });
+    expect((await post(baseOf(note), "/restart", { by: "ops" })).status).toBe(202);
+    expect(await ended).toBe(79);
+    expect(said).toContain("exit code 79");
+  } finally {
+    child.kill("SIGKILL");
+  }
+  const unit = readFileSync(join(ROOT, "cli/systemd/svc.service"), "utf8");
+  expect(unit).toMatch(/^RestartForceExitStatus=79$/m);
+  expect(unit).not.toMatch(/^RestartPreventExitStatus=.*\b79\b/m);
+});
