@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
 import type { Ajv, ErrorObject } from "ajv";
-import { plainCheck } from "./plain-schema.ts";
+import { plainCheck } from "../plain-schema.ts";
 import { patternTrouble } from "./safe-pattern.ts";
 import { closed } from "./schema-at.ts";
 
@@ -60,7 +60,7 @@ export function validatorOf(schema: Schema): Validator {
   const known = compiled.get(schema);
   if (known !== undefined) return known;
   const shape = closed(schema);
-  const fits = plainCheck(shape, FORMATS);
+  const fits = plainCheck(shape, { formats: FORMATS, defaults: true });
   let judge = fits === undefined ? compile(shape) : undefined;
   const validator: Validator = (value) => {
     if (fits?.(value)) return [];

@@ -1,8 +1,12 @@
 import type { Schema } from "@svc/sdk";
 import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
 import { fail } from "../errors.ts";
+import { type Fits, plainCheck } from "../plain-schema.ts";
 
-/** Checks values against the schemas of routes, each compiled at its first use; that use is answered later, all others at once. */
+/**
+ * Checks values against the schemas of routes. One that plainly fits is let in at once; any other is shown to ajv, which is loaded
+ * with the first one and compiles each schema at its first use: those are answered later.
+ */
 export interface Checker {
   /** Unknown keys are refused unless the schema says otherwise; a missing body counts as `{}` where an object is expected. Throws 400 with `path` and `field`. */
   body(schema: Schema, value: unknown): Promise<void> | undefined;
@@ -12,7 +16,7 @@ export interface Checker {
 
 let shared: Promise<Ajv> | undefined;
 
-/** ajv is loaded when the first schema is needed: a process that never serves a body does not pay for it. */
+/** A process whose callers make no mistakes does not pay for ajv. */
 function engine(): Promise<Ajv> {
   shared ??= import("ajv").then(({ Ajv }) => {
     const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true, validateFormats: false });
@@ -23,21 +27,33 @@ function engine(): Promise<Ajv> {
   return shared;
 }
 
+/** What is known of a schema: how it is read plainly, where it can be, and what ajv made of it, where that was needed. */
+interface Known {
+  readonly shape: Schema;
+  readonly fits: Fits | undefined;
+  compiled?: ValidateFunction;
+}
+
 export function createChecker(): Checker {
-  const bodies = new WeakMap<Schema, ValidateFunction>();
-  const queries = new WeakMap<Schema, ValidateFunction>();
+  const bodies = new WeakMap<Schema, Known>();
+  const queries = new WeakMap<Schema, Known>();
 
   /** Refuses at once where the schema is compiled already. */
   function check(
-    cache: WeakMap<Schema, ValidateFunction>,
+    cache: WeakMap<Schema, Known>,
     where: "body" | "query",
     schema: Schema,
-    shape: (schema: Schema) => Schema,
+    shapeOf: (schema: Schema) => Schema,
     value: unknown,
   ): Promise<void> | undefined {
-    const known = cache.get(schema);
-    if (known === undefined) return compile(cache, schema, shape(schema)).then((fresh) => judge(fresh, where, value));
-    judge(known, where, value);
+    let known = cache.get(schema);
+    if (known === undefined) {
+      const shape = shapeOf(schema);
+      cache.set(schema, (known = { shape, fits: plainCheck(shape, { defaults: false }) }));
+    }
+    if (known.fits?.(value)) return undefined;
+    if (known.compiled === undefined) return compile(known).then((fresh) => judge(fresh, where, value));
+    judge(known.compiled, where, value);
     return undefined;
   }
 
@@ -50,12 +66,12 @@ export function createChecker(): Checker {
   };
 }
 
-async function compile(cache: WeakMap<Schema, ValidateFunction>, schema: Schema, shape: Schema): Promise<ValidateFunction> {
+async function compile(known: Known): Promise<ValidateFunction> {
   const ajv = await engine();
-  const check = ajv.compile(shape);
+  const check = ajv.compile(known.shape);
   // ajv would remember every schema for ever; plugins come and go.
-  ajv.removeSchema(shape);
-  cache.set(schema, check);
+  ajv.removeSchema(known.shape);
+  known.compiled = check;
   return check;
 }
 

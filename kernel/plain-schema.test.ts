@@ -2,9 +2,9 @@ import type { Schema } from "@svc/sdk";
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { composeSchema } from "./compose.ts";
+import { composeSchema } from "./config/compose.ts";
+import { closed } from "./config/schema-at.ts";
 import { type Formats, plainCheck } from "./plain-schema.ts";
-import { closed } from "./schema-at.ts";
 
 const formats: Formats = { url: (text) => text.startsWith("https://"), regex: () => true, uri: () => true, timezone: () => true };
 
@@ -76,7 +76,7 @@ describe("plain schemas", () => {
     let plain = 0;
     fc.assert(
       fc.property(schema, fc.array(value, { minLength: 3, maxLength: 6 }), (shape, values) => {
-        const check = plainCheck(shape, formats);
+        const check = plainCheck(shape, { formats, defaults: true });
         if (check === undefined) return;
         plain += 1;
         const judge = compiled(shape);
@@ -93,6 +93,15 @@ describe("plain schemas", () => {
     expect(plain).toBeGreaterThan(100);
   });
 
+  it("can be read without formats and defaults", () => {
+    const check = plainCheck(
+      { type: "object", properties: { a: { type: "string", format: "unheard-of", default: "x" } }, additionalProperties: false },
+      { defaults: false },
+    );
+    const value = {};
+    expect([check?.(value), value, check?.({ a: "y" }), check?.({ a: 1 }), check?.({ b: 1 })]).toEqual([true, {}, true, false, false]);
+  });
+
   it("with anything but plain keywords, or keywords without their type, are left to ajv", () => {
     for (const shape of [
       { oneOf: [{ type: "string" }] },
@@ -107,10 +116,10 @@ describe("plain schemas", () => {
       { type: "strin" },
       { typ: "string" },
     ])
-      expect(plainCheck(shape as Schema, formats), JSON.stringify(shape)).toBeUndefined();
+      expect(plainCheck(shape as Schema, { formats, defaults: true }), JSON.stringify(shape)).toBeUndefined();
   });
 
   it("the kernel's own schema is one, with everything that may stand in a configuration", () => {
-    expect(plainCheck(closed(composeSchema({ sections: [], agentKeys: [], tiers: [] }).core), formats)).toBeDefined();
+    expect(plainCheck(closed(composeSchema({ sections: [], agentKeys: [], tiers: [] }).core), { formats, defaults: true })).toBeDefined();
   });
 });
