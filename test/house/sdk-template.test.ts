@@ -1,0 +1,38 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../kit/kernel.ts";
+import { ROOT } from "./house.ts";
+
+const run = promisify(execFile);
+const SVC = join(ROOT, "cli/bin/svc.mjs");
+
+/** Scaffolds outside of the repository; what `npm install` would bring is linked. */
+async function scaffold(kind: string): Promise<string> {
+  const home = await temporaryFolder();
+  await run(process.execPath, [SVC, "plugin", "new", kind, "my-acme"], { cwd: home });
+  const folder = join(home, "svc-plugin-my-acme");
+  mkdirSync(join(folder, "node_modules/@svc"), { recursive: true });
+  symlinkSync(join(ROOT, "sdk"), join(folder, "node_modules/@svc/sdk"));
+  for (const name of ["typescript", "@types"]) symlinkSync(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
+  return folder;
+}
+
+describe.each(["channel", "tier", "action", "feature"])("svc plugin new %s", (kind) => {
+  it("writes a package that builds, passes its contract, packs and is fit to be published", async () => {
+    const folder = await scaffold(kind);
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc")], { cwd: folder });
+    const tested = await run(process.execPath, ["--test", "--test-reporter=tap", "dist/conformance.test.js"], { cwd: folder, env });
+    expect(Number(/^# pass (\d+)$/m.exec(tested.stdout)?.[1])).toBeGreaterThan(1);
+    expect(tested.stdout).toMatch(/^# fail 0$/m);
+    const [packed] = JSON.parse((await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: folder })).stdout) as [{ files: { path: string }[] }];
+    const files = packed.files.map(({ path }) => path);
+    expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js", "dist/conformance.js"]));
+    expect(files.filter((path) => path.startsWith("src/") || path.includes(".test."))).toEqual([]);
+    const checked = await run(process.execPath, [SVC, "plugin", "check", "."], { cwd: folder }).catch((error: { stdout: string }) => error);
+    expect(checked.stdout).toContain("It is fit to be published.");
+  }, 120_000);
+});
