@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A registry on loopback; what is not published there comes from the registry that npm is set up for. */
+export interface Registry {
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+const MODULES = fileURLToPath(new URL("./registry/node_modules", import.meta.url));
+const PROGRAM = join(MODULES, "verdaccio/bin/verdaccio");
+
+/** Why the tests cannot run here, or nothing. */
+export const registryMissing = (): string | undefined =>
+  existsSync(PROGRAM) ? undefined : "the registry is not installed; run: npm ci --prefix test/publish/registry";
+
+export async function startRegistry(folder: string, uplink: string): Promise<Registry> {
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const open = { access: ["$all"], publish: ["$all"], unpublish: ["$all"] };
+  const config = {
+    storage: join(folder, "storage"),
+    auth: { htpasswd: { file: join(folder, "htpasswd"), max_users: 10 } },
+    uplinks: { upstream: { url: uplink } },
+    // Our own names are looked for nowhere else.
+    packages: { "@svc/*": open, "svc-plugin-*": open, "**": { access: ["$all"], proxy: ["upstream"] } },
+    log: { type: "stdout", format: "pretty", level: "error" },
+    web: { enable: false },
+  };
+  // The program reads YAML, of which JSON is a part.
+  writeFileSync(join(folder, "config.yaml"), JSON.stringify(config));
+  const child = spawn(process.execPath, [PROGRAM, "--config", join(folder, "config.yaml"), "--listen", `127.0.0.1:${port}`], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      said += chunk;
+    });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const address = `http://127.0.0.1:${port}/`;
+  for (let tries = 0; ; tries += 1) {
+    if (child.exitCode !== null || tries > 600) throw new Error(`the registry did not come up: ${said}`);
+    const up = await fetch(`${address}-/ping`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (up) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return {
+    address,
+    async stop() {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+/** The program takes no port 0. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
