@@ -108,6 +108,8 @@ export const ERRORS = {
   SVC_MODEL_SHAPE: [502, "The model {model} answered in another shape than asked for: {reason}."],
   SVC_MODEL_SCHEMA: [400, "The schema of the extraction can not be used: {reason}."],
   SVC_CHANNEL_UNKNOWN: [404, "There is no channel '{channel}', or it is switched off; see svc channel list."],
+  SVC_CHANNEL_TEST: [502, "{channel} did not say who it is: {reason}"],
+  SVC_CHANNEL_UNTESTABLE: [501, "{channel} cannot be asked who it is: {plugin} has no test; try it with svc channel send {channel} <chat> <text>."],
   SVC_CHANNEL_REFUSED: [502, "{channel} refused the message: {reason}"],
   SVC_DELIVERY_EXPIRED: [504, "{channel} could not be reached for {minutes} minutes; the message was given up."],
   SVC_DELIVERY_HELD: [409, "The message on {channel} was held back and not sent: {reason}"],

@@ -1,6 +1,7 @@
 export type { AgentTable } from "./agents.ts";
 export { createFolder } from "./capabilities/files.ts";
 export type { AgentCapability } from "./capability.ts";
+export type { ChannelStatus } from "./channels.ts";
 export { loadEnvironment } from "./config/index.ts";
 export { describeProblem } from "./configuration.ts";
 export { checkConfiguration, compareLastGood, type Editor, type EditorOptions, openEditor } from "./editor.ts";

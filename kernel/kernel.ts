@@ -16,6 +16,7 @@ import { type Subscription, subscribes } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
 import { type Bus, createBus } from "./bus/index.ts";
 import { capabilityOf } from "./capability.ts";
+import { channelsOf, testChannelOf } from "./channels.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
 import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
@@ -353,6 +354,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return restarts.ask(request);
     },
     capability: (agent) => capabilityOf(agent, agents, host.live),
+    channels: async () => channelsOf(host.live, open().core),
+    testChannel: (name, signal) => testChannelOf(name, host.live, signal),
     routes: () => host.live.routes,
     authorities: () => host.live.authorities,
     tools: () => [...host.live.tools.values()].map(({ thing }) => thing),

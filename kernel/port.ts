@@ -1,6 +1,7 @@
 import type { Agents, AgentTool, Authority, Envelope, HttpRoute, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "./bus/bus.ts";
 import type { AgentCapability } from "./capability.ts";
+import type { ChannelStatus } from "./channels.ts";
 import type { RestartRequest } from "./restart.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
@@ -60,6 +61,10 @@ export interface KernelPort {
   restart(request: RestartRequest): Promise<number>;
   /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
   capability(agent: string): Promise<AgentCapability>;
+  /** The channels of the plugins that are live now, by name. */
+  channels(): Promise<readonly ChannelStatus[]>;
+  /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
+  testChannel(name: string, signal: AbortSignal): Promise<string>;
   /** Routes of the plugins that are live now. */
   routes(): readonly (HttpRoute & { readonly owner: string })[];
   authorities(): readonly Authority[];

@@ -2,6 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import type { KernelPort } from "../../port.ts";
 import { agentCapabilityRoute, agentEventsRoute, agentsRoute } from "./agents.ts";
 import { askRoute } from "./ask.ts";
+import { channelsRoute, testChannelRoute } from "./channels.ts";
 import { eventsRoute, recentEventsRoute } from "./events.ts";
 import { healthRoute } from "./health.ts";
 import { reloadRoute } from "./reload.ts";
@@ -23,6 +24,8 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
     agentsRoute(port),
     agentEventsRoute(port),
     agentCapabilityRoute(port),
+    channelsRoute(port),
+    testChannelRoute(port),
     toolsRoute(port),
     runToolRoute(port),
     eventsRoute(port),
