@@ -20,7 +20,6 @@ import { channelsOf, testChannelOf } from "./channels.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
 import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
-import { drain } from "./flow/drain.ts";
 import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
 import { call as callPlugin, currentScope } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
@@ -29,11 +28,12 @@ import type { HttpServer } from "./http/index.ts";
 import { createLog, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
 import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
-import { createRestarts, type RestartRequest, readRestart } from "./restart.ts";
+import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
 import { forgetDedup } from "./upkeep.ts";
+import { createWayOut } from "./way-out.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
@@ -41,16 +41,6 @@ const BIND = "127.0.0.1:18800";
 /** How long an agent waits for a tool, in milliseconds. */
 const TOOL_MS = 60_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
-
-/** The way out, while the kernel is on it. A stop on the way changes both flags: nothing gives up then, and nothing starts anew. */
-interface Leaving {
-  /** Give up when work still runs after the drain. */
-  idleOnly: boolean;
-  /** To be started anew. */
-  restart: boolean;
-  /** Ends the wait for running work. */
-  readonly hurry: AbortController;
-}
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
@@ -99,12 +89,22 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     authorities: () => host.live.authorities,
     log: log.child("http"),
   });
-  const restarts = createRestarts({
-    rules: () => readRestart(configuration.value),
+  const wayOut = createWayOut({
+    log,
     now,
-    begin: options.onRestart && ((request) => void restart(request).catch((error) => log.error({ err: error }, "the restart failed"))),
+    rules: () => readRestart(configuration.value),
+    pipeline: () => open().pipeline,
+    drainSeconds: (agent) => Math.max(drainSeconds(configuration.value, env), agents.settings(agent)?.drainTimeoutSeconds ?? 0),
+    enter: (next) => {
+      state = next;
+    },
+    async close() {
+      await noteStop(open().core).catch((error) => log.error({ err: error }, "the clean stop was not stored"));
+      await close();
+    },
+    tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
+    onRestart: options.onRestart,
   });
-  let leaving: { readonly way: Leaving; readonly left: Promise<boolean> } | undefined;
   let unheard = (): void => {};
   let reloading: Promise<unknown> = Promise.resolve();
 
@@ -240,58 +240,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   }
 
   async function stop({ drainSeconds: given }: { drainSeconds?: number } = {}): Promise<void> {
-    if (state === "stopped") return;
-    restarts.cancel();
-    if (leaving === undefined) await leave({ idleOnly: false, restart: false, hurry: new AbortController() }, given);
-    else {
-      const { way, left } = leaving;
-      Object.assign(way, { idleOnly: false, restart: false });
-      if (given === 0) way.hurry.abort();
-      // It may just have given up.
-      if (!(await left)) await stop(given === undefined ? {} : { drainSeconds: given });
-    }
-  }
-
-  async function restart({ by = "someone", reason = "no reason given" }: RestartRequest): Promise<void> {
-    if (state !== "running") return;
-    bus.publish({
-      kind: "status",
-      type: "status",
-      summary: `restart asked for by ${by}: ${reason}`,
-      data: { state: "draining", restart: "begun", by, reason },
-    });
-    const way = { idleOnly: readRestart(configuration.value).forbidOnTimeoutRestart, restart: true, hurry: new AbortController() };
-    const left = await leave(way);
-    if (left && way.restart) options.onRestart?.();
-    if (left) return;
-    const busy = open().pipeline.running().length;
-    bus.publish({ kind: "status", type: "status", summary: `restart given up: ${busy} tasks still run`, data: { state, restart: "given-up", by, reason } });
-  }
-
-  function leave(way: Leaving, given?: number): Promise<boolean> {
-    const left = depart(way, given).finally(() => {
-      leaving = undefined;
-    });
-    leaving = { way, left };
-    return left;
-  }
-
-  /** Refuse, drain, interrupt, close; or, where that is wanted, false and back to work when something still runs after the drain. */
-  async function depart(way: Leaving, given: number | undefined): Promise<boolean> {
-    const { pipeline, core } = open();
-    state = "draining";
-    pipeline.refuse();
-    const own = (agent: string) => (given === undefined ? (agents.settings(agent)?.drainTimeoutSeconds ?? 0) : 0);
-    await drain(pipeline, (agent) => Math.max(given ?? drainSeconds(configuration.value, env), own(agent)), way.hurry.signal);
-    if (way.idleOnly && pipeline.running().length > 0) {
-      pipeline.admit();
-      state = "running";
-      return false;
-    }
-    await pipeline.interrupt();
-    await noteStop(core).catch((error) => log.error({ err: error }, "the clean stop was not stored"));
-    await close();
-    return true;
+    if (state !== "stopped") await wayOut.stop(given);
   }
 
   async function close(): Promise<void> {
@@ -351,7 +300,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       if (state !== "running") throw fail("SVC_DAEMON_DRAINING");
       // What could not start again must not be stopped for it.
       await readConfiguration(reopen(), host);
-      return restarts.ask(request);
+      return wayOut.restart(request);
     },
     capability: (agent) => capabilityOf(agent, agents, host.live),
     channels: async () => channelsOf(host.live, open().core),

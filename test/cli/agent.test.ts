@@ -1,7 +1,10 @@
-import { mkdir, open, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ActionEnvelope, TaskResult } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { ROOT } from "../house/house.ts";
 import { post } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
@@ -73,6 +76,26 @@ describe("one envelope, whatever the door", () => {
     expect([cli, local]).toEqual([http, http]);
     expect(await shell.svc("agent", "index", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
   });
+});
+
+// util-linux's `script` lends the program a terminal.
+it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))("on a terminal the progress of indexing is shown, and why it failed", async () => {
+  const shell = await daemon();
+  const onTerminal = (agent: string) =>
+    new Promise<{ code: number | null; shown: string }>((resolve) => {
+      const command = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}' agent index ${agent}`;
+      const child = spawn("/usr/bin/script", ["-qec", command, "/dev/null"], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "", SHELL: "/bin/sh" } });
+      let shown = "";
+      child.stdout.on("data", (chunk) => {
+        shown += chunk;
+      });
+      child.on("close", (code) => resolve({ code, shown }));
+    });
+  const { code, shown } = await onTerminal("echo");
+  expect({ code, shown }).toEqual({ code: 0, shown: expect.stringContaining("The workspace of echo is indexed: 2 files (2 read, 0 gone)") });
+  expect(shown).toMatch(/\r\d files looked at, \d read/);
+  await rm(join(shell.folder, "w"), { recursive: true });
+  expect(await onTerminal("echo")).toEqual({ code: 1, shown: expect.stringContaining("svc: ") });
 });
 
 describe("svc agent capability", () => {
