@@ -32,7 +32,7 @@ import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
-import { forgetDedup } from "./upkeep.ts";
+import { forgetDedup, sweepLeftovers } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
@@ -183,6 +183,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       await rooms.deliveries.start();
       await noteStart(rooms.core, now());
       const { resumed, reported } = await recover(rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
+      if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
       rooms.schedule.every(WEEK_MS / 28, () => forgetDedup(open().core, now() - WEEK_MS));
       state = "running";
       if (document.text !== undefined) await rememberLastGood(dataFolder, document.text);

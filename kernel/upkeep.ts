@@ -1,4 +1,7 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { Store } from "@svc/sdk";
+import { sweepTemporary } from "./store/index.ts";
 
 /**
  * Claims a job's minute: true for the one caller who gets it, over restarts and clock jumps. A claim of an earlier or equal minute
@@ -25,4 +28,12 @@ export async function forgetDedup(store: Store, before: number): Promise<void> {
     await store.commit(page.map(({ key }) => ({ op: "delete", collection: "dedup", key })));
     if (page.length < 500) return;
   }
+}
+
+/** Removes what killed writers left beside the configuration, in the data folder and in the folder of each plugin. */
+export async function sweepLeftovers(folder: string, dataFolder: string): Promise<void> {
+  const plugins = join(dataFolder, "plugins");
+  const found = await readdir(plugins, { withFileTypes: true }).catch(() => []);
+  const own = found.filter((entry) => entry.isDirectory()).map(({ name }) => join(plugins, name));
+  await Promise.all([folder, dataFolder, ...own].map(sweepTemporary));
 }
