@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
+import { ROOT } from "../house/house.ts";
+
+/** The real daemon in a process of its own, to be killed, starved or lied to. */
+export interface DaemonProcess {
+  readonly port: number;
+  readonly pid: number;
+  /** Resolves with the exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** What it has written to standard error. */
+  said(): string;
+  /** Ends it and waits until it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface DaemonOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What runs it, such as strace with its options. */
+  readonly prefix?: readonly string[];
+}
+
+const running = new Set<DaemonProcess>();
+
+/** For `afterEach`: ends what a failed test left running. */
+export async function endDaemons(): Promise<void> {
+  await Promise.all([...running].map((daemon) => daemon.kill("SIGKILL")));
+}
+
+/** Starts the daemon of `folder`, which holds a svc.json, and waits until it listens. Rejects with what it said when it ends before. */
+export async function startDaemon(folder: string, { env = {}, prefix = [] }: DaemonOptions = {}): Promise<DaemonProcess> {
+  const note = join(folder, ".svc/daemon.json");
+  rmSync(note, { force: true });
+  const [command, ...args] = [...prefix, process.execPath, join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"];
+  const child: ChildProcess = spawn(command as string, args, {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, SVC_CONFIG: "", SVC_LOG_LEVEL: "warn", ...env },
+  });
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  let gone = false;
+  const ended = once(child, "close").then(([code, signal]) => {
+    gone = true;
+    return (code ?? signal) as number | string;
+  });
+  for (;;) {
+    const found = readNote(note);
+    if (found !== undefined) {
+      const daemon: DaemonProcess = {
+        ...found,
+        ended,
+        said: () => errors,
+        async kill(signal = "SIGKILL") {
+          try {
+            process.kill(found.pid, signal);
+          } catch {
+            // It is gone already.
+          }
+          await ended;
+          running.delete(daemon);
+        },
+      };
+      running.add(daemon);
+      return daemon;
+    }
+    if (gone) throw Object.assign(new Error(`the daemon ended with ${await ended}: ${errors}`), { code: await ended, said: errors });
+    await pause(10);
+  }
+}
+
+function readNote(file: string): { pid: number; port: number } | undefined {
+  try {
+    const { pid, port } = JSON.parse(readFileSync(file, "utf8"));
+    return { pid, port };
+  } catch {
+    return undefined;
+  }
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Writes svc.json: any free port, work resumed however often the daemon is killed, and `more`. */
+export function writeConfig(folder: string, more: Record<string, unknown> = {}): void {
+  const config = {
+    node: { id: "faults", name: "Faults", bind: "127.0.0.1:0", defaultAgent: "echo" },
+    agents: { echo: { name: "Echo", workspace: "./w", tier: "local", local: { mode: "echo" }, maxConcurrent: 32 } },
+    resume: { maxAttempts: 100_000, maxAgeMinutes: 600, crashLoop: { restarts: 100_000, windowMinutes: 1 } },
+    ...more,
+  };
+  writeFileSync(join(folder, "svc.json"), JSON.stringify(config, null, 2));
+}
+
+/** GET or POST JSON. Rejects when the connection breaks. */
+export async function ask<T>(port: number, path: string, body?: unknown): Promise<{ status: number; headers: Headers; body: T }> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    headers: { accept: "application/json", connection: "close", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as T };
+}
+
+/** Hands a message over and resolves with its task's id as soon as that is acknowledged; the answer is not waited for. Rejects when it is not acknowledged. */
+export function handOver(port: number, body: unknown, key: string): Promise<{ readonly taskId: string; readonly duplicate: boolean }> {
+  const text = JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text), "idempotency-key": key };
+    const sent = request({ host: "127.0.0.1", port, method: "POST", path: "/task", headers, agent: false }, (response: IncomingMessage) => {
+      let said = "";
+      response.setEncoding("utf8");
+      response.on("error", () => {});
+      response.on("close", () => reject(new Error(`no acknowledgement: ${response.statusCode} ${said}`)));
+      response.on("data", (chunk: string) => {
+        said += chunk;
+        if ((response.statusCode ?? 500) >= 400) return;
+        const accepted = /^event: accepted\ndata: (.*)\n\n/m.exec(said)?.[1];
+        if (accepted !== undefined) resolve({ ...JSON.parse(accepted), duplicate: false });
+        else if (said.startsWith("{") && said.endsWith("}")) resolve(JSON.parse(said));
+      });
+    });
+    sent.on("error", reject);
+    sent.end(text);
+  });
+}
+
+/** Why a program of the system cannot be used here; undefined when it can. */
+export function lacks(program: string, ...args: string[]): string | undefined {
+  const tried = spawnSync(program, args, { encoding: "utf8" });
+  if (tried.error !== undefined) return `${program} is not installed`;
+  return tried.status === 0 ? undefined : `${program} may not work here: ${tried.stderr.trim().split("\n").at(-1)}`;
+}
+
+/** Whether a file of the system is there, such as a library to be preloaded. */
+export const firstOf = (files: readonly string[]): string | undefined => files.find((file) => existsSync(file));
