@@ -43,7 +43,7 @@ export function readManifest(folder: string, from: Source["from"]): Source | und
         ? "entry must name the built file"
         : !ACTIVATIONS.includes(manifest.activate)
           ? `activate must be one of ${ACTIVATIONS.join(", ")}`
-          : !(manifest.api >= API_FLOOR && manifest.api <= API_GENERATION)
+          : !(Number.isInteger(manifest.api) && manifest.api >= API_FLOOR && manifest.api <= API_GENERATION)
             ? `it is written for generation ${manifest.api} of the plugin API, this daemon speaks ${API_FLOOR === API_GENERATION ? API_GENERATION : `${API_FLOOR} to ${API_GENERATION}`}`
             : undefined;
   if (wrong !== undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason: wrong });

@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
 import { type Actions, definePlugin, type Plugin } from "@svc/sdk";
 import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ROOT } from "../house/house.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
@@ -184,6 +186,39 @@ describe("a plugin that breaks later", () => {
     }
     expect(await kernel.tasks.run(message("hello"))).toMatchObject({ ok: true });
   });
+});
+
+describe("a plugin that is not what was trusted", () => {
+  it("FAULT-68 one whose files changed after they were pinned is refused at load, until it is trusted anew", async () => {
+    const shell = await openShell();
+    shells.push(shell);
+    shell.write(echoConfig());
+    const elder = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
+    execFileSync("npm", ["pack", "--pack-destination", shell.folder, "--ignore-scripts"], { cwd: elder, stdio: "ignore" });
+    const state = async () => (await healthOf(shell)).plugins.find(({ id }) => id === "feature-elder");
+    const restart = async () => {
+      await shell.svc("daemon", "stop");
+      expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    };
+    expect(await shell.svc("plugin", "add", "./svc-plugin-elder-1.0.0.tgz", "--yes")).toMatchObject({ code: 0, err: "" });
+    expect(await shell.svc("config", "set", "elder", '{"enabled":true}')).toMatchObject({ code: 0 });
+    await restart();
+    expect(await state()).toMatchObject({ state: "running", provides: ["action elder.reverse", "route GET /elder"] });
+
+    writeFileSync(join(shell.folder, ".svc/node_modules/svc-plugin-elder/extra.js"), "globalThis.changed = true;");
+    await restart();
+    expect(await state()).toMatchObject({ state: "failed", reason: expect.stringMatching(/not what was trusted: its files are different/) });
+    expect((await shell.svc("daemon", "send", "echo", "alive")).out).toContain("alive");
+    expect(await shell.svc("plugin", "trust", "feature-elder")).toMatchObject({ code: 1, out: expect.stringContaining("files      changed") });
+    expect(await shell.svc("plugin", "trust", "feature-elder", "--yes")).toMatchObject({ code: 0 });
+    await restart();
+    expect(await state()).toMatchObject({ state: "running" });
+    expect(await shell.svc("plugin", "disable", "svc-plugin-elder")).toMatchObject({ code: 0, out: expect.stringContaining("switched off. In force now.") });
+    expect((await state())?.state).not.toBe("running");
+    expect(await shell.svc("plugin", "doctor")).toMatchObject({ code: 0, out: expect.stringContaining("svc-plugin-elder") });
+    expect(await shell.svc("plugin", "remove", "svc-plugin-elder")).toMatchObject({ code: 0 });
+    expect(Object.keys(shell.config())).toEqual(["node", "agents", "plugins"]);
+  }, 60_000);
 });
 
 describe("a plugin that ends", () => {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Manifest } from "@svc/sdk";
+import { type Manifest, SDK_VERSION } from "@svc/sdk";
 
 /** The repository. */
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -57,7 +57,19 @@ export function inject(text: string, marker: string, content: string): string | 
   return pattern.test(text) ? text.replace(pattern, (_whole, open: string, close: string) => `${open}${content}\n${close}`) : undefined;
 }
 
-/** What the documents carry over from code, by file: the samples of plugins, and the tables of errors. */
+/** The author's book with the worked channel in it: the files that `svc plugin new channel acme` writes, as they are tested. */
+function book(): { file: string; text: string; wanted: string } {
+  const file = "sdk/README.md";
+  const text = read(file);
+  const markers = [...text.matchAll(/<!-- template (\S+) -->/g)].map((match) => match[1] as string);
+  const wanted = markers.reduce((filled, path) => {
+    const code = read(`sdk/template/${path}.txt`).trim().replaceAll("__name__", "acme").replaceAll("__Name__", "Acme").replaceAll("__sdk__", SDK_VERSION);
+    return inject(filled, `template ${path}`, `\`\`\`${path.split(".").at(-1)}\n${code}\n\`\`\``) ?? `the marker of ${path} is not closed`;
+  }, text);
+  return { file, text, wanted };
+}
+
+/** What the documents carry over from code, by file: the samples of plugins, the worked channel, and the tables of errors. */
 export async function injected(): Promise<{ file: string; text: string; wanted: string }[]> {
   const results: { file: string; text: string; wanted: string }[] = [];
   for (const { path } of pluginFolders()) {
@@ -70,6 +82,7 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
       wanted: inject(text, "sample", `\`\`\`json\n${read(`${path}/sample.json`).trim()}\n\`\`\``) ?? "the README has no <!-- sample --> markers",
     });
   }
+  results.push(book());
   const kernel = (await import(new URL("../../kernel/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
   const cli = (await import(new URL("../../cli/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, string> };
   const cell = (message: string) => message.replaceAll("\n", " ").replaceAll("|", "\\|");

@@ -28,7 +28,9 @@ describe.each(["channel", "tier", "action", "feature"])("svc plugin new %s", (ki
     const tested = await run(process.execPath, ["--test", "--test-reporter=tap", "dist/conformance.test.js"], { cwd: folder, env });
     expect(Number(/^# pass (\d+)$/m.exec(tested.stdout)?.[1])).toBeGreaterThan(1);
     expect(tested.stdout).toMatch(/^# fail 0$/m);
-    const [packed] = JSON.parse((await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: folder })).stdout) as [{ files: { path: string }[] }];
+    const [packed] = JSON.parse((await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: folder })).stdout) as [
+      { files: { path: string }[] },
+    ];
     const files = packed.files.map(({ path }) => path);
     expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js", "dist/conformance.js"]));
     expect(files.filter((path) => path.startsWith("src/") || path.includes(".test."))).toEqual([]);
