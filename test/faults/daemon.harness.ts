@@ -30,10 +30,15 @@ export async function endDaemons(): Promise<void> {
   await Promise.all([...running].map((daemon) => daemon.kill("SIGKILL")));
 }
 
-/** Starts the daemon of `folder`, which holds a svc.json, and waits until it listens. Rejects with what it said when it ends before. */
-export async function startDaemon(folder: string, { env = {}, prefix = [] }: DaemonOptions = {}): Promise<DaemonProcess> {
-  const note = join(folder, ".svc/daemon.json");
-  rmSync(note, { force: true });
+/** A daemon that may or may not come up. */
+export interface Launched {
+  readonly ended: Promise<number | string>;
+  readonly gone: boolean;
+  said(): string;
+}
+
+/** Starts the daemon of `folder`, which holds a svc.json. */
+export function launch(folder: string, { env = {}, prefix = [] }: DaemonOptions = {}): Launched {
   const [command, ...args] = [...prefix, process.execPath, join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"];
   const child: ChildProcess = spawn(command as string, args, {
     cwd: folder,
@@ -49,13 +54,28 @@ export async function startDaemon(folder: string, { env = {}, prefix = [] }: Dae
     gone = true;
     return (code ?? signal) as number | string;
   });
+  return {
+    ended,
+    get gone() {
+      return gone;
+    },
+    said: () => errors,
+  };
+}
+
+/** As `launch`, and waits until it listens. Rejects with what it said when it ends before. */
+export async function startDaemon(folder: string, options: DaemonOptions = {}): Promise<DaemonProcess> {
+  const note = join(folder, ".svc/daemon.json");
+  rmSync(note, { force: true });
+  const launched = launch(folder, options);
+  const { ended, said } = launched;
   for (;;) {
     const found = readNote(note);
     if (found !== undefined) {
       const daemon: DaemonProcess = {
         ...found,
         ended,
-        said: () => errors,
+        said,
         async kill(signal = "SIGKILL") {
           try {
             process.kill(found.pid, signal);
@@ -69,12 +89,13 @@ export async function startDaemon(folder: string, { env = {}, prefix = [] }: Dae
       running.add(daemon);
       return daemon;
     }
-    if (gone) throw Object.assign(new Error(`the daemon ended with ${await ended}: ${errors}`), { code: await ended, said: errors });
+    if (launched.gone) throw new Error(`the daemon ended with ${await ended}: ${said()}`);
     await pause(10);
   }
 }
 
-function readNote(file: string): { pid: number; port: number } | undefined {
+/** Where a daemon says that it listens. */
+export function readNote(file: string): { pid: number; port: number } | undefined {
   try {
     const { pid, port } = JSON.parse(readFileSync(file, "utf8"));
     return { pid, port };
