@@ -1,0 +1,136 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Observed } from "@svc/kernel";
+import { tortureCases, writeTorture } from "@svc/sdk/testing";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "../house/house.ts";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+
+const ELDER = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
+
+/** A package `./<name>` of one module in the shell's folder. */
+function write(shell: Shell, name: string, body: string, svc: object = {}, pkg: object = {}): void {
+  const folder = join(shell.folder, name);
+  mkdirSync(folder);
+  const manifest = { api: 1, kind: "feature", name, entry: "./index.mjs", activate: "always", capabilities: [], ...svc };
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name: `svc-plugin-${name}`, version: "1.0.0", keywords: ["svc-plugin"], ...pkg, svc: manifest }),
+  );
+  writeFileSync(join(folder, "index.mjs"), `export default { kind: "feature", name: "${name}", version: "1.0.0", svc: "*", capabilities: [], ${body} };`);
+}
+
+async function shellWith(env: Record<string, string> = {}): Promise<Shell> {
+  const shell = await openShell(env);
+  shell.write(echoConfig());
+  return shell;
+}
+
+describe("svc plugin enable and disable", () => {
+  it("keep a first-party plugin from loading by its id, and let it again", async () => {
+    const shell = await shellWith();
+    expect((await shell.svc("plugin", "disable", "action-http-fetch")).out).toContain("switched off");
+    expect(shell.config().plugins).toEqual(["!action-http-fetch"]);
+    expect((await shell.svc("plugin", "disable", "action-http-fetch")).out).toContain("off already");
+    expect((await shell.svc("plugin", "enable", "action-http-fetch")).out).toContain("switched on");
+    expect(shell.config().plugins).toEqual([]);
+    expect(await shell.svc("plugin", "disable", "action-no-such")).toMatchObject({ code: 1, err: expect.stringContaining("svc plugin list") });
+  });
+
+  it("turn the switch of a section where it has one; the section stays when the plugin is off", async () => {
+    const shell = await shellWith();
+    expect(await shell.svc("plugin", "add", ELDER, "--yes")).toMatchObject({ code: 0, out: expect.stringContaining("not pinned") });
+    expect((await shell.svc("plugin", "enable", ELDER)).code).toBe(0);
+    expect(shell.config().elder).toEqual({ enabled: true });
+    expect((await shell.svc("plugin", "disable", ELDER)).code).toBe(0);
+    expect(shell.config().elder).toEqual({ enabled: false });
+    expect(shell.config().plugins).toHaveLength(1);
+    expect(await shell.svc("config", "check")).toMatchObject({ code: 0 });
+    expect((await shell.svc("plugin", "remove", ELDER)).out).toContain("Its section elder was taken out");
+    expect(shell.config()).toMatchObject({ plugins: [] });
+    expect(shell.config().elder).toBeUndefined();
+  });
+});
+
+describe("svc plugin inspect and add", () => {
+  it("show what a plugin declares and what it really registers, in a process that sees no secret of the environment", async () => {
+    const shell = await shellWith({ CANARY_TOKEN: "canary" });
+    write(shell, "curious", 'setup(ctx) { if (process.env.CANARY_TOKEN) throw new Error("I see it"); ctx.hooks.inbound.tap(() => undefined); }');
+    expect(await shell.json<Observed>("plugin", "inspect", "./curious")).toEqual({
+      id: "feature-curious",
+      version: "1.0.0",
+      agentKeys: [],
+      capabilities: [],
+      registers: ["hook inbound"],
+    });
+    expect((await shell.svc("plugin", "inspect", ELDER)).out).toContain("registers            action, hook assembleContext, hook inbound, route open");
+  });
+
+  it("name the reason when it cannot be brought up, and add nothing", async () => {
+    const shell = await shellWith();
+    for (const [name, reason] of [
+      ["exits-at-load", "its process ended with code 3"],
+      ["throws-in-setup", "broken in setup"],
+      ["syntax-error", "cannot be used"],
+    ] as const) {
+      writeTorture(join(shell.folder, name), tortureCases.find((one) => one.name === name)!);
+      expect(await shell.svc("plugin", "add", `./${name}`, "--yes")).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
+    }
+    expect(shell.config().plugins).toBeUndefined();
+    expect((await shell.svc("plugin", "add", "./nowhere", "--yes")).code).toBe(1);
+    expect((await shell.svc("plugin", "add", "--yes", "--", "-x")).code).toBe(2);
+  });
+
+  it("add nothing without a yes", async () => {
+    const shell = await shellWith();
+    write(shell, "quiet", "setup() {}");
+    expect(await shell.svc("plugin", "add", "./quiet")).toMatchObject({ code: 1, err: expect.stringContaining("--yes") });
+    expect(shell.config().plugins).toBeUndefined();
+  });
+});
+
+describe("svc plugin doctor", () => {
+  it("names for each plugin what is wrong and the next step", async () => {
+    const shell = await shellWith();
+    write(shell, "fine", "setup() {}");
+    write(shell, "old", "setup() {}", { api: 0 });
+    shell.write(echoConfig({}, { plugins: ["./fine", "./old", "./gone", "svc-plugin-lost"] }));
+    const { code, out } = await shell.svc("plugin", "doctor");
+    expect(code).toBe(1);
+    expect(out).toMatch(/ok\s+\.\/fine\s+1\.0\.0, uses nothing/);
+    expect(out).toMatch(/ERROR\s+\.\/old\s+.*generation 0.*svc plugin check/);
+    expect(out).toMatch(/ERROR\s+\.\/gone\s+.*mend the path/);
+    expect(out).toMatch(/ERROR\s+svc-plugin-lost\s+is not installed\s+svc plugin add svc-plugin-lost/);
+  });
+});
+
+describe("svc plugin check and new", () => {
+  it("finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", async () => {
+    const shell = await shellWith();
+    write(shell, "leaky", "setup() { setInterval(() => {}, 60_000); }", {}, { name: "leaky", dependencies: { "@svc/kernel": "0.1.0" } });
+    const { code, out } = await shell.svc("plugin", "check", "./leaky");
+    expect(code).toBe(1);
+    for (const words of [
+      "'leaky' is not called svc-plugin-",
+      "must not depend on @svc/kernel",
+      "README.md or LICENSE is missing",
+      "49 Timeout",
+      "conformance module",
+    ])
+      expect(out).toContain(words);
+    write(shell, "failing", "setup() {}", {}, { exports: { "./conformance": "./conformance.mjs" } });
+    writeFileSync(
+      join(shell.folder, "failing/conformance.mjs"),
+      'export default ({ describe, it }) => describe("mine", () => { it("works", async () => {}); it("breaks", async () => { throw new Error("it broke"); }); });',
+    );
+    expect((await shell.svc("plugin", "check", "./failing")).out).toContain("mine: breaks: it broke");
+  });
+
+  it("refuses kinds and names that there are not, and folders that are there", async () => {
+    const shell = await shellWith();
+    expect(await shell.svc("plugin", "new", "store", "x")).toMatchObject({ code: 2, err: expect.stringContaining("action, channel, feature, tier") });
+    expect((await shell.svc("plugin", "new", "channel", "Ac me")).code).toBe(2);
+    expect((await shell.svc("plugin", "new", "action", "twice")).code).toBe(0);
+    expect((await shell.svc("plugin", "new", "action", "twice")).err).toContain("exists already");
+  });
+});
