@@ -1,4 +1,3 @@
-import { userInfo } from "node:os";
 import type { TaskResult } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -55,12 +54,12 @@ const group: OwnGroup = {
       args: "",
       summary: "Let running work finish, then start anew; waits until the new daemon answers",
       options: [
-        { flags: "--by <name>", description: "who asks, for shutdown.restart.allowBy (default: this user)" },
+        { flags: "--by <name>", description: "who asks, for shutdown.restart.allowBy (default: the variable USER)" },
         { flags: "--reason <text>", description: "why" },
       ],
       async run(_args, options, cli) {
         const { restartDaemon } = await import("../daemon/restart.js");
-        const by = String(options.by ?? userInfo().username);
+        const by = String(options.by ?? process.env.USER ?? "svc daemon restart");
         await restartDaemon(cli, { by, ...(options.reason === undefined ? {} : { reason: String(options.reason) }) });
       },
     },

@@ -72,7 +72,7 @@ async function setup(cli: Cli, options: SetupOptions, questions: Questions | und
   if (!cli.json) cli.say(words);
 
   if (!(await bringUp(cli, verdict, options, questions))) {
-    cli.print(process.exitCode ? "" : "Next: svc daemon start", settings);
+    cli.print("", settings);
     return;
   }
   const { ok, reply, error } = await tryOut(cli, agent);
@@ -153,17 +153,24 @@ async function write(cli: Cli, { agent, engine, model }: Choice): Promise<Verdic
 
 /** Starts the daemon, or restarts it where the change waits for that. False when it is not up on the new settings, which is said. */
 async function bringUp(cli: Cli, verdict: Verdict, { start }: SetupOptions, questions: Questions | undefined): Promise<boolean> {
-  if (!start) return false;
+  const later = () => {
+    if (!cli.json) cli.say("Next: svc daemon start");
+    return false;
+  };
+  if (!start) return verdict.applied ? false : later();
   const agreed = async (question: string) => questions === undefined || (await questions.agree(question));
   if (!verdict.applied) {
-    if (!(await agreed("The daemon is not running. Start it?"))) return false;
+    if (!(await agreed("The daemon is not running. Start it?"))) return later();
     const { launch } = await import("../daemon/detach.js");
     return (await launch(cli, [])) !== undefined;
   }
   if (verdict.restartRequired.length === 0 || !(await agreed(`${verdict.restartRequired.join(", ")} waits for a restart of the daemon. Restart it?`)))
     return true;
   const { restart } = await import("../daemon/restart.js");
-  return "pid" in (await restart(cli, { by: "svc setup" }));
+  const answer = await restart(cli, { by: "svc setup" });
+  if ("pid" in answer) return true;
+  cli.say(`The restart is held until ${new Date(answer.at).toLocaleString()}; the agent is as written here from then on.`);
+  return false;
 }
 
 async function tryOut(cli: Cli, agent: string): Promise<Pick<TaskResult, "ok" | "reply" | "error">> {
