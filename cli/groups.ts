@@ -13,6 +13,12 @@ export const GROUPS: readonly GroupEntry[] = [
     load: async () => (await import("./commands/agent.js")).default,
   },
   { name: "config", summary: "Check, read and change the configuration", load: async () => (await import("./commands/config.js")).default },
+  {
+    name: "channel",
+    summary: "Channels: their state, who we are there, who may write, sending",
+    load: async () => (await import("./commands/channel.js")).default,
+  },
+  { name: "connect", summary: "Set up a channel: its credentials, who may write, a test", load: async () => (await import("./commands/connect.js")).default },
   { name: "trace", summary: "What tasks did: list, show, replay", load: async () => (await import("./commands/trace.js")).default },
   { name: "plugin", summary: "Plugins: what each one does, costs and breaks", load: async () => (await import("./commands/plugin.js")).default },
   { name: "db", summary: "The database in which state is kept", load: async () => (await import("./commands/db.js")).default },

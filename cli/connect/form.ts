@@ -1,0 +1,83 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { firstParty, installed } from "../catalog.ts";
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+import { sampleSection } from "../plugin/sample.ts";
+
+/** A setting that holds a credential. */
+export interface SecretField {
+  /** Its place in the channel's section. */
+  readonly path: readonly string[];
+  /** The variable that its sample refers to. */
+  readonly variable: string;
+}
+
+/** What is asked to set a channel up. Read from the plugin's own sample and README, so that a new channel needs nothing here. */
+export interface Form {
+  readonly channel: string;
+  /** Where its section is: `channels.botmsg`. */
+  readonly section: string;
+  /** What it is and what is needed, from its README; empty when that says nothing. */
+  readonly explanation: string;
+  /** The account in its sample, where it has accounts. */
+  readonly account?: string;
+  readonly secrets: readonly SecretField[];
+  /** Where the agent that answers is named, where one is. */
+  readonly agent?: readonly string[];
+  /** Where those who may write are listed, where they are. */
+  readonly allow?: readonly string[];
+}
+
+/** The form of an installed channel. Throws `SVC_CLI_MISSING` naming those there are. */
+export function formOf(cli: Cli, channel: string): Form {
+  const channels = [...firstParty(), ...installed(cli.dataFolder)].filter(({ manifest }) => manifest.kind === "channel");
+  const listed = channels.find(({ manifest }) => manifest.name === channel);
+  if (listed === undefined) {
+    const names = channels.map(({ manifest }) => manifest.name).join(", ");
+    throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
+  }
+  const { folder, manifest } = listed;
+  const sample = sampleSection(folder, { svc: manifest }) as Record<string, unknown>;
+  const [account] = Object.keys((sample.accounts ?? {}) as object);
+  const leaves = leavesOf(sample);
+  const agent = leaves.find(({ path }) => path.at(-1) === "agentBinding" || path.at(-1) === "defaultAgent")?.path;
+  const listedAt = leaves.find(({ path }) => path.at(-1) === "allowFrom")?.path;
+  // Whoever is let in on one account is not let in on the others.
+  const allow = listedAt === undefined || account === undefined ? listedAt : ["accounts", account, "allowFrom"];
+  return {
+    channel,
+    section: manifest.section ?? `channels.${channel}`,
+    explanation: explanationOf(folder),
+    secrets: leaves.flatMap(({ path, value }) => {
+      const variable = /^\$\{(\w+)\}$/.exec(String(value))?.[1];
+      return variable === undefined ? [] : [{ path, variable }];
+    }),
+    ...(account === undefined ? {} : { account }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(allow === undefined ? {} : { allow }),
+  };
+}
+
+interface Leaf {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+function leavesOf(value: unknown, path: readonly string[] = []): Leaf[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]));
+}
+
+/** The paragraph below the title says what it is, the first block after the sample what is needed. */
+function explanationOf(folder: string): string {
+  const file = join(folder, "README.md");
+  if (!existsSync(file)) return "";
+  const [before = "", after = ""] = readFileSync(file, "utf8").split(/<!-- sample -->[\s\S]*?<!-- \/sample -->/);
+  const what = before
+    .replace(/^# .*$/m, "")
+    .trim()
+    .split(/\n\s*\n/)[0];
+  const needs = after.trim().split(/\n\s*\n/)[0];
+  return [what, needs].filter(Boolean).join("\n\n");
+}

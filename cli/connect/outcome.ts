@@ -1,0 +1,34 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { ChannelStatus, Health } from "@svc/kernel";
+import type { Cli } from "../cli.ts";
+
+/** How long a channel may take to connect, in milliseconds. */
+const CONNECT_MS = 30_000;
+const LOOK_MS = 150;
+
+/** What became of a channel: who we are there, or why it is not connected. */
+export type Outcome = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
+
+/** Waits until the channel has connected or cannot, and then asks the platform who we are. */
+export async function outcomeOf(cli: Cli, channel: string): Promise<Outcome> {
+  let status: ChannelStatus | undefined;
+  for (let waited = 0; waited < CONNECT_MS; waited += LOOK_MS) {
+    const { channels } = (await cli.request("GET", "/channels")) as { channels: ChannelStatus[] };
+    status = channels.find(({ name }) => name === channel);
+    if (status?.state !== "connecting") break;
+    await pause(LOOK_MS);
+  }
+  if (status === undefined) return { ok: false, reason: await whyMissing(cli, channel) };
+  if (status.state !== "ready") return { ok: false, reason: status.reason ?? `it has not connected within ${CONNECT_MS / 1000} s` };
+  if (!status.testable) return { ok: true, detail: "connected" };
+  try {
+    return { ok: true, detail: ((await cli.request("POST", `/channels/${encodeURIComponent(channel)}/test`)) as { detail: string }).detail };
+  } catch (error) {
+    return { ok: false, reason: (error as Error).message };
+  }
+}
+
+async function whyMissing(cli: Cli, channel: string): Promise<string> {
+  const { plugins } = (await cli.request("GET", "/health")) as Health;
+  return plugins.find(({ id }) => id === `channel-${channel}`)?.reason ?? "the daemon has not loaded it";
+}
