@@ -8,6 +8,8 @@ import type { CommandGroup, Manifest } from "@svc/sdk";
 export interface Listed {
   readonly folder: string;
   readonly manifest: Manifest;
+  /** The package's name, for one that the operator installed. */
+  readonly name?: string;
 }
 
 /** The `@svc` scope folder this program runs from: beside it lie the first-party plugins. Reads JSON only, runs no plugin code. */
@@ -29,17 +31,23 @@ export function installed(dataFolder: string): Listed[] {
   const folders = readdirSync(modules).flatMap((name) => (name.startsWith("@") ? readdirSync(join(modules, name)).map((inner) => join(name, inner)) : [name]));
   return folders.flatMap((name) => {
     const manifest = manifestOf(join(modules, name));
-    return manifest === undefined ? [] : [{ folder: join(modules, name), manifest }];
+    return manifest === undefined ? [] : [{ folder: join(modules, name), manifest, name }];
   });
 }
 
-/** The command groups that plugins add; the module is imported when called. */
+/** The command groups that plugins add; the module is imported when called, and of an installed plugin only while it is what was trusted. */
 export function pluginGroups(dataFolder: string): { name: string; summary: string; load(): Promise<CommandGroup> }[] {
-  return [...firstParty(), ...installed(dataFolder)].flatMap(({ folder, manifest }) =>
+  return [...firstParty(), ...installed(dataFolder)].flatMap(({ folder, manifest, name: pkg }) =>
     (manifest.commands ?? []).map(({ name, summary, module }) => ({
       name,
       summary,
-      load: async () => (await import(pathToFileURL(join(folder, module)).href)).default as CommandGroup,
+      async load() {
+        if (pkg !== undefined) {
+          const { readPins, requirePinned } = await import("@svc/kernel");
+          await requirePinned(pkg, folder, await readPins(dataFolder));
+        }
+        return (await import(pathToFileURL(join(folder, module)).href)).default as CommandGroup;
+      },
     })),
   );
 }

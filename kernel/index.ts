@@ -7,7 +7,7 @@ export { describeProblem } from "./configuration.ts";
 export { checkConfiguration, compareLastGood, type Editor, type EditorOptions, openEditor } from "./editor.ts";
 export { ERRORS } from "./errors.ts";
 export { blame } from "./host/call.ts";
-export { integrityOf, type Pin, type Pins, readPins, writePins } from "./host/integrity.ts";
+export { integrityOf, type Pin, type Pins, readPins, requirePinned, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
 export { type Held, markedPlugin, markLoading, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
 export { readManifest, resolveEntry } from "./host/source.ts";

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
 import { table } from "../table.ts";
@@ -36,7 +37,7 @@ async function examine(cli: Cli, entry: string): Promise<Finding[]> {
     const path = isPath(entry);
     const root = openRoot(cli.dataFolder);
     if (!path && root.packages()[entry] === undefined) return wrong("is not installed", `svc plugin add ${entry}`);
-    subject = path ? subjectAt({ ...cli }, new URL(entry, `file://${cli.folder}/`).pathname) : packageSubject(entry, root.folderOf(entry));
+    subject = path ? subjectAt(cli, resolve(cli.folder, entry)) : packageSubject(entry, root.folderOf(entry));
   } catch (error) {
     return wrong((error as Error).message, "mend the path in plugins of svc.json");
   }

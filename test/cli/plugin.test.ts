@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Observed } from "@svc/kernel";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
@@ -86,6 +87,25 @@ describe("svc plugin inspect and add", () => {
     write(shell, "quiet", "setup() {}");
     expect(await shell.svc("plugin", "add", "./quiet")).toMatchObject({ code: 1, err: expect.stringContaining("--yes") });
     expect(shell.config().plugins).toBeUndefined();
+  });
+});
+
+describe("commands that an installed plugin adds", () => {
+  it("run while the plugin is what was trusted, and not before or after", async () => {
+    const shell = await shellWith();
+    const folder = join(shell.folder, "greeter");
+    write(shell, "greeter", "setup() {}", { commands: [{ name: "greet", summary: "Greets", module: "./greet.mjs" }] });
+    writeFileSync(
+      join(folder, "greet.mjs"),
+      'export default { name: "greet", summary: "Greets", commands: [{ name: "greet", args: "", summary: "Greets", run: async (_args, _options, cli) => cli.print("good day", {}) }] };',
+    );
+    execFileSync("npm", ["pack", "--pack-destination", shell.folder, "--ignore-scripts"], { cwd: folder, stdio: "ignore" });
+    expect(await shell.svc("plugin", "add", "./svc-plugin-greeter-1.0.0.tgz", "--yes")).toMatchObject({ code: 0 });
+    expect(await shell.svc("greet")).toMatchObject({ code: 0, out: "good day\n" });
+    appendFileSync(join(shell.folder, ".svc/node_modules/svc-plugin-greeter/greet.mjs"), "// changed");
+    expect(await shell.svc("greet")).toMatchObject({ code: 1, err: expect.stringContaining("svc plugin trust svc-plugin-greeter") });
+    rmSync(join(shell.folder, ".svc/plugins.lock.json"));
+    expect((await shell.svc("greet")).err).toContain("was never trusted");
   });
 });
 
