@@ -51,14 +51,14 @@ function ask(): void {
 }
 
 function end(plugin: string | undefined): never {
-  if (plugin !== undefined && markedPlugin(dataFolder) === undefined) markLoading(dataFolder, plugin, "run");
   const msg = plugin === undefined ? "the loop hangs; the daemon ends" : `plugin ${plugin} holds the loop; the daemon ends and it is held back`;
   const line = `${JSON.stringify({ level: 50, time: Date.now(), name: "watchdog", msg, ...(plugin === undefined ? {} : { plugin }) })}\n`;
   try {
+    if (plugin !== undefined && markedPlugin(dataFolder) === undefined) markLoading(dataFolder, plugin, "run");
     if (respawn === undefined) process.stderr.write(line);
     else appendFileSync(log, line);
   } catch {
-    // Without room for a line the daemon must end all the same.
+    // On a full disk the daemon must end all the same.
   }
   if (respawn !== undefined) {
     spawn(process.execPath, [respawn.program, ...respawn.args], {

@@ -45,7 +45,12 @@ export function watchLoop(cli: Cli, { respawn, lastGood }: { readonly respawn: b
       : {}),
   };
   Object.defineProperty(globalThis, Symbol.for(watched.blame), { value: blame, configurable: true });
-  const thread = new Worker(new URL("./watchdog-thread.js", import.meta.url), { workerData: watched, execArgv: [], stdin: false });
+  const thread = new Worker(new URL("./watchdog-thread.js", import.meta.url), {
+    workerData: watched,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
+  });
+  thread.on("error", (error) => cli.say(`The watchdog has ended: ${error.message}`));
   thread.unref();
   const timer = setInterval(() => Atomics.add(counter, 0, 1), limitMs / 10);
   timer.unref();
