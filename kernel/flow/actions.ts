@@ -22,7 +22,7 @@ export interface ActionGround {
 
 type Validator = ((value: unknown) => boolean) & { errors?: { instancePath: string; message?: string; params: object }[] | null };
 
-/** Output longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
+/** What is longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
 const TRACED = 4_000;
 /** The longest output of an action, in characters of JSON. */
 const OUTPUT_LIMIT = 16_777_216;
@@ -61,7 +61,7 @@ export function createActions(ground: ActionGround): Actions {
       if (reason !== undefined) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason });
       return output;
     } catch (error) {
-      const { code } = error as { code?: string };
+      const code = (error as { code?: string } | null | undefined)?.code;
       if (code === "SVC_PLUGIN_TIMEOUT") {
         stop.abort(error);
         throw fail("SVC_ACTION_TIMEOUT", { action: action.name, ms: action.timeoutMs });
@@ -80,7 +80,7 @@ export function createActions(ground: ActionGround): Actions {
       at: began,
       durationMs: envelope.durationMs,
       ...(envelope.error === undefined ? {} : { error: envelope.error }),
-      envelope: { ...envelope, ...(envelope.output === undefined ? {} : { output: cut(envelope.output) }) },
+      envelope: { ...envelope, input: cut(envelope.input), ...(envelope.output === undefined ? {} : { output: cut(envelope.output) }) },
     };
     const task = asked.taskId === undefined ? undefined : ground.task(asked.taskId);
     if (task !== undefined) {
@@ -148,7 +148,13 @@ function whyNotSent(output: unknown): string | undefined {
   return (text?.length ?? 0) > OUTPUT_LIMIT ? `it is larger than ${OUTPUT_LIMIT} characters of JSON` : undefined;
 }
 
-function cut(output: unknown): unknown {
-  const text = JSON.stringify(output) ?? "";
-  return text.length <= TRACED ? output : `${text.slice(0, TRACED)}… (${text.length} characters in all)`;
+/** A trace must be storable whatever a caller has given in. */
+function cut(value: unknown): unknown {
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? "";
+  } catch (error) {
+    return `(no JSON: ${reasonOf(error).split("\n")[0]})`;
+  }
+  return text.length <= TRACED ? value : `${text.slice(0, TRACED)}… (${text.length} characters in all)`;
 }

@@ -15,10 +15,12 @@ export interface Pipeline extends Tasks {
   readmit(record: TaskRecord): void;
   /** End a stored task without running it, and tell its sender. */
   close(record: TaskRecord, outcome: Outcome): Promise<void>;
-  /** Take no new work from now on, until `admit`. */
+  /** Take and begin no new work from now on, until `admit`. */
   refuse(): void;
   /** Take new work again. */
   admit(): void;
+  /** Begin what may begin since the agents' limits have changed. */
+  refill(): void;
   /** Resolves when no turn runs. */
   idle(): Promise<void>;
   /** End what still runs or waits, to be resumed at the next start. */
@@ -49,6 +51,9 @@ export interface Inside {
   agents(): AgentTable;
   refuse(): void;
   admit(): void;
+  refill(): void;
+  /** What is accepted from now on ends like this. */
+  close(ending: Ending): void;
 }
 
 export function openDoors(inside: Inside): Pipeline {
@@ -75,7 +80,11 @@ export function openDoors(inside: Inside): Pipeline {
     async run(message, listen, signal) {
       const { task, accepted } = await accept(message, listen === undefined ? {} : { listen });
       if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
-      const stop = () => void end(accepted.taskId, { kind: "cancelled", text: "cancelled: the caller stopped waiting" });
+      const stop = () => {
+        // A turn that answers others too goes on for them.
+        if (leading(accepted.taskId)?.record.tasks === undefined)
+          void end(accepted.taskId, { kind: "cancelled", text: "cancelled: the caller stopped waiting" });
+      };
       if (signal?.aborted) stop();
       signal?.addEventListener("abort", stop, { once: true });
       try {
@@ -112,10 +121,15 @@ export function openDoors(inside: Inside): Pipeline {
     },
     refuse: inside.refuse,
     admit: inside.admit,
+    refill: inside.refill,
     idle: () => (running().length === 0 ? Promise.resolve() : new Promise((resolve) => inside.whenIdle.push(resolve))),
     async interrupt() {
       const stopping: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };
-      await Promise.all([...tasks.values()].filter((task) => task.lead === undefined).map((task) => end(task.record.id, stopping)));
+      inside.close(stopping);
+      const ending = [...tasks.values()];
+      await Promise.all(ending.filter((task) => task.lead === undefined).map((task) => end(task.record.id, stopping)));
+      // Also those that somebody else is ending already.
+      await Promise.all(ending.map((task) => task.result));
     },
     find: (id) => leading(id)?.record,
   };

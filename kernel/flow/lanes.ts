@@ -8,18 +8,27 @@ export interface Place {
   readonly mode: () => QueueMode;
   /** Parallel turns of the agent. */
   readonly limit: () => number;
+  /** Only items of one sort become one turn. */
+  readonly sort?: string;
   /** Ahead of everything that waits, as a turn of its own. */
   readonly front?: boolean;
   /** Held even under `drop`. */
   readonly keep?: boolean;
 }
 
+interface Held<T> {
+  readonly item: T;
+  readonly place: Place;
+}
+
 /** A conversation: at most one turn at a time, and what waits for it. */
 interface Lane<T> {
   readonly key: string;
-  readonly agent: string;
-  readonly held: { item: T; place: Place }[];
-  running: boolean;
+  readonly held: Held<T>[];
+  /** The agent whose turn runs. */
+  running: string | undefined;
+  /** The agent for whose slot it stands in line: that of the first one held. */
+  awaited: string | undefined;
 }
 
 /**
@@ -35,12 +44,17 @@ export interface Lanes<T> {
   remove(item: T): boolean;
   /** What waits, oldest first within each conversation. */
   waiting(): T[];
+  /** Start nothing any more. */
+  pause(): void;
+  /** Start what may start by now: after a pause, or since a limit has grown. */
+  resume(): void;
 }
 
 export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation: string) => void): Lanes<T> {
   const lanes = new Map<string, Lane<T>>();
   /** Per agent: running turns, and the lanes with work that wait for a slot, first come first served. */
-  const agents = new Map<string, { active: number; ready: Lane<T>[] }>();
+  const agents = new Map<string, { active: number; readonly ready: Lane<T>[] }>();
+  let paused = false;
 
   const agentOf = (id: string) => {
     let agent = agents.get(id);
@@ -48,78 +62,94 @@ export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation
     return agent;
   };
 
-  const tidy = (lane: Lane<T>) => {
-    if (lane.running || lane.held.length > 0) return;
-    lanes.delete(lane.key);
-    const agent = agents.get(lane.agent);
-    if (agent === undefined) return;
-    const at = agent.ready.indexOf(lane);
-    if (at !== -1) agent.ready.splice(at, 1);
-    if (agent.active === 0 && agent.ready.length === 0) agents.delete(lane.agent);
+  /** Where the lane stands in line must follow what is held first: two agents may share a conversation. */
+  const standInLine = (lane: Lane<T>, first = false) => {
+    const next = lane.running === undefined ? lane.held[0]?.place.agent : undefined;
+    if (lane.awaited === next && !(first && next !== undefined)) return;
+    if (lane.awaited !== undefined) {
+      const { ready } = agentOf(lane.awaited);
+      ready.splice(ready.indexOf(lane), 1);
+    }
+    lane.awaited = next;
+    if (next === undefined) return;
+    if (first) agentOf(next).ready.unshift(lane);
+    else agentOf(next).ready.push(lane);
   };
 
-  /** Under `collect` everything held becomes one turn, but an item that came to the front runs alone. */
+  const tidy = (lane: Lane<T>, ...ids: readonly (string | undefined)[]) => {
+    if (lane.running === undefined && lane.held.length === 0) lanes.delete(lane.key);
+    for (const id of ids) {
+      const agent = id === undefined ? undefined : agents.get(id);
+      if (agent?.active === 0 && agent.ready.length === 0) agents.delete(id as string);
+    }
+  };
+
+  /** Under `collect` everything held of one sort becomes one turn, but an item that came to the front runs alone. */
   const nextBatch = (lane: Lane<T>): [T, ...T[]] => {
-    const first = lane.held.shift() as { item: T; place: Place };
-    const batch: [T, ...T[]] = [first.item];
-    if (first.place.front || first.place.mode() !== "collect") return batch;
-    while (lane.held.length > 0 && !lane.held[0]?.place.front) batch.push((lane.held.shift() as { item: T }).item);
+    const { item, place } = lane.held.shift() as Held<T>;
+    const batch: [T, ...T[]] = [item];
+    if (place.front || place.mode() !== "collect") return batch;
+    const joins = (next: Held<T> | undefined) => next !== undefined && !next.place.front && next.place.agent === place.agent && next.place.sort === place.sort;
+    while (joins(lane.held[0])) batch.push((lane.held.shift() as Held<T>).item);
     return batch;
   };
 
-  const run = (lane: Lane<T>) => {
-    lane.running = true;
-    agentOf(lane.agent).active += 1;
-    start(nextBatch(lane), lane.key);
-  };
-
-  const fill = (id: string) => {
-    const agent = agents.get(id);
-    if (agent === undefined) return;
-    while (agent.ready.length > 0 && agent.active < (agent.ready[0]?.held[0]?.place.limit() ?? 0)) run(agent.ready.shift() as Lane<T>);
+  const fill = (id: string | undefined) => {
+    const agent = id === undefined ? undefined : agents.get(id);
+    while (agent !== undefined && !paused && agent.active < (agent.ready[0]?.held[0]?.place.limit() ?? 0)) {
+      const lane = agent.ready.shift() as Lane<T>;
+      lane.awaited = undefined;
+      lane.running = id;
+      agent.active += 1;
+      start(nextBatch(lane), lane.key);
+    }
   };
 
   return {
     enter(item, place) {
       let lane = lanes.get(place.conversation);
-      if (lane === undefined) lanes.set(place.conversation, (lane = { key: place.conversation, agent: place.agent, held: [], running: false }));
-      const busy = lane.running || lane.held.length > 0;
+      if (lane === undefined) lanes.set(place.conversation, (lane = { key: place.conversation, held: [], running: undefined, awaited: undefined }));
+      const busy = lane.running !== undefined || lane.held.length > 0;
       if (busy && !place.front && !place.keep && place.mode() === "drop") return "dropped";
-      if (place.front) lane.held.unshift({ item, place });
-      else lane.held.push({ item, place });
-      const agent = agentOf(place.agent);
-      if (!lane.running) {
-        const at = agent.ready.indexOf(lane);
-        if (place.front && at > 0) agent.ready.splice(at, 1);
-        if (place.front && at !== 0) agent.ready.unshift(lane);
-        else if (at === -1) agent.ready.push(lane);
-      }
-      fill(place.agent);
-      return lane.held.some((waiting) => waiting.item === item) ? "held" : "started";
+      const entry: Held<T> = { item, place };
+      if (place.front) lane.held.unshift(entry);
+      else lane.held.push(entry);
+      standInLine(lane, place.front);
+      fill(lane.awaited);
+      return lane.held[0] === entry || lane.held.at(-1) === entry ? "held" : "started";
     },
     release(conversation) {
       const lane = lanes.get(conversation);
-      if (lane === undefined || !lane.running) return;
-      lane.running = false;
-      const agent = agentOf(lane.agent);
-      agent.active -= 1;
-      if (lane.held.length > 0) {
-        if (lane.held[0]?.place.front) agent.ready.unshift(lane);
-        else agent.ready.push(lane);
-      }
-      fill(lane.agent);
-      tidy(lane);
+      if (lane?.running === undefined) return;
+      const { running } = lane;
+      lane.running = undefined;
+      agentOf(running).active -= 1;
+      standInLine(lane, lane.held[0]?.place.front);
+      fill(running);
+      fill(lane.awaited);
+      tidy(lane, running);
     },
     remove(item) {
       for (const lane of lanes.values()) {
         const at = lane.held.findIndex((waiting) => waiting.item === item);
         if (at === -1) continue;
+        const { awaited } = lane;
         lane.held.splice(at, 1);
-        tidy(lane);
+        standInLine(lane);
+        fill(awaited);
+        fill(lane.awaited);
+        tidy(lane, awaited);
         return true;
       }
       return false;
     },
     waiting: () => [...lanes.values()].flatMap((lane) => lane.held.map(({ item }) => item)),
+    pause() {
+      paused = true;
+    },
+    resume() {
+      paused = false;
+      for (const id of [...agents.keys()]) fill(id);
+    },
   };
 }

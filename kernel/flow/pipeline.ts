@@ -24,7 +24,7 @@ import { createLoopGuard } from "./deliver/loop-guard.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import { type Admission, openDoors, type Pipeline } from "./doors.ts";
 import { createLanes } from "./lanes.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Ending, Outcome } from "./outcome.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, factsOf, refusalOf } from "./routing.ts";
 import { createTask, resultOf, type Task, tell } from "./task.ts";
@@ -43,6 +43,8 @@ export interface PipelineGround {
 }
 
 const DEDUP = "dedup";
+/** The store takes nothing at all now: what could not be written is not to blame. */
+const UNABLE: ReadonlySet<string> = new Set(["SVC_STORE_BUSY", "SVC_STORE_FULL", "SVC_STORE_FAILED", "SVC_STORE_CLOSED"]);
 /** Long enough for an engine's own SIGTERM, 3 s, SIGKILL. */
 const GRACE_MS = 5_000;
 
@@ -53,6 +55,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   const tasks = new Map<string, Task>();
   const lanes = createLanes<Task>((batch, conversation) => inRoot(batch[0], () => void work(batch, conversation)));
   let refusing = false;
+  /** Why nothing is begun any more, once that is so. */
+  let closing: Ending | undefined;
   const whenIdle: (() => void)[] = [];
 
   const inRoot = <T>(task: Task, step: () => T): T =>
@@ -91,7 +95,9 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     if (admission.listen !== undefined) task.listeners.add(admission.listen);
     tasks.set(id, task);
     tell(task, { type: "accepted", taskId: id, rootId });
-    inRoot(task, () => void advance(task));
+    // Stored, and so kept for the next start: a stop came in between.
+    if (closing !== undefined) settle(task, interruptedResult(task, closing));
+    else inRoot(task, () => void advance(task));
     return { task, accepted: { taskId: id, rootId, duplicate: false } };
   }
 
@@ -133,6 +139,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       agent: route.agent,
       mode: () => settings()?.queueMode ?? "collect",
       limit: () => settings()?.maxConcurrent ?? 1,
+      sort: sortOf(task.record.inbound, route),
       front: task.front,
       keep: task.keep,
     });
@@ -154,14 +161,16 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       for (const task of merged) task.lead = lead;
       const settings = ground.agents().settings(record.agent);
       if (settings === undefined) await finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"));
-      else await finish(batch, await run(batch, settings));
-    } catch (error) {
-      log.error({ task: record.id, err: error }, "a turn failed in the kernel");
-      for (const task of batch) settle(task, { ...resultOf(record, now()), status: "error", ok: false, error: reasonOf(error), errorKind: "internal" });
+      else await finish(batch, await run(batch, settings).catch((error) => brokenOutcome(record, error)));
     } finally {
       lanes.release(conversation);
-      if (![...tasks.values()].some((task) => task.state === "running")) for (const resolve of whenIdle.splice(0)) resolve();
+      if (whenIdle.length > 0 && ![...tasks.values()].some((task) => task.state === "running")) for (const resolve of whenIdle.splice(0)) resolve();
     }
+  }
+
+  function brokenOutcome(record: TaskRecord, error: unknown): Outcome {
+    log.error({ task: record.id, err: error }, "a task failed in the kernel");
+    return errorOutcome(error, "internal");
   }
 
   async function run(batch: readonly [Task, ...Task[]], settings: AgentSettings): Promise<Outcome> {
@@ -173,8 +182,9 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     };
     record.attempts += 1;
     if (batch.length > 1) record.tasks = batch.map((task) => task.record.id);
-    // Not waited for: commits keep their order, and a crash before this one only means that the attempt was not counted.
-    store
+    else delete record.tasks;
+    // Waited for when the engine is about to start, and so seldom waited for: the context was assembled meanwhile.
+    const counted = store
       .commit(batch.map((task) => put(TRACES, task.record.id, { ...task.record, attempts: record.attempts, steps: [] })))
       .catch((error) => log.error({ err: error }, "the start of a task was not stored"));
     announce.started(record);
@@ -189,6 +199,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       graceMs: GRACE_MS,
       toolUseRequired: settings.toolUseRequired,
       steps: record.steps,
+      counted,
       failed: ground.failed,
       step: (name: string) => {
         lead.step = name;
@@ -225,11 +236,13 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     const lead = batch[0] as Task;
     const { record, live } = lead;
     if (ended.errorKind === "interrupted" && refusing) {
-      // Shutting down: the record stays in flight, so that the next start resumes or reports it.
-      for (const task of batch) settle(task, { ...resultOf(record, now()), reply: ended.reply, error: ended.error ?? "", errorKind: "interrupted" });
+      for (const task of batch) settle(task, interruptedResult(task, { text: ended.error ?? "" }, ended.reply));
       return;
     }
-    const { delivery, outcome } = await answerOf(record, live.hooks, ended, deliveries);
+    const { delivery, outcome } = await answerOf(record, live.hooks, ended, deliveries).catch((error) => ({
+      delivery: undefined,
+      outcome: brokenOutcome(record, error),
+    }));
     Object.assign(record, { status: outcome.status, endedAt: now(), response: outcome.reply }, factsOf(outcome));
     const sends = delivery !== undefined && delivery.held === undefined && !record.silent && deliveries.reaches(delivery.target);
     const ops: Op[] = batch.map((task) =>
@@ -239,18 +252,33 @@ export function createPipeline(ground: PipelineGround): Pipeline {
         task === lead ? record : { ...record, id: task.record.id, inbound: task.record.inbound, startedAt: task.record.startedAt, steps: [] },
       ),
     );
-    if (sends) ops.push(...deliveries.ops(delivery));
     let result = resultOf(record, now());
     try {
+      if (sends) ops.push(...deliveries.ops(delivery));
       await store.commit(ops);
       if (sends) deliveries.committed(delivery);
     } catch (error) {
-      log.error({ task: record.id, err: error }, "the end of a task was not stored; it runs again after a restart");
+      log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
       result = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
+      if (!UNABLE.has((error as { code?: string }).code ?? "")) await endBare(batch, result);
     }
     if (live.hooks.holdsStream && result.ok && result.reply !== "") for (const task of batch) tell(task, { type: "text", text: result.reply });
     announce.completed(record, result);
     for (const task of batch) settle(task, task === lead ? result : { ...result, taskId: task.record.id });
+  }
+
+  /** What a plugin put into a record or delivery is no JSON: the tasks end without it, or each restart would run them again. */
+  async function endBare(batch: readonly Task[], { status, error, errorKind }: TaskResult): Promise<void> {
+    const ended = { status, endedAt: now(), steps: [], ...(error === undefined ? {} : { error }), ...(errorKind === undefined ? {} : { errorKind }) };
+    const bare = batch.map(({ record: { id, inbound, agent, conversation, attempts, startedAt } }) =>
+      put(TRACES, id, { id, inbound, agent, conversation, attempts, startedAt, ...ended } satisfies TaskRecord),
+    );
+    await store.commit(bare).catch((failure) => log.error({ err: failure }, "the end of a task was not stored"));
+  }
+
+  /** Its record stays in flight, so that the next start resumes or reports it. */
+  function interruptedResult({ record }: Task, { text }: Pick<Ending, "text">, reply = ""): TaskResult {
+    return { ...resultOf(record, now()), reply, error: text, errorKind: "interrupted" };
   }
 
   async function drop(task: Task, reason: string): Promise<void> {
@@ -278,13 +306,43 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     task.listeners.clear();
   }
 
-  return openDoors({ tasks, lanes, deliveries, accept, advance, finish, live: ground.live, agents: ground.agents, inRoot, whenIdle, refuse, admit });
+  return openDoors({
+    tasks,
+    lanes,
+    deliveries,
+    accept,
+    advance,
+    finish,
+    live: ground.live,
+    agents: ground.agents,
+    inRoot,
+    whenIdle,
+    refuse,
+    admit,
+    close,
+    refill,
+  });
 
   function refuse(): void {
     refusing = true;
+    lanes.pause();
   }
 
   function admit(): void {
     refusing = false;
+    lanes.resume();
   }
+
+  function refill(): void {
+    if (!refusing) lanes.resume();
+  }
+
+  function close(ending: Ending): void {
+    closing = ending;
+  }
+}
+
+/** Messages become one turn only where its answer reaches all of them, and where they ask the same of it. */
+function sortOf({ options }: Inbound, { reply: { channel, chat, account, thread } }: Route): string {
+  return JSON.stringify([channel, chat, account, thread, options]);
 }

@@ -1,7 +1,8 @@
 import type { TierEvent, TraceStep, Turn, TurnContext, Usage } from "@svc/sdk";
 import { fail } from "../errors.ts";
+import { isTierEvent } from "../host/answers.ts";
 import { within } from "../host/call.ts";
-import { reasonOf } from "../host/hooks.ts";
+import { ownerOf, reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { Ending, Outcome } from "./outcome.ts";
@@ -21,6 +22,8 @@ export interface TurnControl {
   readonly toolUseRequired: readonly string[];
   /** The trace's steps, in order; appended to and completed in place. */
   readonly steps: TraceStep[];
+  /** Resolves when this run is counted on disk: a crash after the engine has begun must not give it another try for nothing. */
+  readonly counted: Promise<void>;
   step(name: string): void;
   event(event: Exclude<TierEvent, { type: "done" }>): void;
   failed(scope: Scope, what: string, error: unknown): void;
@@ -35,6 +38,7 @@ export async function attemptTurn(turn: Turn, live: Live, control: TurnControl):
     try {
       const now: Turn = { ...turn, attempt };
       const prepared = await prepareTurn(now, baseContext(now), live, control);
+      await control.counted;
       control.step("agent");
       const text = `timed out after ${control.runSeconds}s`;
       const limit = setTimeout(() => control.abort.abort({ kind: "timeout", text } satisfies Ending), control.runSeconds * 1000);
@@ -63,6 +67,7 @@ export const STALLED = "SVC_RUN_STALLED";
 /** A context ready to run, and the engine that will. */
 export interface Prepared {
   readonly context: TurnContext;
+  /** Whose code runs it. */
   readonly scope: Scope;
   readonly run: () => AsyncIterable<TierEvent>;
 }
@@ -74,6 +79,7 @@ export interface Prepared {
  */
 export async function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: TurnControl): Promise<Prepared> {
   let current = "prepare";
+  let over = false;
   const run = {
     signal: control.signal,
     step: (name: string) => {
@@ -84,33 +90,34 @@ export async function prepareTurn(turn: Turn, base: TurnContext, live: Live, con
   };
   const work = async (): Promise<Prepared> => {
     const context = await live.hooks.assembleContext(base, turn, run);
+    // Given up meanwhile: nobody may take it over any more, the second try is asking already.
+    if (over) throw fail(STALLED, { seconds: control.prepareSeconds, step: current });
     refuseUnenforced(turn, live);
     const taken = await live.hooks.dispatch(turn, context, run);
     const tier = live.tiers.get(turn.agent.tier);
-    if (taken !== undefined) return { context, scope: tier?.scope as Scope, run: () => taken };
+    if (taken !== undefined) return { context, scope: ownerOf(taken), run: () => taken };
     if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
     return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
   };
   return new Promise((resolve, reject) => {
     const seconds = control.prepareSeconds;
-    const timer = setTimeout(() => reject(fail(STALLED, { seconds, step: current })), seconds * 1000);
-    const aborted = () => reject(control.signal.reason);
-    if (control.signal.aborted) aborted();
-    control.signal.addEventListener("abort", aborted, { once: true });
-    const over = () => {
+    const end = () => {
+      over = true;
       clearTimeout(timer);
       control.signal.removeEventListener("abort", aborted);
     };
-    work().then(
-      (prepared) => {
-        over();
-        resolve(prepared);
-      },
-      (error) => {
-        over();
-        reject(error);
-      },
-    );
+    const giveUp = (reason: unknown) => {
+      end();
+      reject(reason);
+    };
+    const timer = setTimeout(() => giveUp(fail(STALLED, { seconds, step: current })), seconds * 1000);
+    const aborted = () => giveUp(control.signal.reason);
+    control.signal.addEventListener("abort", aborted, { once: true });
+    if (control.signal.aborted) return aborted();
+    work().then((prepared) => {
+      end();
+      resolve(prepared);
+    }, giveUp);
   });
 }
 
@@ -132,20 +139,20 @@ export async function runTurn(prepared: Prepared, control: TurnControl): Promise
     signal.addEventListener("abort", stop, { once: true });
   });
   try {
-    await Promise.race([
-      prepared.scope === undefined ? consume(prepared, seen, control) : within(prepared.scope, () => consume(prepared, seen, control)),
-      forced,
-    ]);
+    await Promise.race([within(prepared.scope, () => consume(prepared, seen, control)), forced]);
   } catch (error) {
     control.failed(prepared.scope, "tier run", error);
-    seen.end ??= { type: "error", kind: (error as { code?: string }).code ?? "tier", message: reasonOf(error) };
+    seen.end ??= { type: "error", kind: String((error as { code?: unknown } | null | undefined)?.code ?? "tier"), message: reasonOf(error) };
   } finally {
+    seen.over = true;
     if (stop !== undefined) signal.removeEventListener("abort", stop);
   }
   return judge(seen, control);
 }
 
 interface Seen {
+  /** The slot is taken away: nothing of the stream counts any more. */
+  over?: true;
   text: string;
   usage?: Usage;
   model?: string;
@@ -159,6 +166,13 @@ async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Pr
   for (;;) {
     const next = await iterator.next();
     if (next.done) return;
+    if (seen.over) break;
+    if (!isTierEvent(next.value)) {
+      const wrong = fail("SVC_TIER_EVENT", { plugin: prepared.scope.id });
+      control.failed(prepared.scope, "tier run", wrong);
+      seen.end = { type: "error", kind: wrong.code, message: wrong.message };
+      break;
+    }
     note(next.value, seen, control);
     if (seen.end !== undefined) break;
   }
@@ -184,7 +198,7 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       seen.text += event.text;
       break;
     case "usage":
-      seen.usage = event.usage;
+      seen.usage = countsOf(event.usage);
       if (event.model !== undefined) seen.model = event.model;
       break;
     case "session":
@@ -196,14 +210,28 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
     case "step":
       noteStep(event.step, control.steps);
       break;
+    case "thinking":
+      break;
     case "done":
     case "error":
       seen.end = event;
       if (event.type === "done") return;
+      break;
+    default:
+      // A kind of event that a later version of the contract may have.
+      return;
   }
   // An error is told with the result, once it is known what the task makes of it.
   if (event.type !== "error") control.event(event);
 }
+
+/** Only what it promises: the object is a plugin's, and is stored and told. */
+const countsOf = ({ input, output, cacheRead, cacheCreate }: Usage): Usage => ({
+  input,
+  output,
+  ...(cacheRead === undefined ? {} : { cacheRead }),
+  ...(cacheCreate === undefined ? {} : { cacheCreate }),
+});
 
 const stepIds = new WeakMap<TraceStep, string>();
 

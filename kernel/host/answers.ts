@@ -1,3 +1,4 @@
+import type { TierEvent } from "@svc/sdk";
 import type { HookName } from "./scope.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -14,6 +15,33 @@ const FITS: Readonly<Record<HookName, (answer: Fields) => boolean>> = {
   deliver: ({ id, text, target }) => typeof id === "string" && typeof text === "string" && isTarget(target),
   emit: () => true,
 };
+
+const text = (value: unknown): boolean => typeof value === "string";
+const maybeText = (value: unknown): boolean => value === undefined || text(value);
+const maybeNumber = (value: unknown): boolean => value === undefined || Number.isFinite(value);
+
+const EVENTS: Readonly<Record<TierEvent["type"], (event: Fields) => boolean>> = {
+  text: (event) => text(event.text),
+  thinking: (event) => text(event.text),
+  step: ({ step }) =>
+    isObject(step) && [step.id, step.name, step.phase].every(text) && [step.input, step.output, step.error].every(maybeText) && maybeNumber(step.durationMs),
+  usage: ({ usage, model }) =>
+    isObject(usage) && [usage.input, usage.output].every(Number.isFinite) && [usage.cacheRead, usage.cacheCreate].every(maybeNumber) && maybeText(model),
+  session: ({ id }) => text(id),
+  blocked: ({ tool, reason }) => text(tool) && text(reason),
+  done: (event) => maybeText(event.text),
+  error: ({ kind, message }) => text(kind) && text(message),
+};
+
+/** Is it an event of a tier, or at least of a type that is not known here? */
+export function isTierEvent(event: unknown): event is TierEvent {
+  try {
+    if (!isObject(event) || !text(event.type)) return false;
+    return !Object.hasOwn(EVENTS, event.type as string) || EVENTS[event.type as TierEvent["type"]](event);
+  } catch {
+    return false;
+  }
+}
 
 /** Is it what the hook asks for, at the places that the kernel reads next? A plugin's answer is foreign data, and may even throw when it is looked at. */
 export function fitsHook(hook: HookName, answer: unknown): boolean {

@@ -67,15 +67,13 @@ export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, pare
   let answer: R | Promise<R>;
   try {
     answer = running.run(callee.scope, callee.run, ...args, handle);
+    if (isPromise(answer)) return withDeadline(answer, callee, handle);
   } catch (error) {
     handle.end();
     throw error;
   }
-  if (!isPromise(answer)) {
-    handle.end();
-    return answer;
-  }
-  return withDeadline(answer, callee, handle);
+  handle.end();
+  return answer;
 }
 
 function withDeadline<R>(answer: Promise<R>, callee: { scope: Scope; what: string; limitMs: number }, handle: Call): Promise<R> {

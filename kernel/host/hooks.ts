@@ -127,20 +127,36 @@ function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure
   };
   const settle = (value: R): void => {
     if (value === undefined || value === null || hook === "emit") done(null, otherwise);
-    else if (fitsHook(hook, value)) done(null, value);
-    else passOver(new Error(`answered ${hook} with something else than it asks for`));
+    else if (fitsHook(hook, value)) {
+      if (hook === "dispatch") owners.set(value as object, scope);
+      done(null, value);
+    } else passOver(new Error(`answered ${hook} with something else than it asks for`));
   };
   let answer: R | Promise<R>;
+  let later: boolean;
   try {
     answer = call(callee, args, run.signal);
+    later = isPromise(answer);
   } catch (error) {
     passOver(error);
     return;
   }
-  if (isPromise(answer)) answer.then(settle, passOver);
-  else settle(answer);
+  if (later) (answer as Promise<R>).then(settle, passOver);
+  else settle(answer as R);
 }
 
+const owners = new WeakMap<object, Scope>();
+
+/** The plugin whose tap answered `dispatch` with this stream. */
+export function ownerOf(stream: Stream): Scope {
+  return owners.get(stream) as Scope;
+}
+
+/** What was thrown, in words. A plugin may throw anything, also what cannot be looked at. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "something without words";
+  }
 }

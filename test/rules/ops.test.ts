@@ -41,10 +41,13 @@ describe("stop", () => {
     tier.release("finished");
     expect(await first).toMatchObject({ ok: true, reply: "begun finished" });
     await stopped;
-    expect(await second).toMatchObject({ ok: true });
+    const left = await second;
+    expect(left).toMatchObject({ ok: false, errorKind: "interrupted" });
+    expect(tier.prompts).toEqual(["hold"]);
 
     const again = await startOn(folder);
-    await until(() => again.kernel.tasks.running().length + again.kernel.tasks.queued().length === 0);
+    await until(() => again.tier.prompts.length === 1 && again.kernel.tasks.running().length + again.kernel.tasks.queued().length === 0);
+    expect(await again.kernel.traces.get(left.taskId)).toMatchObject({ status: "ok", response: "later" });
     expect(again.kernel.health().problems).toEqual([]);
   });
 
