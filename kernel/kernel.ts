@@ -10,17 +10,21 @@
  *   7 recover   what a crash or stop left unfinished
  *   8 run       until stop or restart: refuse, drain, interrupt, close in the opposite order
  */
+import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type Subscription, subscribes } from "@svc/sdk";
 import { type AgentTable, readAgents } from "./agents.ts";
 import { type Bus, createBus } from "./bus/index.ts";
 import { capabilityOf } from "./capability.ts";
 import { channelsOf, testChannelOf } from "./channels.ts";
+import { type Closing, closeAll } from "./closing.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
 import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
-import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
+import { noteStart, noteStop, readResume, recover, unfinishedTasks } from "./flow/recover.ts";
 import { call as callPlugin, currentScope } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
@@ -32,7 +36,7 @@ import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
-import { forgetDedup, sweepLeftovers } from "./upkeep.ts";
+import { forgetOld, sweepLeftovers } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
@@ -49,6 +53,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const folder = resolve(options.folder ?? ("file" in source ? dirname(source.file) : "."));
   const dataFolder = resolve(folder, options.dataFolder ?? ".svc");
   const onDisk = options.dataFolder !== undefined || "file" in source;
+  /** Without a data folder, what plugins write goes when the kernel stops. */
+  const stateFolder = onDisk ? dataFolder : join(tmpdir(), `svc-${randomUUID()}`);
   const env = "file" in source ? loadEnvironment(folder, options.env ?? process.env) : (options.env ?? {});
 
   // 1 read
@@ -99,6 +105,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       state = next;
     },
     async close() {
+      // A reload may still bring plugins up.
+      await reloading;
       await noteStop(open().core).catch((error) => log.error({ err: error }, "the clean stop was not stored"));
       await close();
     },
@@ -106,6 +114,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     onRestart: options.onRestart,
   });
   let unheard = (): void => {};
+  let starting: Promise<unknown> = Promise.resolve();
   let reloading: Promise<unknown> = Promise.resolve();
 
   function changed(): void {
@@ -131,37 +140,46 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   async function start(): Promise<void> {
     if (state !== "stopped") throw fail("SVC_KERNEL_STARTED");
+    const turn = boot();
+    starting = turn.catch(() => {});
+    await turn;
+  }
+
+  async function boot(): Promise<void> {
     state = "starting";
     startedAt = now();
+    fatal = undefined;
     try {
       // 2 open
       if (onDisk) mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
       const lock = onDisk ? lockFolder(dataFolder) : undefined;
-      let store: KernelStore;
+      let store: KernelStore | undefined;
       try {
         store = openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
+        // Whoever held a lease is dead: the folder is ours alone.
+        await store.reclaim();
+        rooms = buildRooms(
+          {
+            node: port.node,
+            env,
+            dataFolder: stateFolder,
+            bus,
+            log,
+            host,
+            now,
+            provideServer: servers.provide,
+            config: () => configuration.value,
+            agents: () => agents,
+          },
+          store,
+          lock,
+        );
       } catch (error) {
+        await store?.close().catch((failure) => log.error({ err: failure }, "the store did not close"));
         lock?.release();
         throw error;
       }
-      // Whoever held a lease is dead: the folder is ours alone.
-      await store.reclaim();
-      rooms = buildRooms(
-        {
-          node: port.node,
-          env,
-          dataFolder,
-          bus,
-          log,
-          host,
-          now,
-          provideServer: servers.provide,
-          config: () => configuration.value,
-          agents: () => agents,
-        },
-        store,
-        lock,
-      );
+      const unfinished = await unfinishedTasks(rooms.core);
       store.onFailure((error) => {
         fatal = error;
         log.error({ err: error }, "state can no longer be kept; stopping");
@@ -182,18 +200,24 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       // 7 recover
       await rooms.deliveries.start();
       await noteStart(rooms.core, now());
-      const { resumed, reported } = await recover(rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
+      const { resumed, reported } = await recover(unfinished, rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
       if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
-      rooms.schedule.every(WEEK_MS / 28, () => forgetDedup(open().core, now() - WEEK_MS));
+      rooms.schedule.every(WEEK_MS / 28, () => forgetOld(open().core, now() - WEEK_MS));
       state = "running";
-      if (document.text !== undefined) await rememberLastGood(dataFolder, document.text);
+      await rememberGood(document);
       bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed, reported } });
       for (const { id, state: ended, reason } of failedPlugins(host.statuses()))
         bus.publish({ kind: "status", type: `plugin:${ended}`, summary: `${id} ${ended}: ${reason}`, data: { plugin: id } });
     } catch (error) {
-      await close();
+      await close().catch(() => {});
       throw error;
     }
+  }
+
+  /** A convenience: what runs goes on without it. */
+  async function rememberGood({ text }: ConfigDocument): Promise<void> {
+    if (text === undefined) return;
+    await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
   }
 
   /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
@@ -225,39 +249,51 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   // 8 run
   async function reload(): Promise<ReloadReport> {
-    const { services, lender } = open();
+    await starting;
+    if (state === "draining") throw fail("SVC_DAEMON_DRAINING");
+    const { services, lender, pipeline } = open();
     const nextDocument = reopen();
     const next = await readConfiguration(nextDocument, host);
     const { changed, restartRequired } = diffConfig(configuration.value, next.value, next.checked.restartPaths);
+    // What can fail comes first: a reload is refused as a whole.
+    await lender.ensure(host.declared());
     configuration = next;
     agents = readAgents(next.value, folder, next.unusable);
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
     makeWorkspaces();
-    await lender.ensure(host.declared());
     const failed = await host.apply(next.wanted, services);
-    if (nextDocument.text !== undefined) await rememberLastGood(dataFolder, nextDocument.text);
+    pipeline.refill();
+    await rememberGood(nextDocument);
     bus.publish({ kind: "status", type: "status", summary: `configuration reloaded: ${changed.length} changes`, data: { state, changed, restartRequired } });
     return { reloaded: true, changed, restartRequired, failed };
   }
 
   async function stop({ drainSeconds: given }: { drainSeconds?: number } = {}): Promise<void> {
+    // What is on its way up is let come up: half of it could not be ended in good order.
+    if (state === "starting") await starting;
     if (state !== "stopped") await wayOut.stop(given);
   }
 
   async function close(): Promise<void> {
     const closing = rooms;
-    await http?.close({ graceMs: 2_000 });
+    const serving = http;
     http = undefined;
-    // What is on the wire still has its channel; what is not waits in the outbox.
-    await closing?.deliveries.stop();
-    await host.stop();
-    closing?.schedule.stop();
-    await closing?.lender.close();
-    await closing?.store.close();
-    closing?.lock?.release();
-    unheard();
-    rooms = undefined;
-    state = "stopped";
+    const steps: Closing[] = [
+      ["the HTTP server", () => serving?.close({ graceMs: 2_000 })],
+      // What is on the wire still has its channel; what is not waits in the outbox.
+      ["the outbox", () => closing?.deliveries.stop()],
+      ["the plugins", () => host.stop()],
+      ["the schedule", () => closing?.schedule.stop()],
+      ["what plugins were lent", () => closing?.lender.close()],
+      ["the store", () => closing?.store.close()],
+      ["the lock", () => closing?.lock?.release()],
+      ["the temporary folder", () => (onDisk ? undefined : rm(stateFolder, { recursive: true, force: true }))],
+    ];
+    await closeAll(steps, log).finally(() => {
+      unheard();
+      rooms = undefined;
+      state = "stopped";
+    });
   }
 
   const port: KernelPort = {

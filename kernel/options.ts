@@ -14,7 +14,7 @@ export interface KernelOptions {
   readonly configText?: string;
   /** Where relative paths of the configuration start; default the file's folder, or the current one. */
   readonly folder?: string;
-  /** Where state is kept. Unset with a value as `config`: in memory, and no file appears. Default beside the file: `.svc`. */
+  /** Where state is kept. Unset with a value as `config`: in memory, and what plugins write goes to a temporary folder that goes when the kernel stops. Default beside the file: `.svc`. */
   readonly dataFolder?: string;
   readonly env?: NodeJS.ProcessEnv;
   /** Plugins handed over in code. */

@@ -18,7 +18,7 @@ import type { RootLog } from "./log.ts";
 import { createSchedule, type Schedule } from "./schedule/index.ts";
 import { createLender, type Lender } from "./services.ts";
 import type { FolderLock, KernelStore } from "./store/index.ts";
-import { claimMinute } from "./upkeep.ts";
+import { claimMinute, noteMissed } from "./upkeep.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Rooms {
@@ -37,6 +37,7 @@ export interface Rooms {
 export interface RoomsGround {
   readonly node: { readonly id: string; readonly name: string };
   readonly env: NodeJS.ProcessEnv;
+  /** Holds what plugins write; marks the daemon's children. */
   readonly dataFolder: string;
   readonly bus: Bus;
   readonly log: RootLog;
@@ -54,7 +55,21 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   core.collection("dedup", { indexes: ["at"] });
   const live = () => host.live;
-  const schedule = createSchedule({ claim: (job, minute) => claimMinute(core, job, minute, now()), log: log.child("schedule"), now });
+  const schedule = createSchedule({
+    claim: (job, minute) => claimMinute(core, job, minute, now()),
+    onMissed(job, from, to) {
+      const missed = { job, from: from.toISOString(), to: to.toISOString(), at: now() };
+      noteMissed(core, missed).catch((error) => log.error({ err: error, ...missed }, "missed minutes were not recorded"));
+      bus.publish({
+        kind: "status",
+        type: "status",
+        summary: `${job}: minutes were missed and are not made up for`,
+        data: { state: "minutes-missed", ...missed },
+      });
+    },
+    log: log.child("schedule"),
+    now,
+  });
   const lender = createLender({
     env,
     log,
@@ -84,6 +99,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     warm: (scope) => lender.warm(scope),
     models: () => lender.models(),
     render: () => lender.render(),
+    ensure: (capabilities) => lender.ensure(capabilities),
     claim: host.claim,
     server: ground.provideServer,
     channelState: (channel) => deliveries.channelState(channel),

@@ -1,7 +1,7 @@
 import type { Authority, ProvidedServer, ServerHandle } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { Live } from "./host/live.ts";
-import type { Scope } from "./host/scope.ts";
+import { type Scope, tie } from "./host/scope.ts";
 import type { HttpServer } from "./http/index.ts";
 import type { RootLog } from "./log.ts";
 
@@ -88,7 +88,7 @@ export function createServers({ listen, routes, authorities, log }: ServersGroun
           await http?.close({ graceMs: GRACE_MS });
         },
       };
-      scope.disposers.push(() => void handle.close());
+      tie(scope, () => void handle.close());
       return handle;
     },
     find: (name) => (provided.has(name) ? made.get(name) : undefined),

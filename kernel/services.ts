@@ -1,7 +1,7 @@
 import { type Capability, type Files, type GuardedFetch, type Models, type Render, remove, type Spawn, type Store, type Warm } from "@svc/sdk";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { fail } from "./errors.ts";
-import type { Scope } from "./host/scope.ts";
+import { type Scope, tie } from "./host/scope.ts";
 import type { RootLog } from "./log.ts";
 
 /** What capabilities are made of. */
@@ -58,8 +58,8 @@ export function createLender(ground: LenderGround): Lender {
       await sweepOrphans({ marker, recorded: earlier, log });
       made.spawn = (scope) => {
         const spawner = createSpawn({ marker, log: log.child(scope.id), baseEnv: env, record });
-        scope.disposers.push(() => void spawner.stopAll());
         closers.push(() => spawner.stopAll());
+        tie(scope, () => void spawner.stopAll());
         return spawner;
       };
     },
@@ -71,7 +71,7 @@ export function createLender(ground: LenderGround): Lender {
       });
       closers.push(() => pool.end());
       made.warm = (scope) => {
-        scope.disposers.push(() => void pool.end(scope.id));
+        tie(scope, () => void pool.end(scope.id));
         return pool.for(scope.id);
       };
     },

@@ -3,30 +3,56 @@ import { join } from "node:path";
 import type { Store } from "@svc/sdk";
 import { sweepTemporary } from "./store/index.ts";
 
+const MINUTES = "minutes";
+const MISSED = "missed-minutes";
+const MISSED_KEPT = 1_000;
+
 /**
- * Claims a job's minute: true for the one caller who gets it, over restarts and clock jumps. A claim of an earlier or equal minute
- * than the last one of the job is refused, so that a clock set back fires nothing twice.
+ * Claims a job's minute: true for the one caller who gets it, over restarts and clock jumps. What was claimed is kept by the hour and
+ * for a week: a clock set back runs nothing twice, and one that was ahead for a moment keeps no later minute from running.
  */
 export async function claimMinute(store: Store, job: string, minute: string, now: number): Promise<boolean> {
-  const claims = store.collection<{ minute: string; at: number }>("minutes");
-  const last = await claims.get(job);
-  if (last !== undefined && last.value.minute >= minute) return false;
-  try {
-    await claims.put(job, { minute, at: now }, last?.version ?? "absent");
-    return true;
-  } catch (error) {
-    if ((error as { code?: string }).code === "SVC_STORE_CONFLICT") return false;
-    throw error;
+  const claims = store.collection<{ minutes: readonly string[]; at: number }>(MINUTES, { indexes: ["at"] });
+  const key = `${job} ${minute.slice(0, "YYYY-MM-DDTHH".length)}`;
+  for (;;) {
+    const hour = await claims.get(key);
+    const minutes = hour?.value.minutes ?? [];
+    if (minutes.includes(minute)) return false;
+    try {
+      await claims.put(key, { minutes: [...minutes, minute], at: now }, hour?.version ?? "absent");
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "SVC_STORE_CONFLICT") throw error;
+    }
   }
 }
 
-/** Dedup keys are kept for as long as a sender may repeat itself; older ones go, a page at a time. */
-export async function forgetDedup(store: Store, before: number): Promise<void> {
-  const keys = store.collection<{ at: number }>("dedup", { indexes: ["at"] });
-  for (;;) {
-    const page = await keys.list({ by: "at", to: before, limit: 500 });
-    await store.commit(page.map(({ key }) => ({ op: "delete", collection: "dedup", key })));
-    if (page.length < 500) return;
+/** Minutes of a job that passed unseen, from the first to the last, and when that was noticed: decided once, not to be made up for. */
+export interface MissedMinutes {
+  readonly job: string;
+  /** ISO 8601. */
+  readonly from: string;
+  readonly to: string;
+  /** Unix time in milliseconds. */
+  readonly at: number;
+}
+
+/** Records the decision (FAULT-18). The newest thousand are kept. */
+export async function noteMissed(store: Store, missed: MissedMinutes): Promise<void> {
+  const journal = store.journal<MissedMinutes>(MISSED);
+  await journal.append(missed);
+  await journal.trim(MISSED_KEPT);
+}
+
+/** Dedup keys are kept for as long as a sender may repeat itself, claims for as long as a clock may be set back; older ones go, a page at a time. */
+export async function forgetOld(store: Store, before: number): Promise<void> {
+  for (const collection of ["dedup", MINUTES]) {
+    const keys = store.collection<{ at: number }>(collection, { indexes: ["at"] });
+    for (;;) {
+      const page = await keys.list({ by: "at", to: before, limit: 500 });
+      await store.commit(page.map(({ key }) => ({ op: "delete", collection, key })));
+      if (page.length < 500) break;
+    }
   }
 }
 

@@ -73,11 +73,24 @@ export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: b
   return { resume: true, silent: rules.directChannels.includes(inbound.channel) };
 }
 
+/** The records still in flight, oldest first. Read before anything can hand over new work, or that would be among them. */
+export async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
+  const records = store.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
+  const unfinished: TaskRecord[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await records.list({ where: { status: "in-flight" }, limit: 500, ...(after === undefined ? {} : { after }) });
+    unfinished.push(...page.map(({ value }) => value));
+    after = page.at(-1)?.key;
+    if (page.length < 500) return unfinished;
+  }
+}
+
 /**
- * Run once at start, before new work comes in: every record still in flight is put back to work in its old order, or closed as
- * interrupted with word to its sender. Afterwards none is left in flight without a task behind it.
+ * Run once, when everything has started: each record that an earlier run left in flight is put back to work in its old order, or
+ * closed as interrupted with word to its sender. Afterwards none is left in flight without a task behind it.
  */
 export async function recover(
+  unfinished: readonly TaskRecord[],
   store: Store,
   pipeline: Pipeline,
   rules: ResumeRules,
@@ -85,16 +98,8 @@ export async function recover(
   log: Log,
   now: () => number,
 ): Promise<{ resumed: number; reported: number }> {
-  const records = store.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
   const starts = (await store.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
   const crashLoop = isCrashLoop(starts, rules, now());
-  const unfinished: TaskRecord[] = [];
-  for (let after: string | undefined; ; ) {
-    const page = await records.list({ where: { status: "in-flight" }, limit: 500, ...(after === undefined ? {} : { after }) });
-    unfinished.push(...page.map(({ value }) => value));
-    after = page.at(-1)?.key;
-    if (page.length < 500) break;
-  }
   if (crashLoop && unfinished.length > 0) {
     log.warn({ tasks: unfinished.length }, "repeated crashes: resuming is paused, unfinished work is reported instead");
     bus.publish({

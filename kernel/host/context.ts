@@ -22,8 +22,9 @@ import type {
 } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
-import { within } from "./call.ts";
-import { addTap, type HookName, type ProvidedChannel, type Scope, withdraw } from "./scope.ts";
+import { isPromise, within } from "./call.ts";
+import { type ProvidedKind, whyUnusable } from "./provided.ts";
+import { addTap, type HookName, type ProvidedChannel, type Scope, tie, withdraw } from "./scope.ts";
 
 /** What the kernel lends to plugins. Functions taking a scope make one for that plugin. */
 export interface Services {
@@ -43,8 +44,10 @@ export interface Services {
   warm(scope: Scope): Warm;
   models(): Models;
   render(): Render;
+  /** Makes capabilities ready that no plugin has declared. */
+  ensure(capabilities: readonly Capability[]): Promise<void>;
   /** Refuses a second thing of the same kind and name, naming its owner. */
-  claim(scope: Scope, kind: "channel" | "tier" | "action" | "route" | "server" | "tool" | "authority", name: string): void;
+  claim(scope: Scope, kind: ProvidedKind, name: string): void;
   server(scope: Scope, server: ProvidedServer): ServerHandle;
   /** A channel's platform connected or went away. */
   channelState(channel: ProvidedChannel): void;
@@ -144,7 +147,11 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
 }
 
 function provider(scope: Scope, services: Services, need: (capability: Capability) => void): Provide {
-  const add = <T>(kind: Parameters<Services["claim"]>[1], name: string, list: T[], thing: T): (() => void) => {
+  const check = (kind: ProvidedKind, thing: unknown) => {
+    const reason = whyUnusable(kind, thing);
+    if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind, reason });
+  };
+  const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T): (() => void) => {
     services.claim(scope, kind, name);
     list.push(thing);
     scope.changed();
@@ -152,6 +159,7 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
   };
   return {
     channel(channel) {
+      check("channel", channel);
       const provided: ProvidedChannel = { scope, channel, state: "connecting" };
       add("channel", channel.name, scope.channels, provided);
       const turn = (state: ProvidedChannel["state"], reason?: string) => {
@@ -163,17 +171,31 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
       };
       return { ready: () => turn("ready"), down: (reason) => turn("down", reason) };
     },
-    tier: (tier) => void add("tier", tier.name, scope.tiers, tier),
-    action: (action) => add("action", action.name, scope.actions, action),
+    tier(tier) {
+      check("tier", tier);
+      add("tier", tier.name, scope.tiers, tier);
+    },
+    action(action) {
+      check("action", action);
+      return add("action", action.name, scope.actions, action);
+    },
     server(server) {
       need("routes");
+      check("server", server);
       add("server", server.name, scope.servers, server);
       return services.server(scope, server);
     },
-    authority: (authority) => void add("authority", authority.name, scope.authorities, authority),
-    tool: (tool) => void add("tool", tool.name, scope.tools, tool),
+    authority(authority) {
+      check("authority", authority);
+      add("authority", authority.name, scope.authorities, authority);
+    },
+    tool(tool) {
+      check("tool", tool);
+      add("tool", tool.name, scope.tools, tool);
+    },
     route(route) {
       need("routes");
+      check("route", route);
       add("route", `${route.server ?? "daemon"} ${route.method} ${route.path}`, scope.routes, route);
     },
   };
@@ -189,14 +211,15 @@ function scopedEvents(scope: Scope, services: Services): PluginContext["events"]
     within: (root, work) => bus.within(root, work),
     subscribe(listener, type) {
       const stop = bus.subscribe((envelope) => {
+        const failed = (error: unknown) => services.failed(scope, "event listener", error);
         try {
-          within(scope, () => listener(envelope));
+          const answer: unknown = within(scope, () => listener(envelope));
+          if (isPromise(answer)) answer.then(undefined, failed);
         } catch (error) {
-          services.failed(scope, "event listener", error);
+          failed(error);
         }
       }, type);
-      scope.disposers.push(stop);
-      return stop;
+      return tie(scope, stop);
     },
   };
 }

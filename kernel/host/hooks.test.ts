@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { createBreaker } from "./breaker.ts";
 import { currentScope } from "./call.ts";
 import { compileHooks, type OnFailure } from "./hooks.ts";
-import { addTap, createScope, disposeScope, type HookName, type Scope } from "./scope.ts";
+import { addTap, createScope, disposeScope, type HookName, type Scope, tie } from "./scope.ts";
 
 const message = { id: "task_1", text: "hello" } as Inbound;
 const turn = { id: "task_1" } as Turn;
@@ -123,17 +123,17 @@ describe("the six hooks", () => {
   it("FAULT-67 a disposed scope leaves no tap behind and runs every disposer, newest first", () => {
     const owner = tap(scope("feature-gone"), "inbound", () => ({ reject: "still here" }));
     const order: number[] = [];
-    owner.disposers.push(
-      () => order.push(1),
-      () => {
-        throw new Error("stubborn");
-      },
-      () => order.push(3),
-    );
+    tie(owner, () => order.push(1));
+    tie(owner, () => {
+      throw new Error("stubborn");
+    });
+    tie(owner, () => order.push(3));
     expect(disposeScope(owner)).toHaveLength(1);
     expect(order).toEqual([3, 1]);
     expect(owner.abort.signal.aborted).toBe(true);
     expect(owner.taps).toEqual([]);
+    tie(owner, () => order.push(5));
+    expect(order).toEqual([3, 1, 5]);
   });
 });
 

@@ -60,7 +60,7 @@ export interface Host {
   /** Sections of the imported plugins and agent keys of the known ones, for composing the schema. */
   sections(): { at: string; schema: ObjectSchema; owner: string }[];
   agentKeys(): { schema: ObjectSchema; owner: string }[];
-  /** Capabilities that imported plugins declare, and `render` where there is a channel: the kernel renders for it. */
+  /** Capabilities that imported plugins declare. */
   declared(): Capability[];
   /** Sections of known plugins that are not loaded, or switched off. */
   dormant(): { at: string; owner: string }[];
@@ -134,6 +134,8 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       limits,
       around,
     );
+    // The kernel renders for every channel, whatever kind of plugin provides it.
+    if (entry.scope !== undefined && entry.scope.channels.length > 0) await services.ensure(["render"]);
     changed();
   };
 
@@ -155,9 +157,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
         return schema === undefined ? [] : [{ schema, owner: id }];
       }),
-    declared: () => [
-      ...new Set(entries.flatMap(({ plugin }) => [...(plugin?.capabilities ?? []), ...(plugin?.kind === "channel" ? (["render"] as const) : [])])),
-    ],
+    declared: () => [...new Set(entries.flatMap(({ plugin }) => plugin?.capabilities ?? []))],
     dormant: () =>
       entries.flatMap(({ plugin, source, id }) =>
         plugin !== undefined || source.manifest?.section === undefined ? [] : [{ at: source.manifest.section, owner: id }],
@@ -176,23 +176,23 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       for (const entry of entries) {
         const broken = wanted.broken.get(entry.id);
         const run = isWanted(entry, wanted);
-        if (entry.scope !== undefined && (!run || broken !== undefined)) await stopEntry(entry, limits);
+        if (entry.scope !== undefined && (!run || broken !== undefined)) await halt(entry);
         if (broken !== undefined && entry.plugin !== undefined) failEntry(entry, broken);
         else if (entry.scope !== undefined) await refresh(entry, wanted, services);
         else if (run && entry.plugin !== undefined) {
           await bring(entry, wanted, services);
           await startEntry(entry, limits, around);
-        } else if (!run && entry.state === "stopped") entry.state = "known";
+        } else if (!run && entry.plugin !== undefined && (entry.state === "stopped" || entry.state === "failed")) {
+          // Nobody asks for it any more: what was wrong with it concerns nobody.
+          entry.state = "known";
+          delete entry.reason;
+        }
       }
       changed();
       return entries.filter(({ state }) => state === "failed").map(({ id, reason }) => ({ plugin: id, reason: reason ?? "unknown" }));
     },
     async stop() {
-      await Promise.all(
-        entries.map(async (entry) => {
-          for (const error of await stopEntry(entry, limits)) events.failure(entry.id, "stop", reasonOf(error), "counted");
-        }),
-      );
+      await Promise.all(entries.map(halt));
       changed();
     },
     statuses: () => entries.map(entryStatus),
@@ -211,6 +211,10 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
   };
 
+  async function halt(entry: Entry): Promise<void> {
+    for (const error of await stopEntry(entry, limits)) events.failure(entry.id, "stop", reasonOf(error), "counted");
+  }
+
   async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {
     const section = sectionOf(entry, wanted);
     if (JSON.stringify(section) === entry.section) return;
@@ -220,12 +224,12 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         await call({ scope, what: "reload", limitMs: limits.startMs, run: () => lifecycle.reload?.((section ?? {}) as never) }, []);
         entry.section = JSON.stringify(section);
       } catch (error) {
-        await stopEntry(entry, limits);
+        await halt(entry);
         failEntry(entry, `reload: ${reasonOf(error)}`);
       }
       return;
     }
-    await stopEntry(entry, limits);
+    await halt(entry);
     await bring(entry, wanted, services);
     await startEntry(entry, limits, around);
   }
@@ -294,7 +298,7 @@ function isWanted(entry: Entry, wanted: Wanted): boolean {
 }
 
 function mayRun(entry: Entry, wanted: Wanted): boolean {
-  if (entry.plugin === undefined || entry.state === "failed" || !isWanted(entry, wanted)) return false;
+  if (entry.plugin === undefined || !isWanted(entry, wanted)) return false;
   const broken = wanted.broken.get(entry.id);
   if (broken === undefined) return true;
   failEntry(entry, broken);

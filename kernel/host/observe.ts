@@ -89,6 +89,7 @@ function recordingServices(): Services {
     warm: none,
     models: none,
     render: none,
+    ensure: async () => {},
     claim: () => {},
     server: none,
     channelState: () => {},

@@ -1,4 +1,5 @@
 import type { Action, AgentTool, Authority, Channel, HttpRoute, PluginId, ProvidedServer, TapOptions, Tier } from "@svc/sdk";
+import { fail } from "../errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
 
 export type HookName = "inbound" | "route" | "assembleContext" | "dispatch" | "deliver" | "emit";
@@ -34,7 +35,7 @@ export interface Scope {
   readonly authorities: Authority[];
   readonly tools: AgentTool[];
   /** Run, newest first, when the scope is disposed: subscriptions, jobs, children. */
-  readonly disposers: (() => void)[];
+  readonly disposers: Set<() => void>;
   readonly abort: AbortController;
   /** Calls that failed since setup. */
   failures: number;
@@ -55,7 +56,7 @@ export function createScope(id: PluginId, changed: () => void, origin: string = 
     servers: [],
     authorities: [],
     tools: [],
-    disposers: [],
+    disposers: new Set(),
     abort: new AbortController(),
     failures: 0,
     changed,
@@ -63,8 +64,23 @@ export function createScope(id: PluginId, changed: () => void, origin: string = 
 }
 
 export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: TapOptions): void {
-  scope.taps.push({ scope, hook, run, options, breaker: createBreaker() });
+  if (typeof run !== "function") throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `tap of ${hook}`, reason: "it is no function" });
+  // A copy: what a plugin hands over is looked at here and never again.
+  scope.taps.push({ scope, hook, run, options: { ...options }, breaker: createBreaker() });
   scope.changed();
+}
+
+/**
+ * Ties something to the scope: `dispose` runs when that ends, at once where it has ended already. The answer runs it earlier; `dispose`
+ * may run more than once.
+ */
+export function tie(scope: Scope, dispose: () => void): () => void {
+  if (scope.abort.signal.aborted) dispose();
+  else scope.disposers.add(dispose);
+  return () => {
+    scope.disposers.delete(dispose);
+    dispose();
+  };
 }
 
 /** Take a thing back that was provided. */
@@ -79,7 +95,9 @@ export function withdraw<T>(scope: Scope, list: T[], thing: T): void {
 export function disposeScope(scope: Scope): unknown[] {
   const errors: unknown[] = [];
   scope.abort.abort();
-  for (const dispose of scope.disposers.splice(0).reverse()) {
+  const disposers = [...scope.disposers].reverse();
+  scope.disposers.clear();
+  for (const dispose of disposers) {
     try {
       dispose();
     } catch (error) {

@@ -47,29 +47,23 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
   const whereOf = new Map<string, string>();
   const stops = new Set<() => void>();
   let lastMinute = Math.floor(now() / MINUTE);
+  /** The latest one ever seen: up to it nothing counts as missed. */
+  let latest = lastMinute;
   /** Jobs run where the schedule was made, not in the root or plugin of whoever happened to register first. */
   const outside = new AsyncResource("svc.schedule");
   let driven = false;
   let armed: { cancel(): boolean } | null = null;
-  let behind = false;
   let stopped = false;
 
   function tick(): void {
     const minute = Math.floor(now() / MINUTE);
-    if (minute <= lastMinute) {
-      // These minutes have been decided.
-      if (minute < lastMinute && !behind) {
-        behind = true;
-        log.warn(
-          { until: new Date((lastMinute + 1) * MINUTE).toISOString() },
-          "the clock was set back; jobs rest until it has caught up, so that none runs twice",
-        );
-      }
-      return;
-    }
-    behind = false;
-    const missed = minute - lastMinute > 1 ? new Date(lastMinute * MINUTE) : undefined;
+    if (minute === lastMinute) return;
+    // Jobs follow the clock back: what has run already is claimed, and a clock that was ahead for a moment must not silence them.
+    if (minute < lastMinute)
+      log.warn({ from: new Date(lastMinute * MINUTE).toISOString() }, "the clock was set back; jobs follow it, and none runs twice for one minute");
     lastMinute = minute;
+    const missed = minute - latest > 1 ? new Date(latest * MINUTE) : undefined;
+    latest = Math.max(latest, minute);
     const at = new Date(minute * MINUTE);
     for (const { cron, zone, jobs } of buckets.values()) {
       if (missed !== undefined) reportMissed(cron, zone, jobs, missed, at);
