@@ -1,9 +1,11 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { HookCall } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { Scope } from "./scope.ts";
 
 const running = new AsyncLocalStorage<Scope>();
+/** The timer belongs to no plugin, though one's call starts it. */
+const outside = new AsyncResource("svc.call");
 
 /** The plugin whose code is running now, or whose timer, promise or socket has called back. */
 export function currentScope(): Scope | undefined {
@@ -25,6 +27,7 @@ class Call implements HookCall {
   readonly deadline: number;
   readonly #parent: AbortSignal | undefined;
   #own: AbortController | undefined;
+  #follow: (() => void) | undefined;
 
   constructor(limitMs: number, parent: AbortSignal | undefined) {
     this.deadline = Date.now() + limitMs;
@@ -33,19 +36,22 @@ class Call implements HookCall {
 
   get signal(): AbortSignal {
     if (this.#own === undefined) {
-      this.#own = new AbortController();
-      if (this.#parent?.aborted) this.#own.abort(this.#parent.reason);
-      this.#parent?.addEventListener("abort", this.#follow, { once: true });
+      const own = new AbortController();
+      this.#own = own;
+      if (this.#parent?.aborted) own.abort(this.#parent.reason);
+      else if (this.#parent !== undefined) {
+        this.#follow = () => own.abort(this.#parent?.reason);
+        this.#parent.addEventListener("abort", this.#follow, { once: true });
+      }
     }
     return this.#own.signal;
   }
 
-  #follow = () => this.#own?.abort(this.#parent?.reason);
-
   /** The call is over: nothing of it stays attached to the turn's signal. */
   end(reason?: Error): void {
-    this.#parent?.removeEventListener("abort", this.#follow);
-    if (reason !== undefined) this.#own?.abort(reason);
+    if (this.#own === undefined) return;
+    if (this.#follow !== undefined) this.#parent?.removeEventListener("abort", this.#follow);
+    if (reason !== undefined) this.#own.abort(reason);
   }
 }
 
@@ -76,26 +82,72 @@ export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, pare
   return answer;
 }
 
-function withDeadline<R>(answer: Promise<R>, callee: { scope: Scope; what: string; limitMs: number }, handle: Call): Promise<R> {
+function withDeadline<R>(answer: Promise<R>, { scope, what, limitMs }: { scope: Scope; what: string; limitMs: number }, handle: Call): Promise<R> {
   return new Promise<R>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const late = fail("SVC_PLUGIN_TIMEOUT", { plugin: callee.scope.id, what: callee.what, ms: callee.limitMs });
+    const waiting = watch(limitMs, () => {
+      const late = fail("SVC_PLUGIN_TIMEOUT", { plugin: scope.id, what, ms: limitMs });
       handle.end(late);
       reject(late);
-    }, callee.limitMs);
+    });
     answer.then(
       (value) => {
-        clearTimeout(timer);
+        unwatch(waiting);
         handle.end();
         resolve(value);
       },
       (error) => {
-        clearTimeout(timer);
+        unwatch(waiting);
         handle.end();
         reject(error);
       },
     );
   });
+}
+
+/** A call whose promise has not settled yet, in a list of them: a set would keep what has passed through it. */
+interface Waiting {
+  readonly until: number;
+  readonly expire: () => void;
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+  listed: boolean;
+}
+
+const LOOK_MS = 20;
+let newest: Waiting | undefined;
+let look: NodeJS.Timeout | undefined;
+
+/** One timer for all calls that are under way: a timer for each would cost as much as most of what plugins do in a hook. */
+function watch(limitMs: number, expire: () => void): Waiting {
+  const waiting: Waiting = { until: performance.now() + limitMs, expire, before: newest, after: undefined, listed: true };
+  if (newest !== undefined) newest.after = waiting;
+  newest = waiting;
+  look ??= outside.runInAsyncScope(() => setInterval(expireLate, LOOK_MS));
+  return waiting;
+}
+
+function unwatch(waiting: Waiting): void {
+  if (!waiting.listed) return;
+  const { before, after } = waiting;
+  waiting.listed = false;
+  if (before !== undefined) before.after = after;
+  if (after === undefined) newest = before;
+  else after.before = before;
+}
+
+function expireLate(): void {
+  const now = performance.now();
+  for (let at = newest; at !== undefined; ) {
+    const { before } = at;
+    if (at.until <= now) {
+      unwatch(at);
+      at.expire();
+    }
+    at = before;
+  }
+  if (newest !== undefined) return;
+  clearInterval(look);
+  look = undefined;
 }
 
 /** Thenables of foreign making count too: a plugin may bundle its own promise. */
