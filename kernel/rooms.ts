@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Store, Traces } from "@svc/sdk";
+import type { Traces } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import type { Bus } from "./bus/index.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
@@ -17,13 +17,13 @@ import { scopedJobs } from "./jobs.ts";
 import type { RootLog } from "./log.ts";
 import { createSchedule, type Schedule } from "./schedule/index.ts";
 import { createLender, type Lender } from "./services.ts";
-import type { FolderLock, KernelStore } from "./store/index.ts";
+import type { FolderLock, KernelStore, ScopedStore } from "./store/index.ts";
 import { claimMinute, noteMissed } from "./upkeep.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Rooms {
   readonly store: KernelStore;
-  readonly core: Store;
+  readonly core: ScopedStore;
   readonly lock: FolderLock | undefined;
   readonly schedule: Schedule;
   readonly lender: Lender;

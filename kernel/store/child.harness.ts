@@ -21,6 +21,20 @@ const programs: Record<string, () => Promise<void>> = {
       print(`${(error as { code: string }).code} ${(error as { pid: number }).pid}`);
     }
   },
+  /** Notes two documents at a time, and commits each tenth pair. */
+  async note() {
+    const core = openStore({ file: argument }).scope("core");
+    for (let round = 0; ; round += 1) {
+      const ops = [put("tasks", `a-${round}`, round), put("tasks", `b-${round}`, round)];
+      if (round % 10 === 9) {
+        await core.commit(ops);
+        print(`committed ${round}`);
+      } else {
+        await core.note(ops);
+        print(`noted ${round}`);
+      }
+    }
+  },
   /** Writes one file for ever. */
   async replace() {
     for (let round = 0; ; round += 1) {

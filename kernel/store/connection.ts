@@ -14,6 +14,8 @@ const BUSY_PAUSE_MS = 20;
 /** One caller's writes: all of them or none. */
 interface Job {
   readonly steps: readonly Step[];
+  /** A power cut may undo it; a killed process does not. */
+  readonly noted: boolean;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
   answer: unknown;
@@ -47,6 +49,8 @@ export class Connection {
   #retried = false;
   #failure: SvcError | undefined;
   #closing: Promise<void> | undefined;
+  /** Commits are synced to the disk, as they are when the database is opened. */
+  #syncs = true;
   #idle: (() => void) | undefined;
 
   constructor(file: string, log?: Log) {
@@ -90,12 +94,12 @@ export class Connection {
     this.#missing.add(table);
   }
 
-  /** Resolves with the answer of the last step, after the commit. */
-  write(steps: readonly Step[]): Promise<unknown> {
+  /** Resolves with the answer of the last step, after the commit. `noted`: that commit need not be synced to the disk. */
+  write(steps: readonly Step[], noted = false): Promise<unknown> {
     const refusal = this.#failure ?? (this.#closing === undefined ? undefined : fail("SVC_STORE_CLOSED"));
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ steps, resolve, reject, answer: undefined, error: undefined });
+      this.#waiting.push({ steps, noted, resolve, reject, answer: undefined, error: undefined });
       this.#schedule();
     });
   }
@@ -171,6 +175,12 @@ export class Connection {
   }
 
   #transact(): void {
+    const syncs = this.#missing.size > 0 || this.#group.some(({ noted }) => !noted);
+    if (syncs !== this.#syncs) {
+      // Not prepared with the others: this one takes effect when it is prepared.
+      this.database.pragma(`synchronous = ${syncs ? "FULL" : "NORMAL"}`);
+      this.#syncs = syncs;
+    }
     this.#sql.begin.run();
     for (const table of this.#missing) table.create();
     for (const job of this.#group) this.#apply(job);

@@ -48,6 +48,44 @@ it("what was acknowledged survives kill -9", async () => {
   expect(keys.length).toBeGreaterThanOrEqual(900);
 });
 
+it("what was noted survives kill -9", async () => {
+  const child = startChild("note", file);
+  await child.printed(95);
+  child.process.kill("SIGKILL");
+  expect(await child.ended).toBe("SIGKILL");
+  const store = openStore({ file });
+  const tasks = store.scope("core").collection<number>("tasks");
+  for (let round = 0; round < child.lines.length; round += 1)
+    expect([(await tasks.get(`a-${round}`))?.value, (await tasks.get(`b-${round}`))?.value]).toEqual([round, round]);
+  await store.close();
+});
+
+it("a note waits for no fsync, and what is committed after it is acknowledged after one", async (ctx) => {
+  const trace = join(folder, "trace");
+  const child = startChild("note", file, ["strace", "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fsync,fdatasync,write"]);
+  const started = await child.printed(60).then(
+    () => true,
+    () => false,
+  );
+  if (!started) return ctx.skip("strace may not trace here");
+  spawnSync("kill", ["-9", tracedProcess(trace)]);
+  await child.ended;
+  const syncs = { noted: 0, committed: 0 };
+  let dirty = false;
+  for (const line of readFileSync(trace, "utf8").split("\n")) {
+    if (/pwrite64\(\d+<.*svc\.db-wal>/.test(line)) dirty = true;
+    else if (/f(data)?sync\(\d+<.*svc\.db-wal>/.test(line)) dirty = false;
+    const [, kind] = / write\(1<.*"(noted|committed) \d+\\n"/.exec(line) ?? [];
+    if (kind === "noted" && dirty) syncs.noted += 1;
+    if (kind === "committed") {
+      syncs.committed += 1;
+      expect(dirty, `acknowledged before the fsync: ${line}`).toBe(false);
+    }
+  }
+  expect(syncs.committed).toBeGreaterThanOrEqual(5);
+  expect(syncs.noted).toBeGreaterThan(40);
+});
+
 it("nothing is acknowledged before its fsync", async (ctx) => {
   const trace = join(folder, "trace");
   const child = startChild("write", file, ["strace", "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fsync,fdatasync,write"]);

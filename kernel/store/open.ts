@@ -28,10 +28,16 @@ export interface StoreOptions {
   readonly now?: () => number;
 }
 
+/** One owner's part of the state, with what only the kernel may ask for. */
+export interface ScopedStore extends Store {
+  /** As `commit`, but without the disk's word: a killed process does not undo it, a power cut may. For what is only worth knowing after a crash. */
+  note(ops: readonly Op[]): Promise<void>;
+}
+
 /** The daemon's durable state, of which each owner sees its own part. */
 export interface KernelStore {
   /** The part of one owner, such as `core` or a plugin's id: its name `sessions` is `<prefix>/sessions` here. */
-  scope(prefix: string): Store;
+  scope(prefix: string): ScopedStore;
   /** As `Store.commit`, with full names: one transaction over several owners' state. */
   commit(ops: readonly Op[]): Promise<void>;
   /**
@@ -81,12 +87,12 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
     return (await connection.write([step(table, operation)])) as T;
   }
 
-  async function commit(prefix: string, ops: readonly Op[]): Promise<void> {
+  async function commit(prefix: string, ops: readonly Op[], noted = false): Promise<void> {
     const steps = ops.map((op) => {
       if ("collection" in op) return step(documentTable(prefix + op.collection), op);
       return step("queue" in op ? queueTable(prefix + op.queue) : journalTable(prefix + op.journal), op);
     });
-    await connection.write(steps);
+    await connection.write(steps, noted);
   }
 
   function collection<T>(name: string, indexes: readonly string[]): Collection<T> {
@@ -124,13 +130,14 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
     };
   }
 
-  function scope(prefix: string): Store {
+  function scope(prefix: string): ScopedStore {
     const inside = `${checkedName(prefix)}/`;
     return {
       collection: (name, options = {}) => collection(inside + name, options.indexes ?? []),
       queue: (name) => queue(inside + name),
       journal: (name) => journal(inside + name),
       commit: (ops) => commit(inside, ops),
+      note: (ops) => commit(inside, ops, true),
     };
   }
 
