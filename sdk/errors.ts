@@ -12,7 +12,11 @@ export interface SvcError extends Error {
 }
 
 /** Makes an error that carries a code. The message names the plugin, setting or file, and the next step. */
-export function svcError(code: string, message: string, facts: { status?: number; path?: string; field?: string; cause?: unknown; [fact: string]: unknown } = {}): SvcError {
+export function svcError(
+  code: string,
+  message: string,
+  facts: { status?: number; path?: string; field?: string; cause?: unknown; [fact: string]: unknown } = {},
+): SvcError {
   const { cause, ...rest } = facts;
   const error = new Error(message, cause === undefined ? undefined : { cause });
   return Object.assign(error, { code, ...rest }) as SvcError;
