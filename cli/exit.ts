@@ -17,7 +17,7 @@ export const EXIT = {
 
 /** The exit code of an error that reached the top. */
 export function exitCodeOf(error: unknown): number {
-  const { code } = error as { code?: unknown };
+  const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code !== "string") return EXIT.failed;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
   if (code.startsWith("SVC_STORE_")) return EXIT.storage;

@@ -44,7 +44,7 @@ function groupsOfPlugins(argv: readonly string[], env: NodeJS.ProcessEnv) {
 
 /** Errors go to standard error, with the next step in their words; under `--json` as JSON. */
 function report(error: unknown, json: boolean): number {
-  const { code, message } = error as { code?: string; message: string };
+  const { code, message } = (error ?? {}) as { code?: string; message?: string };
   if (code === "commander.helpDisplayed" || code === "commander.version") return EXIT.ok;
   // commander has printed its own complaint already.
   if (code === "commander.help") return EXIT.usage;

@@ -24,6 +24,8 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     exit(EXIT.ok);
   };
   for (const signal of SIGNALS) process.once(signal, early);
+  // The file is being read anyway; by default the signal would end the process.
+  process.on("SIGHUP", () => {});
   const kernel = await createKernel({
     config: cli.file,
     ...(configText === undefined ? {} : { configText }),
@@ -37,6 +39,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     onRestart: () => restarting.abort(),
   });
   catchStrays(kernel, exit);
+  process.on("SIGHUP", () => void kernel.reload().catch((error) => kernel.log.error({ err: error }, "reload refused; the running configuration stays")));
   await kernel.start();
   writeNote(cli, kernel);
   notifyReady();
@@ -49,19 +52,22 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     const stop = (signal: string) => {
       if (stopping) {
         // Asked twice: no more waiting for running work.
-        void kernel.stop({ drainSeconds: 0 });
+        kernel.stop({ drainSeconds: 0 }).catch(() => {});
         return;
       }
       stopping = true;
       notifyStopping();
       kernel.log.info({ signal }, "stopping");
-      kernel.stop().then(resolve, resolve);
+      kernel.stop().then(resolve, (error) => {
+        kernel.log.error({ err: error }, "the stop was not clean");
+        process.exitCode = EXIT.failed;
+        resolve();
+      });
     };
     for (const signal of SIGNALS) {
       process.off(signal, early);
       process.on(signal, () => stop(signal));
     }
-    process.on("SIGHUP", () => void kernel.reload().catch((error) => kernel.log.error({ err: error }, "reload refused; the running configuration stays")));
   });
   watchdog();
   unwatch();

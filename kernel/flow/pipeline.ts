@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import {
   type Accepted,
   type Inbound,
@@ -7,7 +8,6 @@ import {
   put,
   type Route,
   remove,
-  type Store,
   type TaskEvent,
   type TaskResult,
   type Turn,
@@ -18,6 +18,7 @@ import { fail } from "../errors.ts";
 import { reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
+import type { ScopedStore } from "../store/index.ts";
 import { createAnnouncer } from "./announce.ts";
 import { answerOf } from "./answer.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
@@ -32,7 +33,7 @@ import { attemptTurn } from "./turn.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineGround {
-  readonly store: Store;
+  readonly store: ScopedStore;
   readonly bus: Bus;
   readonly deliveries: Deliveries;
   readonly log: Log;
@@ -59,8 +60,13 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   let closing: Ending | undefined;
   const whenIdle: (() => void)[] = [];
 
-  const inRoot = <T>(task: Task, step: () => T): T =>
-    bus.within({ rootId: task.record.inbound.rootId, ...(task.cause === undefined ? {} : { parentId: task.cause }) }, step);
+  /** The kernel's own work is no plugin's, whoever handed the message over or ended the turn before. */
+  const outside = new AsyncResource("svc.flow");
+
+  const inRoot = <T>(task: Task, step: () => T): T => {
+    const root = { rootId: task.record.inbound.rootId, ...(task.cause === undefined ? {} : { parentId: task.cause }) };
+    return outside.runInAsyncScope(() => bus.within(root, step));
+  };
 
   // ── 1. accept ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -185,7 +191,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     else delete record.tasks;
     // Waited for when the engine is about to start, and so seldom waited for: the context was assembled meanwhile.
     const counted = store
-      .commit(batch.map((task) => put(TRACES, task.record.id, { ...task.record, attempts: record.attempts, steps: [] })))
+      .note(batch.map((task) => put(TRACES, task.record.id, { ...task.record, attempts: record.attempts, steps: [] })))
       .catch((error) => log.error({ err: error }, "the start of a task was not stored"));
     announce.started(record);
     everyone({ type: "started", taskId: record.id, agent: record.agent });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel } from "@svc/kernel";
+import { blame, createKernel } from "@svc/kernel";
 import { definePlugin, type Plugin, type PluginContext, type Route, type TierEvent } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
@@ -383,6 +383,22 @@ describe("what a plugin registers", () => {
     });
     const { kernel, message } = await runKernel({ inline: [wordless] });
     expect(await kernel.tasks.run(message("hello"))).toMatchObject({ ok: true });
+  });
+});
+
+describe("the kernel's own work", () => {
+  it("is nobody's: what goes wrong in it is not blamed on the plugin that handed the message over", async () => {
+    const channel = keeping("mail");
+    const { kernel, tier } = await runKernel({ inline: [channel.plugin] });
+    const blamed: (string | undefined)[] = [];
+    for (const type of ["message:matched", "task:started", "task:completed"]) kernel.bus.subscribe(() => blamed.push(blame()), type);
+    await new Promise<void>((resolve) => {
+      kernel.bus.subscribe(() => resolve(), "task:completed");
+      channel.ctx().events.subscribe(() => void channel.ctx().tasks.accept({ entry: "channel", channel: "mail", chat: "c", text: "hello", agent: "a" }), "go");
+      kernel.bus.publish({ kind: "status", type: "go", summary: "go" });
+    });
+    expect(tier.prompts).toEqual(["hello"]);
+    expect(blamed).toEqual([undefined, undefined, undefined]);
   });
 });
 

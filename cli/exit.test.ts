@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { EXIT, exitCodeOf } from "./exit.ts";
+
+it.each([undefined, null, 5, "words", Object.create(null), new Error("x")])("whatever a command throws (%s) is a failure", (thrown) => {
+  expect(exitCodeOf(thrown)).toBe(EXIT.failed);
+});
+
+it.each([
+  ["SVC_CONFIG_INVALID", EXIT.config],
+  ["SVC_STORE_FULL", EXIT.storage],
+  ["SVC_DAEMON_RUNNING", EXIT.running],
+  ["SVC_CLI_NO_DAEMON", EXIT.noDaemon],
+  ["SVC_CLI_USAGE", EXIT.usage],
+  ["commander.unknownOption", EXIT.usage],
+])("%s ends the program with %i", (code, exit) => {
+  expect(exitCodeOf(Object.assign(new Error("x"), { code }))).toBe(exit);
+});
