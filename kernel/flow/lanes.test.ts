@@ -105,3 +105,59 @@ describe("lanes", () => {
     expect(batches).toEqual([["a"], ["b"], ["c"], ["d"]]);
   });
 });
+
+describe("lanes over many turns", () => {
+  it("SES-10 whatever comes in which order: one turn a conversation, no more than the limit an agent, each item once, in order", () => {
+    let seed = 7;
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return Math.floor((seed / 2_147_483_648) * below);
+    };
+    const running = new Map<string, string>();
+    const seen: string[] = [];
+    const entered = new Map<string, string[]>();
+    const lanes = createLanes<string>((batch, conversation) => {
+      expect(running.has(conversation)).toBe(false);
+      const agents = new Set(batch.map((item) => item.split("/")[0] as string));
+      expect(agents.size).toBe(1);
+      running.set(conversation, [...agents][0] as string);
+      expect([...running.values()].filter((agent) => agents.has(agent)).length).toBeLessThanOrEqual(2);
+      seen.push(...batch);
+    });
+    for (let step = 0; step < 4_000; step += 1) {
+      const busy = [...running.keys()];
+      if (busy.length > 0 && random(2) === 0) {
+        const conversation = busy[random(busy.length)] as string;
+        running.delete(conversation);
+        lanes.release(conversation);
+        continue;
+      }
+      const [agent, conversation] = [`a${random(3)}`, `c${random(4)}`];
+      const item = `${agent}/${conversation}/${step}`;
+      entered.set(conversation, [...(entered.get(conversation) ?? []), item]);
+      lanes.enter(item, { conversation, agent, mode: () => (random(2) === 0 ? "collect" : "followup"), limit: () => 2 });
+    }
+    while (running.size > 0) {
+      const [conversation] = running.keys();
+      running.delete(conversation as string);
+      lanes.release(conversation as string);
+    }
+    expect(lanes.waiting()).toEqual([]);
+    for (const [conversation, items] of entered) expect(seen.filter((item) => item.split("/")[1] === conversation)).toEqual(items);
+  });
+
+  it("starts nothing while paused, and what may start when that is over or a limit has grown", () => {
+    let limit = 1;
+    const batches: string[][] = [];
+    const lanes = createLanes<string>((batch) => batches.push([...batch]));
+    const place = (conversation: string): Place => ({ conversation, agent: "a", mode: () => "followup", limit: () => limit });
+    lanes.pause();
+    for (const item of ["1", "2", "3"]) expect(lanes.enter(item, place(item))).toBe("held");
+    expect(batches).toEqual([]);
+    lanes.resume();
+    expect(batches).toEqual([["1"]]);
+    limit = 2;
+    lanes.resume();
+    expect(batches).toEqual([["1"], ["2"]]);
+  });
+});
