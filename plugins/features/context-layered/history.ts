@@ -36,10 +36,15 @@ const MAX_CHARACTERS = CAP / 2;
 /** Chats whose newest exchanges are held in memory. */
 const HELD = 200;
 const DAY_MS = 86_400_000;
+/** Between two writes of one file: a chat that never rests costs five writes a second. */
+const REST_MS = 200;
 
 export function createHistory(files: () => Confined, failed: (error: unknown) => void): History {
   const held = new Map<string, Promise<readonly Exchange[]>>();
   const writing = new Map<string, { lines: string; done: Promise<void> }>();
+  /** Ends of the rests after writes, by file. */
+  const rests = new Map<string, () => void>();
+  let settling = false;
 
   /** The most recently used stay. */
   function hold(key: string, exchanges: Promise<readonly Exchange[]>): Promise<readonly Exchange[]> {
@@ -58,6 +63,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   }
 
   async function readDay(file: string): Promise<Exchange[]> {
+    rests.get(file)?.();
     await writing.get(file)?.done;
     try {
       const text = new TextDecoder().decode(await files().read(file, MAX_BYTES));
@@ -68,7 +74,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     }
   }
 
-  /** While a file is being written, what comes meanwhile is gathered for its next write. */
+  /** A line is written at once; what comes while that lasts, and in the rest after it, is gathered for the next write. */
   function write(file: string, line: string): void {
     const waiting = writing.get(file);
     if (waiting !== undefined) {
@@ -82,9 +88,22 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
         const { lines } = work;
         work.lines = "";
         await files().append(file, lines).catch(failed);
+        await rest(file);
       }
       writing.delete(file);
     })();
+  }
+
+  async function rest(file: string): Promise<void> {
+    if (settling) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, REST_MS);
+      rests.set(file, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    rests.delete(file);
   }
 
   const known = (place: Place, now: number) => held.get(keyOf(place)) ?? load(place, now);
@@ -92,8 +111,8 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   return {
     async recent(place, now) {
       const exchanges = await hold(keyOf(place), known(place, now));
-      const days = [dateOf(now - DAY_MS), dateOf(now)];
-      return exchanges.filter(({ at }) => days.includes(dateOf(at)));
+      const [from, to] = [midnight(now - DAY_MS), midnight(now, 1)];
+      return exchanges.filter(({ at }) => at >= from && at < to);
     },
     note(place, now, find) {
       const before = known(place, now);
@@ -115,7 +134,10 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     },
     async settled() {
       await Promise.all(held.values());
+      settling = true;
+      for (const end of rests.values()) end();
       await Promise.all([...writing.values()].map(({ done }) => done));
+      settling = false;
     },
   };
 }
@@ -131,6 +153,12 @@ function dateOf(at: number): string {
   const day = new Date(at);
   const two = (number: number) => String(number).padStart(2, "0");
   return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}
+
+/** When that day began on this machine's calendar, or one of the next. */
+function midnight(at: number, later = 0): number {
+  const day = new Date(at);
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + later).getTime();
 }
 
 /** A line that a person has broken, or a crash has cut, is passed over. */
@@ -156,11 +184,12 @@ function newest(exchanges: readonly Exchange[], room: number = CAP): readonly Ex
 type Said = TurnContext["history"][number];
 
 /** As messages, for the context. */
-export const asMessages = (exchanges: readonly Exchange[]): Said[] =>
-  exchanges.flatMap(({ from, text, answer }) => [
-    { role: "user", text: from === undefined ? text : `${from}: ${text}` },
-    { role: "assistant", text: answer },
-  ]);
+export function asMessages(exchanges: readonly Exchange[]): Said[] {
+  const messages: Said[] = [];
+  for (const { from, text, answer } of exchanges)
+    messages.push({ role: "user", text: from === undefined ? text : `${from}: ${text}` }, { role: "assistant", text: answer });
+  return messages;
+}
 
 /** As the lines of a layer. */
 export const asLines = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role === "user" ? "User" : "You"}: ${text}`).join("\n");
