@@ -12,6 +12,7 @@ export * from "./loader-variables.ts";
 export type * from "./messages.ts";
 export * from "./plugin.ts";
 export * from "./provider.ts";
+export * from "./signed.ts";
 export * from "./store.ts";
 export * from "./subscriptions.ts";
 export * from "./tier.ts";

@@ -33,6 +33,8 @@ const NAMES = [
   "put",
   "recentHistory",
   "remove",
+  "requireMarker",
+  "requireSignature",
   "subscribes",
   "svcError",
   "turnText",

@@ -98,8 +98,8 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
   }
 
   it("the same agent answers on each engine by changing one word", async () => {
-    await start({ tier: "cli-a" });
-    for (const tier of ["cli-a", "cli-b", "cli-c", "local"]) {
+    await start({ tier: "cli-a" }, { providers: { anthropic: { endpoint: server.url, apiKey: "a-dummy-key-of-the-test" } } });
+    for (const tier of ["cli-a", "cli-b", "sdk", "orchestrator", "cli-c", "local"]) {
       shell.write({
         ...shell.config(),
         agents: { ada: { ...(shell.config().agents as { ada: object }).ada, tier, ...(tier === "cli-c" ? { model: "gemini-2.5-flash" } : {}) } },

@@ -78,6 +78,19 @@ describe("runs", () => {
     expect((await kernel.traces.get(result.taskId))?.steps).toMatchObject([{ name: "slow", kind: "prepare", error: expect.stringContaining("skipped") }]);
   });
 
+  it("RUN-06 the limit that a job brings is not shortened by the agent's maxExecutionMinutes", async () => {
+    const { kernel, message } = await runKernel({ agent: { maxExecutionMinutes: 1 } });
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    try {
+      await kernel.tasks.run(message("job", { options: { timeoutMinutes: 120, scheduled: true } }));
+      const limits = timers.mock.calls.map(([, ms]) => ms);
+      expect(limits).toContain(7_200_000);
+      expect(limits).not.toContain(60_000);
+    } finally {
+      timers.mockRestore();
+    }
+  });
+
   it("RUN-07 collect answers all that arrived meanwhile with one turn, and each caller hears it", async () => {
     const { kernel, tier, message } = await runKernel();
     const runs = [kernel.tasks.run(message("hold"))];
