@@ -36,8 +36,8 @@ const MAX_CHARACTERS = CAP / 2;
 /** Chats whose newest exchanges are held in memory. */
 const HELD = 200;
 const DAY_MS = 86_400_000;
-/** Between two writes of one file: a chat that never rests costs five writes a second. */
-const REST_MS = 200;
+/** Between two writes of one file: a chat that never rests costs one write a second. */
+const REST_MS = 1_000;
 
 export function createHistory(files: () => Confined, failed: (error: unknown) => void): History {
   const held = new Map<string, Promise<readonly Exchange[]>>();
