@@ -10,7 +10,8 @@ import { groupCommand, outline } from "./program.ts";
 /** Run one command line and answer the exit code. Only the group that is called is imported. */
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
   try {
-    const name = argv.find((word, at) => !word.startsWith("-") && argv[at - 1] !== "--config");
+    const at = argv.findIndex((word, index) => !word.startsWith("-") && argv[index - 1] !== "--config");
+    const name = argv[at];
     const entry = name === undefined ? undefined : findGroup(name, argv, env);
     if (entry === undefined) {
       const program = outline(version(), [...GROUPS, ...groupsOfPlugins(argv, env)]);
@@ -22,7 +23,6 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
       return name === undefined ? EXIT.ok : EXIT.usage;
     }
     const group = (await entry.load()) as OwnGroup;
-    const at = argv.indexOf(name as string);
     const command = groupCommand(group, (options) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(argv, env)]));
     command.name(`svc ${name}`);
     await command.parseAsync([...argv.slice(0, at), ...argv.slice(at + 1)], { from: "user" });
