@@ -1,6 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { svcError } from "@svc/sdk";
-import { fail } from "./errors.ts";
+import { coded, fail } from "./errors.ts";
 
 /** Where the daemon listens. */
 export interface Address {
@@ -93,5 +92,5 @@ function parse(text: string): unknown {
 function refusal(response: IncomingMessage, answer: unknown, path: string): Error {
   const { error, code, ...facts } = (typeof answer === "object" && answer !== null ? answer : {}) as { error?: string; code?: string };
   const text = error ?? `The daemon answered ${response.statusCode} to ${path.split("?")[0]}`;
-  return svcError(code ?? "SVC_CLI_REFUSED", text, { status: response.statusCode ?? 500, ...facts });
+  return coded(code ?? "SVC_CLI_REFUSED", text, { status: response.statusCode ?? 500, ...facts });
 }

@@ -1,10 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AgentCapability } from "@svc/kernel";
-import { svcError } from "@svc/sdk";
 import { applyChange, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
-import { fail } from "../errors.ts";
+import { coded, fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
 import { table } from "../table.ts";
 
@@ -174,7 +173,7 @@ async function watchIndex(cli: Cli, path: string): Promise<Indexed> {
     if (event === "done") done = data as Indexed;
     if (event === "error") {
       const { error, code = "SVC_CLI_TASK_FAILED" } = data as { error: string; code?: string };
-      throw svcError(code, error);
+      throw coded(code, error);
     }
   }
   process.stderr.write("\r\u001b[K");
