@@ -1,17 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import {
-  type Accepted,
-  type Inbound,
-  type Log,
-  type Message,
-  type Op,
-  put,
-  type Route,
-  remove,
-  type TaskEvent,
-  type TaskResult,
-  type Turn,
-} from "@svc/sdk";
+import { type Accepted, type Inbound, type Log, type Message, type Op, put, type Route, remove, type TaskEvent, type TaskResult, type Turn } from "@svc/sdk";
 import type { AgentSettings, AgentTable } from "../agents.ts";
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
