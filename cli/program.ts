@@ -1,6 +1,11 @@
-import { Command } from "commander";
+import { createRequire } from "node:module";
+import type * as Commander from "commander";
 import type { Cli, GlobalOptions } from "./cli.ts";
 import type { GroupEntry, OwnCommand, OwnGroup } from "./group.ts";
+
+// Required, not imported: looking for the names of its exports would take as long as running it.
+const { Command } = createRequire(import.meta.url)("commander") as typeof Commander;
+type Command = Commander.Command;
 
 /** Everyone's options, at each level so that they may stand anywhere. */
 function common(command: Command): Command {
