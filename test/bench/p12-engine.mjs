@@ -70,6 +70,8 @@ export default {
       node: { id: "bench", name: "Bench", bind: `127.0.0.1:${port}` },
       agents: { coder: { name: "Coder", workspace: "./w", tier: "cli-a", billing: "api", persistentProcess: true, maxConcurrent: 4 } },
       tiers: { "cli-a": { command: PROGRAM } },
+      // The script tells the program nothing but the words; what layers of context make of a turn is the model's time, not ours.
+      plugins: ["!feature-context-layered", "!feature-context-planner"],
     });
     const daemon = await startDaemon(folder, config, [], env);
     const warm = quick ? 10 : 20;
