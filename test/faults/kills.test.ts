@@ -18,23 +18,28 @@ it(`FAULT-01 FAULT-02 FAULT-05 ${KILLS} kills at any moment: nothing acknowledge
   let acknowledged = 0;
   for (let done = 0; done < KILLS; ) {
     const folder = await mkdtemp(join(tmpdir(), "svc-kills-"));
-    const witness = createWitness(folder, 6);
-    for (const last = Math.min(done + CHAPTER, KILLS); done < last; done += 1) {
+    try {
+      const witness = createWitness(folder, 6);
+      for (const last = Math.min(done + CHAPTER, KILLS); done < last; done += 1) {
+        const daemon = await witness.start();
+        const sending = witness.sendTo(daemon);
+        await pause(Math.random() * 500);
+        await daemon.kill("SIGKILL");
+        await sending;
+      }
       const daemon = await witness.start();
-      const sending = witness.sendTo(daemon);
-      await pause(Math.random() * 500);
-      await daemon.kill("SIGKILL");
-      await sending;
+      expect(await witness.judge(daemon)).toEqual([]);
+      await daemon.kill("SIGTERM");
+      // What has ended stays as it ended, over a restart in good order too.
+      const again = await witness.start();
+      expect(await witness.judge(again)).toEqual([]);
+      await again.kill("SIGTERM");
+      acknowledged += witness.acknowledged;
+      if (KILLS > CHAPTER) console.log(`${done} kills, ${acknowledged} messages acknowledged, nothing lost`);
+    } finally {
+      await endDaemons();
+      await rm(folder, { recursive: true, maxRetries: 5 });
     }
-    const daemon = await witness.start();
-    expect(await witness.judge(daemon)).toEqual([]);
-    await daemon.kill("SIGTERM");
-    // What has ended stays as it ended, over a restart in good order too.
-    const again = await witness.start();
-    expect(await witness.judge(again)).toEqual([]);
-    await again.kill("SIGTERM");
-    acknowledged += witness.acknowledged;
-    await rm(folder, { recursive: true, maxRetries: 5 });
   }
   expect(acknowledged).toBeGreaterThan(KILLS);
 });
