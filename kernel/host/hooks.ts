@@ -63,11 +63,15 @@ export function compileHooks(taps: readonly Tap[], onFailure: OnFailure): LiveHo
 
 type Done<R> = (error: Error | null, result?: R) => void;
 
+const NO_RUN: HookRun = {};
+const nobody = (): void => {};
+
 function bail<A extends unknown[], R>(taps: readonly Tap[], onFailure: OnFailure): (args: A, run: HookRun) => Promise<R | undefined> {
   if (taps.length === 0) return () => Promise.resolve(undefined);
   const hook = new AsyncSeriesBailHook<[A, HookRun], R | undefined>(["args", "run"]);
   for (const tap of taps) {
-    hook.tapAsync(named(tap), (args, run, done) => ask<R | undefined>(tap, args, run, undefined, onFailure, done as unknown as Done<R | undefined>));
+    const asked = prepare<R | undefined>(tap, onFailure);
+    hook.tapAsync(named(tap), (args, run, done) => ask(asked, args, run, undefined, done as unknown as Done<R | undefined>));
   }
   return (args, run) => hook.promise(args, run);
 }
@@ -76,7 +80,8 @@ function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFa
   if (taps.length === 0) return (value) => Promise.resolve(value);
   const hook = new AsyncSeriesWaterfallHook<[T, A, HookRun]>(["value", "args", "run"]);
   for (const tap of taps) {
-    hook.tapAsync(named(tap), (value, args, run, done) => ask<T>(tap, [value, ...args], run, value as T, onFailure, done as unknown as Done<T>));
+    const asked = prepare<T>(tap, onFailure);
+    hook.tapAsync(named(tap), (value, args, run, done) => ask(asked, [value, ...args], run, value as T, done as unknown as Done<T>));
   }
   return (value, args, run) => hook.promise(value as never, args, run) as Promise<T>;
 }
@@ -85,7 +90,8 @@ function everyone(taps: readonly Tap[], onFailure: OnFailure): (envelope: Envelo
   if (taps.length === 0) return () => {};
   const hook = new SyncHook<[Envelope]>(["envelope"]);
   for (const tap of taps) {
-    hook.tap(named(tap), (envelope) => ask<void>(tap, [envelope], {}, undefined, onFailure, () => {}));
+    const asked = prepare<void>(tap, onFailure);
+    hook.tap(named(tap), (envelope) => ask(asked, [envelope], NO_RUN, undefined, nobody));
   }
   return (envelope) => hook.call(envelope);
 }
@@ -97,20 +103,30 @@ const named = ({ scope, options }: Tap) => ({
   ...(options.before === undefined ? {} : { before: options.before as string }),
 });
 
-/** Call one tap. A failure is passed over with `otherwise`, unless the tap is required: then the message fails. */
-function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure: OnFailure, done: Done<R>): void {
+/** A tap with what is the same at each of its calls. */
+interface Asked<R> {
+  readonly tap: Tap;
+  readonly step: string;
+  readonly callee: Callee<unknown[], R>;
+  readonly onFailure: OnFailure;
+}
+
+function prepare<R>(tap: Tap, onFailure: OnFailure): Asked<R> {
   const { scope, hook, options } = tap;
-  const step = options.step ?? scope.id.slice(scope.id.indexOf("-") + 1);
-  const passOver = (error: unknown) => {
-    const state = tap.breaker.fail();
-    onFailure(scope, `hook ${hook}`, error, state);
-    if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: reasonOf(error), cause: error }));
-    else {
-      run.skipped?.(step, reasonOf(error));
-      done(null, otherwise);
-    }
+  const callee: Callee<unknown[], R> = {
+    scope,
+    what: `hook ${hook}`,
+    limitMs: Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, HOOK_LIMITS[hook]),
+    run: tap.run as unknown as Callee<unknown[], R>["run"],
   };
+  return { tap, step: options.step ?? scope.id.slice(scope.id.indexOf("-") + 1), callee, onFailure };
+}
+
+/** Call one tap. A failure is passed over with `otherwise`, unless the tap is required: then the message fails. */
+function ask<R>(asked: Asked<R>, args: unknown[], run: HookRun, otherwise: R, done: Done<R>): void {
+  const { tap, step, callee } = asked;
   if (!tap.breaker.closed) {
+    const { scope, hook, options } = tap;
     if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: "it failed too often and is switched off for now" }));
     else {
       run.skipped?.(step, "switched off after repeated failures");
@@ -119,30 +135,42 @@ function ask<R>(tap: Tap, args: unknown[], run: HookRun, otherwise: R, onFailure
     return;
   }
   run.step?.(step);
-  const callee: Callee<unknown[], R> = {
-    scope,
-    what: `hook ${hook}`,
-    limitMs: Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, HOOK_LIMITS[hook]),
-    run: tap.run as unknown as Callee<unknown[], R>["run"],
-  };
-  const settle = (value: R): void => {
-    if (value === undefined || value === null || hook === "emit") done(null, otherwise);
-    else if (fitsHook(hook, value)) {
-      if (hook === "dispatch") owners.set(value as object, scope);
-      done(null, value);
-    } else passOver(new Error(`answered ${hook} with something else than it asks for`));
-  };
   let answer: R | Promise<R>;
   let later: boolean;
   try {
     answer = call(callee, args, run.signal);
     later = isPromise(answer);
   } catch (error) {
-    passOver(error);
+    passOver(asked, error, run, otherwise, done);
     return;
   }
-  if (later) (answer as Promise<R>).then(settle, passOver);
-  else settle(answer as R);
+  if (!later) settle(asked, answer as R, run, otherwise, done);
+  else {
+    (answer as Promise<R>).then(
+      (value) => settle(asked, value, run, otherwise, done),
+      (error) => passOver(asked, error, run, otherwise, done),
+    );
+  }
+}
+
+function settle<R>(asked: Asked<R>, value: R, run: HookRun, otherwise: R, done: Done<R>): void {
+  const { hook, scope } = asked.tap;
+  if (value === undefined || value === null || hook === "emit") done(null, otherwise);
+  else if (fitsHook(hook, value)) {
+    if (hook === "dispatch") owners.set(value as object, scope);
+    done(null, value);
+  } else passOver(asked, new Error(`answered ${hook} with something else than it asks for`), run, otherwise, done);
+}
+
+function passOver<R>({ tap, step, callee, onFailure }: Asked<R>, error: unknown, run: HookRun, otherwise: R, done: Done<R>): void {
+  const { scope, hook, options } = tap;
+  const state = tap.breaker.fail();
+  onFailure(scope, callee.what, error, state);
+  if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: reasonOf(error), cause: error }));
+  else {
+    run.skipped?.(step, reasonOf(error));
+    done(null, otherwise);
+  }
 }
 
 const owners = new WeakMap<object, Scope>();
