@@ -9,6 +9,8 @@ import { groupCommand, outline } from "./program.ts";
 
 /** Run one command line and answer the exit code. Only the group that is called is imported. */
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
+  // A reader that has seen enough (`svc ... | head`) is no error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
   try {
     const at = argv.findIndex((word, index) => !word.startsWith("-") && argv[index - 1] !== "--config");
     const name = argv[at];
