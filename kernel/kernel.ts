@@ -368,6 +368,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       stray(error: unknown) {
         const scope = currentScope();
         if (scope === undefined) return host.failedByStack(error);
+        if (!host.owns(scope)) return false;
         host.failed(scope, "stray error", error);
         return true;
       },

@@ -57,6 +57,6 @@ export interface Kernel extends KernelPort {
   readonly address: { readonly host: string; readonly port: number } | undefined;
   /** Where the servers of plugins listen. */
   readonly servers: readonly ServerAddress[];
-  /** Was this stray error a plugin's? Then it is counted against it and the process may go on. */
+  /** Was this stray error a plugin's of this kernel? Then it is counted against it and the process may go on. Of several kernels, ask each. */
   stray(error: unknown): boolean;
 }

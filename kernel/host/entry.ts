@@ -23,6 +23,8 @@ export type Around = <T>(entry: Entry, phase: "import" | "setup" | "start", work
 /** One known plugin and where its life stands. Every step collects its error instead of throwing: the others go on. */
 export interface Entry {
   readonly source: Source;
+  /** Whose it is; its scopes say so. */
+  readonly host: object;
   id: string;
   state: PluginStatus["state"];
   reason?: string;
@@ -37,8 +39,8 @@ export interface Entry {
   failures: number;
 }
 
-export function createEntry(source: Source): Entry {
-  return { source, id: source.id, state: "known", took: { load: 0, setup: 0, start: 0 }, failures: 0 };
+export function createEntry(source: Source, host: object): Entry {
+  return { source, host, id: source.id, state: "known", took: { load: 0, setup: 0, start: 0 }, failures: 0 };
 }
 
 export function failEntry(entry: Entry, reason: string): void {
@@ -54,7 +56,7 @@ export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => P
     const { installed } = entry.source;
     if (installed !== undefined) entry.pin = await requirePinned(installed.name, installed.folder, await pins());
     // A scope of its own: what the module starts or throws at its top level is traced back to it.
-    const scope = createScope(entry.id as Scope["id"], () => {}, entry.source.id);
+    const scope = createScope(entry.id as Scope["id"], () => {}, entry.source.id, entry.host);
     const late = `plugin ${entry.id} took longer than ${limits.loadMs} ms to import`;
     const asked = performance.now();
     const plugin = await around(entry, "import", () => {
@@ -87,7 +89,7 @@ export async function setUpEntry(
   const { plugin } = entry;
   if (plugin === undefined) return;
   const began = performance.now();
-  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id);
+  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id, entry.host);
   entry.scope = scope;
   entry.section = JSON.stringify(section);
   try {

@@ -74,6 +74,8 @@ export interface Host {
   statuses(): PluginStatus[];
   /** Count a failure against a plugin and tell the listener. */
   failed(scope: Scope, what: string, error: unknown): void;
+  /** Is it the scope of a plugin of this host, and not of another one in the same process? */
+  owns(scope: Scope): boolean;
   /** Count an error that nobody caught against the plugin whose file stands topmost in its stack. False when none does. */
   failedByStack(error: unknown): boolean;
   /** Refuse a second thing of a kind and name. */
@@ -88,7 +90,8 @@ export interface HostEvents {
 
 export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
   const off = new Set(sources.entries.filter((entry) => entry.startsWith("!")).map((entry) => entry.slice(1)));
-  const entries = discover(sources, off);
+  const identity = {};
+  const entries = discover(sources, off, identity);
   let live: Live | undefined;
   let pinned: Promise<Pins> | undefined;
   const pins = () => {
@@ -197,6 +200,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     statuses: () => entries.map(entryStatus),
     failed,
+    owns: (scope) => scope.host === identity,
     failedByStack(error) {
       const line = (error instanceof Error ? (error.stack ?? "") : "").split("\n").find((text) => entries.some((entry) => isFrom(entry, text)));
       const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
@@ -240,16 +244,16 @@ function isFrom({ source }: Entry, line: string): boolean {
   return origin !== undefined && (line.includes(origin) || line.includes(pathToFileURL(origin).href));
 }
 
-function discover(sources: HostSources, off: ReadonlySet<string>): Entry[] {
+function discover(sources: HostSources, off: ReadonlySet<string>, host: object): Entry[] {
   const entries: Entry[] = [];
   const add = (id: string, from: Source["from"], read: () => Source | undefined) => {
     let entry: Entry;
     try {
       const source = read();
       if (source === undefined) return;
-      entry = createEntry(source);
+      entry = createEntry(source, host);
     } catch (error) {
-      entry = createEntry({ id: id as Source["id"], from });
+      entry = createEntry({ id: id as Source["id"], from }, host);
       failEntry(entry, reasonOf(error));
     }
     if (off.has(entry.id)) entry.state = "disabled";

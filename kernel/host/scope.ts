@@ -26,6 +26,8 @@ export interface Scope {
   readonly id: PluginId;
   /** Its id as known before any code ran: what a quarantine is kept under. */
   readonly origin: string;
+  /** The host that made it: kernels that share a process each answer for their own. */
+  readonly host: object | undefined;
   readonly taps: Tap[];
   readonly channels: ProvidedChannel[];
   readonly tiers: Tier[];
@@ -44,10 +46,11 @@ export interface Scope {
   changed: () => void;
 }
 
-export function createScope(id: PluginId, changed: () => void, origin: string = id): Scope {
+export function createScope(id: PluginId, changed: () => void, origin: string = id, host?: object): Scope {
   return {
     id,
     origin,
+    host,
     taps: [],
     channels: [],
     tiers: [],
