@@ -42,7 +42,7 @@ interface Made {
 export function createLender(ground: LenderGround): Lender {
   const { core, env, log, marker } = ground;
   const made: Made = {};
-  const closers: (() => Promise<void>)[] = [];
+  const closers = new Set<() => Promise<void>>();
   const makers: Record<keyof Made, () => Promise<void>> = {
     async fetch() {
       const { createFetch } = await import("./capabilities/fetch.ts");
@@ -58,8 +58,10 @@ export function createLender(ground: LenderGround): Lender {
       await sweepOrphans({ marker, recorded: earlier, log });
       made.spawn = (scope) => {
         const spawner = createSpawn({ marker, log: log.child(scope.id), baseEnv: env, record });
-        closers.push(() => spawner.stopAll());
-        tie(scope, () => void spawner.stopAll());
+        const stopAll = () => spawner.stopAll();
+        closers.add(stopAll);
+        // Kept until its last child is gone: a stop of the kernel waits for that.
+        tie(scope, () => void stopAll().finally(() => closers.delete(stopAll)));
         return spawner;
       };
     },
@@ -69,7 +71,7 @@ export function createLender(ground: LenderGround): Lender {
         limits: ground.processPool,
         failed: (owner, error) => log.child(owner).warn({ err: error }, "a warm process could not be stopped"),
       });
-      closers.push(() => pool.end());
+      closers.add(() => pool.end());
       made.warm = (scope) => {
         tie(scope, () => void pool.end(scope.id));
         return pool.for(scope.id);
@@ -101,7 +103,9 @@ export function createLender(ground: LenderGround): Lender {
     models: () => lend("models"),
     render: () => lend("render"),
     async close() {
-      await Promise.all(closers.splice(0).map((close) => close()));
+      const standing = [...closers];
+      closers.clear();
+      await Promise.all(standing.map((close) => close()));
     },
   };
 }

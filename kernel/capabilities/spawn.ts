@@ -14,7 +14,7 @@ export interface SpawnGround {
 
 /** The capability `spawn`, and the way to end what it started. */
 export interface Spawner extends Spawn {
-  /** Stops every child that still runs, each with its tree. Resolves when they are gone. */
+  /** Stops every child that still runs, each with its tree. Resolves when they are gone; from then on none starts. */
   stopAll(): Promise<void>;
 }
 
@@ -24,14 +24,18 @@ export interface Spawner extends Spawn {
  */
 export function createSpawn(ground: SpawnGround): Spawner {
   const live = new Set<Child>();
+  let over = false;
   const spawn: Spawn = (command, args, options) => {
     const child = startChild(ground, command, args, options);
     live.add(child);
     void child.ended.then(() => live.delete(child));
+    // Whoever would have stopped it has asked already.
+    if (over) void child.stop();
     return child;
   };
   return Object.assign(spawn, {
     async stopAll() {
+      over = true;
       await Promise.all([...live].map((child) => child.stop()));
     },
   });
