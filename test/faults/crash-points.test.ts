@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { type DaemonProcess, endDaemons, lacks, startDaemon, writeConfig } from "./daemon.harness.ts";
-import { createWitness } from "./witness.harness.ts";
+import { createWitness, type Witness } from "./witness.harness.ts";
 
 /** Every point up to the first hundred with SVC_SOAK. */
 const POINTS = process.env.SVC_SOAK === undefined ? [1, 2, 3, 5, 8] : Array.from({ length: 100 }, (_, at) => at + 1);
@@ -14,11 +14,13 @@ const skipped = lacks("strace", "-o", "/dev/null", "true");
 if (skipped !== undefined) console.warn(`skipped, crash points: ${skipped}`);
 
 let folder: string;
+let witness: Witness | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-points-"));
 });
 afterEach(async () => {
   await endDaemons();
+  await witness?.close();
   await rm(folder, { recursive: true, maxRetries: 5 });
 });
 
@@ -42,7 +44,7 @@ it.skipIf(skipped)(
   "FAULT-01 FAULT-02 killed at the n-th write or fsync of the path from accept to answer, nothing acknowledged is lost or doubled",
   { timeout: 60_000 + POINTS.length * 20_000 },
   async (ctx) => {
-    const witness = createWitness(folder, 3);
+    witness = await createWitness(folder, 1);
     let killed = 0;
     for (const calls of ["pwrite64", "fsync,fdatasync"]) {
       for (const nth of POINTS) {
@@ -51,6 +53,8 @@ it.skipIf(skipped)(
         await witness.sendTo(daemon);
         expect(await daemon.ended).toBe("SIGKILL");
         killed += 1;
+        if (POINTS.length > 10 && nth % 10 === 0)
+          console.log(`${calls}: killed at ${nth} of ${POINTS.length}, ${witness.tally().acknowledged} messages acknowledged`);
       }
     }
     const daemon = await witness.start();

@@ -1,4 +1,8 @@
-/** An engine that notes each run in the file `SVC_TEST_LEDGER` before it answers, so that a test can see what was done how often. */
+/**
+ * An engine that notes each run in the file `SVC_TEST_LEDGER` before it answers, and two channels to the platform at
+ * `SVC_TEST_PLATFORM`, so that a test can see what was done and what was said how often. `POST /said` is how the platform tells that
+ * a person wrote. Of the channels `keyed` hands a key over and `keyless` has none to hand over.
+ */
 import { appendFileSync } from "node:fs";
 
 export default {
@@ -6,7 +10,7 @@ export default {
   name: "ledger",
   version: "1.0.0",
   svc: "^0.1.0",
-  capabilities: [],
+  capabilities: ["routes", "tasks"],
   setup(ctx) {
     ctx.provide.tier({
       name: "ledger",
@@ -17,5 +21,27 @@ export default {
         yield { type: "done" };
       },
     });
+
+    const channel = (name) =>
+      ctx.provide.channel({
+        name,
+        traits: { maxChars: 1_000, unit: "codepoint", dialect: "plain", keyed: name === "keyed" },
+        async send({ target, text, key }, signal) {
+          const body = JSON.stringify({ chat: target.chat, text, ...(name === "keyed" ? { key } : {}) });
+          return (await fetch(process.env.SVC_TEST_PLATFORM, { method: "POST", body, signal })).json();
+        },
+      });
+    const handles = [channel("keyed"), channel("keyless")];
+    ctx.provide.route({
+      method: "POST",
+      path: "/said",
+      guard: "loopback",
+      handle: ({ body: { channel, chat, text, key } }) => ctx.tasks.accept({ entry: "channel", channel, chat, text, agent: "ledger", dedupKey: key }),
+    });
+    return {
+      async start() {
+        for (const handle of handles) handle.ready();
+      },
+    };
   },
 };

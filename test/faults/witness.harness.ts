@@ -1,16 +1,29 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ask, type DaemonOptions, type DaemonProcess, handOver, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
-import { type Ended, judgeHistory, type Ran, type Sent } from "./history.ts";
+import { type Ended, judgeHistory, type Ran, type Sent, type Way } from "./history.ts";
+import { openPlatform } from "./platform.harness.ts";
 
-/** Senders who remember what they sent and what was acknowledged, over any number of daemons on one folder. */
+/** What a witness has seen so far. */
+export interface Tally {
+  readonly acknowledged: number;
+  /** Answers that people see on a channel, each once. */
+  readonly delivered: number;
+  /** Answers that they see once more. */
+  readonly doubled: number;
+  /** How often a daemon said that what it sends may be there already. */
+  readonly doubts: number;
+}
+
+/** Senders who remember what they sent and what was acknowledged, and see what arrives, over any number of daemons on one folder. */
 export interface Witness {
   start(options?: DaemonOptions): Promise<DaemonProcess>;
   /** Each chat sends one message after the other, each as soon as the last one was acknowledged, until the daemon is gone or `stop` says so. */
   sendTo(daemon: DaemonProcess, stop?: () => boolean): Promise<void>;
   /** Sends again what was not acknowledged, waits until all work is done, and answers what is wrong. Remembers how each task ended. */
   judge(daemon: DaemonProcess): Promise<string[]>;
-  readonly acknowledged: number;
+  tally(): Tally;
+  close(): Promise<void>;
 }
 
 interface Trace {
@@ -20,9 +33,18 @@ interface Trace {
   readonly response?: string;
 }
 
-export function createWitness(folder: string, chats: number): Witness {
+const WAYS: readonly Way[] = ["http", "keyed", "keyless"];
+const AT_ONCE = 8;
+/** So long nothing happens before what has not arrived counts as lost. */
+const PATIENCE_MS = 15_000;
+
+/** With so many chats on each way in and out. */
+export async function createWitness(folder: string, chats: number): Promise<Witness> {
   const ledger = join(folder, "ledger");
+  const platform = await openPlatform();
+  const daemons: DaemonProcess[] = [];
   const sent: Sent[] = [];
+  const open = new Map<string, Sent>();
   const earlier = new Map<string, Ended>();
   const agent = { name: "Ledger", workspace: "./w", tier: "ledger", maxConcurrent: 32, queueMode: "followup" };
   writeConfig(folder, {
@@ -31,66 +53,96 @@ export function createWitness(folder: string, chats: number): Witness {
     plugins: [join(import.meta.dirname, "ledger.mjs")],
   });
 
-  const bodyOf = ({ chat, text }: Sent) => ({ agent: "ledger", message: text, context: { channel: "http", chatId: chat } });
-
   /** The message that is next in a chat: the one that is not acknowledged yet, or a new one. */
-  function nextIn(chat: string): Sent {
-    const open = sent.find((message) => message.chat === chat && message.taskId === undefined);
-    if (open !== undefined) return open;
-    const message: Sent = { key: `key-${sent.length}`, chat, text: `message ${sent.length}` };
+  function nextIn(way: Way, chat: string): Sent {
+    const before = open.get(chat);
+    if (before !== undefined && before.taskId === undefined) return before;
+    const message: Sent = { key: `key-${sent.length}`, way, chat, text: `message ${sent.length}` };
     sent.push(message);
+    open.set(chat, message);
     return message;
   }
 
+  /** Hands a message in, for the first time or once more. Rejects when it is not acknowledged. */
+  async function handIn(port: number, { way, chat, text, key }: Sent): Promise<{ readonly taskId: string; readonly duplicate: boolean }> {
+    if (way === "http") return handOver(port, { agent: "ledger", message: text, context: { channel: "http", chatId: chat } }, key);
+    const { status, body } = await ask<{ taskId: string; duplicate: boolean }>(port, "/said", { channel: way, chat, text, key });
+    if (status !== 200) throw new Error(`no acknowledgement: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+
   async function deliver(port: number, message: Sent): Promise<void> {
-    const { taskId } = await handOver(port, bodyOf(message), message.key);
-    message.taskId = taskId;
+    message.taskId = (await handIn(port, message)).taskId;
+  }
+
+  function tally(): Tally {
+    const distinct = new Set(platform.arrived.map(({ text }) => text)).size;
+    return {
+      acknowledged: sent.filter(({ taskId }) => taskId !== undefined).length,
+      delivered: distinct,
+      doubled: platform.arrived.length - distinct,
+      doubts: daemons.reduce((sum, daemon) => sum + daemon.said().split("possible duplicate").length - 1, 0),
+    };
+  }
+
+  /** Until no task is under way and each answer is where it belongs, or nothing happens any more. */
+  async function settled(port: number): Promise<void> {
+    const due = sent.filter(({ way }) => way !== "http").length;
+    for (let seen = -1, since = performance.now(); performance.now() - since < PATIENCE_MS; ) {
+      const { tasks } = (await ask<{ tasks: { running: number; queued: number } }>(port, "/health")).body;
+      const { delivered } = tally();
+      if (tasks.running + tasks.queued === 0 && delivered === due) return;
+      if (delivered !== seen || tasks.running > 0) since = performance.now();
+      seen = delivered;
+      await pause(20);
+    }
   }
 
   return {
-    start: ({ env = {}, ...options } = {}) => startDaemon(folder, { ...options, env: { ...env, SVC_TEST_LEDGER: ledger } }),
-    get acknowledged() {
-      return sent.filter(({ taskId }) => taskId !== undefined).length;
+    async start({ env = {}, ...options } = {}) {
+      const daemon = await startDaemon(folder, { ...options, env: { ...env, SVC_TEST_LEDGER: ledger, SVC_TEST_PLATFORM: platform.url } });
+      daemons.push(daemon);
+      return daemon;
     },
+    tally,
+    close: () => platform.close(),
     async sendTo(daemon, stop = () => false) {
       let gone = false;
       void daemon.ended.then(() => {
         gone = true;
       });
-      const sender = async (chat: string) => {
+      const sender = async (way: Way, chat: string) => {
         while (!gone && !stop()) {
           try {
-            await deliver(daemon.port, nextIn(chat));
+            await deliver(daemon.port, nextIn(way, chat));
           } catch {
             // The daemon went away, or is going: the message is sent again to the next one.
             await pause(5);
           }
         }
       };
-      await Promise.all(Array.from({ length: chats }, (_, at) => sender(`chat-${at}`)));
+      await Promise.all(WAYS.flatMap((way) => Array.from({ length: chats }, (_, at) => sender(way, `${way}-${at}`))));
     },
     async judge(daemon) {
       for (const message of sent.filter(({ taskId }) => taskId === undefined)) await deliver(daemon.port, message);
-      const idle = async () => {
-        const { tasks } = (await ask<{ tasks: { running: number; queued: number } }>(daemon.port, "/health")).body;
-        return tasks.running + tasks.queued === 0;
-      };
-      while (!(await idle())) await pause(20);
+      await settled(daemon.port);
       const ended = new Map<string, Ended>();
-      for (const { taskId = "", key } of sent) {
-        const again = await handOver(daemon.port, bodyOf(sent.find((message) => message.key === key) as Sent), key);
-        if (!again.duplicate || again.taskId !== taskId) return [`${key}: sent again, it became ${again.taskId} beside ${taskId}`];
-        const found = await ask<Trace>(daemon.port, `/traces/${taskId}`);
-        const { id, status, attempts, response } = found.body;
-        if (found.status === 200) ended.set(id, { id, status, attempts, ...(response === undefined ? {} : { response }) });
-      }
+      const wrong: string[] = [];
+      const left = sent.values();
+      const look = async () => {
+        for (const message of left) {
+          const { taskId = "", key } = message;
+          const again = await handIn(daemon.port, message);
+          if (!again.duplicate || again.taskId !== taskId) wrong.push(`${key}: sent again, it became ${again.taskId} beside ${taskId}`);
+          const found = await ask<Trace>(daemon.port, `/traces/${taskId}`);
+          const { id, status, attempts, response } = found.body;
+          if (found.status === 200) ended.set(id, { id, status, attempts, ...(response === undefined ? {} : { response }) });
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, look));
       const lines = existsSync(ledger) ? readFileSync(ledger, "utf8").trim().split("\n").filter(Boolean) : [];
-      const wrong = judgeHistory(
-        sent,
-        lines.map((line) => JSON.parse(line) as Ran),
-        ended,
-        earlier,
-      );
+      const ran = lines.map((line) => JSON.parse(line) as Ran);
+      wrong.push(...judgeHistory({ sent, ran, arrived: platform.arrived, doubts: tally().doubts, ended, earlier }));
       for (const [id, task] of ended) earlier.set(id, task);
       return wrong;
     },
