@@ -39,7 +39,7 @@ export type Expect = number | "absent";
 export interface Claimed<T> {
   readonly id: string;
   readonly value: T;
-  /** 1 at the first claim. */
+  /** 1 at the first claim, one more at each claim after it; counted before the item is handed out, so a crash does not undo it. */
   readonly attempt: number;
   /** The item was claimed before and its lease ran out or the process died. */
   readonly redelivered: boolean;
@@ -49,7 +49,10 @@ export interface Claimed<T> {
 export interface Queue<T> {
   /** Resolves after the commit. With a `dedupKey` seen before (kept 7 days) nothing is added and the answer is `undefined`. */
   push(value: T, options?: PushOptions): Promise<string | undefined>;
-  /** Up to `limit` items that are due, leased for `leaseMs`. */
+  /**
+   * Up to `limit` items that are due, leased for `leaseMs`. A lease ends with the daemon too: what a killed one held is due again at the
+   * next start. A plugin that is only stopped gives its items back with `release`, or they wait for the end of their lease.
+   */
   claim(limit: number, leaseMs: number): Promise<readonly Claimed<T>[]>;
   /** Done: it is removed and its group goes on. An id that is not there is no error. */
   complete(id: string): Promise<void>;
@@ -82,7 +85,7 @@ export type Op =
   | { readonly op: "put"; readonly collection: string; readonly key: string; readonly value: unknown; readonly expect?: Expect }
   | { readonly op: "delete"; readonly collection: string; readonly key: string; readonly expect?: Expect }
   | { readonly op: "push"; readonly queue: string; readonly id: string; readonly value: unknown; readonly options: PushOptions }
-  | { readonly op: "complete"; readonly queue: string; readonly id: string }
+  | { readonly op: "complete"; readonly queue: string; readonly id: string; readonly attempt?: number }
   | { readonly op: "append"; readonly journal: string; readonly value: unknown };
 
 /**
@@ -96,7 +99,7 @@ export interface Store {
   journal<T>(name: string): Journal<T>;
   /**
    * All of `ops` or none, in order, resolved after the commit. Throws `SVC_STORE_CONFLICT` (with `index`, the op that failed)
-   * when an `expect` does not hold or a `dedupKey` was seen before.
+   * when an `expect` does not hold, a `dedupKey` was seen before or a completed `attempt` is not the one under way.
    */
   commit(ops: readonly Op[]): Promise<void>;
 }
@@ -109,7 +112,11 @@ export const remove = (collection: string, key: string, expect?: Expect): Op =>
   expect === undefined ? { op: "delete", collection, key } : { op: "delete", collection, key, expect };
 /** Builds a queue push for `Store.commit`. */
 export const push = (queue: string, id: string, value: unknown, options: PushOptions = {}): Op => ({ op: "push", queue, id, value, options });
-/** Builds a queue completion for `Store.commit`. */
-export const complete = (queue: string, id: string): Op => ({ op: "complete", queue, id });
+/**
+ * Builds a queue completion for `Store.commit`. With the `attempt` of the claim the commit is a conflict once the item was claimed again,
+ * given back or completed: a worker that overran its lease cannot store its result beside that of the next attempt.
+ */
+export const complete = (queue: string, id: string, attempt?: number): Op =>
+  attempt === undefined ? { op: "complete", queue, id } : { op: "complete", queue, id, attempt };
 /** Builds a journal append for `Store.commit`. */
 export const append = (journal: string, value: unknown): Op => ({ op: "append", journal, value });

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "vitest";
+import { createMemoryStore } from "@svc/sdk/testing";
+import { afterEach, describe, it, vi } from "vitest";
 import { storeContract } from "./contract.ts";
 import { openStore } from "./open.ts";
 
@@ -31,4 +32,18 @@ describe("the store on disk", () => {
 
 describe("the store in memory", () => {
   for (const { name, run } of storeContract(() => fixture(":memory:", async () => undefined))) it(name, run);
+});
+
+describe("the store that plugin authors test with", () => {
+  afterEach(() => void vi.useRealTimers());
+  const open = async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    return {
+      store: createMemoryStore(),
+      neighbour: createMemoryStore(),
+      advance: (ms: number) => void vi.setSystemTime(Date.now() + ms),
+      close: async () => undefined,
+    };
+  };
+  for (const { name, run } of storeContract(open)) it(name, run);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { append, complete, push, put, remove, type Store } from "@svc/sdk";
+import { queueCases } from "./contract-queue.ts";
 
 /** A fresh, empty store under a clock of the test's own. */
 export interface StoreFixture {
@@ -17,10 +18,10 @@ export interface StoreCase {
   run(): Promise<void>;
 }
 
-type Proof = (fixture: StoreFixture) => Promise<void>;
+/** Holds one sentence to a store. */
+export type Proof = (fixture: StoreFixture) => Promise<void>;
 
 const conflict = { code: "SVC_STORE_CONFLICT" };
-const week = 7 * 86_400_000;
 
 interface Task {
   readonly agent?: string;
@@ -148,126 +149,6 @@ const COLLECTION: Readonly<Record<string, Proof>> = {
   },
 };
 
-const QUEUE: Readonly<Record<string, Proof>> = {
-  "items are claimed oldest first, once, and gone when complete": async ({ store }) => {
-    const work = store.queue<number>("work");
-    const ids = [await work.push(1), await work.push(2), await work.push(3)];
-    const claimed = await work.claim(2, 1000);
-    assert.deepEqual(claimed, [
-      { id: ids[0], value: 1, attempt: 1, redelivered: false },
-      { id: ids[1], value: 2, attempt: 1, redelivered: false },
-    ]);
-    assert.deepEqual(
-      (await work.claim(9, 1000)).map((item) => item.value),
-      [3],
-    );
-    await work.complete(ids[0] as string);
-    await work.complete("nobody");
-    assert.equal(await work.size(), 2);
-  },
-  "a group goes one at a time, in order, and others pass it": async ({ store }) => {
-    const work = store.queue<string>("work");
-    await work.push("a1", { id: "a1", group: "a" });
-    await work.push("a2", { id: "a2", group: "a" });
-    await work.push("b1", { id: "b1", group: "b" });
-    await work.push("a3", { id: "a3", group: "a" });
-    const values = async () => (await work.claim(9, 1000)).map((item) => item.value).join();
-    assert.equal(await values(), "a1,b1");
-    assert.equal(await values(), "");
-    // Taking one out of the middle lets nothing overtake.
-    await work.complete("a2");
-    assert.equal(await values(), "");
-    await work.complete("a1");
-    assert.equal(await values(), "a3");
-    await work.release("a3", 0);
-    await work.push("a4", { id: "a4", group: "a" });
-    assert.equal(await values(), "a3");
-    await work.complete("a3");
-    assert.equal(await values(), "a4");
-  },
-  "a lease that ran out hands the item out again and says so": async ({ store, advance }) => {
-    const work = store.queue<number>("work");
-    const id = await work.push(1);
-    await work.claim(1, 1000);
-    advance(999);
-    assert.deepEqual(await work.claim(1, 1000), []);
-    advance(1);
-    assert.deepEqual(await work.claim(1, 1000), [{ id, value: 1, attempt: 2, redelivered: true }]);
-  },
-  "what is given back waits its delay and is not redelivered; its value may change": async ({ store, advance }) => {
-    const work = store.queue<number>("work");
-    const id = (await work.push(1)) as string;
-    await work.claim(1, 60_000);
-    await work.release(id, 500, 2);
-    assert.deepEqual(await work.claim(1, 1000), []);
-    advance(500);
-    assert.deepEqual(await work.claim(1, 1000), [{ id, value: 2, attempt: 2, redelivered: false }]);
-    await work.release(id, 0);
-    assert.deepEqual(
-      (await work.claim(1, 1000)).map((item) => item.value),
-      [2],
-    );
-  },
-  "a delayed push waits and holds its group back": async ({ store, advance }) => {
-    const work = store.queue<string>("work");
-    await work.push("later", { group: "g", delayMs: 100 });
-    await work.push("behind", { group: "g" });
-    await work.push("free");
-    assert.deepEqual(
-      (await work.claim(9, 10_000)).map((item) => item.value),
-      ["free"],
-    );
-    advance(100);
-    assert.deepEqual(
-      (await work.claim(9, 10_000)).map((item) => item.value),
-      ["later"],
-    );
-  },
-  "a clock set back delays neither fresh nor delayed items": async ({ store, advance }) => {
-    const work = store.queue<string>("work");
-    await work.push("fresh");
-    await work.push("delayed", { delayMs: 1000 });
-    advance(-2 * 86_400_000);
-    assert.deepEqual(
-      (await work.claim(9, 1000)).map((item) => item.value),
-      ["fresh", "delayed"],
-    );
-    assert.deepEqual(await work.claim(9, 1000), []);
-  },
-  "a dedup key counts for 7 days, also when its item is long done": async ({ store, advance }) => {
-    const work = store.queue<number>("work");
-    const first = (await work.push(1, { dedupKey: "d" })) as string;
-    await work.complete(first);
-    assert.equal(await work.push(2, { dedupKey: "d" }), undefined);
-    assert.equal(await work.size(), 0);
-    advance(week);
-    assert.equal(await work.push(2, { dedupKey: "d" }), undefined);
-    advance(1);
-    assert.notEqual(await work.push(2, { dedupKey: "d" }), undefined);
-    assert.equal(await work.push(3, { dedupKey: "d" }), undefined);
-  },
-  "an id in use is a conflict and leaves no dedup key behind": async ({ store }) => {
-    const work = store.queue<number>("work");
-    assert.equal(await work.push(1, { id: "a" }), "a");
-    await assert.rejects(work.push(2, { id: "a", dedupKey: "d" }), conflict);
-    assert.equal(await work.push(3, { id: "b", dedupKey: "d" }), "b");
-  },
-  "a list shows what is unfinished, claimed or not": async ({ store, advance }) => {
-    const work = store.queue<number>("work");
-    await work.push(1, { id: "a", group: "g" });
-    await work.push(2, { id: "b", delayMs: 500 });
-    await work.claim(1, 200);
-    advance(200);
-    await work.claim(1, 200);
-    const [a, b] = await work.list();
-    assert.ok(a && b);
-    assert.deepEqual({ ...a, dueAt: 0 }, { id: "a", value: 1, attempt: 2, redelivered: true, group: "g", dueAt: 0 });
-    assert.deepEqual({ ...b, dueAt: 0 }, { id: "b", value: 2, attempt: 0, redelivered: false, dueAt: 0 });
-    assert.equal(a.dueAt - b.dueAt, -100);
-    assert.equal((await work.list(1)).length, 1);
-  },
-};
-
 const JOURNAL: Readonly<Record<string, Proof>> = {
   "entries are numbered from 1 and read in order": async ({ store, advance }) => {
     const log = store.journal<string>("log");
@@ -326,6 +207,33 @@ const COMMIT: Readonly<Record<string, Proof>> = {
     assert.equal(await store.collection("tasks").get("a"), undefined);
     await store.commit([]);
   },
+  "the end of an item and the start of the next are one": async ({ store }) => {
+    const work = store.queue<string>("work");
+    await work.push("first", { id: "n1", group: "run" });
+    const [first] = await work.claim(9, 1000);
+    assert.ok(first);
+    await store.commit([complete("work", "n1", first.attempt), put("runs", "run", { at: 1 }), push("work", "n2", "second", { group: "run" })]);
+    assert.deepEqual(await work.claim(9, 1000), [{ id: "n2", value: "second", attempt: 1, redelivered: false }]);
+    assert.equal(await work.size(), 1);
+  },
+  "only the attempt under way completes an item, where one is named": async ({ store, advance }) => {
+    const work = store.queue<string>("work");
+    await work.push("node", { id: "n1" });
+    const done = (attempt: number) => store.commit([put("runs", "run", { attempt }), complete("work", "n1", attempt)]);
+    await assert.rejects(done(0), { ...conflict, index: 1 });
+    await work.claim(1, 1000);
+    advance(1000);
+    await work.claim(1, 1000);
+    await assert.rejects(done(1), { ...conflict, index: 1 });
+    assert.equal(await store.collection("runs").get("run"), undefined);
+    await work.release("n1", 0);
+    await assert.rejects(done(2), conflict);
+    await work.claim(1, 1000);
+    await done(3);
+    await assert.rejects(done(3), conflict);
+    assert.deepEqual((await store.collection("runs").get("run"))?.value, { attempt: 3 });
+    assert.equal(await work.size(), 0);
+  },
   "one caller's conflict leaves the others of its tick alone": async ({ store }) => {
     const tasks = store.collection<Task>("tasks");
     const outcomes = await Promise.allSettled([
@@ -366,7 +274,7 @@ const COMMIT: Readonly<Record<string, Proof>> = {
 
 /** What every implementation of the store must hold, each case on a fresh one: `for (const { name, run } of storeContract(open)) it(name, run)`. */
 export function storeContract(open: () => Promise<StoreFixture>): readonly StoreCase[] {
-  const parts = { collection: COLLECTION, queue: QUEUE, journal: JOURNAL, commit: COMMIT };
+  const parts = { collection: COLLECTION, queue: queueCases, journal: JOURNAL, commit: COMMIT };
   return Object.entries(parts).flatMap(([part, cases]) =>
     Object.entries(cases).map(([name, proof]) => ({
       name: `${part}: ${name}`,

@@ -68,7 +68,7 @@ export class QueueTable implements Table {
         if (write.op === "offer") return undefined;
         throw this.#conflict(write.options.dedupKey ?? write.id);
       case "complete":
-        return this.#complete(write.id);
+        return this.#complete(write.id, write.attempt);
       case "claim":
         return this.#claim(write.limit, write.leaseMs);
       case "release": {
@@ -120,8 +120,10 @@ export class QueueTable implements Table {
     return forgotten && this.#statements.remember.run(key, now).changes === 1;
   }
 
-  #complete(item: string): void {
-    const row = this.#statements.complete.get(item) as { line: string | null } | undefined;
+  #complete(item: string, attempt: number | undefined): void {
+    const { complete, completeHeld } = this.#statements;
+    const row = (attempt === undefined ? complete.get(item) : completeHeld.get(item, attempt)) as { line: string | null } | undefined;
+    if (row === undefined && attempt !== undefined) throw this.#conflict(item);
     if (row !== undefined && row.line !== null) this.#statements.promote.run(row.line);
   }
 
@@ -150,6 +152,7 @@ function prepareStatements(database: Database, table: string, seen: string) {
     push: prepare(`INSERT INTO ${table} (item, line, head, due, since, value) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (item) DO NOTHING`),
     busy: prepare(`SELECT 1 FROM ${table} WHERE line = ? LIMIT 1`),
     complete: prepare(`DELETE FROM ${table} WHERE item = ? RETURNING line`),
+    completeHeld: prepare(`DELETE FROM ${table} WHERE item = ? AND attempt = ? AND leased = 1 RETURNING line`),
     promote: prepare(`UPDATE ${table} SET head = 1 WHERE id = (SELECT min(id) FROM ${table} WHERE line = ?)`),
     due: prepare(`SELECT * FROM ${table} WHERE head = 1 AND (due <= ? OR (leased = 0 AND since > ?)) ORDER BY id LIMIT ?`),
     lease: prepare(`UPDATE ${table} SET due = ?, since = ?, again = ?, leased = 1, attempt = attempt + 1 WHERE id = ?`),

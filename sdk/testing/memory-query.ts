@@ -8,7 +8,10 @@ export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: 
     if (!indexes.has(index))
       throw svcError("SVC_STORE_INDEX", `The collection ${collection} declares no index '${index}'; add it to its indexes.`, { status: 500 });
   }
-  const field = (doc: Doc<T>, name: string) => (doc.value as Record<string, string | number | null | undefined>)[name] ?? null;
+  const field = (doc: Doc<T>, name: string) => {
+    const value = (doc.value as Record<string, unknown> | null)?.[name];
+    return typeof value === "string" || typeof value === "number" ? value : null;
+  };
   const place = (doc: Doc<T>) => (by === undefined ? doc.key : field(doc, by));
   const sorted = docs
     .filter((doc) => Object.entries(where).every(([name, wanted]) => field(doc, name) === wanted))
@@ -16,12 +19,19 @@ export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: 
     .filter((doc) => by === undefined || field(doc, by) !== null)
     .sort((left, right) => compare(place(left), place(right)) || compare(left.key, right.key));
   if (reverse) sorted.reverse();
+  const rest = after === undefined ? sorted : sorted.slice(startAfter(sorted, after, reverse, by === undefined ? undefined : collection));
+  return rest.slice(0, limit === Number.POSITIVE_INFINITY ? rest.length : Math.max(0, Math.min(limit, 1000)));
+}
+
+/** Where the page goes on: by key that of any key, by an index (of the collection `indexed`) only that of a document still there. */
+function startAfter<T>(sorted: readonly Doc<T>[], after: string, reverse: boolean, indexed: string | undefined): number {
   const last = sorted.findIndex((doc) => doc.key === after);
-  if (after !== undefined && last === -1) {
-    throw svcError("SVC_STORE_CURSOR", `The document '${after}' to continue after is no longer in ${collection}; start the list again.`, { status: 400 });
+  if (last !== -1) return last + 1;
+  if (indexed !== undefined) {
+    throw svcError("SVC_STORE_CURSOR", `The document '${after}' to continue after is no longer in ${indexed}; start the list again.`, { status: 400 });
   }
-  const start = last + 1;
-  return sorted.slice(start, start + (limit === Number.POSITIVE_INFINITY ? sorted.length : Math.min(limit, 1000)));
+  const next = sorted.findIndex((doc) => (reverse ? doc.key < after : doc.key > after));
+  return next === -1 ? sorted.length : next;
 }
 
 /** Nothing, then numbers, then strings: the order of SQLite. */

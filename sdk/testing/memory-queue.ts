@@ -1,13 +1,18 @@
 import { svcError } from "../errors.ts";
 import type { Claimed, PushOptions } from "../store.ts";
+import { jsonOf } from "./memory-json.ts";
 
 interface Item {
   readonly id: string;
   json: string;
   readonly group?: string;
-  dueAt: number;
+  /** The end of a delay or of a lease; 0 is at once. */
+  due: number;
+  /** When `due` was set: a delay set in what is now the future, by a clock that went back, counts as over. */
+  since: number;
   attempt: number;
-  leasedUntil: number;
+  leased: boolean;
+  redelivered: boolean;
 }
 
 interface Saved {
@@ -19,7 +24,8 @@ interface Saved {
 export interface MemoryQueue {
   push(value: unknown, options: PushOptions): string | undefined;
   claim<T>(limit: number, leaseMs: number): Claimed<T>[];
-  complete(id: string): void;
+  /** False when that attempt is not the one under way. */
+  complete(id: string, attempt?: number): boolean;
   release(id: string, delayMs: number, value?: unknown): void;
   size(): number;
   list<T>(limit?: number): (Claimed<T> & { readonly dueAt: number; readonly group?: string })[];
@@ -33,18 +39,18 @@ export function createMemoryQueue(): MemoryQueue {
   let items: Item[] = [];
   let keys = new Map<string, number>();
   let pushed = 0;
-  const claimed = <T>(item: Item, redelivered: boolean): Claimed<T> => ({ id: item.id, value: JSON.parse(item.json) as T, attempt: item.attempt, redelivered });
+  const claimed = <T>({ id, json, attempt, redelivered }: Item): Claimed<T> => ({ id, value: JSON.parse(json) as T, attempt, redelivered });
   const find = (id: string): Item | undefined => items.find((item) => item.id === id);
+  const dueIn = (ms: number) => ({ due: ms > 0 ? Date.now() + ms : 0, since: Date.now() });
   return {
     push(value, { id = `item_${++pushed}`, group, delayMs = 0, dedupKey }) {
       const now = Date.now();
-      if (dedupKey !== undefined) {
-        const seen = keys.get(dedupKey);
-        if (seen !== undefined && now - seen < SEVEN_DAYS) return undefined;
-        keys.set(dedupKey, now);
-      }
+      const seen = dedupKey === undefined ? undefined : keys.get(dedupKey);
+      if (seen !== undefined && now - seen <= SEVEN_DAYS) return undefined;
       if (find(id)) throw svcError("SVC_STORE_CONFLICT", `The queue already holds an item '${id}'.`, { status: 409 });
-      items.push({ id, json: JSON.stringify(value), dueAt: now + delayMs, attempt: 0, leasedUntil: 0, ...(group === undefined ? {} : { group }) });
+      const json = jsonOf(value, id);
+      if (dedupKey !== undefined) keys.set(dedupKey, now);
+      items.push({ id, json, ...dueIn(delayMs), attempt: 0, leased: false, redelivered: false, ...(group === undefined ? {} : { group }) });
       return id;
     },
     claim<T>(limit: number, leaseMs: number) {
@@ -52,32 +58,40 @@ export function createMemoryQueue(): MemoryQueue {
       const groups = new Set<string>();
       const out: Claimed<T>[] = [];
       for (const item of items) {
-        if (out.length === limit) break;
+        if (out.length >= limit) break;
         if (item.group !== undefined) {
           if (groups.has(item.group)) continue;
           groups.add(item.group);
         }
-        if (item.dueAt > now || item.leasedUntil > now) continue;
-        const redelivered = item.leasedUntil > 0;
+        if (item.due > now && (item.leased || item.since <= now)) continue;
+        item.redelivered = item.leased;
         item.attempt += 1;
-        item.leasedUntil = now + leaseMs;
-        out.push(claimed(item, redelivered));
+        item.leased = true;
+        Object.assign(item, dueIn(leaseMs));
+        out.push(claimed(item));
       }
       return out;
     },
-    complete(id) {
-      items = items.filter((item) => item.id !== id);
+    complete(id, attempt) {
+      const item = find(id);
+      if (attempt !== undefined && !(item?.leased && item.attempt === attempt)) return false;
+      items = items.filter((one) => one !== item);
+      return true;
     },
     release(id, delayMs, value) {
       const item = find(id);
       if (!item) return;
-      item.dueAt = Date.now() + delayMs;
-      item.leasedUntil = 0;
-      if (value !== undefined) item.json = JSON.stringify(value);
+      if (value !== undefined) item.json = jsonOf(value, id);
+      Object.assign(item, dueIn(delayMs));
+      item.leased = false;
     },
     size: () => items.length,
     list: <T>(limit = 100) =>
-      items.slice(0, limit).map((item) => ({ ...claimed<T>(item, false), dueAt: item.dueAt, ...(item.group === undefined ? {} : { group: item.group }) })),
+      items.slice(0, Math.max(0, Math.min(limit, 1000))).map((item) => ({
+        ...claimed<T>(item),
+        dueAt: item.due === 0 ? item.since : item.due,
+        ...(item.group === undefined ? {} : { group: item.group }),
+      })),
     save: () => structuredClone({ items, keys }),
     restore(saved) {
       items = [...(saved?.items ?? [])];

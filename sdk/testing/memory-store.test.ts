@@ -40,7 +40,7 @@ it("lists by key and by index, in pages, in both directions", async () => {
   expect(await keys({ by: "at", from: 2 })).toBe("ca");
   expect(await keys({ where: { who: "x" } })).toBe("ab");
   expect(await docs.count({ where: { who: "y" } })).toBe(2);
-  await expect(docs.list({ after: "gone" })).rejects.toMatchObject({ code: "SVC_STORE_CURSOR" });
+  await expect(docs.list({ by: "at", after: "gone" })).rejects.toMatchObject({ code: "SVC_STORE_CURSOR" });
   await expect(docs.list({ by: "nothing" })).rejects.toMatchObject({ code: "SVC_STORE_INDEX" });
 });
 

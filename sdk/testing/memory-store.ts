@@ -1,5 +1,6 @@
 import { svcError } from "../errors.ts";
 import type { Collection, Expect, Journal, Op, Queue, Store } from "../store.ts";
+import { indexName, jsonOf, storeName } from "./memory-json.ts";
 import { select } from "./memory-query.ts";
 import { createMemoryQueue, type MemoryQueue } from "./memory-queue.ts";
 
@@ -23,9 +24,9 @@ export function createMemoryStore(): Store {
   const collections = new Map<string, Documents>();
   const queues = new Map<string, MemoryQueue>();
   const journals = new Map<string, Entries>();
-  const docsOf = (name: string) => made(collections, name, (): Documents => ({ docs: new Map(), indexes: new Set() }));
-  const queueOf = (name: string) => made(queues, name, createMemoryQueue);
-  const journalOf = (name: string) => made(journals, name, (): Entries => ({ last: 0, list: [] }));
+  const docsOf = (name: string) => made(collections, storeName(name), (): Documents => ({ docs: new Map(), indexes: new Set() }));
+  const queueOf = (name: string) => made(queues, storeName(name), createMemoryQueue);
+  const journalOf = (name: string) => made(journals, storeName(name), (): Entries => ({ last: 0, list: [] }));
 
   const checked = (name: string, key: string, expect: Expect | undefined, index?: number): number => {
     const version = docsOf(name).docs.get(key)?.version ?? 0;
@@ -35,13 +36,14 @@ export function createMemoryStore(): Store {
   const put = (name: string, key: string, value: unknown): number => {
     const { docs } = docsOf(name);
     const version = (docs.get(key)?.version ?? 0) + 1;
-    docs.set(key, { json: JSON.stringify(value), version });
+    docs.set(key, { json: jsonOf(value, key), version });
     return version;
   };
   const append = (name: string, value: unknown): number => {
     const entries = journalOf(name);
+    const json = jsonOf(value, name);
     entries.last += 1;
-    entries.list.push({ seq: entries.last, at: Date.now(), json: JSON.stringify(value) });
+    entries.list.push({ seq: entries.last, at: Date.now(), json });
     return entries.last;
   };
   const apply = (op: Op, index: number): void => {
@@ -54,14 +56,15 @@ export function createMemoryStore(): Store {
     } else if (op.op === "push") {
       const added = queueOf(op.queue).push(op.value, { ...op.options, id: op.id });
       if (added === undefined) throw conflict(`The dedup key '${op.options.dedupKey}' was seen before.`, index);
-    } else if (op.op === "complete") queueOf(op.queue).complete(op.id);
-    else append(op.journal, op.value);
+    } else if (op.op === "complete") {
+      if (!queueOf(op.queue).complete(op.id, op.attempt)) throw conflict(`The item '${op.id}' is not held by attempt ${op.attempt} any more.`, index);
+    } else append(op.journal, op.value);
   };
 
   return {
     collection<T>(name: string, options: { readonly indexes?: readonly string[] } = {}): Collection<T> {
       const { docs, indexes } = docsOf(name);
-      for (const index of options.indexes ?? []) indexes.add(index);
+      for (const index of options.indexes ?? []) indexes.add(indexName(name, index));
       const doc = (key: string, stored: Stored) => ({ key, value: JSON.parse(stored.json) as T, version: stored.version });
       const all = () => [...docs].map(([key, stored]) => doc(key, stored));
       return {
@@ -86,7 +89,7 @@ export function createMemoryStore(): Store {
       return {
         push: async (value, options) => queue.push(value, options ?? {}),
         claim: async (limit, leaseMs) => queue.claim<T>(limit, leaseMs),
-        complete: async (id) => queue.complete(id),
+        complete: async (id) => void queue.complete(id),
         release: async (id, delayMs, value) => queue.release(id, delayMs, value),
         size: async () => queue.size(),
         list: async (limit) => queue.list<T>(limit),
