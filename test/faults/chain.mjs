@@ -10,6 +10,13 @@ import { append, complete, push, put } from "@svc/sdk";
 const LEASE_MS = 3_600_000;
 const LINES = 4;
 
+/** All pages of a list; `page` gets the last one of the page before. */
+async function whole(page) {
+  const all = [];
+  for (let more = await page(); more.length > 0; more = await page(all.at(-1))) all.push(...more);
+  return all;
+}
+
 export default {
   kind: "feature",
   name: "chain",
@@ -61,7 +68,11 @@ export default {
       method: "GET",
       path: "/chain",
       guard: "loopback",
-      handle: async () => ({ runs: await runs.list({ limit: 1000 }), told: await told.tail(1000), unfinished: await nodes.size() }),
+      handle: async () => ({
+        runs: await whole((last) => runs.list({ limit: 1000, ...(last === undefined ? {} : { after: last.key }) })),
+        told: await whole((last) => told.read(last?.seq ?? 0, 1000)),
+        unfinished: await nodes.size(),
+      }),
     });
     return {
       start: async () => {
