@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { FetchAnswer, GuardedFetch } from "@svc/sdk";
-import { type ChannelFault, channelContract, createFakeContext } from "@svc/sdk/testing";
+import { type ChannelFault, channelContract, checkSchema, createFakeContext } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import plugin from "./index.ts";
 
@@ -21,10 +21,11 @@ async function startServer() {
   const published: Published[] = [];
   const faults: (ChannelFault | "date" | "redirect")[] = [];
   const sockets = new Set<Socket>();
-  const state = { writes: 0, hanging: false, authorization: "" };
+  const state = { writes: 0, hanging: false, authorization: "", requests: [] as string[] };
   const server = createServer(async (request, response) => {
     const say = (status: number, body: object, headers: Record<string, string> = {}) =>
       response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+    state.requests.push(`${request.method} ${request.url}`);
     if (request.url === "/v1/health") return say(200, { healthy: true });
     state.writes += 1;
     if (state.hanging) return;
@@ -120,12 +121,37 @@ channelContract(
 );
 
 describe("topicpush", () => {
-  it("CHAN-06 is send only: no route, no hook, no task, and edits are not offered", async () => {
-    const { context, channel, server } = await running();
-    expect(plugin.capabilities).toEqual(["fetch"]);
-    expect([context.registered.routes, context.registered.taps]).toEqual([[], []]);
-    expect([channel.edit, channel.fetchMedia, channel.traits.editIntervalMs]).toEqual([undefined, undefined, undefined]);
-    await server.close();
+  // The other half of the rule, `relayTo` (the send goes through that peer and no keys file is made here), is that of `push` alone.
+  describe("CHAN-06 is send only", () => {
+    it("CHAN-06 nothing comes in: no route, no hook, no task, no server, and edits are not offered", async () => {
+      const { context, channel, server } = await running();
+      // Without `tasks` it cannot hand anything over, and without `agents` not even see them.
+      expect(plugin.capabilities).toEqual(["fetch"]);
+      const { channels, ...rest } = context.registered;
+      expect(channels).toHaveLength(1);
+      expect(Object.entries(rest).filter(([, registered]) => registered.length > 0)).toEqual([]);
+      expect([channel.edit, channel.fetchMedia, channel.traits.editIntervalMs]).toEqual([undefined, undefined, undefined]);
+      await server.close();
+    });
+
+    it.each(["agentBinding", "defaultAgent", "accounts", "pollInbound", "allowFrom", "policy", "inbound"])(
+      "CHAN-06 no agent is bound and nothing is heard: the setting %s is a mistake that is named",
+      (key) => {
+        const schema = plugin.config?.schema as NonNullable<NonNullable<typeof plugin.config>["schema"]>;
+        const section = { enabled: true, topic: TOPIC };
+        expect(checkSchema(schema, section)).toBeUndefined();
+        expect(checkSchema(schema, { ...section, [key]: "echo" })).toContain(key);
+      },
+    );
+
+    it("CHAN-06 asks the server for nothing but what it sends: no subscription, no poll", async () => {
+      const { server, context, send } = await running();
+      await send("one");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(server.state.requests).toEqual(["POST /"]);
+      context.end();
+      await server.close();
+    });
   });
 
   it("publishes topic, text, priority and title as JSON, with the token", async () => {
