@@ -1,7 +1,7 @@
 import type { ChannelHandle, PluginContext } from "@svc/sdk";
 import type { Api } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
-import { failureOf, isLockedOut, refusalIn } from "./failure.ts";
+import { failureOf, isLockedOut, refusalIn, refusedToken } from "./failure.ts";
 import { foreign } from "./outbound.ts";
 
 export interface AccountGround {
@@ -58,7 +58,7 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountG
       } catch (error) {
         if (cut.signal.aborted) return undefined;
         if (isLockedOut(error)) {
-          turn("refused", `the platform refuses the token of account ${name}; check channels.botmsg.accounts.${name}.token`);
+          turn("refused", refusedToken(name));
           log.error({ account: name }, reason);
           return undefined;
         }

@@ -320,6 +320,28 @@ describe("polling", () => {
     await expect(send(one, out("x", { target: { channel: "botmsg", account: "nobody", chat: "1" } }))).rejects.toMatchObject({ failure: "permanent" });
   });
 
+  it("asked who it is, it names every account that does not work, also beside one that does", async () => {
+    const ask = async (one: Stage) => channelOf(one).test?.(new AbortController().signal);
+    const api = await startBotApi();
+    api.addBot("77:second", 77, "second_bot");
+    const good = { main: {}, second: { token: "77:second", agentBinding: "ben" } };
+    expect(await ask(await stage({ api, accounts: good, keepApi: true }))).toBe("main: @helper_bot, second: @second_bot");
+    const one = await stage({ api, accounts: { ...good, broken: { token: "1:revoked" }, twin: {}, empty: { token: "" } } });
+    const refused = (await ask(one).catch((error) => error)) as Error & { failure: string };
+    expect(refused.failure).toBe("permanent");
+    expect(refused.message.split("; ")).toEqual([
+      "broken: the platform refuses the token of account broken",
+      "check channels.botmsg.accounts.broken.token",
+      "twin: it has the same token as main",
+      "empty: its token is empty",
+      "main: @helper_bot",
+      "second: @second_bot",
+    ]);
+    // The kernel asks once, within its limit: an account that cannot be reached is named too.
+    await api.close();
+    await expect(ask(one)).rejects.toThrow(/main: the platform was not reached: .*second: the platform was not reached/s);
+  });
+
   it("a channel without a usable account is down and says why, without the token", async () => {
     const one = await stage({ accounts: { main: { token: "1:revoked" } } });
     const [channel] = one.context.registered.channels;

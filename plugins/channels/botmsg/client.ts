@@ -2,6 +2,7 @@ import { type Channel, type ChannelHandle, channelError, type Media, type Outgoi
 import { Api, InputFile } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
 import { type Account, createAccount, tellState } from "./account.ts";
+import { failureOf, isLockedOut, refusedToken } from "./failure.ts";
 import { type Heard, heardOf } from "./map.ts";
 import { createOutbound, foreign, type Outbound } from "./outbound.ts";
 import type { Pairing } from "./pairing.ts";
@@ -31,14 +32,15 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   const { config, log } = ctx;
   const polls = ctx.store.collection<{ id: string }>("polls");
   const lines = new Map<string, Line>();
+  /** Accounts that are configured and cannot be used, with the reason. */
+  const unused = new Map<string, string>();
 
   for (const [name, settings] of Object.entries(config.accounts ?? {})) {
     const twin = [...lines].find(([, line]) => line.settings.token === settings.token)?.[0];
     if (twin !== undefined || settings.token === "") {
-      log.error(
-        { account: name },
-        twin === undefined ? `account ${name} has an empty token and is not used` : `accounts ${twin} and ${name} have the same token; ${name} is not used`,
-      );
+      const reason = twin === undefined ? "its token is empty" : `it has the same token as ${twin}`;
+      unused.set(name, reason);
+      log.error({ account: name }, `account ${name} is not used: ${reason}; check channels.botmsg.accounts.${name}.token`);
       continue;
     }
     const apiRoot = (settings.apiRoot ?? config.apiRoot ?? PUBLIC_ROOT).replace(/\/+$/, "");
@@ -147,13 +149,24 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
         );
       return { data: answer.body, ...(type === undefined ? {} : { type }) };
     },
+    /** Every account must be one that the platform knows: one that works does not hide one that does not. */
     async test(signal) {
-      const answers = await Promise.allSettled([...lines].map(async ([name, { api }]) => `${name}: @${(await api.getMe(foreign(signal))).username}`));
-      const text = answers.map((answer) => (answer.status === "fulfilled" ? answer.value : "an account was refused")).join(", ");
-      if (!answers.some(({ status }) => status === "fulfilled")) throw channelError("permanent", text || "no account is configured");
-      return text;
+      const asked = await Promise.all([...lines].map(([name, { api }]) => whoIs(name, api, signal)));
+      const wrong = [...asked.filter(({ ok }) => !ok), ...[...unused].map(([name, reason]) => ({ text: `${name}: ${reason}` }))];
+      const fine = asked.filter(({ ok }) => ok).map(({ text }) => text);
+      if (wrong.length > 0) throw channelError("permanent", [...wrong.map(({ text }) => text), ...fine].join("; "));
+      if (fine.length === 0) throw channelError("permanent", "no account is configured");
+      return fine.join(", ");
     },
   };
+}
+
+async function whoIs(name: string, api: Api, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly text: string }> {
+  try {
+    return { ok: true, text: `${name}: @${(await api.getMe(foreign(signal))).username}` };
+  } catch (error) {
+    return { ok: false, text: `${name}: ${isLockedOut(error) ? refusedToken(name) : failureOf(error).message}` };
+  }
 }
 
 function upload({ data, path, name }: Media): InputFile {
