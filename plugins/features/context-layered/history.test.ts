@@ -8,6 +8,11 @@ const place = { agent: "a", channel: "botmsg", chat: "42" };
 const noon = new Date(2026, 1, 1, 12).getTime();
 const DAY = 86_400_000;
 const said = (text: string, at = noon): Exchange => ({ at, text, answer: `${text}!` });
+const asMessages = (exchanges: readonly Exchange[]) =>
+  exchanges.flatMap(({ text, answer }) => [
+    { role: "user", text },
+    { role: "assistant", text: answer },
+  ]);
 
 function historyOn(content = new Map<string, string | Uint8Array>()) {
   const failures: unknown[] = [];
@@ -44,42 +49,59 @@ it("tells what was said today and yesterday, also after a restart; not what is o
     ["yesterday", noon - DAY],
     ["today", noon],
   ] as const)
-    first.note(place, at, async () => said(text, at));
-  const told = [said("yesterday", noon - DAY), said("today")];
+    first.note(place, said(text, at));
+  const told = asMessages([said("yesterday", noon - DAY), said("today")]);
   expect(await first.recent(place, noon)).toEqual(told);
+  expect(first.recent(place, noon)).toEqual(told);
   await first.settled();
   expect(await open().recent(place, noon)).toEqual(told);
   expect(await open().recent({ ...place, chat: "43" }, noon)).toEqual([]);
 });
 
-it("waits for what was noted before it is asked, in order, and an answer that is not found leaves nothing", async () => {
-  const { open, failures } = historyOn();
+it("what is noted while the files of the chat are read comes after what they hold, once", async () => {
+  const { open, own } = historyOn();
+  await own.append(fileOf(place, noon), `${JSON.stringify(said("first"))}\n`);
   const history = open();
-  let find!: (exchange: Exchange) => void;
-  history.note(place, noon, () => new Promise((resolve) => (find = resolve)));
-  history.note(place, noon, async () => undefined);
-  history.note(place, noon, async () => Promise.reject(new Error("gone")));
-  history.note(place, noon, async () => said("second"));
-  const recent = history.recent(place, noon);
-  await new Promise(setImmediate);
-  find(said("first"));
-  expect((await recent).map(({ text }) => text)).toEqual(["first", "second"]);
-  expect(failures).toEqual([new Error("gone")]);
+  const asked = history.recent(place, noon);
+  history.note(place, said("second"));
+  history.note(place, said("third"));
+  expect(await asked).toEqual(asMessages([said("first"), said("second"), said("third")]));
+  await history.settled();
+  expect(await open().recent(place, noon)).toEqual(asMessages([said("first"), said("second"), said("third")]));
+});
+
+it("a list that was handed out stays as it is", async () => {
+  const { open } = historyOn();
+  const history = open();
+  history.note(place, said("first"));
+  const before = await history.recent(place, noon);
+  history.note(place, said("second"));
+  expect(before).toEqual(asMessages([said("first")]));
+});
+
+it("tells the same day again after midnight, and no older one", async () => {
+  const { open } = historyOn();
+  const history = open();
+  history.note(place, said("yesterday", noon - DAY));
+  history.note(place, said("today", noon));
+  expect(await history.recent(place, noon)).toHaveLength(4);
+  expect(await history.recent(place, noon + DAY)).toEqual(asMessages([said("today")]));
+  expect(await history.recent(place, noon + 2 * DAY)).toEqual([]);
+  expect(await history.recent(place, noon)).toHaveLength(4);
 });
 
 it("passes over lines that a person or a crash has broken", async () => {
   const { open, own } = historyOn();
   await own.append(fileOf(place, noon), `${JSON.stringify(said("one"))}\nnot json\n{"at":1}\n\n${JSON.stringify(said("two"))}\n{"at":17`);
-  expect((await open().recent(place, noon)).map(({ text }) => text)).toEqual(["one", "two"]);
+  expect(await open().recent(place, noon)).toEqual(asMessages([said("one"), said("two")]));
 });
 
 it("holds no more than the context can take", async () => {
   const { open } = historyOn();
   const history = open();
-  for (let turn = 0; turn < 10; turn += 1) history.note(place, noon, async () => ({ at: noon, text: `${turn}`, answer: "x".repeat(30_000) }));
+  for (let turn = 0; turn < 10; turn += 1) history.note(place, { at: noon, text: `${turn}`, answer: "x".repeat(30_000) });
   const recent = await history.recent(place, noon);
-  expect(recent.map(({ text }) => text)).toEqual(["9"]);
-  expect(recent[0]?.answer).toHaveLength(12_000);
+  expect(recent.map(({ text }) => text)).toEqual(["9", "x".repeat(12_000)]);
 });
 
 it("CTX-09 messages that fit begin with a question", () => {

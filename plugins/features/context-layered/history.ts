@@ -20,12 +20,15 @@ export interface Place {
   readonly chat: string;
 }
 
+/** A message of the past, as the context holds it. */
+type Said = TurnContext["history"][number];
+
 /** What was said in chats, in files that people can read. */
 export interface History {
-  /** Yesterday's and today's exchanges, oldest first, the newest that fit into the cap of the context. Waits for what `note` was given before. */
-  recent(place: Place, now: number): Promise<readonly Exchange[]>;
-  /** Adds what `find` resolves with, if anything. Order is kept; failures are told to `failed`. */
-  note(place: Place, now: number, find: () => Promise<Exchange | undefined>): void;
+  /** What was said yesterday and today, oldest first, the newest that fit into the cap of the context. At once for a chat that is held in memory. */
+  recent(place: Place, now: number): readonly Said[] | Promise<readonly Said[]>;
+  /** Adds an exchange. Order is kept; failures are told to `failed`. */
+  note(place: Place, exchange: Exchange): void;
   /** Resolves when everything noted so far is written. */
   settled(): Promise<void>;
 }
@@ -40,26 +43,41 @@ const DAY_MS = 86_400_000;
 const REST_MS = 1_000;
 
 export function createHistory(files: () => Confined, failed: (error: unknown) => void): History {
-  const held = new Map<string, Promise<readonly Exchange[]>>();
+  const held = new Map<string, Past>();
   const writing = new Map<string, { lines: string; done: Promise<void> }>();
   /** Ends of the rests after writes, by file. */
   const rests = new Map<string, () => void>();
+  const days = createCalendar();
   let settling = false;
 
-  /** The most recently used stay. */
-  function hold(key: string, exchanges: Promise<readonly Exchange[]>): Promise<readonly Exchange[]> {
-    held.delete(key);
-    held.set(key, exchanges);
+  /** The chat's past, which is read from its files unless it is held. The most recently used stay. */
+  function pastOf(place: Place, now: number): Past {
+    const key = keyOf(place);
+    let past = held.get(key);
+    if (past === undefined) past = load(place, now);
+    else held.delete(key);
+    held.set(key, past);
     for (const [oldest] of held) {
       if (held.size <= HELD) break;
       held.delete(oldest);
     }
-    return exchanges;
+    return past;
   }
 
-  async function load(place: Place, now: number): Promise<readonly Exchange[]> {
-    const days = await Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(place, at))));
-    return newest(days.flat());
+  function load(place: Place, now: number): Past {
+    const past = new Past();
+    past.loading = Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(place, at)))).then((read) => {
+      past.loading = undefined;
+      for (const exchange of read.flat()) past.add(exchange);
+      // Only now: the file must not have been read with them.
+      for (const exchange of past.later.splice(0)) keep(past, place, exchange);
+    });
+    return past;
+  }
+
+  function keep(past: Past, place: Place, exchange: Exchange): void {
+    past.add(exchange);
+    write(fileOf(place, exchange.at), `${JSON.stringify(exchange)}\n`);
   }
 
   async function readDay(file: string): Promise<Exchange[]> {
@@ -106,34 +124,19 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     rests.delete(file);
   }
 
-  const known = (place: Place, now: number) => held.get(keyOf(place)) ?? load(place, now);
-
   return {
-    async recent(place, now) {
-      const exchanges = await hold(keyOf(place), known(place, now));
-      const [from, to] = [midnight(now - DAY_MS), midnight(now, 1)];
-      return exchanges.filter(({ at }) => at >= from && at < to);
+    recent(place, now) {
+      const past = pastOf(place, now);
+      return past.loading === undefined ? past.since(days(now)) : past.loading.then(() => past.since(days(now)));
     },
-    note(place, now, find) {
-      const before = known(place, now);
-      hold(
-        keyOf(place),
-        before.then(async (exchanges) => {
-          try {
-            const exchange = await find();
-            if (exchange === undefined) return exchanges;
-            const short = { ...exchange, text: cut(exchange.text, MAX_CHARACTERS), answer: cut(exchange.answer, MAX_CHARACTERS) };
-            write(fileOf(place, short.at), `${JSON.stringify(short)}\n`);
-            return newest([...exchanges, short]);
-          } catch (error) {
-            failed(error);
-            return exchanges;
-          }
-        }),
-      );
+    note(place, exchange) {
+      const short = { ...exchange, text: cut(exchange.text, MAX_CHARACTERS), answer: cut(exchange.answer, MAX_CHARACTERS) };
+      const past = pastOf(place, exchange.at);
+      if (past.loading === undefined) keep(past, place, short);
+      else past.later.push(short);
     },
     async settled() {
-      await Promise.all(held.values());
+      await Promise.all([...held.values()].map(({ loading }) => loading));
       settling = true;
       for (const end of rests.values()) end();
       await Promise.all([...writing.values()].map(({ done }) => done));
@@ -142,7 +145,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   };
 }
 
-const keyOf = ({ agent, channel, chat }: Place): string => JSON.stringify([agent, channel, chat]);
+const keyOf = ({ agent, channel, chat }: Place): string => `${agent}\n${channel}\n${chat}`;
 
 /** `history/<agent>/<channel>/<chat>/<date>.jsonl`. */
 export const fileOf = ({ agent, channel, chat }: Place, at: number): string =>
@@ -155,10 +158,24 @@ function dateOf(at: number): string {
   return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
-/** When that day began on this machine's calendar, or one of the next. */
-function midnight(at: number, later = 0): number {
-  const day = new Date(at);
-  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + later).getTime();
+/** A span of time: from a moment, up to but not including another, in Unix milliseconds. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Yesterday and today on this machine's calendar, worked out once a day. */
+function createCalendar(): (now: number) => Span {
+  let today = Number.POSITIVE_INFINITY;
+  let span: Span = { from: 0, to: 0 };
+  return (now) => {
+    if (now >= today && now < span.to) return span;
+    const day = new Date(now);
+    const midnight = (later: number) => new Date(day.getFullYear(), day.getMonth(), day.getDate() + later).getTime();
+    today = midnight(0);
+    span = { from: midnight(-1), to: midnight(1) };
+    return span;
+  };
 }
 
 /** A line that a person has broken, or a crash has cut, is passed over. */
@@ -172,34 +189,53 @@ function readLine(line: string): Exchange[] {
   }
 }
 
+/** The newest exchanges of a chat that fit into the cap, at least one, and the same as messages. */
+class Past {
+  /** While its files are read. */
+  loading: Promise<void> | undefined;
+  /** What was said meanwhile. */
+  readonly later: Exchange[] = [];
+  readonly #exchanges: Exchange[] = [];
+  /** Two for each exchange. */
+  readonly #messages: Said[] = [];
+  #size = 0;
+
+  add(exchange: Exchange): void {
+    const { from, text, answer } = exchange;
+    this.#exchanges.push(exchange);
+    this.#messages.push({ role: "user", text: from === undefined ? text : `${from}: ${text}` }, { role: "assistant", text: answer });
+    this.#size += lengthOf(exchange);
+    while (this.#size > CAP && this.#exchanges.length > 1) {
+      this.#size -= lengthOf(this.#exchanges.shift() as Exchange);
+      this.#messages.splice(0, 2);
+    }
+  }
+
+  /** A list of its own of what was said in that time. */
+  since({ from, to }: Span): readonly Said[] {
+    const within = ({ at }: Exchange) => at >= from && at < to;
+    const [first] = this.#exchanges;
+    const last = this.#exchanges.at(-1);
+    // In order of time, unless the clock was set back.
+    if (first === undefined || last === undefined || (within(first) && within(last))) return this.#messages.slice();
+    return this.#messages.filter((_, at) => within(this.#exchanges[at >> 1] as Exchange));
+  }
+}
+
 const lengthOf = ({ text, answer }: Exchange): number => text.length + answer.length;
-
-/** The newest that fit, at least one. */
-function newest(exchanges: readonly Exchange[], room: number = CAP): readonly Exchange[] {
-  let used = 0;
-  const from = exchanges.findLastIndex((exchange) => (used += lengthOf(exchange)) > room);
-  return exchanges.slice(Math.min(from + 1, exchanges.length - 1));
-}
-
-type Said = TurnContext["history"][number];
-
-/** As messages, for the context. */
-export function asMessages(exchanges: readonly Exchange[]): Said[] {
-  const messages: Said[] = [];
-  for (const { from, text, answer } of exchanges)
-    messages.push({ role: "user", text: from === undefined ? text : `${from}: ${text}` }, { role: "assistant", text: answer });
-  return messages;
-}
 
 /** As the lines of a layer. */
 export const asLines = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role === "user" ? "User" : "You"}: ${text}`).join("\n");
 
 /** The newest messages that fit into `room` characters, beginning with a question. */
 export function fitMessages(messages: readonly Said[], room: number): readonly Said[] {
-  let used = 0;
-  const from = messages.findLastIndex(({ text }) => (used += text.length) > room) + 1;
-  const question = messages.findIndex(({ role }, at) => at >= from && role === "user");
-  return question === -1 ? [] : messages.slice(question);
+  let from = messages.length;
+  for (let used = 0; from > 0; from -= 1) {
+    used += (messages[from - 1] as Said).text.length;
+    if (used > room) break;
+  }
+  while (from < messages.length && messages[from]?.role !== "user") from += 1;
+  return messages.slice(from);
 }
 
 /** Who asks, for chats of several people. */

@@ -1,6 +1,6 @@
 import { definePlugin, LAYERS, type Layer, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
 import { CAP, fitLayers, sizeOf } from "./cap.ts";
-import { asLines, asMessages, createHistory, fitMessages, type Place, speakerOf } from "./history.ts";
+import { asLines, createHistory, fitMessages, type Place, speakerOf } from "./history.ts";
 import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
 import { createPreamble } from "./preamble.ts";
 import { references } from "./references.ts";
@@ -10,6 +10,8 @@ import { headed } from "./words.ts";
 const EARLY = -50;
 /** After all that add layers. */
 const LATE = 100;
+/** After all that may rewrite an answer. */
+const LAST = 1_000;
 /** Of layers and history together (000:L357). */
 const REMARKABLE = 16_000;
 
@@ -22,7 +24,7 @@ export default definePlugin({
   name: "context-layered",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["files", "agents", "events", "traces"],
+  capabilities: ["files", "agents", "events"],
   setup(ctx): Lifecycle {
     const history = createHistory(
       () => ctx.files.own,
@@ -32,59 +34,71 @@ export default definePlugin({
       (workspace) => ctx.files.under(workspace),
       (file, error) => ctx.log.warn({ err: error }, `${file} of a workspace was not read`),
     );
-    /** Turns that run, by task: what was asked, and where its history is. */
-    const running = new Map<string, { readonly place: Place; readonly from?: string; readonly text: string }>();
+    /** Turns that run, by task: what was asked and answered, and where its history is. */
+    const running = new Map<string, { readonly place: Place; readonly from?: string; readonly text: string; answer?: string }>();
 
     ctx.hooks.assembleContext.tap(
-      async (context, turn) => {
+      (context, turn) => {
         const [message] = turn.messages;
         const place = { agent: turn.agent.id, channel: message.channel, chat: message.chat };
         const from = speakerOf(message);
         running.set(turn.id, { place, text: context.prompt, ...(from === undefined ? {} : { from }) });
         // A session that goes on has it all.
         if (context.session !== undefined) return context;
-        return { ...context, history: asMessages(await history.recent(place, turn.startedAt)) };
+        const past = history.recent(place, turn.startedAt);
+        return past instanceof Promise ? past.then((loaded) => ({ ...context, history: loaded })) : { ...context, history: past };
       },
       { stage: EARLY, step: "history" },
+    );
+
+    // Events carry no answers.
+    ctx.hooks.deliver.tap(
+      (delivery) => {
+        const run = delivery.taskId === undefined || delivery.kind !== "reply" ? undefined : running.get(delivery.taskId);
+        if (run !== undefined) run.answer = delivery.text;
+        return delivery;
+      },
+      { stage: LAST },
     );
 
     ctx.events.subscribe(({ ref = "", at, data = {} }) => {
       const run = running.get(ref);
       running.delete(ref);
-      if (run === undefined || data.status !== "ok") return;
-      const { place, ...asked } = run;
-      // Events carry no answers; the trace was stored before.
-      const ended = Date.parse(at);
-      history.note(place, ended, async () => {
-        const answer = (await ctx.traces.get(ref))?.response;
-        return answer === undefined ? undefined : { at: ended, ...asked, answer };
-      });
+      if (run?.answer === undefined || data.status !== "ok") return;
+      const { place, ...said } = run;
+      history.note(place, { at: Date.parse(at), ...said, answer: run.answer });
     }, "task:completed");
 
     ctx.hooks.assembleContext.tap(
-      async (context, turn) => {
+      (context, turn) => {
         const system = preamble.of(turn.agent);
-        const verified = turn.agent.settings.contextReferences === true ? [await verifiedOf(turn)] : [];
-        const past = pastOf(context, turn);
-        const layers = fitLayers([
-          ...context.layers,
-          channelRules(turn),
-          scope(turn),
-          landscape(turn, ctx.agents.list(), ctx.node.name),
-          identity(turn),
-          ...verified,
-          artifacts(turn),
-          ...past.layers,
-        ]).filter(({ text }) => text !== "");
-        const size = sizeOf(layers);
-        const told = fitMessages(past.messages, CAP - size);
-        const characters = told.reduce((sum, { text }) => sum + text.length, size);
-        if (characters > REMARKABLE)
-          ctx.log.info({ agent: turn.agent.id, task: turn.id, characters }, `the assembled context exceeds ${REMARKABLE} characters`);
-        return { ...context, system: await system, layers, history: told, strategy: context.strategy ?? "layered" };
+        if (turn.agent.settings.contextReferences !== true && typeof system === "string") return assembled(context, turn, system, []);
+        return Promise.all([system, ...(turn.agent.settings.contextReferences === true ? [verifiedOf(turn)] : [])]).then(([text, ...verified]) =>
+          assembled(context, turn, text, verified),
+        );
       },
       { stage: LATE, step: "context" },
     );
+
+    function assembled(context: TurnContext, turn: Turn, system: string, verified: readonly Layer[]): TurnContext {
+      const past = pastOf(context, turn);
+      const layers = fitLayers([
+        ...context.layers,
+        channelRules(turn),
+        scope(turn),
+        landscape(turn, ctx.agents.list(), ctx.node.name),
+        identity(turn),
+        ...verified,
+        artifacts(turn),
+        ...past.layers,
+      ]).filter(({ text }) => text !== "");
+      const size = sizeOf(layers);
+      const told = fitMessages(past.messages, CAP - size);
+      let characters = size;
+      for (const { text } of told) characters += text.length;
+      if (characters > REMARKABLE) ctx.log.info({ agent: turn.agent.id, task: turn.id, characters }, `the assembled context exceeds ${REMARKABLE} characters`);
+      return { ...context, system, layers, history: told, strategy: context.strategy ?? "layered" };
+    }
 
     async function verifiedOf({ agent }: Turn): Promise<Layer> {
       return references(ctx.files.under(agent.workspace)).catch((error) => {

@@ -14,11 +14,12 @@ const FRESH_MS = 1_000;
  * that it is the same, byte for byte, until someone edits a file (CTX-03).
  */
 export interface Preamble {
-  of(agent: Agent): Promise<string>;
+  /** At once when the files were looked at within the last second. */
+  of(agent: Agent): string | Promise<string>;
 }
 
 export function createPreamble(under: (workspace: string) => Confined, unreadable: (file: string, error: unknown) => void): Preamble {
-  const known = new Map<string, { readonly readAt: number; readonly text: Promise<string> }>();
+  const known = new Map<string, { readonly readAt: number; text: string | Promise<string> }>();
 
   async function bootstrap(workspace: string): Promise<string> {
     const files = under(workspace);
@@ -37,14 +38,17 @@ export function createPreamble(under: (workspace: string) => Confined, unreadabl
   }
 
   return {
-    async of({ workspace, systemPrompt = "" }) {
+    of({ workspace, systemPrompt = "" }) {
       const now = Date.now();
+      const whole = (files: string) => [systemPrompt.trim(), files].filter((part) => part !== "").join("\n\n");
       let held = known.get(workspace);
       if (held === undefined || now - held.readAt >= FRESH_MS) {
-        held = { readAt: now, text: bootstrap(workspace) };
-        known.set(workspace, held);
+        const reading: { readonly readAt: number; text: string | Promise<string> } = { readAt: now, text: "" };
+        reading.text = bootstrap(workspace).then((text) => (reading.text = text));
+        known.set(workspace, reading);
+        held = reading;
       }
-      return [systemPrompt.trim(), await held.text].filter((part) => part !== "").join("\n\n");
+      return typeof held.text === "string" ? whole(held.text) : held.text.then(whole);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { definePlugin, type Lifecycle } from "@svc/sdk";
+import { definePlugin, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
 import { keep, makePlan } from "./plan.ts";
 import { crossChat, retrieved } from "./retrieval.ts";
 import type { PlannerSettings } from "./settings.ts";
@@ -22,23 +22,24 @@ export default definePlugin<PlannerSettings>({
   setup(ctx): Lifecycle<PlannerSettings> {
     let settings = ctx.config;
     ctx.hooks.assembleContext.tap(
-      async (context, turn, { signal }) => {
-        if (turn.strategy !== "planner" || context.strategy !== undefined) return context;
-        try {
-          const plan = await makePlan(ctx.models, context.prompt, context.history, settings.continuityStateTurns, signal);
-          if (ctx.env("SVC_PLANNER_DEBUG") === "1") ctx.log.info({ agent: turn.agent.id, task: turn.id, plan }, "planned");
-          const added = await Promise.all([
-            ...(plan.retrieve?.trim() ? [retrieved(ctx, turn, plan.retrieve, signal)] : []),
-            ...(plan.hints ? [crossChat(ctx, turn)] : []),
-          ]);
-          return { ...context, strategy: "planner", layers: [...context.layers, ...added], history: keep(context.history, plan.keepTurns) };
-        } catch (error) {
-          ctx.log.warn({ err: error, agent: turn.agent.id, task: turn.id }, "the planner did not decide; this turn is built by layered");
-          return context;
-        }
-      },
+      (context, turn, call) => (turn.strategy !== "planner" || context.strategy !== undefined ? context : planned(context, turn, call.signal)),
       { stage: STAGE, step: "plan", timeoutMs: LIMIT_MS },
     );
+
+    async function planned(context: TurnContext, turn: Turn, signal: AbortSignal): Promise<TurnContext> {
+      try {
+        const plan = await makePlan(ctx.models, context.prompt, context.history, settings.continuityStateTurns, signal);
+        if (ctx.env("SVC_PLANNER_DEBUG") === "1") ctx.log.info({ agent: turn.agent.id, task: turn.id, plan }, "planned");
+        const added = await Promise.all([
+          ...(plan.retrieve?.trim() ? [retrieved(ctx, turn, plan.retrieve, signal)] : []),
+          ...(plan.hints ? [crossChat(ctx, turn)] : []),
+        ]);
+        return { ...context, strategy: "planner", layers: [...context.layers, ...added], history: keep(context.history, plan.keepTurns) };
+      } catch (error) {
+        ctx.log.warn({ err: error, agent: turn.agent.id, task: turn.id }, "the planner did not decide; this turn is built by layered");
+        return context;
+      }
+    }
     return {
       async reload(next) {
         settings = next;
