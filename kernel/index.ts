@@ -9,7 +9,7 @@ export { ERRORS } from "./errors.ts";
 export { blame } from "./host/call.ts";
 export { integrityOf, type Pin, type Pins, readPins, requirePinned, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
-export { type Held, markedPlugin, markLoading, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
+export { accuse, type Held, markedPlugin, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
 export { readManifest, resolveEntry } from "./host/source.ts";
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { Session } from "node:inspector";
 import { workerData } from "node:worker_threads";
-import { markedPlugin, markLoading } from "@svc/kernel/quarantine";
+import { accuse, markedPlugin } from "@svc/kernel/quarantine";
 import type { Watched } from "./watchdog.ts";
 
 /** Looks that many times within the limit. Counting looks and not the clock, a process that was suspended as a whole is not taken for a hung one. */
@@ -54,7 +54,7 @@ function end(plugin: string | undefined): never {
   const msg = plugin === undefined ? "the loop hangs; the daemon ends" : `plugin ${plugin} holds the loop; the daemon ends and it is held back`;
   const line = `${JSON.stringify({ level: 50, time: Date.now(), name: "watchdog", msg, ...(plugin === undefined ? {} : { plugin }) })}\n`;
   try {
-    if (plugin !== undefined && markedPlugin(dataFolder) === undefined) markLoading(dataFolder, plugin, "run");
+    if (plugin !== undefined) accuse(dataFolder, plugin);
     if (respawn === undefined) process.stderr.write(line);
     else appendFileSync(log, line);
   } catch {

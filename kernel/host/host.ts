@@ -100,7 +100,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
   };
 
   const marked = sources.quarantine === "kept" ? createMarked(sources.dataFolder) : undefined;
-  const around: Around = (entry, phase, work) => (marked !== undefined && isForeign(entry.source) ? marked(entry.source.id, phase, work) : work());
+  const around: Around = (entry, phase, work) => (marked !== undefined && isForeign(entry.source) ? marked(entry.source, phase, work) : work());
   /** What was held back and is released loads again; what is held back by now does not. */
   const holdBack = () => {
     if (sources.quarantine === "none") return;

@@ -12,9 +12,18 @@ export interface Held {
   readonly at: string;
 }
 
+/** Whose code runs under a marker: the id under which it is held back, and its version, where it has one. */
+interface Suspect {
+  readonly id: string;
+  readonly version?: string;
+}
+
 interface Marker {
   readonly plugin: string;
+  readonly version?: string;
   readonly phase: Phase;
+  /** It was seen to be to blame: nobody else can have been. */
+  readonly certain?: true;
   readonly pid: number;
   /** Tells the process from a later one with its id; absent where the system does not say. */
   readonly identity?: string;
@@ -22,16 +31,34 @@ interface Marker {
 
 const markerFile = (dataFolder: string): string => join(dataFolder, "loading.json");
 const heldFile = (dataFolder: string): string => join(dataFolder, "quarantine.json");
+/** The version of each plugin that a daemon on this folder has brought up, since it last died under its marker. */
+const provenFile = (dataFolder: string): string => join(dataFolder, "proven.json");
 
 /**
- * Notes on disk whose code is about to run, or what of it is to blame: should this process die now, that plugin is held back at the
- * next start. Synchronous, so that nothing runs in between. Another live process's marker is left alone.
+ * Notes on disk whose code is about to run: should this process die now, that plugin is the suspect at the next start. Synchronous,
+ * so that nothing runs in between. Another live process's marker is left alone.
  */
-export function markLoading(dataFolder: string, plugin: string, phase: Phase): void {
+function markLoading(dataFolder: string, { id, version }: Suspect, phase: Phase): void {
+  if (isTaken(dataFolder)) return;
+  write(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
+}
+
+/** Notes on disk that this plugin was seen to be to blame: it is held back at the next start, also where it came up before. */
+export function accuse(dataFolder: string, plugin: string): void {
+  if (isTaken(dataFolder)) return;
   const standing = read<Marker>(markerFile(dataFolder));
-  if (standing !== undefined && standing.pid !== process.pid && isAlive(standing)) return;
+  const phase = standing?.pid === process.pid && standing.plugin === plugin ? standing.phase : "run";
+  write(markerFile(dataFolder), { plugin, phase, certain: true, ...thisProcess() } satisfies Marker);
+}
+
+function isTaken(dataFolder: string): boolean {
+  const standing = read<Marker>(markerFile(dataFolder));
+  return standing !== undefined && standing.pid !== process.pid && isAlive(standing);
+}
+
+function thisProcess(): Pick<Marker, "pid" | "identity"> {
   const identity = processIdentity(process.pid);
-  write(markerFile(dataFolder), { plugin, phase, pid: process.pid, ...(identity === undefined ? {} : { identity }) } satisfies Marker);
+  return { pid: process.pid, ...(identity === undefined ? {} : { identity }) };
 }
 
 /** Takes the marker of this process away: it is alive and well. */
@@ -45,11 +72,21 @@ export function markedPlugin(dataFolder: string): string | undefined {
   return marker?.pid === process.pid ? marker.plugin : undefined;
 }
 
-/** The plugins held back, by id. The marker of a process that is gone puts its plugin among them. */
+/**
+ * The plugins held back, by id. The marker of a process that is gone puts its plugin among them: at once where it never came up in
+ * this version, at the second time in a row where it did. A power cut or a kill from outside strikes the innocent too.
+ */
 export function readQuarantine(dataFolder: string): Readonly<Record<string, Held>> {
   const held = read<Record<string, Held>>(heldFile(dataFolder)) ?? {};
   const marker = read<Marker>(markerFile(dataFolder));
   if (marker === undefined || isAlive(marker)) return held;
+  const { [marker.plugin]: proven, ...others } = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
+  if (marker.certain !== true && proven === versionOf(marker)) {
+    // In this order: dying in between, it has not used up its chance.
+    rmSync(markerFile(dataFolder), { force: true });
+    write(provenFile(dataFolder), others);
+    return held;
+  }
   const next = { ...held, [marker.plugin]: { phase: marker.phase, reason: wordsFor(marker), at: new Date().toISOString() } };
   write(heldFile(dataFolder), next);
   rmSync(markerFile(dataFolder), { force: true });
@@ -64,17 +101,26 @@ export function releaseQuarantine(dataFolder: string, plugin: string): boolean {
   return true;
 }
 
+function prove(dataFolder: string, suspect: Suspect): void {
+  const proven = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
+  if (proven[suspect.id] !== versionOf(suspect)) write(provenFile(dataFolder), { ...proven, [suspect.id]: versionOf(suspect) });
+}
+
+const versionOf = ({ version = "" }: { readonly version?: string }): string => version;
+
 /** Runs phases of plugins one after the other, each under its marker, so that a death names exactly one. */
-export type Marked = <T>(plugin: string, phase: Phase, work: () => Promise<T>) => Promise<T>;
+export type Marked = <T>(suspect: Suspect, phase: Phase, work: () => Promise<T>) => Promise<T>;
 
 export function createMarked(dataFolder: string): Marked {
   let last: Promise<unknown> = Promise.resolve();
-  return (plugin, phase, work) => {
+  return (suspect, phase, work) => {
     const turn = last.then(async () => {
       mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-      markLoading(dataFolder, plugin, phase);
+      markLoading(dataFolder, suspect, phase);
       try {
-        return await work();
+        const done = await work();
+        if (phase === "start") prove(dataFolder, suspect);
+        return done;
       } finally {
         unmarkLoading(dataFolder);
       }

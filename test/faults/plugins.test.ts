@@ -99,6 +99,43 @@ describe("a plugin that takes the process with it", () => {
     expect((await shell.svc("plugin", "retry", idOf(dies))).code).toBe(1);
   });
 
+  it("FAULT-64 one that came up before is not held back for a kill from outside, but for the second death in a row while it comes up", async () => {
+    const [slow] = named("start-never-ends") as [TortureCase];
+    const shell = await shellWith([slow]);
+    const entry = join(shell.folder, slow.name, "index.mjs");
+    const marker = join(shell.folder, ".svc/loading.json");
+    const killed: number[] = [];
+    const killWhileItComesUp = async () => {
+      writeFileSync(entry, slow.source);
+      const starting = shell.svc("daemon", "start", "--foreground");
+      const pid = await vi.waitFor(
+        () => {
+          const { phase, pid } = JSON.parse(readFileSync(marker, "utf8"));
+          expect(phase).toBe("start");
+          expect(killed).not.toContain(pid);
+          return pid as number;
+        },
+        { timeout: 15_000, interval: 5 },
+      );
+      killed.push(pid);
+      process.kill(pid, "SIGKILL");
+      await starting;
+    };
+    const comeUp = async () => {
+      writeFileSync(entry, slow.source.replace("new Promise(() => {})", "undefined"));
+      expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+      const state = statusOf((await healthOf(shell)).plugins, slow)?.state;
+      await shell.svc("daemon", "stop");
+      return state;
+    };
+    expect(await comeUp()).toBe("running");
+    await killWhileItComesUp();
+    expect(await comeUp()).toBe("running");
+    await killWhileItComesUp();
+    await killWhileItComesUp();
+    expect(await comeUp()).toBe("quarantined");
+  });
+
   it("FAULT-63 one that spins is named by the watchdog; the daemon comes back by itself without it", async () => {
     const [spins] = named("spins-later") as [TortureCase];
     const shell = await shellWith([spins], { SVC_WATCHDOG_MS: "1500" });
