@@ -32,6 +32,8 @@ export async function endDaemons(): Promise<void> {
 
 /** A daemon that may or may not come up. */
 export interface Launched {
+  /** Of what was started: the daemon itself, unless a prefix runs it. */
+  readonly pid: number;
   readonly ended: Promise<number | string>;
   readonly gone: boolean;
   said(): string;
@@ -55,6 +57,7 @@ export function launch(folder: string, { env = {}, prefix = [] }: DaemonOptions 
     return (code ?? signal) as number | string;
   });
   return {
+    pid: child.pid as number,
     ended,
     get gone() {
       return gone;

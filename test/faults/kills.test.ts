@@ -37,11 +37,15 @@ it(`FAULT-01 FAULT-02 FAULT-03 FAULT-05 ${KILLS} kills at any moment: nothing ac
     const witness = await createWitness(folder, 2);
     try {
       for (const last = Math.min(done + CHAPTER, KILLS); done < last; done += 1) {
-        const daemon = await witness.start();
-        const sending = witness.sendTo(daemon);
-        await pause(Math.random() * 500);
-        await daemon.kill("SIGKILL");
-        await sending;
+        // Each fourth one is only just starting.
+        if (done % 4 === 3) await witness.startAndKill(200 + Math.random() * 600);
+        else {
+          const daemon = await witness.start();
+          const sending = witness.sendTo(daemon);
+          await pause(Math.random() * 500);
+          await daemon.kill("SIGKILL");
+          await sending;
+        }
         if (KILLS > CHAPTER && done % 5 === 4) tell(done + 1, sumOf(total, witness.tally()));
       }
       const daemon = await witness.start();

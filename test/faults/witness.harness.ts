@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ask, type DaemonOptions, type DaemonProcess, handOver, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
+import { ask, type DaemonOptions, type DaemonProcess, handOver, launch, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 import { type Ended, judgeHistory, type Ran, type Sent, type Way } from "./history.ts";
 import { openPlatform } from "./platform.harness.ts";
 
@@ -18,6 +18,8 @@ export interface Tally {
 /** Senders who remember what they sent and what was acknowledged, and see what arrives, over any number of daemons on one folder. */
 export interface Witness {
   start(options?: DaemonOptions): Promise<DaemonProcess>;
+  /** Starts one that is killed after so many milliseconds, before it listens or just then: in the middle of what it does with unfinished work. */
+  startAndKill(ms: number): Promise<void>;
   /** Each chat sends one message after the other, each as soon as the last one was acknowledged, until the daemon is gone or `stop` says so. */
   sendTo(daemon: DaemonProcess, stop?: () => boolean): Promise<void>;
   /** Sends again what was not acknowledged, waits until all work is done, and answers what is wrong. Remembers how each task ended. */
@@ -42,7 +44,7 @@ const PATIENCE_MS = 15_000;
 export async function createWitness(folder: string, chats: number): Promise<Witness> {
   const ledger = join(folder, "ledger");
   const platform = await openPlatform();
-  const daemons: DaemonProcess[] = [];
+  const started: { said(): string }[] = [];
   const sent: Sent[] = [];
   const open = new Map<string, Sent>();
   const earlier = new Map<string, Ended>();
@@ -81,7 +83,7 @@ export async function createWitness(folder: string, chats: number): Promise<Witn
       acknowledged: sent.filter(({ taskId }) => taskId !== undefined).length,
       delivered: distinct,
       doubled: platform.arrived.length - distinct,
-      doubts: daemons.reduce((sum, daemon) => sum + daemon.said().split("possible duplicate").length - 1, 0),
+      doubts: started.reduce((sum, daemon) => sum + daemon.said().split("possible duplicate").length - 1, 0),
     };
   }
 
@@ -98,11 +100,21 @@ export async function createWitness(folder: string, chats: number): Promise<Witn
     }
   }
 
+  const places = { SVC_TEST_LEDGER: ledger, SVC_TEST_PLATFORM: platform.url };
+
   return {
     async start({ env = {}, ...options } = {}) {
-      const daemon = await startDaemon(folder, { ...options, env: { ...env, SVC_TEST_LEDGER: ledger, SVC_TEST_PLATFORM: platform.url } });
-      daemons.push(daemon);
+      const daemon = await startDaemon(folder, { ...options, env: { ...env, ...places } });
+      started.push(daemon);
       return daemon;
+    },
+    async startAndKill(ms) {
+      const launched = launch(folder, { env: places });
+      started.push(launched);
+      await pause(ms);
+      if (!launched.gone) process.kill(launched.pid, "SIGKILL");
+      const end = await launched.ended;
+      if (end !== "SIGKILL") throw new Error(`a daemon that starts ended with ${end} before it was killed: ${launched.said()}`);
     },
     tally,
     close: () => platform.close(),
