@@ -1,22 +1,35 @@
 import type { Jobs } from "@svc/sdk";
 import { within } from "./host/call.ts";
 import { type Scope, tie } from "./host/scope.ts";
+import type { JobBook } from "./job-book.ts";
 import type { Schedule } from "./schedule/index.ts";
 
 /** The scheduler for one plugin: its jobs end with it, run in its name, and what they throw is counted against it. */
-export function scopedJobs(scope: Scope, schedule: Schedule, failed: (scope: Scope, what: string, error: unknown) => void): Jobs {
-  const guarded = async (what: string, work: () => unknown) => {
+export function scopedJobs(
+  scope: Scope,
+  schedule: Schedule,
+  book: Pick<JobBook, "missedBy">,
+  failed: (scope: Scope, what: string, error: unknown) => void,
+): Jobs {
+  /** What is refused because the daemon takes nothing on any more is no failure of the plugin. */
+  const guarded = async (what: string, work: () => unknown, refused: (error: unknown) => void = () => {}) => {
     try {
       await within(scope, work);
     } catch (error) {
-      failed(scope, what, error);
+      if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING") refused(error);
+      else failed(scope, what, error);
     }
   };
+  /** A minute that was refused is the schedule's to tell. */
+  const tell = (error: unknown): never => {
+    throw error;
+  };
+  const idOf = (id: string) => `${scope.id}/${id}`;
   return {
     cron: (id, expression, timezone, run) =>
       tie(
         scope,
-        schedule.cron(`${scope.id}/${id}`, expression, timezone, (minute) => guarded(`job ${id}`, () => run(minute))),
+        schedule.cron(idOf(id), expression, timezone, (minute) => guarded(`job ${id}`, () => run(minute), tell)),
       ),
     after(ms, run) {
       const stop = schedule.after(ms, () => {
@@ -30,5 +43,6 @@ export function scopedJobs(scope: Scope, schedule: Schedule, failed: (scope: Sco
         scope,
         schedule.every(ms, () => guarded("timer", run)),
       ),
+    missed: (id) => book.missedBy(idOf(id)),
   };
 }

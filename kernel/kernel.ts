@@ -100,6 +100,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     now,
     rules: () => readRestart(configuration.value),
     pipeline: () => open().pipeline,
+    schedule: () => open().schedule,
     drainSeconds: (agent) => Math.max(drainSeconds(configuration.value, env), agents.settings(agent)?.drainTimeoutSeconds ?? 0),
     enter: (next) => {
       state = next;
@@ -180,6 +181,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         throw error;
       }
       const unfinished = await unfinishedTasks(rooms.core);
+      const looked = await rooms.jobBook.earlier();
       store.onFailure((error) => {
         fatal = error;
         log.error({ err: error }, "state can no longer be kept; stopping");
@@ -201,6 +203,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       await rooms.deliveries.start();
       await noteStart(rooms.core, now());
       const { resumed, reported } = await recover(unfinished, rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
+      if (looked !== undefined) void rooms.schedule.since(looked);
       if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
       rooms.schedule.every(WEEK_MS / 28, () => forgetOld(open().core, now() - WEEK_MS));
       state = "running";

@@ -13,12 +13,12 @@ import { type TaskRecord, TRACE_INDEXES, TRACES } from "./flow/record.ts";
 import { createTraces } from "./flow/traces.ts";
 import type { Services } from "./host/context.ts";
 import type { Host } from "./host/host.ts";
+import { claimMinute, createJobBook, type JobBook, minutesOf } from "./job-book.ts";
 import { scopedJobs } from "./jobs.ts";
 import type { RootLog } from "./log.ts";
 import { createSchedule, type Schedule } from "./schedule/index.ts";
 import { createLender, type Lender } from "./services.ts";
 import type { FolderLock, KernelStore, ScopedStore } from "./store/index.ts";
-import { claimMinute, noteMissed } from "./upkeep.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Rooms {
@@ -26,6 +26,7 @@ export interface Rooms {
   readonly core: ScopedStore;
   readonly lock: FolderLock | undefined;
   readonly schedule: Schedule;
+  readonly jobBook: JobBook;
   readonly lender: Lender;
   readonly deliveries: Deliveries;
   readonly pipeline: Pipeline;
@@ -48,6 +49,9 @@ export interface RoomsGround {
   agents(): AgentTable;
 }
 
+/** So many jobs are named when minutes were missed; all are recorded. */
+const MISSED_SHOWN = 20;
+
 /** Build everything that needs the store, in the order in which one stands on the other. */
 export function buildRooms(ground: RoomsGround, store: KernelStore, lock: FolderLock | undefined): Rooms {
   const { env, dataFolder, bus, log, host, now } = ground;
@@ -55,18 +59,18 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   core.collection("dedup", { indexes: ["at"] });
   const live = () => host.live;
+  const jobBook = createJobBook(core, log.child("schedule"));
   const schedule = createSchedule({
     claim: (job, minute) => claimMinute(core, job, minute, now()),
-    onMissed(job, from, to) {
-      const missed = { job, from: from.toISOString(), to: to.toISOString(), at: now() };
-      noteMissed(core, missed).catch((error) => log.error({ err: error, ...missed }, "missed minutes were not recorded"));
-      bus.publish({
-        kind: "status",
-        type: "status",
-        summary: `${job}: minutes were missed and are not made up for`,
-        data: { state: "minutes-missed", ...missed },
-      });
+    onMissed(missed) {
+      jobBook.missed(missed, now()).catch((error) => log.error({ err: error }, "missed minutes were not recorded"));
+      const shown = missed.slice(0, MISSED_SHOWN).map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
+      const names = shown.map(({ job }) => job).join(", ");
+      const summary = `minutes of ${missed.length} jobs were missed and are not made up for: ${names}${missed.length > shown.length ? " ..." : ""}`;
+      log.child("schedule").warn({ missed: shown }, summary);
+      bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
     },
+    onLook: (looked) => jobBook.looked(looked),
     log: log.child("schedule"),
     now,
   });
@@ -92,7 +96,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     actions,
     log: (id) => log.child(id),
     store: (id) => store.scope(id),
-    jobs: (scope) => scopedJobs(scope, schedule, host.failed),
+    jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
     files: (id) => lender.files(join(dataFolder, "plugins", id), dataFolder),
     fetch: () => lender.fetch(),
     spawn: (scope) => lender.spawn(scope),
@@ -105,5 +109,5 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     channelState: (channel) => deliveries.channelState(channel),
     failed: (scope, what, error) => host.failed(scope, what, error),
   };
-  return { store, core, lock, schedule, lender, deliveries, pipeline, traces, services };
+  return { store, core, lock, schedule, jobBook, lender, deliveries, pipeline, traces, services };
 }

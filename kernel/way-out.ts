@@ -2,6 +2,7 @@ import type { Log } from "@svc/sdk";
 import type { Pipeline } from "./flow/doors.ts";
 import { drain } from "./flow/drain.ts";
 import { createRestarts, type RestartRequest, type RestartRules } from "./restart.ts";
+import type { Schedule } from "./schedule/index.ts";
 
 /** What leaving stands on. */
 export interface WayOutGround {
@@ -10,6 +11,7 @@ export interface WayOutGround {
   now(): number;
   /** Throws when nothing runs. */
   pipeline(): Pipeline;
+  schedule(): Pick<Schedule, "hold" | "resume">;
   /** How long a stop waits for an agent's running work. */
   drainSeconds(agent: string): number;
   enter(state: "draining" | "running"): void;
@@ -75,11 +77,16 @@ export function createWayOut(ground: WayOutGround): WayOut {
   /** Refuse, drain, interrupt, close; or, where that is wanted, false and back to work when something still runs after the drain. */
   async function depart(departure: Departure, given: number | undefined): Promise<boolean> {
     const pipeline = ground.pipeline();
+    const schedule = ground.schedule();
     ground.enter("draining");
+    // First: a job that fires now would claim its minute and be refused.
+    const held = schedule.hold();
     pipeline.refuse();
+    await held;
     await drain(pipeline, (agent) => given ?? ground.drainSeconds(agent), departure.hurry.signal);
     if (departure.idleOnly && pipeline.running().length > 0) {
       pipeline.admit();
+      schedule.resume();
       ground.enter("running");
       return false;
     }

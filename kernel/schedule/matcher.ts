@@ -33,6 +33,25 @@ export function nextTimes(cron: Cron, zone: Zone, from: Date, count: number, to?
   return found;
 }
 
+/** The instants after `from` and before `to` (both exclusive): the first, the last, and how many, counted up to `most`. Undefined when there is none. */
+export function spanOf(cron: Cron, zone: Zone, from: Date, to: Date, most: number): { first: Date; last: Date; count: number; more: boolean } | undefined {
+  const found = nextTimes(cron, zone, from, most + 1, to);
+  const [first] = found;
+  const latest = found.at(-1);
+  if (first === undefined || latest === undefined) return undefined;
+  const more = found.length > most;
+  return { first, last: more ? lastTime(cron, zone, latest, to) : latest, count: Math.min(found.length, most), more };
+}
+
+/** The last instant before `to` (exclusive), `known` being one of them. Looks back in ever longer stretches: the many in between cost nothing. */
+function lastTime(cron: Cron, zone: Zone, known: Date, to: Date): Date {
+  for (let back = 60 * MINUTE; to.getTime() - back > known.getTime(); back *= 2) {
+    const last = nextTimes(cron, zone, new Date(to.getTime() - back), Number.POSITIVE_INFINITY, to).at(-1);
+    if (last !== undefined) return last;
+  }
+  return nextTimes(cron, zone, known, Number.POSITIVE_INFINITY, to).at(-1) ?? known;
+}
+
 /** How far it is safe to go on: over a day or an hour that does not match. Never over the end of a change of the clocks. */
 function stride(cron: Cron, zone: Zone, minute: number): number {
   const reading = new Date(wall(zone, minute) * MINUTE);

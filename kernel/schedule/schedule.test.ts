@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseCron } from "./cron.ts";
 import { matches, nextTimes } from "./matcher.ts";
-import { createSchedule } from "./schedule.ts";
+import { createSchedule, type Looked, type MissedSpan } from "./schedule.ts";
 import { MINUTE, wall, zoneOf } from "./zone.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -151,10 +151,12 @@ describe("the schedule", () => {
     const fired: string[] = [];
     const missed: string[] = [];
     const claims = new Set<string>();
+    const looks: Looked[] = [];
     const schedule = createSchedule({
       now: () => at,
       log: quiet,
-      onMissed: (job, from) => missed.push(`${job} ${from.toISOString()}`),
+      onLook: async ({ minute, jobs }) => void looks.push({ minute, jobs: new Map(jobs) }),
+      onMissed: (spans) => missed.push(...spans.map(({ job, first, last, count }) => `${job} ${first.toISOString()} ${last.toISOString()} ${count}`)),
       claim: async (job, minute) => {
         const key = `${job} ${minute}`;
         if (claims.has(key)) return false;
@@ -168,7 +170,7 @@ describe("the schedule", () => {
       schedule.tick();
       await new Promise((resolve) => setImmediate(resolve));
     };
-    return { schedule, fired, missed, jump };
+    return { schedule, fired, missed, claims, looks, jump };
   }
 
   it("FAULT-18 a clock a day ahead records one decision per job and runs none of the missed minutes", async () => {
@@ -176,7 +178,58 @@ describe("the schedule", () => {
     await jump("2026-01-01T12:00:00Z");
     await jump("2026-01-02T12:30:00Z");
     expect(fired).toEqual(["2026-01-01T12:00:00.000Z"]);
-    expect(missed).toEqual(["job 2026-01-01T13:00:00.000Z"]);
+    expect(missed).toEqual(["job 2026-01-01T13:00:00.000Z 2026-01-02T12:00:00.000Z 24"]);
+    schedule.stop();
+  });
+
+  it("OPS-01 while it is held nothing is claimed and nothing runs; what passes meanwhile is a missed minute", async () => {
+    const { schedule, fired, missed, claims, jump } = setUp("2026-01-01T11:59:30Z");
+    await schedule.hold();
+    await jump("2026-01-01T12:00:00Z");
+    await jump("2026-01-01T12:01:00Z");
+    expect([fired, missed, [...claims]]).toEqual([[], [], []]);
+    schedule.resume();
+    await jump("2026-01-01T13:00:00Z");
+    expect(fired).toEqual(["2026-01-01T13:00:00.000Z"]);
+    expect(missed).toEqual(["job 2026-01-01T12:00:00.000Z 2026-01-01T12:00:00.000Z 1"]);
+    schedule.stop();
+  });
+
+  it("FAULT-18 tells what passed since an earlier run looked last, once a job, of those that stand as they stood", async () => {
+    const { schedule, missed, looks, jump } = setUp("2026-01-01T11:59:30Z");
+    await jump("2026-01-01T12:00:00Z");
+    await schedule.hold();
+    expect(looks.at(-1)).toEqual({ minute: Date.parse("2026-01-01T12:00Z") / MINUTE, jobs: new Map([["job", "UTC 0 * * * *"]]) });
+    schedule.stop();
+    expect(missed).toEqual([]);
+
+    const earlier = { minute: Date.parse("2026-01-01T12:00Z") / MINUTE, jobs: new Map(["job", "gone", "changed"].map((id) => [id, "UTC 0 * * * *"])) };
+    const next = setUp("2026-01-11T12:00:10Z");
+    for (const id of ["changed", "fresh"]) next.schedule.cron(id, "5 * * * *", undefined, async () => {});
+    await next.schedule.since(earlier);
+    expect(next.missed).toEqual(["job 2026-01-01T13:00:00.000Z 2026-01-11T12:00:00.000Z 240"]);
+    expect([...next.claims]).toEqual([]);
+    next.schedule.stop();
+  });
+
+  it("FAULT-18 a long time of a frequent job is counted to a thousand, with its true end", async () => {
+    const spans: MissedSpan[] = [];
+    const schedule = createSchedule({
+      now: () => Date.parse("2026-06-01T08:00:00Z"),
+      log: quiet,
+      claim: async () => true,
+      onMissed: (some) => spans.push(...some),
+    });
+    schedule.cron("job", "*/5 * 1-2 * *", undefined, async () => {});
+    await schedule.since({ minute: Date.parse("2026-01-01T00:00Z") / MINUTE, jobs: new Map([["job", "UTC */5 * 1-2 * *"]]) });
+    expect(spans).toEqual([{ job: "job", first: new Date("2026-01-01T00:05:00Z"), last: new Date("2026-06-01T08:00:00Z"), count: 1000, more: true }]);
+    schedule.stop();
+  });
+
+  it("FAULT-19 a clock that is behind the last look has missed nothing", async () => {
+    const { schedule, missed } = setUp("2026-01-01T11:59:30Z");
+    await schedule.since({ minute: Date.parse("2026-01-02T12:00Z") / MINUTE, jobs: new Map([["job", "UTC 0 * * * *"]]) });
+    expect(missed).toEqual([]);
     schedule.stop();
   });
 
@@ -199,7 +252,7 @@ describe("the schedule", () => {
     await jump("2026-01-01T13:00:00Z");
     await jump("2026-01-02T12:00:00Z");
     expect(fired.map((minute) => minute.slice(8, 16))).toEqual(["02T12:00", "01T12:00", "01T13:00"]);
-    expect(missed).toEqual(["job 2026-01-01T12:00:00.000Z"]);
+    expect(missed).toEqual(["job 2026-01-01T12:00:00.000Z 2026-01-02T11:00:00.000Z 24"]);
     schedule.stop();
   });
 

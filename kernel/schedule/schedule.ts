@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Log } from "@svc/sdk";
 import { type Cron, parseCron } from "./cron.ts";
-import { matches, nextTimes } from "./matcher.ts";
+import { matches, spanOf } from "./matcher.ts";
 import { MINUTE, type Zone, zoneOf } from "./zone.ts";
 
 type ScheduleJob = typeof import("node-schedule").scheduleJob;
@@ -14,8 +14,31 @@ export interface Schedule {
   after(ms: number, run: () => void): () => void;
   /** Again and again; a run that takes longer than the interval is not started a second time beside itself. */
   every(ms: number, run: () => Promise<void> | void): () => void;
+  /** No job by the calendar runs until `resume`: minutes that pass meanwhile are missed ones. Resolves when that is noted. */
+  hold(): Promise<void>;
+  resume(): void;
+  /** Tells what was missed since an earlier schedule looked last, of the jobs that are here now as they were then. */
+  since(earlier: Looked): Promise<void>;
   /** No further run starts. */
   stop(): void;
+}
+
+/** Minutes of a job that passed without it, counted up to a thousand. */
+export interface MissedSpan {
+  readonly job: string;
+  readonly first: Date;
+  readonly last: Date;
+  readonly count: number;
+  /** There were more than were counted. */
+  readonly more: boolean;
+}
+
+/** How far a schedule has looked. */
+export interface Looked {
+  /** In Unix minutes. */
+  readonly minute: number;
+  /** The jobs it had then, by id, and when each runs: its zone and expression. */
+  readonly jobs: ReadonlyMap<string, string>;
 }
 
 export interface ScheduleOptions {
@@ -23,8 +46,13 @@ export interface ScheduleOptions {
   readonly claim: (job: string, minute: string) => Promise<boolean>;
   readonly log: Log;
   readonly now?: () => number;
-  /** Told once per job when minutes passed in which it should have run: the machine slept or its clock jumped. They are not made up for. */
-  readonly onMissed?: (job: string, from: Date, to: Date) => void;
+  /**
+   * Told what passed in which jobs should have run: the machine slept, its clock jumped, nothing was taken on, or nothing ran at all.
+   * It is not made up for.
+   */
+  readonly onMissed?: (missed: readonly MissedSpan[]) => void;
+  /** Told after each look at the clock, for `since` of the next schedule. The jobs are live: copy what is kept. */
+  readonly onLook?: (looked: Looked) => Promise<void>;
 }
 
 interface Job {
@@ -41,8 +69,9 @@ interface Bucket {
 
 /** setTimeout takes 24.8 days at most; anything longer fires at once. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
+const MISSED_COUNTED = 1_000;
 
-export function createSchedule({ claim, log, now = Date.now, onMissed }: ScheduleOptions): Schedule & { tick(): void } {
+export function createSchedule({ claim, log, now = Date.now, onMissed = () => {}, onLook = async () => {} }: ScheduleOptions): Schedule & { tick(): void } {
   const buckets = new Map<string, Bucket>();
   const whereOf = new Map<string, string>();
   const stops = new Set<() => void>();
@@ -54,40 +83,43 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
   let driven = false;
   let armed: { cancel(): boolean } | null = null;
   let stopped = false;
+  let held = false;
+  const began = lastMinute;
 
   function tick(): void {
     const minute = Math.floor(now() / MINUTE);
-    if (minute === lastMinute) return;
+    if (held || minute === lastMinute) return;
     // Jobs follow the clock back: what has run already is claimed, and a clock that was ahead for a moment must not silence them.
     if (minute < lastMinute)
       log.warn({ from: new Date(lastMinute * MINUTE).toISOString() }, "the clock was set back; jobs follow it, and none runs twice for one minute");
     lastMinute = minute;
-    const missed = minute - latest > 1 ? new Date(latest * MINUTE) : undefined;
+    if (minute - latest > 1) void tellMissed(latest, minute, () => true);
     latest = Math.max(latest, minute);
     const at = new Date(minute * MINUTE);
-    for (const { cron, zone, jobs } of buckets.values()) {
-      if (missed !== undefined) reportMissed(cron, zone, jobs, missed, at);
-      if (matches(cron, zone, minute)) for (const job of jobs.values()) void fire(job, at);
-    }
+    for (const { cron, zone, jobs } of buckets.values()) if (matches(cron, zone, minute)) for (const job of jobs.values()) void fire(job, at);
+    void onLook({ minute: latest, jobs: whereOf });
   }
 
-  function reportMissed(cron: Cron, zone: Zone, jobs: ReadonlyMap<string, Job>, from: Date, to: Date): void {
-    const [first] = nextTimes(cron, zone, from, 1, to);
-    if (first === undefined) return;
-    for (const { id } of jobs.values()) {
-      log.warn(
-        { job: id, from: first.toISOString(), to: to.toISOString() },
-        "minutes of this job passed while the machine slept or its clock jumped; they are not made up for",
-      );
-      onMissed?.(id, first, to);
+  /** Unix minutes, both exclusive. One expression and zone at a time: years of minutes must not hold up what else there is to do. */
+  async function tellMissed(from: number, to: number, counts: (id: string, where: string) => boolean): Promise<void> {
+    const asked = [...buckets].map(([where, { cron, zone, jobs }]) => ({ cron, zone, ids: [...jobs.keys()].filter((id) => counts(id, where)) }));
+    const missed: MissedSpan[] = [];
+    for (const { cron, zone, ids } of asked) {
+      const span = ids.length === 0 ? undefined : spanOf(cron, zone, new Date(from * MINUTE), new Date(to * MINUTE), MISSED_COUNTED);
+      if (span !== undefined) missed.push(...ids.map((job) => ({ job, ...span })));
+      await new Promise(setImmediate);
     }
+    if (missed.length > 0) onMissed(missed);
   }
 
   async function fire(job: Job, minute: Date): Promise<void> {
     try {
       if (await claim(job.id, minute.toISOString().slice(0, 16))) await job.run(minute);
     } catch (error) {
-      log.error({ job: job.id, err: error }, "a scheduled job failed");
+      // Begun as the stop began: its minute is claimed and over, and nobody is to blame.
+      if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING")
+        onMissed([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
+      else log.error({ job: job.id, err: error }, "a scheduled job failed");
     }
   }
 
@@ -184,6 +216,14 @@ export function createSchedule({ claim, log, now = Date.now, onMissed }: Schedul
       outside.runInAsyncScope(again);
       return () => stopNext();
     },
+    async hold() {
+      held = true;
+      await onLook({ minute: latest, jobs: whereOf });
+    },
+    resume() {
+      held = false;
+    },
+    since: ({ minute, jobs }) => tellMissed(minute, began + 1, (id, where) => jobs.get(id) === where),
     stop() {
       stopped = true;
       for (const stop of [...stops]) stop();

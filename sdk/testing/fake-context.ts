@@ -215,6 +215,7 @@ function createJobs({ jobs }: Registered): Jobs {
     },
     after: (ms, run) => enlist(jobs, { kind: "after", ms, run }),
     every: (ms, run) => enlist(jobs, { kind: "every", ms, run }),
+    missed: async () => [],
   };
 }
 

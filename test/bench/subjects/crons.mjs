@@ -1,9 +1,9 @@
 /** Prints the CPU that many cron jobs cost. The clock is turned by hand, so that a minute need not be waited for. Arguments: folder, how many. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { claimMinute } from "../../../kernel/dist/job-book.js";
 import { createSchedule } from "../../../kernel/dist/schedule/index.js";
 import { openStore } from "../../../kernel/dist/store/index.js";
-import { claimMinute } from "../../../kernel/dist/upkeep.js";
 
 const [folder, count] = process.argv.slice(2);
 const MINUTE = 60_000;
