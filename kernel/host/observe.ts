@@ -14,7 +14,7 @@ export interface Observed {
   readonly section?: string;
   readonly agentKeys: readonly string[];
   readonly capabilities: readonly string[];
-  /** Kinds of what it registered, sorted: `channel`, `hook inbound`, `route open` ... */
+  /** Kinds of what it registered, sorted: `channel`, `hook inbound`, `route open`, `server` ... */
   readonly registers: readonly string[];
 }
 
@@ -28,6 +28,9 @@ export function registersOf(scope: Scope): string[] {
     ...scope.tools.map(() => "tool"),
     ...scope.authorities.map(() => "authority"),
     ...scope.routes.map(({ guard }) => `route ${guard}`),
+    ...scope.servers.map(() => "server"),
+    // What this machine may do there without a token.
+    ...scope.servers.flatMap(({ localScopes = [] }) => localScopes.map((granted) => `server granting ${granted}`)),
   ]);
   return [...kinds].sort();
 }
