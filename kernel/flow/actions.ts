@@ -64,7 +64,9 @@ export function createActions(ground: ActionGround): Actions {
       const code = (error as { code?: string } | null | undefined)?.code;
       if (code === "SVC_PLUGIN_TIMEOUT") {
         stop.abort(error);
-        throw fail("SVC_ACTION_TIMEOUT", { action: action.name, ms: action.timeoutMs });
+        const late = fail("SVC_ACTION_TIMEOUT", { action: action.name, ms: action.timeoutMs });
+        ground.failed(scope, `action ${action.name}`, late);
+        throw late;
       }
       if (code === undefined || code === "SVC_ACTION_OUTPUT") ground.failed(scope, `action ${action.name}`, error);
       throw error;

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import readLines from "@svc/action-file-read-lines";
 import operatorActions from "@svc/feature-operator-actions";
-import type { Plugin } from "@svc/sdk";
+import { type Action, definePlugin, type Plugin } from "@svc/sdk";
 import { expect, it } from "vitest";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
@@ -43,4 +43,38 @@ it("ACT-07 answers the envelope over HTTP and keeps each call as a step in a tra
   ]) {
     expect(steps).toContainEqual(step);
   }
+});
+
+/** A plugin with these actions, and a way to call them and see what is counted against it. */
+async function actionsOf(...actions: readonly (Pick<Action, "name" | "run"> & Partial<Action>)[]) {
+  let run: (name: string, input: unknown) => Promise<{ status: string; error?: string; output?: unknown }> = () => Promise.reject(new Error("not set up"));
+  const plugin = definePlugin({
+    kind: "action",
+    name: "inline",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: ["actions"],
+    setup(ctx) {
+      for (const action of actions) ctx.provide.action({ description: "", input: { type: "object" }, output: {}, timeoutMs: 1000, ...action });
+      run = (name, input) => ctx.actions.run(name, input, { door: "http" });
+    },
+  });
+  const { kernel } = await runKernel({ inline: [plugin] });
+  return {
+    run: (name: string, input: unknown = {}) => run(name, input),
+    failures: () => kernel.health().plugins.find(({ id }) => id === "action-inline")?.failures,
+  };
+}
+
+it("FAULT-66 an action that does not answer in time counts against its plugin; a refused input and the action's own coded error do not", async () => {
+  const coded = Object.assign(new Error("no such host"), { code: "SVC_FETCH_FAILED" });
+  const { run, failures } = await actionsOf(
+    { name: "deaf", timeoutMs: 20, run: () => new Promise(() => {}) },
+    { name: "picky", run: () => Promise.reject(coded) },
+  );
+  expect((await run("picky", { unknown: 1 })).status).toBe("error");
+  expect((await run("picky")).error).toBe("no such host");
+  expect(failures()).toBe(0);
+  expect((await run("deaf")).error).toMatch(/deaf.*20 ms/);
+  expect(failures()).toBe(1);
 });
