@@ -100,7 +100,6 @@ export class Checkpointer {
     const module = createRequire(import.meta.url).resolve("better-sqlite3");
     const workerData = { file: this.#file, module };
     const worker = new Worker(PROGRAM, { eval: true, workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 } });
-    worker.unref();
     worker.on("message", (answer: { log?: number; code?: string; message?: string }) => {
       if (answer.message !== undefined) this.#failed(Object.assign(new Error(answer.message), { code: answer.code }));
       this.#ended(answer.log ?? 0);
@@ -113,6 +112,8 @@ export class Checkpointer {
       this.#worker = undefined;
       this.#ended(0);
     });
+    // Last: listening to it would hold the process again.
+    worker.unref();
     return worker;
   }
 

@@ -35,6 +35,11 @@ const programs: Record<string, () => Promise<void>> = {
       }
     }
   },
+  /** Writes once, stays until the log has been looked at, and has nothing left to do. */
+  async forget() {
+    await openStore({ file: argument }).scope("core").collection("tasks").put("a", 1);
+    setTimeout(() => print("done"), 600);
+  },
   /** Writes one file for ever. */
   async replace() {
     for (let round = 0; ; round += 1) {

@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import { fail } from "../errors.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { openDatabase, sqliteFailure, storeError } from "./database.ts";
+import { LogSync } from "./log-sync.ts";
 import { Reserve } from "./reserve.ts";
 import type { Step, Table } from "./table.ts";
 
@@ -14,7 +15,7 @@ const BUSY_PAUSE_MS = 20;
 /** One caller's writes: all of them or none. */
 interface Job {
   readonly steps: readonly Step[];
-  /** A power cut may undo it; a killed process does not. */
+  /** Resolved before the fsync: a power cut may undo it, a killed process does not. */
   readonly noted: boolean;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -26,10 +27,13 @@ interface Job {
  * The one handle on the database. Reads run at once. Writes wait for the end of the tick and share a transaction with the others
  * of it; they apply in the order of the calls and resolve after the transaction is on disk.
  *
- *   write -> waiting -> group -> BEGIN IMMEDIATE -> each job (or back to its savepoint) -> COMMIT, fsync -> resolve or reject
+ *   write -> waiting -> group -> BEGIN IMMEDIATE -> each job (or back to its savepoint) -> COMMIT -> fsync -> resolve or reject
  *                         |  locked by another process: again after 20 ms, SVC_STORE_BUSY after 250 ms
  *                         |  disk full: what adds is rejected with SVC_STORE_FULL, the rest goes again with the reserve's room
- *                         '  any other failure: SVC_STORE_FAILED for this group and all that follow
+ *                         '  any other failure, and one of the fsync: SVC_STORE_FAILED for this group and all that follow
+ *
+ * The fsync runs beside the loop; the writes that come meanwhile are the next group. A read may see what is not on the disk yet:
+ * who answers for it, waits for a write.
  */
 export class Connection {
   readonly database: Database;
@@ -49,8 +53,9 @@ export class Connection {
   #retried = false;
   #failure: SvcError | undefined;
   #closing: Promise<void> | undefined;
-  /** Commits are synced to the disk, as they are when the database is opened. */
-  #syncs = true;
+  readonly #sync: LogSync | undefined;
+  /** Committed, and on the way to the disk. */
+  #syncing: readonly Job[] | undefined;
   #idle: (() => void) | undefined;
 
   constructor(file: string, log?: Log) {
@@ -58,6 +63,9 @@ export class Connection {
     this.#log = log;
     this.database = openDatabase(file);
     if (file !== ":memory:") {
+      // From here on the syncs are ours.
+      this.database.pragma("synchronous = NORMAL");
+      this.#sync = new LogSync(file);
       this.#reserve = new Reserve(this.database, file, log);
       this.#checkpointer = new Checkpointer(
         file,
@@ -125,6 +133,7 @@ export class Connection {
   async #close(): Promise<void> {
     if (this.#unsettled) await new Promise<void>((resolve) => (this.#idle = resolve));
     await this.#checkpointer?.close();
+    this.#sync?.close();
     try {
       this.database.close();
     } catch (error) {
@@ -133,7 +142,7 @@ export class Connection {
   }
 
   get #unsettled(): boolean {
-    return this.#group.length > 0 || this.#waiting.length > 0;
+    return this.#group.length > 0 || this.#waiting.length > 0 || this.#syncing !== undefined;
   }
 
   #schedule(delayMs = 0): void {
@@ -145,16 +154,16 @@ export class Connection {
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    // The end of the pause schedules the next one.
-    if (this.#checkpointer?.paused === true) return;
+    // The end of the pause, or of the sync, schedules the next one.
+    if (this.#checkpointer?.paused === true || this.#syncing !== undefined) return;
     if (this.#group.length === 0) this.#group = this.#next();
     try {
       if (this.#reserve?.restored() === false) this.#refuseGrowth();
       this.#transact();
-      this.#settle();
     } catch (error) {
       this.#recover(error);
     }
+    if (this.#syncing !== undefined) return;
     if (this.#unsettled) this.#schedule(this.#busySince === undefined ? 0 : BUSY_PAUSE_MS);
     else this.#idle?.();
   };
@@ -175,16 +184,11 @@ export class Connection {
   }
 
   #transact(): void {
-    const syncs = this.#missing.size > 0 || this.#group.some(({ noted }) => !noted);
-    if (syncs !== this.#syncs) {
-      // Not prepared with the others: this one takes effect when it is prepared.
-      this.database.pragma(`synchronous = ${syncs ? "FULL" : "NORMAL"}`);
-      this.#syncs = syncs;
-    }
     this.#sql.begin.run();
     for (const table of this.#missing) table.create();
     for (const job of this.#group) this.#apply(job);
     this.#sql.commit.run();
+    this.#committed();
   }
 
   #apply(job: Job): void {
@@ -209,20 +213,36 @@ export class Connection {
     }
   }
 
-  #settle(): void {
+  #committed(): void {
     const group = this.#group;
+    const syncs = this.#sync !== undefined && (this.#missing.size > 0 || group.some(({ noted }) => !noted));
     this.#group = [];
     this.#busySince = undefined;
     this.#retried = false;
     for (const table of this.#missing) table.created = true;
     this.#missing.clear();
-    for (const job of group) {
-      if (job.error === undefined) job.resolve(job.answer);
-      else job.reject(job.error);
-    }
     // A full disk's room is for the log until the reserve has seen that it fits.
     if (this.#reserve?.exhausted === false) this.#checkpointer?.dirty();
+    if (!syncs) {
+      settle(group);
+      return;
+    }
+    settle(group.filter(({ noted }) => noted));
+    this.#syncing = group.filter(({ noted }) => !noted);
+    this.#sync?.run(this.#synced);
   }
+
+  readonly #synced = (error: Error | null): void => {
+    const group = this.#syncing ?? [];
+    this.#syncing = undefined;
+    if (error === null) settle(group);
+    else {
+      this.#fail(error);
+      this.#reject(group, this.#failure as SvcError);
+    }
+    if (this.#unsettled) this.#schedule();
+    else this.#idle?.();
+  };
 
   /** Nothing of the group was stored. */
   #recover(error: unknown): void {
@@ -286,6 +306,14 @@ export class Connection {
       this.#log?.warn({ file: this.#file, reason: error.message }, "checkpoints run on the main thread: their own could not");
       this.database.pragma("wal_autocheckpoint = 1000");
     }
+  }
+}
+
+/** A job that failed in a transaction that stands is refused with it: what it ran into is as durable as the refusal. */
+function settle(jobs: readonly Job[]): void {
+  for (const job of jobs) {
+    if (job.error === undefined) job.resolve(job.answer);
+    else job.reject(job.error);
   }
 }
 

@@ -29,7 +29,7 @@ export function openDatabase(file: string): Database.Database {
   try {
     database = new Database(file, { timeout: 250 });
     database.pragma("journal_mode = WAL");
-    // Not kept in the file: a WAL database opened again would be NORMAL and lose acknowledged writes in a power cut.
+    // Not kept in the file: a WAL database opened again would be NORMAL, and what is made here would not outlive a power cut.
     database.pragma("synchronous = FULL");
     database.pragma("wal_autocheckpoint = 0");
     database.pragma(`journal_size_limit = ${WAL_KEPT}`);

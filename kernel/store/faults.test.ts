@@ -33,6 +33,15 @@ async function expectAcknowledged(keys: readonly string[]): Promise<void> {
 
 const acknowledged = (lines: readonly string[]) => lines.filter((line) => /^\d+-\d+$/.test(line));
 
+it("a program that forgets to close the store ends by itself, and its write is kept", async () => {
+  const child = startChild("forget", file);
+  expect(await child.ended).toBe(0);
+  expect(child.lines).toEqual(["done"]);
+  const store = openStore({ file });
+  expect(await store.scope("core").collection("tasks").get("a")).toMatchObject({ value: 1 });
+  await store.close();
+});
+
 it("what was acknowledged survives kill -9", async () => {
   const keys: string[] = [];
   for (let round = 1; round <= 3; round += 1) {
@@ -71,10 +80,7 @@ it("a note waits for no fsync, and what is committed after it is acknowledged af
   spawnSync("kill", ["-9", tracedProcess(trace)]);
   await child.ended;
   const syncs = { noted: 0, committed: 0 };
-  let dirty = false;
-  for (const line of readFileSync(trace, "utf8").split("\n")) {
-    if (/pwrite64\(\d+<.*svc\.db-wal>/.test(line)) dirty = true;
-    else if (/f(data)?sync\(\d+<.*svc\.db-wal>/.test(line)) dirty = false;
+  for (const { line, dirty } of watchLog(trace)) {
     const [, kind] = / write\(1<.*"(noted|committed) \d+\\n"/.exec(line) ?? [];
     if (kind === "noted" && dirty) syncs.noted += 1;
     if (kind === "committed") {
@@ -96,18 +102,34 @@ it("nothing is acknowledged before its fsync", async (ctx) => {
   if (!started) return ctx.skip("strace may not trace here");
   spawnSync("kill", ["-9", tracedProcess(trace)]);
   await child.ended;
-  let dirty = false;
   let acknowledgements = 0;
-  for (const line of readFileSync(trace, "utf8").split("\n")) {
-    if (/pwrite64\(\d+<.*svc\.db-wal>/.test(line)) dirty = true;
-    else if (/f(data)?sync\(\d+<.*svc\.db-wal>/.test(line)) dirty = false;
-    else if (/ write\(1<.*"\d+-\d+\\n"/.test(line)) {
-      acknowledgements += 1;
-      expect(dirty, `acknowledged before the fsync: ${line}`).toBe(false);
-    }
+  for (const { line, dirty } of watchLog(trace)) {
+    if (!/ write\(1<.*"\d+-\d+\\n"/.test(line)) continue;
+    acknowledgements += 1;
+    expect(dirty, `acknowledged before the fsync: ${line}`).toBe(false);
   }
   expect(acknowledgements).toBeGreaterThanOrEqual(60);
 });
+
+/** Each line of the trace, and whether the log held something then that no sync, begun afterwards, had brought to the disk. */
+function* watchLog(trace: string): Generator<{ readonly line: string; readonly dirty: boolean }> {
+  let written = 0;
+  let synced = 0;
+  /** By thread: how much was written when the sync began that is not over yet. */
+  const syncing = new Map<string, number>();
+  for (const line of readFileSync(trace, "utf8").split("\n")) {
+    const [thread = ""] = line.split(" ");
+    if (/pwrite64\(\d+<.*svc\.db-wal>/.test(line)) written += 1;
+    else if (/f(data)?sync\(\d+<.*svc\.db-wal>/.test(line)) {
+      if (line.includes("<unfinished")) syncing.set(thread, written);
+      else if (line.endsWith("= 0")) synced = written;
+    } else if (/<\.\.\. f(data)?sync resumed/.test(line)) {
+      if (line.endsWith("= 0")) synced = Math.max(synced, syncing.get(thread) ?? 0);
+      syncing.delete(thread);
+    }
+    yield { line, dirty: synced < written };
+  }
+}
 
 function tracedProcess(trace: string): string {
   return /^\d+/.exec(readFileSync(trace, "utf8"))?.[0] ?? "";
