@@ -26,7 +26,6 @@ export function createIndexThread(): IndexThread {
   };
   const start = (): Worker => {
     const made = new Worker(new URL("./worker.js", import.meta.url));
-    made.unref();
     made.on("message", (reply: Reply) => {
       const asked = waiting.get(reply.id);
       waiting.delete(reply.id);
@@ -35,6 +34,8 @@ export function createIndexThread(): IndexThread {
     });
     made.on("error", (error) => lost(made, error.message));
     made.on("exit", (code) => lost(made, `its thread ended with code ${code}`));
+    // Last: listening to it would hold the process again.
+    made.unref();
     return made;
   };
   return {
