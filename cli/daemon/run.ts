@@ -19,11 +19,12 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   const exit = guardExit();
   const unwatch = options.watchdog ? watchLoop(cli, { respawn: background, lastGood: options.lastGood }) : () => {};
   // Until there is something to stop, a signal just ends the process; what was being loaded then did nothing wrong.
-  const early = () => {
+  let signalled = (_signal: string): void => {
     unmarkLoading(cli.dataFolder);
     exit(EXIT.ok);
   };
-  for (const signal of SIGNALS) process.once(signal, early);
+  // Never another listener: a signal that has arrived and waits for the loop's next turn is lost with the one it waits for.
+  for (const signal of SIGNALS) process.on(signal, () => signalled(signal));
   // The file is being read anyway; by default the signal would end the process.
   process.on("SIGHUP", () => {});
   const kernel = await createKernel({
@@ -49,7 +50,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   await new Promise<void>((resolve) => {
     restarting.signal.addEventListener("abort", () => resolve(), { once: true });
     let stopping = false;
-    const stop = (signal: string) => {
+    signalled = (signal) => {
       if (stopping) {
         // Asked twice: no more waiting for running work.
         kernel.stop({ drainSeconds: 0 }).catch(() => {});
@@ -64,10 +65,6 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
         resolve();
       });
     };
-    for (const signal of SIGNALS) {
-      process.off(signal, early);
-      process.on(signal, () => stop(signal));
-    }
   });
   watchdog();
   unwatch();

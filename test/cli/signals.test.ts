@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { afterEach, expect, it, vi } from "vitest";
@@ -21,4 +21,25 @@ it("a SIGHUP while the daemon comes up does not end it", async () => {
   process.kill(JSON.parse(readFileSync(marker, "utf8")).pid, "SIGHUP");
   expect(await starting).toMatchObject({ code: 0 });
   expect(await shell.json("daemon", "status")).toMatchObject({ ok: true });
+});
+
+/** Asks its own daemon to end in the very moment in which that is up. */
+const ENDS_AT_ONCE = `
+export default {
+  kind: "feature", name: "ends-at-once", version: "1.0.0", svc: "^0.1.0", capabilities: ["events"],
+  setup(ctx) {
+    ctx.events.subscribe(({ data }) => { if (data?.state === "running") process.kill(process.pid, "SIGTERM"); }, "status");
+  },
+};`;
+
+it("a SIGTERM in the moment in which the daemon is up ends it", async () => {
+  const shell = await openShell();
+  shells.push(shell);
+  const folder = join(shell.folder, "ends-at-once");
+  mkdirSync(folder);
+  const svc = { api: 1, kind: "feature", name: "ends-at-once", entry: "./index.js", activate: "always", capabilities: ["events"] };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "ends-at-once", version: "1.0.0", type: "module", svc }));
+  writeFileSync(join(folder, "index.js"), ENDS_AT_ONCE);
+  shell.write(echoConfig({}, { plugins: ["./ends-at-once"] }));
+  expect(await shell.svc("daemon", "start", "--foreground")).toMatchObject({ code: 0 });
 });
