@@ -1,11 +1,15 @@
-import type { ActionCall, ActionEnvelope, Actions, Log, Schema, Store, TraceStep } from "@svc/sdk";
+import type { Action, ActionCall, ActionEnvelope, Actions, Log, Schema, Store, TraceStep } from "@svc/sdk";
 import { put } from "@svc/sdk";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import type { Bus } from "../bus/bus.ts";
+import { closed } from "../config/schema-at.ts";
 import { fail } from "../errors.ts";
 import { call } from "../host/call.ts";
 import { reasonOf } from "../host/hooks.ts";
 import type { Live, Owned } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
+import { plainCheck } from "../plain-schema.ts";
+import { compileStrict } from "../strict-schema.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
 
 /** What running actions stands on. */
@@ -20,7 +24,8 @@ export interface ActionGround {
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
-type Validator = ((value: unknown) => boolean) & { errors?: { instancePath: string; message?: string; params: object }[] | null };
+/** Answers what is wrong with a value, in words, or undefined. */
+type Judge = (value: unknown) => Promise<string | undefined>;
 
 /** What is longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
 const TRACED = 4_000;
@@ -29,21 +34,23 @@ const OUTPUT_LIMIT = 16_777_216;
 
 /** The one way to call an action, whatever the door: checked in, timed, checked out, traced. */
 export function createActions(ground: ActionGround): Actions {
-  const validators = new WeakMap<Schema, Validator>();
+  const judges = new WeakMap<Schema, Judge>();
 
-  async function validator(schema: Schema): Promise<Validator> {
-    let known = validators.get(schema);
-    if (known === undefined) {
-      const { Ajv2020 } = await import("ajv/dist/2020.js");
-      known = new Ajv2020({ strict: false, allErrors: false }).compile(schema as object) as unknown as Validator;
-      validators.set(schema, known);
+  async function whatIsWrong({ thing: action, scope }: Owned<Action>, way: "input" | "output", value: unknown): Promise<string | undefined> {
+    const schema = action[way];
+    let judge = judges.get(schema);
+    if (judge === undefined) judges.set(schema, (judge = judgeOf(closed(schema))));
+    try {
+      return await judge(value);
+    } catch (error) {
+      throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `action ${action.name}`, reason: `the schema of its ${way} is none: ${reasonOf(error)}` });
     }
-    return known;
   }
 
-  async function perform({ thing: action, scope }: Owned<import("@svc/sdk").Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
-    const checkIn = await validator(action.input);
-    if (!checkIn(input)) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: whatIsWrong(checkIn) });
+  async function perform(owned: Owned<Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
+    const { thing: action, scope } = owned;
+    const wrongInput = await whatIsWrong(owned, "input", input);
+    if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
     const stop = new AbortController();
     const follow = () => stop.abort(asked.signal?.reason);
     if (asked.signal?.aborted) follow();
@@ -55,9 +62,7 @@ export function createActions(ground: ActionGround): Actions {
         [],
         stop.signal,
       );
-      const checkOut = await validator(action.output);
-      if (!checkOut(output)) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason: whatIsWrong(checkOut) });
-      const reason = whyNotSent(output);
+      const reason = (await whatIsWrong(owned, "output", output)) ?? whyNotSent(output);
       if (reason !== undefined) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason });
       return output;
     } catch (error) {
@@ -132,11 +137,21 @@ export function createActions(ground: ActionGround): Actions {
   };
 }
 
-function whatIsWrong(validator: Validator): string {
-  const [first] = validator.errors ?? [];
-  if (first === undefined) return "it has the wrong shape";
-  const key = (first.params as { additionalProperty?: string }).additionalProperty;
-  return `${first.instancePath === "" ? "input" : first.instancePath.slice(1).replaceAll("/", ".")} ${first.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;
+/** What plainly fits is not shown to ajv: most calls need none. */
+function judgeOf(shape: Schema): Judge {
+  const fits = plainCheck(shape, { defaults: false });
+  let compiled: Promise<ValidateFunction> | undefined;
+  return async (value) => {
+    if (fits?.(value)) return undefined;
+    const check = await (compiled ??= compileStrict(shape));
+    return check(value) ? undefined : inWords(check.errors?.[0]);
+  };
+}
+
+function inWords(error: ErrorObject | undefined): string {
+  if (error === undefined) return "it has the wrong shape";
+  const key = (error.params as { additionalProperty?: string }).additionalProperty;
+  return `${error.instancePath === "" ? "input" : error.instancePath.slice(1).replaceAll("/", ".")} ${error.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;
 }
 
 /** Every door hands the output on as JSON: what is none, or too much of it, is refused where it comes from. */

@@ -1,7 +1,8 @@
 import type { Schema } from "@svc/sdk";
-import type { Ajv, ErrorObject, ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import { fail } from "../errors.ts";
 import { type Fits, plainCheck } from "../plain-schema.ts";
+import { compileStrict } from "../strict-schema.ts";
 
 /**
  * Checks values against the schemas of routes. One that plainly fits is let in at once; any other is shown to ajv, which is loaded
@@ -12,19 +13,6 @@ export interface Checker {
   body(schema: Schema, value: unknown): Promise<void> | undefined;
   /** Values of a query are text: digits and `true`/`false` count as what the schema asks for. Unknown keys are let through. */
   query(schema: Schema, values: Readonly<Record<string, string>>): Promise<void> | undefined;
-}
-
-let shared: Promise<Ajv> | undefined;
-
-/** A process whose callers make no mistakes does not pay for ajv. */
-function engine(): Promise<Ajv> {
-  shared ??= import("ajv").then(({ Ajv }) => {
-    const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true, validateFormats: false });
-    // Marks for people and for the configuration; they constrain nothing here.
-    ajv.addVocabulary(["secret", "restart"]);
-    return ajv;
-  });
-  return shared;
 }
 
 /** What is known of a schema: how it is read plainly, where it can be, and what ajv made of it, where that was needed. */
@@ -67,12 +55,8 @@ export function createChecker(): Checker {
 }
 
 async function compile(known: Known): Promise<ValidateFunction> {
-  const ajv = await engine();
-  const check = ajv.compile(known.shape);
-  // ajv would remember every schema for ever; plugins come and go.
-  ajv.removeSchema(known.shape);
-  known.compiled = check;
-  return check;
+  known.compiled = await compileStrict(known.shape);
+  return known.compiled;
 }
 
 function judge(check: ValidateFunction, where: "body" | "query", value: unknown): void {

@@ -78,3 +78,28 @@ it("FAULT-66 an action that does not answer in time counts against its plugin; a
   expect((await run("deaf")).error).toMatch(/deaf.*20 ms/);
   expect(failures()).toBe(1);
 });
+
+it("refuses keys that an action does not list, in what comes in and in what goes out", async () => {
+  const calls: unknown[] = [];
+  const shape = { type: "object", properties: { a: { type: "string" }, free: { type: "object", additionalProperties: true } } } as const;
+  const { run } = await actionsOf({
+    name: "strict",
+    input: shape,
+    output: shape,
+    run: async (input) => {
+      calls.push(input);
+      return input["a"] === "more" ? { a: "x", b: 1 } : input;
+    },
+  });
+  expect(await run("strict", { a: "x", free: { any: [1] } })).toMatchObject({ status: "ok", output: { a: "x", free: { any: [1] } } });
+  expect(calls.splice(0)).toHaveLength(1);
+  expect((await run("strict", { a: "x", b: 1 })).error).toContain("'b'");
+  expect((await run("strict", { a: 1 })).error).toContain("a must be string");
+  expect(calls).toEqual([]);
+  expect((await run("strict", { a: "more" })).error).toContain("'b'");
+});
+
+it("names the plugin and the action whose schema is none", async () => {
+  const { run } = await actionsOf({ name: "odd", input: { type: "object", additionalProperties: true, maximun: 3 } as never, run: async () => 1 });
+  expect((await run("odd", {})).error).toMatch(/action-inline.*action odd.*its input.*maximun/);
+});
