@@ -36,7 +36,7 @@ import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
-import { forgetOld, sweepLeftovers } from "./upkeep.ts";
+import { createForgetting, FORGET_EVERY_MS, sweepLeftovers } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
@@ -44,7 +44,6 @@ const VERSION = "0.1.0";
 const BIND = "127.0.0.1:18800";
 /** How long an agent waits for a tool, in milliseconds. */
 const TOOL_MS = 60_000;
-const WEEK_MS = 7 * 24 * 3_600_000;
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
@@ -205,7 +204,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const { resumed, reported } = await recover(unfinished, rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
       if (looked !== undefined) void rooms.schedule.since(looked);
       if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
-      rooms.schedule.every(WEEK_MS / 28, () => forgetOld(open().core, now() - WEEK_MS));
+      rooms.schedule.every(FORGET_EVERY_MS, createForgetting(rooms.core, now));
       state = "running";
       await rememberGood(document);
       bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed, reported } });
