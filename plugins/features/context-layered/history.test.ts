@@ -111,7 +111,8 @@ it("CTX-09 messages that fit begin with a question", () => {
     { role: "user", text: "cccc" },
     { role: "assistant", text: "dddd" },
   ] as const;
-  expect(fitMessages(messages, 16)).toEqual(messages);
-  expect(fitMessages(messages, 15)).toEqual(messages.slice(2));
-  expect(fitMessages(messages, 7)).toEqual([]);
+  expect(fitMessages(messages, 16)).toEqual({ messages, characters: 16 });
+  expect(fitMessages(messages, 15)).toEqual({ messages: messages.slice(2), characters: 8 });
+  expect(fitMessages(messages, 7)).toEqual({ messages: [], characters: 0 });
+  expect(fitMessages(messages.slice(1), 15)).toEqual({ messages: messages.slice(2), characters: 8 });
 });

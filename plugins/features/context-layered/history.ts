@@ -198,17 +198,23 @@ class Past {
   readonly #exchanges: Exchange[] = [];
   /** Two for each exchange. */
   readonly #messages: Said[] = [];
-  #size = 0;
+  #characters = 0;
 
   add(exchange: Exchange): void {
     const { from, text, answer } = exchange;
     this.#exchanges.push(exchange);
     this.#messages.push({ role: "user", text: from === undefined ? text : `${from}: ${text}` }, { role: "assistant", text: answer });
-    this.#size += lengthOf(exchange);
-    while (this.#size > CAP && this.#exchanges.length > 1) {
-      this.#size -= lengthOf(this.#exchanges.shift() as Exchange);
+    this.#characters += this.#lengthOf(this.#messages.length - 2);
+    while (this.#characters > CAP && this.#exchanges.length > 1) {
+      this.#characters -= this.#lengthOf(0);
+      this.#exchanges.shift();
       this.#messages.splice(0, 2);
     }
+  }
+
+  /** Of the question that stands there, with its answer. */
+  #lengthOf(at: number): number {
+    return (this.#messages[at] as Said).text.length + (this.#messages[at + 1] as Said).text.length;
   }
 
   /** A list of its own of what was said in that time. */
@@ -217,25 +223,29 @@ class Past {
     const [first] = this.#exchanges;
     const last = this.#exchanges.at(-1);
     // In order of time, unless the clock was set back.
-    if (first === undefined || last === undefined || (within(first) && within(last))) return this.#messages.slice();
+    if (first === undefined || last === undefined || (within(first) && within(last))) {
+      const messages = this.#messages.slice();
+      known.set(messages, this.#characters);
+      return messages;
+    }
     return this.#messages.filter((_, at) => within(this.#exchanges[at >> 1] as Exchange));
   }
 }
 
-const lengthOf = ({ text, answer }: Exchange): number => text.length + answer.length;
-
 /** As the lines of a layer. */
 export const asLines = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role === "user" ? "User" : "You"}: ${text}`).join("\n");
 
-/** The newest messages that fit into `room` characters, beginning with a question. */
-export function fitMessages(messages: readonly Said[], room: number): readonly Said[] {
-  let from = messages.length;
-  for (let used = 0; from > 0; from -= 1) {
-    used += (messages[from - 1] as Said).text.length;
-    if (used > room) break;
-  }
-  while (from < messages.length && messages[from]?.role !== "user") from += 1;
-  return messages.slice(from);
+/** How many characters a list has that we made ourselves: it need not be counted again. */
+const known = new WeakMap<readonly Said[], number>();
+
+const charactersOf = (messages: readonly Said[]): number => known.get(messages) ?? messages.reduce((sum, { text }) => sum + text.length, 0);
+
+/** The newest messages that fit into `room` characters, beginning with a question, and how many characters they have. */
+export function fitMessages(messages: readonly Said[], room: number): { readonly messages: readonly Said[]; readonly characters: number } {
+  let characters = charactersOf(messages);
+  let from = 0;
+  for (; from < messages.length && (characters > room || messages[from]?.role !== "user"); from += 1) characters -= (messages[from] as Said).text.length;
+  return { messages: from === 0 ? messages : messages.slice(from), characters };
 }
 
 /** Who asks, for chats of several people. */

@@ -94,10 +94,9 @@ export default definePlugin({
       ]).filter(({ text }) => text !== "");
       const size = sizeOf(layers);
       const told = fitMessages(past.messages, CAP - size);
-      let characters = size;
-      for (const { text } of told) characters += text.length;
+      const characters = size + told.characters;
       if (characters > REMARKABLE) ctx.log.info({ agent: turn.agent.id, task: turn.id, characters }, `the assembled context exceeds ${REMARKABLE} characters`);
-      return { ...context, system, layers, history: told, strategy: context.strategy ?? "layered" };
+      return { ...context, system, layers, history: told.messages, strategy: context.strategy ?? "layered" };
     }
 
     async function verifiedOf({ agent }: Turn): Promise<Layer> {
