@@ -19,7 +19,7 @@ export async function answerOf(
   const { route } = record;
   if (route === undefined) return { outcome };
   const ok = outcome.status === "ok";
-  const text = ok || !deliveries.reaches(route.reply) ? outcome.reply : failureText(outcome);
+  const text = ok || !deliveries.reaches(route.reply) ? outcome.reply : failureText(outcome, record);
   if (text === "" && !ok) return { outcome };
   const held = (reason: string): Outcome => ({ ...outcome, status: "error", reply: "", error: reason, errorKind: "held" });
   const draft: Delivery = { id: `out_${randomUUID()}`, kind: ok ? "reply" : "notice", target: route.reply, text, taskId: record.id, agent: record.agent };

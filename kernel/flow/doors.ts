@@ -125,9 +125,15 @@ export function openDoors(inside: Inside): Pipeline {
     idle: () => (running().length === 0 ? Promise.resolve() : new Promise((resolve) => inside.whenIdle.push(resolve))),
     async interrupt() {
       const stopping: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };
+      const over: Ending = {
+        kind: "interrupted",
+        text: "The daemon is stopping; a scheduled run is not taken up again, its record says so at the next start.",
+      };
       inside.close(stopping);
       const ending = [...tasks.values()];
-      await Promise.all(ending.filter((task) => task.lead === undefined).map((task) => end(task.record.id, stopping)));
+      await Promise.all(
+        ending.filter((task) => task.lead === undefined).map((task) => end(task.record.id, task.record.inbound.options?.scheduled ? over : stopping)),
+      );
       // Also those that somebody else is ending already.
       await Promise.all(ending.map((task) => task.result));
     },

@@ -58,12 +58,13 @@ export type Verdict = { readonly resume: true; readonly silent: boolean } | { re
 
 /**
  * Decide for one record. Work that never started only has to be young enough; work that had started must also have tries left.
- * An agent-to-agent run that names the asking agent is resumed whatever its channel; scheduled jobs never are.
+ * An agent-to-agent run that names the asking agent is resumed whatever its channel. Scheduled jobs never are, begun or only queued: a
+ * job is for its minute, and one that runs at most once for it must not run late either. They are recorded as interrupted.
  */
 export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: boolean, now: number): Verdict {
   const { inbound, attempts } = record;
   const no = (reason: string): Verdict => ({ resume: false, reason });
-  if (inbound.options?.scheduled) return no("scheduled jobs are not resumed");
+  if (inbound.options?.scheduled) return no(attempts === 0 ? "it had not begun, and scheduled jobs are not resumed" : "scheduled jobs are not resumed");
   if (crashLoop) return no("resuming is paused after repeated crashes");
   if (attempts > rules.maxAttempts) return no(`it was interrupted ${attempts} times`);
   if (attempts > 0 && !rules.enabled) return no("resume is switched off");

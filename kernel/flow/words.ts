@@ -1,5 +1,6 @@
 import type { Inbound } from "@svc/sdk";
 import type { Outcome } from "./outcome.ts";
+import type { TaskRecord } from "./record.ts";
 
 const HELD_NOTE_MS = 60_000;
 const clock = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");
@@ -10,14 +11,16 @@ export function promptOf(message: Inbound, startedAt: number): string {
   return `[This message arrived at ${clock(message.at)} UTC and waited; it runs at ${clock(startedAt)} UTC.]\n${message.text}`;
 }
 
-/** What a person on a channel is told when their request did not succeed. Undefined: nothing needs to be said. */
-export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "errorKind">): string | undefined {
+/** What a person on a channel is told when their request, or a job that reports to them, did not succeed. Undefined: nothing needs to be said. */
+export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "errorKind">, record: Pick<TaskRecord, "inbound" | "attempts">): string | undefined {
   switch (outcome.errorKind) {
     case "cancelled":
       return undefined;
     case "stalled":
       return `I could not get started on this: ${outcome.error}. Please send it again.`;
     case "interrupted":
+      if (record.inbound.options?.scheduled)
+        return `A restart came before this scheduled run ${record.attempts === 0 ? "had begun" : "had ended"}. It is not run again.`;
       return "A restart interrupted my work on this and it was not finished. Please send it again if you still need it.";
     default:
       return `This did not work: ${outcome.error ?? outcome.status}`;
@@ -25,6 +28,6 @@ export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "error
 }
 
 /** The partial answer, then what went wrong. */
-export function failureText(outcome: Outcome): string {
-  return [outcome.reply, failureNotice(outcome)].filter(Boolean).join("\n\n");
+export function failureText(outcome: Outcome, record: Pick<TaskRecord, "inbound" | "attempts">): string {
+  return [outcome.reply, failureNotice(outcome, record)].filter(Boolean).join("\n\n");
 }

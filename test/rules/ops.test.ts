@@ -67,6 +67,29 @@ describe("stop", () => {
     expect(await again.kernel.traces.get(result.taskId)).toMatchObject({ status: "ok", response: "begun done after all", attempts: 2 });
   });
 
+  it("OPS-03 a scheduled run that waits or runs at a stop is not run late: it is recorded as interrupted, and says whether it had begun", async () => {
+    const folder = await temporaryFolder();
+    const { kernel, tier, message } = await startOn(folder, { agent: { queueMode: "followup" } });
+    const job = { options: { scheduled: true } };
+    const runs = [kernel.tasks.run(message("hold", job))];
+    await until(() => tier.held === 1);
+    runs.push(kernel.tasks.run(message("later", job)));
+    await until(() => kernel.tasks.queued().length === 1);
+    await kernel.stop({ drainSeconds: 0 });
+    const [begun, waiting] = await Promise.all(runs);
+    for (const left of [begun, waiting]) expect(left).toMatchObject({ errorKind: "interrupted", error: expect.stringContaining("not taken up again") });
+
+    const again = await startOn(folder);
+    expect(again.tier.prompts).toEqual([]);
+    const errorOf = async (task: string) => await again.kernel.traces.get(task);
+    expect(await errorOf(begun?.taskId ?? "")).toMatchObject({
+      status: "error",
+      errorKind: "interrupted",
+      error: expect.not.stringContaining("had not begun"),
+    });
+    expect(await errorOf(waiting?.taskId ?? "")).toMatchObject({ status: "error", errorKind: "interrupted", error: expect.stringContaining("had not begun") });
+  });
+
   it("OPS-01 waits the larger of the global time and that of a busy agent", async () => {
     const { kernel, tier, message } = await runKernel({ agent: { drainTimeoutSeconds: 600 }, config: { shutdown: { drainTimeoutSeconds: 0 } } });
     const run = kernel.tasks.run(message("hold"));
