@@ -59,7 +59,7 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
     // Before the disk is asked, so that nobody learns what exists elsewhere.
     if (!isBelow(spelled, roots) && !isBelow(spelled, real)) throw refuse(path);
     const missing: string[] = [];
-    for (let at = spelled; ; at = dirname(at)) {
+    for (let at = spelled; ; ) {
       const found = await realpath(at).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT" && dirname(at) !== at) return undefined;
         throw translate(error, path, "found");
@@ -68,9 +68,12 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
         if (!isBelow(found, real)) throw refuse(path);
         return { real: found, missing };
       }
-      const link = await lstat(at).catch(() => undefined);
-      if (link !== undefined) throw refuse(path);
+      const there = await lstat(at).catch(() => undefined);
+      if (there?.isSymbolicLink()) throw refuse(path);
+      // Made in between, by another writer: looked at again.
+      if (there !== undefined) continue;
       missing.unshift(basename(at));
+      at = dirname(at);
     }
   }
 

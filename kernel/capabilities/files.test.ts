@@ -311,3 +311,16 @@ describe("the plugin's own folder", () => {
     expect(text(await data.read("plugin/log", 10))).toBe("again");
   });
 });
+
+it("many writers that make the same folders at the same moment hinder nobody", async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const paths = Array.from({ length: 24 }, (_, at) => `round-${round}/a/b/${at % 4}/${at}.txt`);
+    await Promise.all(
+      paths.map(async (path, at) => {
+        for (let wait = at % 6; wait > 0; wait -= 1) await new Promise(setImmediate);
+        await files.append(path, path);
+      }),
+    );
+    for (const path of paths) expect(readFileSync(join(root, path), "utf8")).toBe(path);
+  }
+});
