@@ -2,6 +2,7 @@ export { type ActionCase, type ActionSubject, actionContract } from "./testing/a
 export { channelContract } from "./testing/channel-contract.ts";
 export type { ChannelFarEnd, ChannelFault, ChannelLack, ChannelSubject, Said } from "./testing/channel-subject.ts";
 export { checkSchema, type Validate } from "./testing/check-schema.ts";
+export { withDefaults } from "./testing/defaults.ts";
 export { createFakeContext, type FakeContext, type FakeOptions } from "./testing/fake-context.ts";
 export type { FakeAnswer, FakeRequest } from "./testing/fake-http.ts";
 export { createFakeTasks, type FakeTasks } from "./testing/fake-tasks.ts";
@@ -14,3 +15,4 @@ export { type Recorded, type RecordedTurn, type Replay, readRecording, replayTie
 export type { Runner } from "./testing/runner.ts";
 export { type TierSubject, tierContract } from "./testing/tier-contract.ts";
 export { type TortureCase, type TortureEnd, tortureCases, writeTorture } from "./testing/torture.ts";
+export { type TortureSubject, tortureContract } from "./testing/torture-contract.ts";

@@ -28,7 +28,8 @@ export async function callRoute(routes: readonly HttpRoute[], method: string, pa
     .sort((left, right) => Object.keys(left.params ?? {}).length - Object.keys(right.params ?? {}).length)[0];
   if (!found?.params) return { status: 404, headers: {}, body: { error: `no route ${method} ${path}` }, events: [] };
   const answer = { status: 200, headers: {} as Record<string, string>, body: undefined as unknown, events: [] as { name: string; data: unknown }[] };
-  const { reply, ended } = createReply(answer);
+  const signal = request.signal ?? new AbortController().signal;
+  const { reply, ended } = createReply(answer, signal);
   try {
     const returned = await found.route.handle(
       {
@@ -40,7 +41,7 @@ export async function callRoute(routes: readonly HttpRoute[], method: string, pa
         body: request.body,
         ...(request.raw ? { raw: request.raw } : {}),
         caller: { address: "127.0.0.1", local: true, ...request.caller },
-        signal: request.signal ?? new AbortController().signal,
+        signal,
       },
       reply,
     );
@@ -55,7 +56,10 @@ export async function callRoute(routes: readonly HttpRoute[], method: string, pa
   return answer;
 }
 
-function createReply(answer: { status: number; headers: Record<string, string>; body: unknown; events: { name: string; data: unknown }[] }) {
+function createReply(
+  answer: { status: number; headers: Record<string, string>; body: unknown; events: { name: string; data: unknown }[] },
+  signal: AbortSignal,
+) {
   let ended: Promise<void> | undefined;
   const reply: HttpReply = {
     status(code) {
@@ -76,6 +80,13 @@ function createReply(answer: { status: number; headers: Record<string, string>; 
       ended = new Promise((resolve) => {
         finish = resolve;
       });
+      // The client went away.
+      const left = () => {
+        closed = true;
+        finish();
+      };
+      if (signal.aborted) left();
+      else signal.addEventListener("abort", left, { once: true });
       return {
         event(name, data) {
           if (!closed) answer.events.push({ name, data });

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import type { Schema } from "../config.ts";
+import type { Envelope } from "../events.ts";
+import type { Delivery, Inbound } from "../messages.ts";
+import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
+import { checkSchema } from "./check-schema.ts";
+import type { FakeContext } from "./fake-context.ts";
+import { fitting } from "./hostile.ts";
+import type { RegisteredTap } from "./registered.ts";
+
+/** One thing that a plugin offered, ready to be called. */
+export interface Touch {
+  /** `action x.y`, `channel x send`, `hook inbound` ... */
+  readonly what: string;
+  /** Calls it and judges what it answered. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Judges how it failed. */
+  fails?(error: unknown): void;
+}
+
+const FAILURES = ["retry", "permanent", "format", "unknown"];
+const END = ["done", "error"];
+
+/** Everything the plugin registered, called with `text` as its words. Nothing of what it is handed may be changed. */
+export function touches(context: FakeContext<never>, text: string, calm: boolean): readonly Touch[] {
+  const { registered } = context;
+  return [
+    ...registered.channels.flatMap(({ channel }) => channelTouches(channel, text)),
+    ...registered.actions.map((action): Touch => {
+      const input = fitting(action.input, text) ?? {};
+      return {
+        what: `action ${action.name}`,
+        async run(signal) {
+          const answered = await action.run(frozen(structuredClone(input)) as Record<string, unknown>, { signal, door: "torture" });
+          assertFits(action.output, answered);
+        },
+      };
+    }),
+    ...registered.tiers.map((tier): Touch => ({ what: `tier ${tier.name}`, run: (signal) => runTier(tier, text, signal) })),
+    ...registered.tools.map((tool): Touch => {
+      const input = fitting(tool.input, text) ?? {};
+      return {
+        what: `tool ${tool.name}`,
+        async run(signal) {
+          assert.equal(
+            typeof (await tool.run(frozen(structuredClone(input)) as Record<string, unknown>, { agent: "assistant", signal })),
+            "string",
+            "it did not answer a text",
+          );
+        },
+      };
+    }),
+    ...registered.routes.map((route): Touch => {
+      const path = route.path.replace(/:[^/]+/g, encodeURIComponent(wellFormed(text.slice(0, 2_000)) || "x"));
+      const body = route.body === undefined ? undefined : fitting(route.body, text);
+      return {
+        what: `route ${route.method} ${route.path}`,
+        async run(signal) {
+          const query = route.query === undefined ? undefined : (fitting(route.query, text) as Record<string, string> | undefined);
+          const raw = new TextEncoder().encode(text);
+          const answer = await context.request(route.method, path, {
+            signal,
+            headers: { "x-signature": text.slice(0, 100) },
+            ...(query === undefined ? {} : { query }),
+            ...(route.raw ? { raw } : { body }),
+          });
+          if (calm) assert.ok(answer.status < 500, `it answered ${answer.status}: ${JSON.stringify(answer.body)?.slice(0, 300)}`);
+        },
+      };
+    }),
+    ...registered.taps.map((tap): Touch => ({ what: `hook ${tap.hook}`, run: (signal) => runTap(tap, text, signal) })),
+    ...registered.authorities.map(
+      (authority): Touch => ({
+        what: `authority ${authority.name}`,
+        async run() {
+          assert.equal(await authority.verify(text), undefined, "it knows a bearer that nobody was given");
+        },
+      }),
+    ),
+  ];
+}
+
+function channelTouches(channel: FakeContext<never>["registered"]["channels"][number]["channel"], text: string): Touch[] {
+  const target = { channel: channel.name, chat: text.slice(0, 200), account: text.slice(0, 50), thread: "1" };
+  const out = frozen({ target, text: text.slice(0, channel.traits.maxChars), plain: text, key: "torture" });
+  const { edit, remove, react, typing, fetchMedia, test } = channel;
+  const calls: [string, ((signal: AbortSignal) => Promise<unknown>) | undefined][] = [
+    ["send", (signal) => channel.send(out, signal)],
+    ["edit", edit && ((signal) => edit.call(channel, "1", out, signal))],
+    ["remove", remove && ((signal) => remove.call(channel, target, "1", signal))],
+    ["react", react && ((signal) => react.call(channel, target, "1", text, signal))],
+    ["typing", typing && ((signal) => typing.call(channel, target, signal))],
+    ["fetchMedia", fetchMedia && ((signal) => fetchMedia.call(channel, { kind: "file", handle: text }, signal))],
+    ["test", test && ((signal) => test.call(channel, signal))],
+  ];
+  return calls.flatMap(([name, call]) => {
+    if (call === undefined) return [];
+    // By it the kernel decides whether to try again.
+    const judged = name === "send" || name === "edit";
+    return {
+      what: `channel ${channel.name} ${name}`,
+      run: async (signal: AbortSignal) => void (await call(signal)),
+      ...(judged
+        ? {
+            fails: (error: unknown) =>
+              assert.ok(FAILURES.includes((error as { failure?: string }).failure ?? ""), "it failed without saying how: use channelError"),
+          }
+        : {}),
+    };
+  });
+}
+
+async function runTap({ hook, tap }: RegisteredTap, text: string, signal: AbortSignal): Promise<void> {
+  const call = { signal, deadline: Date.now() + 2_000 };
+  const message = inbound(text);
+  const turn = turnOf(message);
+  const context: TurnContext = frozen({ system: "", layers: [], prompt: text, media: [], history: [] });
+  const delivery: Delivery = frozen({ id: "out_1", kind: "reply", target: { channel: "c", chat: "1" }, text });
+  const envelope = frozen({ kind: "message", type: text.slice(0, 50), summary: text, data: { text } }) as unknown as Envelope;
+  const args: Record<RegisteredTap["hook"], unknown[]> = {
+    inbound: [message],
+    route: [message],
+    assembleContext: [context, turn],
+    dispatch: [turn, context],
+    deliver: [delivery],
+    emit: [envelope],
+  };
+  const answer = await (tap as (...given: unknown[]) => unknown)(...args[hook], call);
+  const member = (name: string) => (answer as Record<string, unknown> | null | undefined)?.[name];
+  const nothing = answer === undefined;
+  if (hook === "inbound") assert.ok(nothing || typeof member("reject") === "string", "it answered neither nothing nor a rejection");
+  if (hook === "route") assert.ok(nothing || typeof member("agent") === "string", "it answered neither nothing nor a route");
+  if (hook === "assembleContext") assert.ok(Array.isArray(member("layers")), "it did not answer a context");
+  if (hook === "deliver") assert.ok(typeof member("text") === "string", "it did not answer the delivery");
+  if (hook !== "dispatch" || nothing) return;
+  assert.equal(typeof (answer as AsyncIterable<TierEvent>)[Symbol.asyncIterator], "function", "it answered neither nothing nor a stream");
+  await (answer as AsyncIterable<TierEvent>)[Symbol.asyncIterator]().return?.();
+}
+
+async function runTier(tier: Tier, text: string, signal: AbortSignal): Promise<void> {
+  const turn = turnOf(inbound(text));
+  const ends: string[] = [];
+  for await (const event of tier.run(turn, frozen({ system: "", layers: [], prompt: text, media: [], history: [] }), signal)) {
+    assert.equal(typeof event?.type, "string", "it yielded what is no event");
+    assert.equal(ends.length, 0, `something came after its ${ends[0]}`);
+    if (END.includes(event.type)) ends.push(event.type);
+  }
+  if (!signal.aborted) assert.equal(ends.length, 1, "its stream ended without done or error");
+}
+
+function inbound(text: string): Inbound {
+  return frozen({
+    id: "task_torture",
+    rootId: "root_torture",
+    at: 1,
+    attempts: 0,
+    entry: "channel",
+    channel: "c",
+    chat: text.slice(0, 200),
+    sender: { id: text.slice(0, 100), name: text.slice(0, 100), handle: "__proto__" },
+    text,
+    mentions: ["__proto__", text.slice(0, 50)],
+    replyTo: { text },
+    media: [{ kind: "file", name: text.slice(0, 100), url: "http://127.0.0.1:1/" }],
+    facts: { constructor: text.slice(0, 50) },
+  });
+}
+
+function turnOf(message: Inbound): Turn {
+  return frozen({
+    id: message.id,
+    agent: { id: "assistant", name: "Assistant", workspace: "/daemon/workspace/assistant", tier: "torture", mentions: [], access: "private", settings: {} },
+    route: { agent: "assistant", conversation: `assistant:c:-:${message.chat}`, reply: { channel: "c", chat: message.chat } },
+    messages: [message],
+    strategy: "layered",
+    nativeSessions: false,
+    rootId: message.rootId,
+    attempt: 1,
+    startedAt: 1,
+  });
+}
+
+/** An address can carry no half characters. */
+const wellFormed = (text: string): string => new TextDecoder().decode(new TextEncoder().encode(text));
+
+function assertFits(schema: Schema, answered: unknown): void {
+  const text = JSON.stringify(answered);
+  const wrong = answered === undefined ? "it answered nothing" : checkSchema(schema, JSON.parse(text ?? "null"));
+  assert.equal(wrong, undefined, `its answer does not fit its own schema: ${wrong}`);
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,21 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Plugin } from "@svc/sdk";
+import { tortureContract } from "@svc/sdk/testing";
+import { describe, it } from "vitest";
+import { pluginFolders, ROOT } from "../house/house.ts";
+
+async function sampleOf(folder: string, plugin: Plugin<never>): Promise<unknown> {
+  const file = join(folder, "sample.json");
+  if (plugin.config === undefined || !existsSync(file)) return {};
+  const whole: unknown = JSON.parse(await readFile(file, "utf8"));
+  return plugin.config.at.split(".").reduce((at, key) => (at as Record<string, unknown> | undefined)?.[key], whole) ?? {};
+}
+
+for (const { path } of pluginFolders()) {
+  const folder = join(ROOT, path);
+  const { default: plugin } = (await import(join(folder, "index.ts"))) as { default: Plugin<never> };
+  const config = await sampleOf(folder, plugin);
+  describe(`${plugin.kind}-${plugin.name}`, () => tortureContract({ describe, it: (name, run) => it(name, { timeout: 60_000 }, run) }, { plugin, config }));
+}
