@@ -59,9 +59,7 @@ export default definePlugin<Settings>({
         const body = JSON.stringify({ topic, message: out.text, priority, ...(title === undefined ? {} : { title }) });
         const answer = await ask("/", { method: "POST", body, signal });
         if (answer.status !== 200) throw failureOf(answer);
-        const { id } = JSON.parse(answer.text()) as { id?: unknown };
-        if (typeof id !== "string") throw channelError("unknown", "the server's answer names no message id");
-        return { platformId: id };
+        return { platformId: messageIdIn(answer.text()) };
       },
       async test(signal) {
         const answer = await ask("/v1/health", { method: "GET", signal });
@@ -77,3 +75,14 @@ export default definePlugin<Settings>({
     };
   },
 });
+
+/** The server has taken the message, or something else answers in its place: it may have arrived. */
+function messageIdIn(text: string): string {
+  try {
+    const { id } = JSON.parse(text) as { id?: unknown };
+    if (typeof id === "string") return id;
+  } catch {
+    // Not JSON, or null: as little an answer of the server as one without an id.
+  }
+  throw channelError("unknown", "the server's answer names no message id");
+}
