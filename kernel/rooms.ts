@@ -101,6 +101,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     fetch: () => lender.fetch(),
     spawn: (scope) => lender.spawn(scope),
     warm: (scope) => lender.warm(scope),
+    media: () => lender.media(),
     models: () => lender.models(),
     render: () => lender.render(),
     ensure: (capabilities) => lender.ensure(capabilities),

@@ -1,4 +1,15 @@
-import { type Capability, type Files, type GuardedFetch, type Models, type Render, remove, type Spawn, type Store, type Warm } from "@svc/sdk";
+import {
+  type Capability,
+  type Files,
+  type GuardedFetch,
+  type MediaReader,
+  type Models,
+  type Render,
+  remove,
+  type Spawn,
+  type Store,
+  type Warm,
+} from "@svc/sdk";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { fail } from "./errors.ts";
 import { type Scope, tie } from "./host/scope.ts";
@@ -24,6 +35,7 @@ export interface Lender {
   files(own: string, data: string): Files;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
+  media(): MediaReader;
   models(): Models;
   render(): Render;
   /** Ends warm processes and children that still run. */
@@ -35,6 +47,7 @@ interface Made {
   files?: (own: string, data: string) => Files;
   spawn?: (scope: Scope) => Spawn;
   warm?: (scope: Scope) => Warm;
+  media?: MediaReader;
   models?: Models;
   render?: Render;
 }
@@ -77,6 +90,10 @@ export function createLender(ground: LenderGround): Lender {
         return pool.for(scope.id);
       };
     },
+    async media() {
+      const { createMedia } = await import("./capabilities/media.ts");
+      made.media = createMedia();
+    },
     async models() {
       const { createModels } = await import("./capabilities/models.ts");
       made.models = createModels({ env });
@@ -100,6 +117,7 @@ export function createLender(ground: LenderGround): Lender {
     files: (own, data) => lend("files")(own, data),
     spawn: (scope) => lend("spawn")(scope),
     warm: (scope) => lend("warm")(scope),
+    media: () => lend("media"),
     models: () => lend("models"),
     render: () => lend("render"),
     async close() {

@@ -1,6 +1,6 @@
 import type { ActionEnvelope } from "./action.ts";
 import type { Schema } from "./config.ts";
-import type { Delivery, Message, TaskResult } from "./messages.ts";
+import type { Delivery, Media, Message, TaskResult } from "./messages.ts";
 import type { TierEvent } from "./tier.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -14,6 +14,7 @@ export type Capability =
   | "files"
   | "spawn"
   | "warm"
+  | "media"
   | "models"
   | "render"
   | "store"
@@ -197,6 +198,23 @@ export interface Warm {
   keep<T>(key: string, thing: T, stop: () => Promise<void>, ended: Promise<unknown>): void;
   /** What was taken is not given back. */
   drop(key: string): void;
+}
+
+/** Capability `media`: what came with a message, read for an engine. */
+export interface MediaReader {
+  /**
+   * The pictures among `media`, in order: at most 20 of at most 5 MB that are PNG, JPEG, GIF or WebP by their bytes. `note` names the
+   * others and belongs behind the words of the turn; it is empty when all are passed on. Never rejects.
+   */
+  pictures(media: readonly Media[]): Promise<{ readonly pictures: readonly Picture[]; readonly note: string }>;
+}
+
+/** A picture ready to be shown to a model. */
+export interface Picture {
+  readonly data: Uint8Array;
+  readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  /** Where it lies, for programs that read it themselves. */
+  readonly path?: string;
 }
 
 /** Capability `models`: one forced-tool extraction call to the configured small model. */

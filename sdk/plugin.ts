@@ -1,6 +1,6 @@
 import type { Action, Actions } from "./action.ts";
 import type { Agents } from "./agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, Models, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
+import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Models, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
@@ -72,6 +72,7 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly fetch: GuardedFetch;
   readonly spawn: Spawn;
   readonly warm: Warm;
+  readonly media: MediaReader;
   readonly models: Models;
   readonly render: Render;
   /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`, or any with `env:*`. Empty counts as unset. */

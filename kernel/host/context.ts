@@ -6,6 +6,7 @@ import type {
   GuardedFetch,
   Jobs,
   Log,
+  MediaReader,
   Models,
   Plugin,
   PluginContext,
@@ -42,6 +43,7 @@ export interface Services {
   fetch(): GuardedFetch;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
+  media(): MediaReader;
   models(): Models;
   render(): Render;
   /** Makes capabilities ready that no plugin has declared. */
@@ -82,6 +84,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     fetch: lend("fetch", () => services.fetch()),
     spawn: lend("spawn", () => services.spawn(scope)),
     warm: lend("warm", () => services.warm(scope)),
+    media: lend("media", () => services.media()),
     models: lend("models", () => services.models()),
     render: lend("render", () => services.render()),
   };
@@ -132,6 +135,9 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     },
     get warm() {
       return lent.warm();
+    },
+    get media() {
+      return lent.media();
     },
     get models() {
       return lent.models();

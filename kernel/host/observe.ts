@@ -90,6 +90,7 @@ function recordingServices(): Services {
     fetch: none,
     spawn: none,
     warm: none,
+    media: none,
     models: none,
     render: none,
     ensure: async () => {},

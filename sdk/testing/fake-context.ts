@@ -1,9 +1,10 @@
 import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, Models, Render, Spawn, Traces, Warm } from "../capabilities.ts";
+import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Models, Render, Spawn, Traces, Warm } from "../capabilities.ts";
 import type { ObjectSchema } from "../config.ts";
 import { svcError } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
+import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext, Provide } from "../plugin.ts";
 import type { Store } from "../store.ts";
 import { createFakeActions } from "./fake-actions.ts";
@@ -27,6 +28,8 @@ export interface FakeOptions<C> {
   readonly files?: Files;
   readonly spawn?: Spawn;
   readonly warm?: Warm;
+  /** Left out: pictures are read from their `data`; no file is. */
+  readonly media?: MediaReader;
   readonly models?: Models;
   readonly render?: Render;
   readonly traces?: Traces;
@@ -121,6 +124,9 @@ export function createFakeContext<C = Record<string, unknown>>(
     },
     get warm() {
       return lend("warm", warm);
+    },
+    get media() {
+      return lend("media", options.media ?? { pictures: (media) => readPictures(media, async () => undefined) });
     },
     get models() {
       return lend("models", options.models ?? notGiven<Models>("models"));

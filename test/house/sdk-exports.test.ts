@@ -31,6 +31,7 @@ const NAMES = [
   "probeProviders",
   "push",
   "put",
+  "readPictures",
   "recentHistory",
   "remove",
   "requireMarker",

@@ -109,11 +109,19 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     expect(events.some((event) => event.type === "step" && event.step.name === "mcp__adder__add")).toBe(true);
   });
 
-  it("passes pictures on", async () => {
+  it("passes pictures on, and names what is none", async () => {
     const path = join(stage.workspace, "dot.png");
     writeFileSync(path, Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64"));
-    await stage.run("what is this", { settings: api, media: [{ kind: "image", path }] });
-    expect(JSON.stringify(stage.server.requests.find(({ api }) => api === "responses")?.body)).toContain('"input_image"');
+    const secret = join(stage.workspace, "secret.png");
+    writeFileSync(secret, "no picture, but a secret");
+    const media = [
+      { kind: "image", path, type: "image/tiff" },
+      { kind: "image", path: secret, name: "secret.png" },
+    ] as const;
+    await stage.run("what is this", { settings: api, media });
+    const body = JSON.stringify(stage.server.requests.find(({ api }) => api === "responses")?.body);
+    expect(body.match(/"input_image"/g)).toHaveLength(1);
+    expect(body).toContain("Not passed on, because it is no picture of at most 5 MB: secret.png");
   });
 
   it("RUN-01 leaves no process after a cancel, neither alone nor shared", async () => {

@@ -47,6 +47,20 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     expect(stage.processes()).toEqual([]);
   });
 
+  it("passes pictures on by their bytes, and names what is none", async () => {
+    const path = join(stage.workspace, "dot.png");
+    writeFileSync(path, Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64"));
+    const secret = join(stage.workspace, "secret.png");
+    writeFileSync(secret, "no picture, but a secret");
+    const media = [
+      { kind: "image", path, type: "image/tiff" },
+      { kind: "image", path: secret, name: "secret.png" },
+    ] as const;
+    await stage.run("what is this", { settings: api, model, media });
+    expect(asked().match(/"mimeType":"[^"]*"/g)).toEqual(['"mimeType":"image/png"']);
+    expect(asked()).toContain("Not passed on, because it is no picture of at most 5 MB: secret.png");
+  });
+
   it("tells tool calls as steps, and the refused ones too", async () => {
     const events = await stage.run('CALL:read_file:{"file_path":"here.txt"} CALL:write_file:{"file_path":"note.txt","content":"x"} now', {
       settings: api,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Message, Plugin, Spawn, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { createFiles } from "../../kernel/capabilities/files.ts";
+import { createMedia } from "../../kernel/capabilities/media.ts";
 import { createSpawn } from "../../kernel/capabilities/spawn.ts";
 import { createPool, type PoolLimits } from "../../kernel/capabilities/warm.ts";
 import { type ModelServer, startModelServer } from "./model-server.ts";
@@ -60,6 +61,7 @@ export async function createStage(
     env: given,
     spawn: around(spawn),
     files: createFiles({ own: join(folder, "own"), data: join(folder, "data") }),
+    media: createMedia(),
     warm: pool.for(`${plugin.kind}-${plugin.name}`),
     agents: [{ id: "ada", workspace, tier: plugin.name }],
   });

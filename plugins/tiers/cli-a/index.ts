@@ -12,7 +12,7 @@ export default definePlugin<Section>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-a", schema: sectionSchema },
-  capabilities: ["spawn", "warm", "agents", "routes", "store", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["spawn", "warm", "media", "agents", "routes", "store", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx): Lifecycle<Section> {
     const log = createGuardLog(ctx);
     for (const route of guardRoutes(ctx, log)) ctx.provide.route(route);

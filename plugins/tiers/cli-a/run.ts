@@ -44,7 +44,7 @@ export async function* runTurn(ctx: PluginContext<Section>, log: GuardLog, turn:
     yield failed(error);
     return;
   }
-  const content = await contentOf(context);
+  const content = await contentOf(ctx.media, context);
   const args = argumentsOf(turn, context, settings, autonomy);
   const made = JSON.stringify([program, args, env, agent.workspace]);
   const blocked: TierEvent[] = [];

@@ -10,7 +10,7 @@ export default definePlugin<Section>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-b", schema: sectionSchema },
-  capabilities: ["spawn", "warm", "store", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["spawn", "warm", "media", "store", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx) {
     let runner: Promise<Tier["run"]> | undefined;
     ctx.provide.tier({

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import { type MediaReader, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
 import { createEngines, type Engine, type Engines } from "./engines.ts";
 import { launchOf } from "./environment.ts";
 import { instruct } from "./instructions.ts";
@@ -71,7 +71,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
       asked: (method, params) => answer(method, params, settings),
       gone: push,
     });
-    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: inputOf(context) });
+    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: await inputOf(ctx.media, context) });
     turnId = textOf(fieldsOf(begun.turn).id);
     if (signal.aborted) interrupt();
     const reader = createReader(opened.model ?? model);
@@ -123,15 +123,13 @@ async function openThread(
   return { id, ...(textOf(started.model) ? { model: started.model as string } : {}) };
 }
 
-/** The turn's words, and its pictures by path or as data. */
-function inputOf(context: TurnContext): Fields[] {
-  const pictures = context.media
-    .filter(({ kind }) => kind === "image")
-    .flatMap(({ path, data, type }): Fields[] => {
-      if (path !== undefined) return [{ type: "localImage", path }];
-      return data === undefined ? [] : [{ type: "image", url: `data:${type ?? "image/png"};base64,${Buffer.from(data).toString("base64")}` }];
-    });
-  return [{ type: "text", text: turnText(context), text_elements: [] }, ...pictures];
+/** The turn's words, and its pictures by path or as data. A picture that cannot be passed on is named in the words. */
+async function inputOf(reader: MediaReader, context: TurnContext): Promise<Fields[]> {
+  const { pictures, note } = await reader.pictures(context.media);
+  const shown = pictures.map(({ path, data, type }) =>
+    path === undefined ? { type: "image", url: `data:${type};base64,${Buffer.from(data).toString("base64")}` } : { type: "localImage", path },
+  );
+  return [{ type: "text", text: turnText(context) + note, text_elements: [] }, ...shown];
 }
 
 function failed(error: unknown, signal: AbortSignal): TierEvent {

@@ -10,7 +10,7 @@ export default definePlugin<Section>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-c", schema: sectionSchema },
-  capabilities: ["spawn", "warm", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["spawn", "warm", "media", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx) {
     let runner: Promise<Tier["run"]> | undefined;
     ctx.provide.tier({

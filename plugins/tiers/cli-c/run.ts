@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Media, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import { type MediaReader, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
 import { readConversation } from "./conversation.ts";
 import { createEngines, type Engine, type Engines } from "./engines.ts";
 import { launchOf, overridesOf } from "./environment.ts";
@@ -13,7 +12,6 @@ import { type AgentSettings, readAgent, type Section } from "./settings.ts";
 
 /** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
 const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
-const MAX_PICTURE_BYTES = 5 * 1024 * 1024;
 
 type News =
   | { readonly kind: "update"; readonly update: Fields }
@@ -84,7 +82,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
       },
       gone: (gone) => push({ kind: "gone", gone }),
     });
-    const prompt = [...(await pictures(context.media)), { type: "text", text: conversation.opening(held) + turnText(context) }];
+    const prompt = await promptOf(ctx.media, context, conversation.opening(held));
     rpc.request("session/prompt", { sessionId: session, prompt }, 0).then(
       (result) => push({ kind: "result", result }),
       (error: SvcError) => push(error.code === "SVC_RPC_REFUSED" ? { kind: "refused", error } : { kind: "update", update: {} }),
@@ -144,15 +142,11 @@ async function overrides(ctx: PluginContext<Section>, billing: AgentSettings["bi
   return ctx.files.own.resolve(name);
 }
 
-async function pictures(media: readonly Media[]): Promise<Fields[]> {
-  const blocks: Fields[] = [];
-  for (const { kind, data, path, type } of media) {
-    if (kind !== "image") continue;
-    const bytes = data ?? (path === undefined ? undefined : await readFile(path).catch(() => undefined));
-    if (bytes !== undefined && bytes.byteLength <= MAX_PICTURE_BYTES)
-      blocks.push({ type: "image", mimeType: type ?? "image/png", data: Buffer.from(bytes).toString("base64") });
-  }
-  return blocks;
+/** The turn's pictures, then its words behind `opening`. A picture that cannot be passed on is named in the words. */
+async function promptOf(reader: MediaReader, context: TurnContext, opening: string): Promise<Fields[]> {
+  const { pictures, note } = await reader.pictures(context.media);
+  const shown = pictures.map(({ data, type }) => ({ type: "image", mimeType: type, data: Buffer.from(data).toString("base64") }));
+  return [...shown, { type: "text", text: opening + turnText(context) + note }];
 }
 
 function failed(error: SvcError, signal: AbortSignal): TierEvent {

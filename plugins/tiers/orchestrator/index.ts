@@ -9,7 +9,7 @@ export default definePlugin<Readonly<Record<string, Provider>>>({
   svc: "^0.1.0",
   config: { at: "providers" },
   agentConfig,
-  capabilities: ["actions", "files", "spawn"],
+  capabilities: ["actions", "files", "media", "spawn"],
   setup(ctx): Lifecycle<Readonly<Record<string, Provider>>> {
     let providers = ctx.config;
     ctx.provide.tier({

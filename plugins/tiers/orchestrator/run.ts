@@ -20,7 +20,7 @@ const MAX_OUTPUT_TOKENS = 16_384;
  *      '-> one that fails or hangs: a step with its error, the turn goes on without it
  */
 export async function* runTurn(
-  ctx: Pick<PluginContext, "actions" | "files" | "spawn">,
+  ctx: Pick<PluginContext, "actions" | "files" | "media" | "spawn">,
   address: ModelAddress,
   turn: Turn,
   context: TurnContext,
@@ -28,7 +28,7 @@ export async function* runTurn(
 ): AsyncGenerator<TierEvent> {
   const settings = readAgent(turn.agent);
   const system = systemOf(context);
-  const messages = await messagesOf(context);
+  const messages = await messagesOf(ctx.media, context);
   const maxOutputTokens = turn.messages[0].options?.maxOutputTokens ?? MAX_OUTPUT_TOKENS;
   // Planning is thinking without doing.
   const plans = turn.agent.settings.permissionMode === "plan";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { type ModelAddress, type ModelFailure, modelFailure, type TierEvent, type Turn, type TurnContext, type Usage } from "@svc/sdk";
+import { type MediaReader, type ModelAddress, type ModelFailure, modelFailure, type TierEvent, type Turn, type TurnContext, type Usage } from "@svc/sdk";
 import { APICallError, type LanguageModel, type LanguageModelUsage, streamText } from "ai";
 import { messagesOf, systemOf } from "./content.ts";
 
@@ -18,11 +18,11 @@ const TRIES = 3;
  *                  |          '-> broken off: error; what was said stands
  *                  '-> failed before the first delta: again, where that may help, else error
  */
-export async function* answer(address: ModelAddress, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+export async function* answer(reader: MediaReader, address: ModelAddress, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
   const request = {
     model: languageModel(address),
     ...systemOf(context),
-    messages: await messagesOf(context),
+    messages: await messagesOf(reader, context),
     maxOutputTokens: turn.messages[0].options?.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
   };
   for (let tried = 1; ; tried += 1) {

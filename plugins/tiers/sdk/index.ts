@@ -7,7 +7,7 @@ export default definePlugin<Readonly<Record<string, Provider>>>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "providers" },
-  capabilities: [],
+  capabilities: ["media"],
   setup(ctx): Lifecycle<Readonly<Record<string, Provider>>> {
     let providers = ctx.config;
     ctx.provide.tier({
@@ -23,7 +23,7 @@ export default definePlugin<Readonly<Record<string, Provider>>>({
           return;
         }
         const { answer } = await import("./client.js");
-        yield* answer(address, turn, context, signal);
+        yield* answer(ctx.media, address, turn, context, signal);
       },
       probe: async () => probeProviders(providers),
     });

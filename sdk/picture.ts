@@ -1,0 +1,34 @@
+import type { Picture } from "./capabilities.ts";
+import type { Media } from "./messages.ts";
+
+/** The smallest limit of the vendors for one picture. */
+const MAX_BYTES = 5 * 1024 * 1024;
+const MOST = 20;
+
+/**
+ * What the capability `media` answers, for those who lend it: `read` gives the bytes of a file, or undefined when it is none or larger
+ * than `maxBytes`. A picture is told by its bytes, not by what its sender claims: so nothing else leaves this machine as one.
+ */
+export async function readPictures(
+  media: readonly Media[],
+  read: (path: string, maxBytes: number) => Promise<Uint8Array | undefined>,
+): Promise<{ readonly pictures: readonly Picture[]; readonly note: string }> {
+  const pictures: Picture[] = [];
+  const missing: string[] = [];
+  for (const { kind, name, data: given, path } of media) {
+    if (kind !== "image") continue;
+    const data = pictures.length === MOST ? undefined : (given ?? (path === undefined ? undefined : await read(path, MAX_BYTES)));
+    const type = data === undefined || data.byteLength > MAX_BYTES ? undefined : typeOf(data);
+    if (data === undefined || type === undefined) missing.push(name ?? "a picture");
+    else pictures.push({ data, type, ...(path === undefined ? {} : { path }) });
+  }
+  return { pictures, note: missing.length === 0 ? "" : `\n\n(Not passed on, because it is no picture of at most 5 MB: ${missing.join(", ")})` };
+}
+
+function typeOf(data: Uint8Array): Picture["type"] | undefined {
+  const has = (text: string, at = 0) => [...text].every((character, index) => data[at + index] === character.charCodeAt(0));
+  if (has("\x89PNG")) return "image/png";
+  if (has("\xff\xd8\xff")) return "image/jpeg";
+  if (has("GIF8")) return "image/gif";
+  return has("RIFF") && has("WEBP", 8) ? "image/webp" : undefined;
+}
