@@ -1,4 +1,4 @@
-import type { Action, ActionCall, ActionEnvelope, Actions, Log, Schema, Store, TraceStep } from "@svc/sdk";
+import type { Action, ActionCall, ActionEnvelope, Actions, Log, Schema, TraceStep } from "@svc/sdk";
 import { put } from "@svc/sdk";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { Bus } from "../bus/bus.ts";
@@ -9,12 +9,14 @@ import { reasonOf } from "../host/hooks.ts";
 import type { Live, Owned } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import { plainCheck } from "../plain-schema.ts";
+import type { ScopedStore } from "../store/open.ts";
 import { compileStrict } from "../strict-schema.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
+import { openStep } from "./turn.ts";
 
 /** What running actions stands on. */
 export interface ActionGround {
-  readonly store: Store;
+  readonly store: ScopedStore;
   readonly bus: Bus;
   readonly log: Log;
   readonly now: () => number;
@@ -55,7 +57,8 @@ export function createActions(ground: ActionGround): Actions {
     const follow = () => stop.abort(asked.signal?.reason);
     if (asked.signal?.aborted) follow();
     asked.signal?.addEventListener("abort", follow, { once: true });
-    const context: ActionCall = { ...asked, signal: stop.signal };
+    const { step: _step, ...facts } = asked;
+    const context: ActionCall = { ...facts, signal: stop.signal };
     try {
       const output = await call(
         { scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) },
@@ -91,7 +94,9 @@ export function createActions(ground: ActionGround): Actions {
     };
     const task = asked.taskId === undefined ? undefined : ground.task(asked.taskId);
     if (task !== undefined) {
-      task.steps.push(step);
+      const told = asked.step === undefined ? undefined : openStep(task.steps, asked.step);
+      if (told === undefined) task.steps.push(step);
+      else Object.assign(told, { envelope: step.envelope });
       return;
     }
     const id = newTaskId(ground.now());
@@ -108,7 +113,8 @@ export function createActions(ground: ActionGround): Actions {
       steps: [step],
       ...(envelope.error === undefined ? {} : { error: envelope.error }),
     };
-    await ground.store.commit([put(TRACES, id, record)]).catch((error) => ground.log.error({ err: error }, "the trace of an action was not stored"));
+    // What the action did is done: its caller does not wait for the disk to hear of it.
+    await ground.store.note([put(TRACES, id, record)]).catch((error) => ground.log.error({ err: error }, "the trace of an action was not stored"));
   }
 
   return {

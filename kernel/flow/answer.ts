@@ -6,16 +6,17 @@ import type { Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 import { failureText } from "./words.ts";
 
+/** What a task ends with, and what is sent of it. */
+export interface Answer {
+  readonly delivery?: Delivery;
+  readonly outcome: Outcome;
+}
+
 /**
  * Turn an outcome into what goes out. The `deliver` hook sees every answer, also those that go back over HTTP, and may rewrite
  * or hold it; a required tap that fails holds it too. On a channel, a failure becomes a notice to the sender.
  */
-export async function answerOf(
-  record: TaskRecord,
-  hooks: LiveHooks,
-  outcome: Outcome,
-  deliveries: Pick<Deliveries, "reaches">,
-): Promise<{ delivery?: Delivery; outcome: Outcome }> {
+export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Outcome, deliveries: Pick<Deliveries, "reaches">): Promise<Answer> {
   const { route } = record;
   if (route === undefined) return { outcome };
   const ok = outcome.status === "ok";

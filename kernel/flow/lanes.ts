@@ -8,8 +8,8 @@ export interface Place {
   readonly mode: () => QueueMode;
   /** Parallel turns of the agent. */
   readonly limit: () => number;
-  /** Only items of one sort become one turn. */
-  readonly sort?: string;
+  /** Only items of one sort become one turn. Asked when two might. */
+  readonly sort?: () => string;
   /** Ahead of everything that waits, as a turn of its own. */
   readonly front?: boolean;
   /** Held even under `drop`. */
@@ -89,7 +89,8 @@ export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation
     const { item, place } = lane.held.shift() as Held<T>;
     const batch: [T, ...T[]] = [item];
     if (place.front || place.mode() !== "collect") return batch;
-    const joins = (next: Held<T> | undefined) => next !== undefined && !next.place.front && next.place.agent === place.agent && next.place.sort === place.sort;
+    const joins = (next: Held<T> | undefined) =>
+      next !== undefined && !next.place.front && next.place.agent === place.agent && next.place.sort?.() === place.sort?.();
     while (joins(lane.held[0])) batch.push((lane.held.shift() as Held<T>).item);
     return batch;
   };

@@ -3,12 +3,13 @@ import { type Accepted, type Inbound, type Log, type Message, type Op, put, type
 import type { AgentSettings, AgentTable } from "../agents.ts";
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
+import { isPromise } from "../host/call.ts";
 import { reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { ScopedStore } from "../store/index.ts";
 import { createAnnouncer } from "./announce.ts";
-import { answerOf } from "./answer.ts";
+import { type Answer, answerOf } from "./answer.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import { type Admission, openDoors, type Pipeline } from "./doors.ts";
@@ -75,7 +76,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     };
     if (admission.pinned !== undefined) record.pinned = admission.pinned;
     const { dedupKey } = message;
-    const ops: Op[] = [put(TRACES, id, { ...record, steps: [] }, "absent")];
+    const ops: Op[] = [put(TRACES, id, record, "absent")];
     if (dedupKey !== undefined) ops.unshift(put(DEDUP, dedupKey, { taskId: id, rootId, at: inbound.at }, "absent"));
     try {
       await store.commit(ops);
@@ -102,9 +103,12 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     const { inbound } = record;
     try {
       announce.received(record);
-      const rejection = await live.hooks.inbound(inbound, { signal: task.abort.signal });
+      const run = { signal: task.abort.signal };
+      const judged = live.hooks.inbound(inbound, run);
+      const rejection = isPromise(judged) ? await judged : judged;
       if (rejection !== undefined) return await drop(task, rejection.reject);
-      const answer = (await live.hooks.route(inbound, { signal: task.abort.signal })) ?? defaultRoute(inbound, ground.agents());
+      const routed = live.hooks.route(inbound, run);
+      const answer = (isPromise(routed) ? await routed : routed) ?? defaultRoute(inbound, ground.agents());
       const route = record.pinned === undefined ? answer : { ...answer, ...record.pinned };
       if (route === undefined) return await drop(task, "it addresses no agent");
       const loop = tooMuch(inbound, route.agent);
@@ -116,7 +120,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : refusalOf(inbound, settings);
       if (refusal !== undefined) return await finish([task], errorOutcome(refusal, "refused"));
       task.cause = announce.matched(record).id;
-      await queue(task, route);
+      const left = queue(task, route);
+      if (left !== undefined) await left;
     } catch (error) {
       await finish([task], errorOutcome(error, "refused"));
     }
@@ -124,7 +129,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
 
   // ── 3. lane ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async function queue(task: Task, route: Route): Promise<void> {
+  /** Resolves when a task that does not wait has ended; undefined when it runs or waits. */
+  function queue(task: Task, route: Route): Promise<void> | undefined {
     if (task.ending !== undefined) return finish([task], endedOutcome(task.ending));
     const settings = () => ground.agents().settings(route.agent);
     task.state = "waiting";
@@ -133,7 +139,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       agent: route.agent,
       mode: () => settings()?.queueMode ?? "collect",
       limit: () => settings()?.maxConcurrent ?? 1,
-      sort: sortOf(task.record.inbound, route),
+      sort: () => sortOf(task.record.inbound, route),
       front: task.front,
       keep: task.keep,
     });
@@ -143,6 +149,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       task.step = "queued";
       tell(task, { type: "queued", taskId: task.record.id });
     }
+    return undefined;
   }
 
   // ── 4. assemble, dispatch, run ────────────────────────────────────────────────────────────────────────────────────────────
@@ -233,10 +240,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       for (const task of batch) settle(task, interruptedResult(task, { text: ended.error ?? "" }, ended.reply));
       return;
     }
-    const { delivery, outcome } = await answerOf(record, live.hooks, ended, deliveries).catch((error) => ({
-      delivery: undefined,
-      outcome: brokenOutcome(record, error),
-    }));
+    const { delivery, outcome } = await answered(record, live, ended);
     Object.assign(record, { status: outcome.status, endedAt: now(), response: outcome.reply }, factsOf(outcome));
     const sends = delivery !== undefined && delivery.held === undefined && !record.silent && deliveries.reaches(delivery.target);
     const ops: Op[] = batch.map((task) =>
@@ -259,6 +263,14 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     if (live.hooks.holdsStream && result.ok && result.reply !== "") for (const task of batch) tell(task, { type: "text", text: result.reply });
     announce.completed(record, result);
     for (const task of batch) settle(task, task === lead ? result : { ...result, taskId: task.record.id });
+  }
+
+  async function answered(record: TaskRecord, { hooks }: Live, ended: Outcome): Promise<Answer> {
+    try {
+      return await answerOf(record, hooks, ended, deliveries);
+    } catch (error) {
+      return { outcome: brokenOutcome(record, error) };
+    }
   }
 
   /** What a plugin put into a record or delivery is no JSON: the tasks end without it, or each restart would run them again. */

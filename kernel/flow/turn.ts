@@ -1,7 +1,7 @@
 import type { TierEvent, TraceStep, Turn, TurnContext, Usage } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { isTierEvent } from "../host/answers.ts";
-import { within } from "../host/call.ts";
+import { isPromise, within } from "../host/call.ts";
 import { ownerOf, reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
@@ -36,8 +36,9 @@ export interface TurnControl {
 export async function attemptTurn(turn: Turn, live: Live, control: TurnControl): Promise<Outcome> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const now: Turn = { ...turn, attempt };
-      const prepared = await prepareTurn(now, baseContext(now), live, control);
+      const now: Turn = attempt === turn.attempt ? turn : { ...turn, attempt };
+      const preparing = prepareTurn(now, baseContext(now), live, control);
+      const prepared = isPromise(preparing) ? await preparing : preparing;
       await control.counted;
       control.step("agent");
       const text = `timed out after ${control.runSeconds}s`;
@@ -73,48 +74,55 @@ export interface Prepared {
 }
 
 /**
- * Assemble the context and choose the engine. Each tap has a limit of its own after which it is skipped, so that a slow one
- * does not use up the whole. Rejects with `SVC_RUN_STALLED`, naming the step, when the whole takes too long; with the signal's
- * reason when the turn is ended meanwhile.
+ * Assemble the context and choose the engine: at once, when no tap has to wait for anything. Each tap has a limit of its own after
+ * which it is skipped, so that a slow one does not use up the whole. Throws or rejects with `SVC_RUN_STALLED`, naming the step,
+ * when the whole takes too long; with the signal's reason when the turn is ended meanwhile.
  */
-export async function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: TurnControl): Promise<Prepared> {
-  let current = "prepare";
-  let over = false;
+export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: TurnControl): Prepared | Promise<Prepared> {
+  const progress = { step: "prepare", over: false };
+  const stalled = () => fail(STALLED, { seconds: control.prepareSeconds, step: progress.step });
   const run = {
     signal: control.signal,
     step: (name: string) => {
-      current = name;
+      progress.step = name;
       control.step(name);
     },
     skipped: (name: string, reason: string) => control.steps.push({ name, kind: "prepare", at: Date.now(), error: `skipped: ${reason}` }),
   };
-  const work = async (): Promise<Prepared> => {
-    const context = await live.hooks.assembleContext(base, turn, run);
+  const dispatch = (context: TurnContext): Prepared | Promise<Prepared> => {
     // Given up meanwhile: nobody may take it over any more, the second try is asking already.
-    if (over) throw fail(STALLED, { seconds: control.prepareSeconds, step: current });
+    if (progress.over) throw stalled();
     refuseUnenforced(turn, live);
-    const taken = await live.hooks.dispatch(turn, context, run);
+    const taken = live.hooks.dispatch(turn, context, run);
+    return isPromise(taken) ? taken.then((stream) => choose(context, stream)) : choose(context, taken);
+  };
+  const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared => {
     const tier = live.tiers.get(turn.agent.tier);
     if (taken !== undefined) return { context, scope: ownerOf(taken), run: () => taken };
     if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
     return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
   };
+  if (control.signal.aborted) throw control.signal.reason;
+  const context = live.hooks.assembleContext(base, turn, run);
+  const prepared = isPromise(context) ? context.then(dispatch) : dispatch(context);
+  return isPromise(prepared) ? inTime(prepared, control, progress, stalled) : prepared;
+}
+
+function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: TurnControl, progress: { over: boolean }, stalled: () => Error): Promise<Prepared> {
   return new Promise((resolve, reject) => {
-    const seconds = control.prepareSeconds;
     const end = () => {
-      over = true;
+      progress.over = true;
       clearTimeout(timer);
-      control.signal.removeEventListener("abort", aborted);
+      signal.removeEventListener("abort", aborted);
     };
     const giveUp = (reason: unknown) => {
       end();
       reject(reason);
     };
-    const timer = setTimeout(() => giveUp(fail(STALLED, { seconds, step: current })), seconds * 1000);
-    const aborted = () => giveUp(control.signal.reason);
-    control.signal.addEventListener("abort", aborted, { once: true });
-    if (control.signal.aborted) return aborted();
-    work().then((prepared) => {
+    const timer = setTimeout(() => giveUp(stalled()), prepareSeconds * 1000);
+    const aborted = () => giveUp(signal.reason);
+    signal.addEventListener("abort", aborted, { once: true });
+    work.then((prepared) => {
       end();
       resolve(prepared);
     }, giveUp);
@@ -131,23 +139,44 @@ function refuseUnenforced(turn: Turn, live: Live): void {
 /** Run the engine to its end. Never rejects: whatever happens is an outcome. */
 export async function runTurn(prepared: Prepared, control: TurnControl): Promise<Outcome> {
   const seen: Seen = { text: "", blocked: [] };
-  const { signal } = control;
-  let stop: (() => void) | undefined;
-  const forced = new Promise<void>((resolve) => {
-    stop = () => setTimeout(resolve, control.graceMs).unref();
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  });
   try {
-    await Promise.race([within(prepared.scope, () => consume(prepared, seen, control)), forced]);
+    await stoppable(
+      within(prepared.scope, () => consume(prepared, seen, control)),
+      control,
+    );
   } catch (error) {
     control.failed(prepared.scope, "tier run", error);
     seen.end ??= { type: "error", kind: String((error as { code?: unknown } | null | undefined)?.code ?? "tier"), message: reasonOf(error) };
   } finally {
     seen.over = true;
-    if (stop !== undefined) signal.removeEventListener("abort", stop);
   }
   return judge(seen, control);
+}
+
+/** Settles with `work`, or when the turn was told to stop and the grace period is over. */
+function stoppable(work: Promise<void>, { signal, graceMs }: TurnControl): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const stop = () => {
+      timer = setTimeout(resolve, graceMs).unref();
+    };
+    const over = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    work.then(
+      () => {
+        over();
+        resolve();
+      },
+      (error) => {
+        over();
+        reject(error);
+      },
+    );
+  });
 }
 
 interface Seen {
@@ -234,6 +263,11 @@ const countsOf = ({ input, output, cacheRead, cacheCreate }: Usage): Usage => ({
 });
 
 const stepIds = new WeakMap<TraceStep, string>();
+
+/** The step that a tier has begun and not ended under this id. */
+export function openStep(steps: readonly TraceStep[], id: string): TraceStep | undefined {
+  return steps.findLast((known) => stepIds.get(known) === id);
+}
 
 function noteStep(step: Extract<TierEvent, { type: "step" }>["step"], steps: TraceStep[]): void {
   const facts = {

@@ -91,7 +91,7 @@ describe("the six hooks", () => {
   it("a required tap that fails fails the message, also while its breaker is open", async () => {
     const policy = tap(scope("feature-policy"), "inbound", () => Promise.reject(new Error("database away")), { required: true });
     const hooks = compile([policy]);
-    for (let call = 0; call < 7; call += 1) await expect(hooks.inbound(message)).rejects.toMatchObject({ code: "SVC_HOOK_REQUIRED" });
+    for (let call = 0; call < 7; call += 1) await expect(async () => hooks.inbound(message)).rejects.toMatchObject({ code: "SVC_HOOK_REQUIRED" });
   });
 
   it("emit reaches everyone, and one that throws disturbs nobody", () => {

@@ -26,13 +26,18 @@ export interface HookRun {
 
 type Stream = AsyncIterable<TierEvent>;
 
-/** The six hooks as they are live now. Immutable: a change of taps makes a new one. A hook without taps costs nothing. */
+type MaybePromise<T> = T | Promise<T>;
+
+/**
+ * The six hooks as they are live now. Immutable: a change of taps makes a new one. A hook without taps costs nothing, and one whose
+ * taps all answer at once answers at once, or throws.
+ */
 export interface LiveHooks {
-  inbound(message: Inbound, run?: HookRun): Promise<Rejection | undefined>;
-  route(message: Inbound, run?: HookRun): Promise<Route | undefined>;
-  assembleContext(context: TurnContext, turn: Turn, run?: HookRun): Promise<TurnContext>;
-  dispatch(turn: Turn, context: TurnContext, run?: HookRun): Promise<Stream | undefined>;
-  deliver(delivery: Delivery, run?: HookRun): Promise<Delivery>;
+  inbound(message: Inbound, run?: HookRun): MaybePromise<Rejection | undefined>;
+  route(message: Inbound, run?: HookRun): MaybePromise<Route | undefined>;
+  assembleContext(context: TurnContext, turn: Turn, run?: HookRun): MaybePromise<TurnContext>;
+  dispatch(turn: Turn, context: TurnContext, run?: HookRun): MaybePromise<Stream | undefined>;
+  deliver(delivery: Delivery, run?: HookRun): MaybePromise<Delivery>;
   emit(envelope: Envelope): void;
   /** A required `deliver` tap must see the whole answer: nothing may be streamed before it has. */
   readonly holdsStream: boolean;
@@ -66,24 +71,38 @@ type Done<R> = (error: Error | null, result?: R) => void;
 const NO_RUN: HookRun = {};
 const nobody = (): void => {};
 
-function bail<A extends unknown[], R>(taps: readonly Tap[], onFailure: OnFailure): (args: A, run: HookRun) => Promise<R | undefined> {
-  if (taps.length === 0) return () => Promise.resolve(undefined);
+function bail<A extends unknown[], R>(taps: readonly Tap[], onFailure: OnFailure): (args: A, run: HookRun) => MaybePromise<R | undefined> {
+  if (taps.length === 0) return () => undefined;
   const hook = new AsyncSeriesBailHook<[A, HookRun], R | undefined>(["args", "run"]);
   for (const tap of taps) {
     const asked = prepare<R | undefined>(tap, onFailure);
     hook.tapAsync(named(tap), (args, run, done) => ask(asked, args, run, undefined, done as unknown as Done<R | undefined>));
   }
-  return (args, run) => hook.promise(args, run);
+  return (args, run) => answered<R | undefined>((done) => hook.callAsync(args, run, done as never));
 }
 
-function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFailure): (value: T, args: A, run: HookRun) => Promise<T> {
-  if (taps.length === 0) return (value) => Promise.resolve(value);
+function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFailure): (value: T, args: A, run: HookRun) => MaybePromise<T> {
+  if (taps.length === 0) return (value) => value;
   const hook = new AsyncSeriesWaterfallHook<[T, A, HookRun]>(["value", "args", "run"]);
   for (const tap of taps) {
     const asked = prepare<T>(tap, onFailure);
     hook.tapAsync(named(tap), (value, args, run, done) => ask(asked, [value, ...args], run, value as T, done as unknown as Done<T>));
   }
-  return (value, args, run) => hook.promise(value as never, args, run) as Promise<T>;
+  return (value, args, run) => answered<T>((done) => hook.callAsync(value as never, args, run, done as never));
+}
+
+/** What `start` hands over: returned or thrown when that happens before it returns, else promised. */
+function answered<R>(start: (done: Done<R>) => void): MaybePromise<R> {
+  let now: { readonly error: Error | null; readonly result: R | undefined } | undefined;
+  let later: { readonly resolve: (result: R) => void; readonly reject: (error: Error) => void } | undefined;
+  start((error, result) => {
+    if (later === undefined) now = { error, result };
+    else if (error) later.reject(error);
+    else later.resolve(result as R);
+  });
+  if (now === undefined) return new Promise<R>((resolve, reject) => (later = { resolve, reject }));
+  if (now.error) throw now.error;
+  return now.result as R;
 }
 
 function everyone(taps: readonly Tap[], onFailure: OnFailure): (envelope: Envelope) => void {
@@ -164,12 +183,20 @@ function settle<R>(asked: Asked<R>, value: R, run: HookRun, otherwise: R, done: 
 
 function passOver<R>({ tap, step, callee, onFailure }: Asked<R>, error: unknown, run: HookRun, otherwise: R, done: Done<R>): void {
   const { scope, hook, options } = tap;
-  const state = tap.breaker.fail();
-  onFailure(scope, callee.what, error, state);
+  // A process that is away was counted when it went, and comes back by itself: the tap must not stay switched off after that.
+  if (!isAway(error)) onFailure(scope, callee.what, error, tap.breaker.fail());
   if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: reasonOf(error), cause: error }));
   else {
     run.skipped?.(step, reasonOf(error));
     done(null, otherwise);
+  }
+}
+
+function isAway(error: unknown): boolean {
+  try {
+    return (error as { code?: unknown } | null | undefined)?.code === "SVC_ISOLATION_DOWN";
+  } catch {
+    return false;
   }
 }
 

@@ -83,16 +83,20 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
   }
 
   /** `T` is what the table's `apply` answers to that operation. */
-  async function write<T = void>(table: Table, operation: Write): Promise<T> {
-    return (await connection.write([step(table, operation)])) as T;
+  function write<T = void>(table: Table, operation: Write): Promise<T> {
+    return attempt(() => connection.write([step(table, operation)]));
   }
 
-  async function commit(prefix: string, ops: readonly Op[], noted = false): Promise<void> {
-    const steps = ops.map((op) => {
-      if ("collection" in op) return step(documentTable(prefix + op.collection), op);
-      return step("queue" in op ? queueTable(prefix + op.queue) : journalTable(prefix + op.journal), op);
-    });
-    await connection.write(steps, noted);
+  function commit(prefix: string, ops: readonly Op[], noted = false): Promise<void> {
+    return attempt(() =>
+      connection.write(
+        ops.map((op) => {
+          if ("collection" in op) return step(documentTable(prefix + op.collection), op);
+          return step("queue" in op ? queueTable(prefix + op.queue) : journalTable(prefix + op.journal), op);
+        }),
+        noted,
+      ),
+    );
   }
 
   function collection<T>(name: string, indexes: readonly string[]): Collection<T> {
@@ -155,4 +159,13 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
     onFailure: (listener) => connection.onFailure(listener),
     close: () => connection.close(),
   };
+}
+
+/** What is wrong with the values themselves rejects, too. No async function: each one takes two more promises, at every write. */
+function attempt<T>(work: () => Promise<unknown>): Promise<T> {
+  try {
+    return work() as Promise<T>;
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

@@ -1,4 +1,5 @@
-import { definePlugin, type ObjectSchema, type TierEvent } from "@svc/sdk";
+import { definePlugin, type ObjectSchema, type TierEvent, type Turn, type TurnContext } from "@svc/sdk";
+import { echo } from "./echo.ts";
 import type { LocalSettings } from "./settings.ts";
 import type { Library } from "./workspace.ts";
 
@@ -35,18 +36,18 @@ export default definePlugin({
   capabilities: ["files", "actions", "agents"],
   setup(ctx) {
     let library: Library | undefined;
+
+    async function* answered(turn: Turn, { prompt }: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent> {
+      const [{ answer }, { createLibrary }] = await Promise.all([import("./answer.js"), import("./workspace.js")]);
+      library ??= createLibrary(() => ctx.files, ctx.signal);
+      yield* answer(ctx, library, turn, prompt, signal);
+    }
+
     ctx.provide.tier({
       name: "local",
-      async *run(turn, context, signal): AsyncIterable<TierEvent> {
+      run(turn, context, signal) {
         const settings = (turn.agent.settings.local ?? {}) as LocalSettings;
-        if (settings.mode === "echo") {
-          const { echo } = await import("./echo.js");
-          yield* echo(context.prompt, settings, signal);
-          return;
-        }
-        const [{ answer }, { createLibrary }] = await Promise.all([import("./answer.js"), import("./workspace.js")]);
-        library ??= createLibrary(() => ctx.files, ctx.signal);
-        yield* answer(ctx, library, turn, context.prompt, signal);
+        return settings.mode === "echo" ? echo(context.prompt, settings, signal) : answered(turn, context, signal);
       },
       probe: async () => ({ ok: true, detail: "always there" }),
     });
