@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { API_FLOOR, API_GENERATION, type Manifest, type Plugin, type PluginId, SDK_VERSION } from "@svc/sdk";
@@ -108,12 +109,28 @@ export async function importPlugin(source: Source): Promise<Plugin<never>> {
   if (entry.endsWith(".ts")) {
     const { createJiti } = await import("jiti");
     module = await createJiti(import.meta.url, { moduleCache: false }).import(entry);
-  } else module = await import(pathToFileURL(entry).href);
+  } else module = await evaluate(entry);
   const plugin = (module.default ?? module) as Plugin<never>;
   if (typeof plugin?.setup !== "function" || !KINDS.includes(plugin.kind) || !NAME.test(plugin.name ?? "")) {
     throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: entry });
   }
   return plugin;
+}
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Runs a module. Required where that can be, because `import()` makes a hundred promises a file, each of which carries the plugin's
+ * scope. What awaits at its top level, or is being imported by somebody else, has to be imported; what is not there says so better.
+ */
+async function evaluate(file: string): Promise<{ default?: unknown }> {
+  try {
+    return require(file);
+  } catch (error) {
+    const mustImport = String((error as { code?: unknown } | undefined)?.code).startsWith("ERR_REQUIRE_") || !existsSync(file);
+    if (!mustImport) throw error;
+    return import(pathToFileURL(file).href);
+  }
 }
 
 /** Does the plugin say it is what its manifest says, and was it written for this contract? Throws with the reason. */
