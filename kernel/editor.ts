@@ -102,8 +102,8 @@ async function read({ file, dataFolder, known, env, searchFolders = [] }: Editor
   const { plugins } = document.expanded as { plugins?: unknown };
   const entries = Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
   const host = createHost(
-    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read" },
-    { changed: () => {}, failure: () => {} },
+    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read", env: loadEnvironment(folder, env) },
+    { changed: () => {}, failure: () => {}, turned: () => {} },
   );
   return { configuration: await examine(document, host), host };
 }

@@ -31,6 +31,7 @@ import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
 import { createLog, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
+import { pluginNews } from "./plugin-news.ts";
 import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
 import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
@@ -67,8 +68,15 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
       dataFolder,
       quarantine: onDisk ? "kept" : "none",
+      env,
     },
-    { changed, failure: pluginFailed },
+    {
+      changed,
+      ...pluginNews(
+        () => log,
+        () => bus,
+      ),
+    },
     { ...PHASE_LIMITS, ...options.limits },
   );
   let configuration = await readConfiguration(document, host);
@@ -120,17 +128,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   function changed(): void {
     http?.changed();
     servers.changed();
-  }
-
-  function pluginFailed(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void {
-    log.child(plugin).warn({ what, breaker }, reason);
-    if (breaker !== "counted")
-      bus.publish({
-        kind: "status",
-        type: `plugin:${breaker}`,
-        summary: `${plugin}: ${what} fails repeatedly and is switched off${breaker === "opened" ? " for a while" : ""}`,
-        data: { plugin },
-      });
   }
 
   const open = (): Rooms => {
@@ -389,7 +386,8 @@ const entriesOf = (document: ConfigDocument): string[] => {
   return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
 };
 
-const failedPlugins = (plugins: readonly PluginStatus[]) => plugins.filter(({ state }) => state === "failed" || state === "quarantined");
+const failedPlugins = (plugins: readonly PluginStatus[]) =>
+  plugins.filter(({ state, isolation }) => state === "failed" || state === "quarantined" || (state === "running" && isolation?.state === "waiting"));
 
 function bindOf(bind: string): { host: string; port: number } {
   const at = bind.lastIndexOf(":");

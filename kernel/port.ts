@@ -2,6 +2,7 @@ import type { Agents, AgentTool, Authority, Envelope, HttpRoute, Tasks, Traces }
 import type { Bus } from "./bus/bus.ts";
 import type { AgentCapability } from "./capability.ts";
 import type { ChannelStatus } from "./channels.ts";
+import type { ProcessStatus } from "./isolation/keeper.ts";
 import type { RestartRequest } from "./restart.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
@@ -28,6 +29,8 @@ export interface PluginStatus {
   readonly hooks: readonly string[];
   readonly capabilities: readonly string[];
   readonly failures: number;
+  /** The process of a plugin that runs in one of its own, and the walls around it. */
+  readonly isolation?: ProcessStatus & { readonly walls: readonly string[] };
 }
 
 export interface Health {

@@ -1,11 +1,13 @@
 import type { Lifecycle, Plugin, PluginContext } from "@svc/sdk";
+import type { Isolated } from "../isolation/isolate.ts";
+import type { IsolationLimits } from "../isolation/limits.ts";
 import type { PluginStatus } from "../port.ts";
 import { call, within as inScope } from "./call.ts";
 import { reasonOf } from "./hooks.ts";
 import { type Pin, type Pins, requirePinned, requireUndrifted } from "./integrity.ts";
 import { registersOf } from "./observe.ts";
 import { createScope, describeProvided, disposeScope, type Scope } from "./scope.ts";
-import { checkPlugin, importPlugin, type Source } from "./source.ts";
+import { checkPlugin, type Source } from "./source.ts";
 
 /** Milliseconds a plugin may take for each phase of its life. */
 export interface PhaseLimits {
@@ -13,6 +15,8 @@ export interface PhaseLimits {
   readonly setupMs: number;
   readonly startMs: number;
   readonly stopMs: number;
+  /** Of processes of isolated plugins, where they differ from the usual ones. */
+  readonly isolation?: Partial<IsolationLimits>;
 }
 
 export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
@@ -35,6 +39,8 @@ export interface Entry {
   section?: string;
   /** What was trusted, for an installed package. */
   pin?: Pin;
+  /** The process that it runs in, for an isolated one. */
+  isolated?: Isolated;
   took: { load: number; setup: number; start: number };
   failures: number;
 }
@@ -48,8 +54,11 @@ export function failEntry(entry: Entry, reason: string): void {
   entry.reason = reason;
 }
 
+/** Imports a plugin's code, here or in a process of its own. */
+export type ImportCode = (entry: Entry) => Promise<Plugin<never>>;
+
 /** Import the code and check that it is what its manifest says; an installed package must be what was trusted, before any of it runs. */
-export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => Promise<Pins>, around: Around): Promise<void> {
+export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => Promise<Pins>, around: Around, importCode: ImportCode): Promise<void> {
   if (entry.plugin !== undefined) return;
   let began = performance.now();
   try {
@@ -65,7 +74,7 @@ export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => P
       return within(
         limits.loadMs,
         late,
-        inScope(scope, () => importPlugin(entry.source)),
+        inScope(scope, () => importCode(entry)),
       );
     });
     await checkPlugin(entry.source, plugin);
@@ -150,19 +159,22 @@ export async function stopEntry(entry: Entry, limits: PhaseLimits): Promise<unkn
 }
 
 export function entryStatus(entry: Entry): PluginStatus {
-  const { scope, plugin, source } = entry;
+  const { scope, plugin, source, isolated } = entry;
   const version = plugin?.version ?? source.version;
+  const process = isolated?.status();
+  const reason = entry.reason ?? (process?.state === "waiting" && entry.state === "running" ? `${process.lastEnd}; it is started again` : undefined);
   return {
     id: entry.id,
     ...(version === undefined ? {} : { version }),
     state: entry.state,
-    ...(entry.reason === undefined ? {} : { reason: entry.reason }),
+    ...(reason === undefined ? {} : { reason }),
     source: source.from,
     took: { load: Math.round(entry.took.load), setup: Math.round(entry.took.setup), start: Math.round(entry.took.start) },
     provides: scope === undefined ? [] : describeProvided(scope),
     hooks: scope === undefined ? [] : [...new Set(scope.taps.map((tap) => tap.hook))],
     capabilities: plugin?.capabilities ?? source.manifest?.capabilities ?? [],
     failures: entry.failures + (scope?.failures ?? 0),
+    ...(isolated === undefined || process === undefined ? {} : { isolation: { ...process, walls: isolated.walls } }),
   };
 }
 

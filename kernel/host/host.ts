@@ -19,16 +19,17 @@ import {
 } from "./entry.ts";
 import { reasonOf } from "./hooks.ts";
 import { type Pins, readPins } from "./integrity.ts";
+import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
-import { createMarked, readQuarantine } from "./quarantine.ts";
+import { createMarked, holdPlugin, readQuarantine } from "./quarantine.ts";
 import type { Scope } from "./scope.ts";
-import { isForeign, originOf, readManifest, resolveEntry, type Source } from "./source.ts";
+import { isForeign, originOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
 
 /** What is known before any plugin code runs. */
 export interface HostSources {
   /** Folders of first-party packages: known, and loaded only when asked for. */
   readonly known: readonly string[];
-  /** `plugins` of svc.json: names, paths, and `!id` to keep a first-party plugin from loading. */
+  /** `plugins` of svc.json: names, paths, either with `process:` before it, and `!id` to keep a first-party plugin from loading. */
   readonly entries: readonly string[];
   /** Plugins handed over in code. */
   readonly inline: readonly Plugin<never>[];
@@ -39,6 +40,8 @@ export interface HostSources {
   readonly dataFolder: string;
   /** `kept`: note on disk whose code runs while plugins are brought up. `read`: only leave out what is held back. */
   readonly quarantine: "kept" | "read" | "none";
+  /** The environment, of which an isolated plugin's process gets a named few. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** What the document asks for. */
@@ -86,10 +89,12 @@ export interface HostEvents {
   /** A plugin's state or registrations changed. */
   changed(): void;
   failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void;
+  /** The process of an isolated plugin ended or is back, or it is given up. */
+  turned(plugin: string, what: "down" | "up" | "failed" | "quarantined", reason: string): void;
 }
 
 export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
-  const off = new Set(sources.entries.filter((entry) => entry.startsWith("!")).map((entry) => entry.slice(1)));
+  const off = new Set(sources.entries.map(readEntry).flatMap((entry) => (entry.off ? [entry.name] : [])));
   const identity = {};
   const entries = discover(sources, off, identity);
   let live: Live | undefined;
@@ -100,7 +105,9 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
   };
 
   const marked = sources.quarantine === "kept" ? createMarked(sources.dataFolder) : undefined;
-  const around: Around = (entry, phase, work) => (marked !== undefined && isForeign(entry.source) ? marked(entry.source, phase, work) : work());
+  // What runs in a process of its own can not end this one.
+  const around: Around = (entry, phase, work) =>
+    marked !== undefined && isForeign(entry.source) && entry.source.isolated !== true ? marked(entry.source, phase, work) : work();
   /** What was held back and is released loads again; what is held back by now does not. */
   const holdBack = () => {
     if (sources.quarantine === "none") return;
@@ -142,6 +149,19 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     changed();
   };
 
+  const importCode = createImportCode(sources, limits, {
+    stray: (entry, error) => entry.scope !== undefined && failed(entry.scope, "stray error", error),
+    told(entry, what, reason) {
+      if (entry.scope === undefined) return;
+      if (what !== "up") {
+        entry.scope.failures += 1;
+        entry.scope.lastFailure = `process: ${reason}`;
+      }
+      if (what === "up" || what === "down") events.turned(entry.id, what, reason);
+      else void giveUp(entry, what, reason);
+    },
+  });
+
   return {
     get live() {
       live ??= composeLive(scopes(), failed);
@@ -150,7 +170,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     async load(wanted) {
       holdBack();
       const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
-      await Promise.all(asked.map((entry) => loadEntry(entry, limits, pins, around)));
+      await Promise.all(asked.map((entry) => loadEntry(entry, limits, pins, around, importCode)));
     },
     sections: () =>
       entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [{ at: plugin.config.at, schema: plugin.config.schema, owner: id }])),
@@ -219,6 +239,20 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     for (const error of await stopEntry(entry, limits)) events.failure(entry.id, "stop", reasonOf(error), "counted");
   }
 
+  /** The process of an isolated plugin is not started again: all it registered goes. */
+  async function giveUp(entry: Entry, what: "failed" | "held", reason: string): Promise<void> {
+    await halt(entry);
+    failEntry(entry, reason);
+    if (what === "held") {
+      const held = `${reason}; mend or update it, then: svc plugin retry ${entry.source.id}`;
+      Object.assign(entry, { state: "quarantined", reason: held });
+      delete entry.plugin;
+      if (sources.quarantine === "kept") holdPlugin(sources.dataFolder, entry.source.id, { phase: "run", reason: held, at: new Date().toISOString() });
+    }
+    changed();
+    events.turned(entry.id, what === "held" ? "quarantined" : "failed", reason);
+  }
+
   async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {
     const section = sectionOf(entry, wanted);
     if (JSON.stringify(section) === entry.section) return;
@@ -262,7 +296,8 @@ function discover(sources: HostSources, off: ReadonlySet<string>, host: object):
   for (const plugin of sources.inline)
     add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
   for (const folder of sources.known) add(folder, "first-party", () => readManifest(folder, "first-party"));
-  for (const entry of sources.entries) if (!entry.startsWith("!")) add(entry, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
+  for (const entry of sources.entries)
+    if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
   return entries;
 }
 

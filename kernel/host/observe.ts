@@ -37,10 +37,11 @@ export function registersOf(scope: Scope): string[] {
 
 /**
  * Import a plugin and run its `setup` with a configuration from its `sample.json`, or with none. Nothing it asks for happens:
- * capabilities answer with nothing. Its own top-level code does run: do this in a process of its own. Throws what `setup` throws.
+ * capabilities answer with nothing. Its own top-level code does run: do this in a process of its own, and that of an isolated plugin
+ * runs in one more, as in the daemon. Throws what `setup` throws.
  */
 export async function observe(source: Source, folder: string | undefined): Promise<Observed> {
-  const plugin = await importPlugin(source);
+  const plugin = source.isolated === true ? await apart(source) : await importPlugin(source);
   await checkPlugin(source, plugin);
   const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {});
   try {
@@ -56,6 +57,11 @@ export async function observe(source: Source, folder: string | undefined): Promi
   } finally {
     disposeScope(scope);
   }
+}
+
+async function apart(source: Source): Promise<Plugin<never>> {
+  const { isolate } = await import("../isolation/isolate.ts");
+  return (await isolate(source, { env: process.env, hidden: "" })).plugin;
 }
 
 function sampleSection(plugin: Plugin<never>, folder: string | undefined): unknown {

@@ -93,6 +93,11 @@ export function readQuarantine(dataFolder: string): Readonly<Record<string, Held
   return next;
 }
 
+/** Holds a plugin back from the next load on. */
+export function holdPlugin(dataFolder: string, plugin: string, held: Held): void {
+  write(heldFile(dataFolder), { ...readQuarantine(dataFolder), [plugin]: held });
+}
+
 /** Lets a plugin load again at the next start or reload. False when it was not held back. */
 export function releaseQuarantine(dataFolder: string, plugin: string): boolean {
   const { [plugin]: found, ...rest } = readQuarantine(dataFolder);

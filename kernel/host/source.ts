@@ -19,7 +19,28 @@ export interface Source {
   readonly plugin?: Plugin<never>;
   /** The package that was installed: its files must be those that were trusted. */
   readonly installed?: { readonly name: string; readonly folder: string };
+  /** Its code runs in a process of its own. */
+  readonly isolated?: true;
 }
+
+/** An entry of `plugins`, taken apart: `"!<id>"` keeps a plugin from loading, `"process:<name or path>"` lets it run in a process of its own. */
+export interface PluginEntry {
+  /** The package's name or the path; the id where it is `off`. */
+  readonly name: string;
+  readonly off: boolean;
+  readonly isolated: boolean;
+}
+
+const ISOLATED = "process:";
+
+export function readEntry(entry: string): PluginEntry {
+  if (entry.startsWith("!")) return { name: entry.slice(1), off: true, isolated: false };
+  const isolated = entry.startsWith(ISOLATED);
+  return { name: isolated ? entry.slice(ISOLATED.length) : entry, off: false, isolated };
+}
+
+/** As `plugins` of svc.json says it. */
+export const writeEntry = ({ name, isolated }: Pick<PluginEntry, "name" | "isolated">): string => (isolated ? `${ISOLATED}${name}` : name);
 
 const KINDS: readonly string[] = ["channel", "tier", "action", "board", "store", "feature"];
 const ACTIVATIONS: readonly string[] = ["always", "section", "enabled", "agent"];
@@ -59,7 +80,12 @@ export function readManifest(folder: string, from: Source["from"]): Source | und
 }
 
 /** Resolve an entry of `plugins`: an installed package name, or a path from the configuration's folder. Throws `SVC_PLUGIN_NOT_FOUND`. */
-export function resolveEntry(entry: string, folder: string, searchFolders: readonly string[]): Source {
+export function resolveEntry(text: string, folder: string, searchFolders: readonly string[]): Source {
+  const { name: entry, isolated } = readEntry(text);
+  return { ...locate(entry, folder, searchFolders), ...(isolated ? { isolated } : {}) };
+}
+
+function locate(entry: string, folder: string, searchFolders: readonly string[]): Source {
   if (entry.startsWith("./") || entry.startsWith("../") || isAbsolute(entry)) return resolvePath(entry, folder);
   const found = [...searchFolders, folder].map((base) => findPackage(entry, base)).find((path) => path !== undefined);
   if (found === undefined) throw fail("SVC_PLUGIN_NOT_FOUND", { plugin: entry, next: `install it with: svc plugin add ${entry}` });

@@ -1,0 +1,171 @@
+import type { Action, AgentTool, Channel, HookCall, Hooks, HttpReply, HttpRequest, HttpRoute, PluginId, Provide, TapOptions, Tier } from "@svc/sdk";
+import type { HookName } from "../host/scope.ts";
+import type { Args } from "./frames.ts";
+import type { Served } from "./peer.ts";
+import { refused } from "./refused.ts";
+import { CHANNEL_METHODS, type Registration, type RouteAnswer } from "./wire.ts";
+
+/** What the plugin registers, and the way to call it by its place. */
+export interface Register {
+  readonly hooks: Hooks;
+  readonly provide: Provide;
+  readonly registrations: readonly Registration[];
+  /** From now on nothing more may be registered: the daemon has been told. */
+  close(): void;
+  serve(on: string, args: Args, served: Served): unknown;
+}
+
+type Thing = (args: Args, served: Served) => unknown;
+type Tell = (on: string, args: Args) => void;
+
+const HOOKS: readonly HookName[] = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"];
+
+/** Keeps the plugin's functions here, and hands out what they are. `needRoutes` throws where it has not declared them. */
+export function createRegister(id: PluginId, tell: Tell, needRoutes: () => void): Register {
+  const registrations: Registration[] = [];
+  const things: Thing[] = [];
+  const streams = new Map<number, AsyncIterable<unknown>>();
+  let streamed = 0;
+  let closed = false;
+
+  function add(registration: Registration, thing: Thing): number {
+    if (closed) throw refused(id, "registering after setup");
+    registrations.push(registration);
+    return things.push(thing) - 1;
+  }
+
+  const tap = (hook: HookName, run: (...args: never[]) => unknown, options: TapOptions = {}): void => {
+    add({ kind: "tap", hook, options }, async (args, { signal }) => {
+      const call: HookCall = { deadline: Number(args.deadline), signal };
+      const answer = await run(...([...(args.given as unknown[]), call] as never[]));
+      if (hook !== "dispatch" || answer === undefined || answer === null) return answer;
+      // The stream is asked for when the turn runs; one that nobody asks for must not stay.
+      const stream = (streamed += 1);
+      streams.set(stream, answer as AsyncIterable<unknown>);
+      setTimeout(() => streams.delete(stream), 60_000).unref();
+      return { stream };
+    });
+  };
+
+  const provide: Provide = {
+    channel(channel) {
+      const { name, traits } = channel;
+      const methods = CHANNEL_METHODS.filter((method) => typeof channel[method] === "function");
+      const n = add({ kind: "channel", name, traits, methods }, (args, served) => callChannel(channel, args, served));
+      return { ready: () => tell("channel", { n, state: "ready" }), down: (reason) => tell("channel", { n, state: "down", reason: String(reason) }) };
+    },
+    tier(tier) {
+      const { name, nativeSessions, enforcesAutonomy } = tier;
+      const flags = { ...(nativeSessions === undefined ? {} : { nativeSessions }), ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }) };
+      add({ kind: "tier", name, ...flags, probe: typeof tier.probe === "function" }, (args, served) => callTier(tier, args, served));
+    },
+    action(action) {
+      const n = add({ kind: "action", ...plain(action) }, (args, { signal }) =>
+        action.run(args.input as Record<string, unknown>, { ...(args.call as Omit<Parameters<Action["run"]>[1], "signal">), signal }),
+      );
+      return () => tell("withdraw", { n });
+    },
+    tool(tool) {
+      add({ kind: "tool", ...plain(tool) }, (args, { signal }) => tool.run(args.input as Record<string, unknown>, { agent: String(args.agent), signal }));
+    },
+    route(route) {
+      needRoutes();
+      const { handle: _, before, ...rest } = route;
+      add({ kind: "route", route: rest, before: before !== undefined }, (args, served) => callRoute(id, route, args, served));
+    },
+    server() {
+      throw refused(id, "a server");
+    },
+    authority() {
+      throw refused(id, "an authority");
+    },
+  };
+
+  return {
+    hooks: Object.fromEntries(HOOKS.map((hook) => [hook, { tap: (run: never, options?: TapOptions) => tap(hook, run, options) }])) as unknown as Hooks,
+    provide,
+    registrations,
+    close() {
+      closed = true;
+    },
+    serve(on, args, served) {
+      if (on === "taken") {
+        const stream = streams.get(args.stream as number);
+        streams.delete(args.stream as number);
+        if (stream === undefined) throw new Error("the stream was not asked for in time");
+        return stream;
+      }
+      const thing = things[args.n as number];
+      if (thing === undefined) throw new Error(`nothing is registered as ${String(args.n)}`);
+      return thing(args, served);
+    },
+  };
+}
+
+/** All of a thing but its function. */
+function plain<T extends Action | AgentTool>({ run: _, ...rest }: T): Omit<T, "run"> {
+  return rest;
+}
+
+async function callChannel(channel: Channel, args: Args, { signal }: Served): Promise<unknown> {
+  const { method, out, platformId, target, emoji, media } = args as unknown as ChannelArgs;
+  switch (method) {
+    case "send":
+      return channel.send(out, signal);
+    case "edit":
+      return channel.edit?.(platformId, out, signal);
+    case "remove":
+      return channel.remove?.(target, platformId, signal);
+    case "react":
+      return channel.react?.(target, platformId, emoji, signal);
+    case "typing":
+      return channel.typing?.(target, signal);
+    case "fetchMedia":
+      return channel.fetchMedia?.(media, signal);
+    default:
+      return channel.test?.(signal);
+  }
+}
+
+interface ChannelArgs {
+  readonly method: "send" | (typeof CHANNEL_METHODS)[number];
+  readonly out: Parameters<Channel["send"]>[0];
+  readonly platformId: string;
+  readonly target: Parameters<NonNullable<Channel["typing"]>>[0];
+  readonly emoji: string;
+  readonly media: Parameters<NonNullable<Channel["fetchMedia"]>>[0];
+}
+
+function callTier(tier: Tier, args: Args, { signal }: Served): unknown {
+  if (args.method === "probe") return tier.probe?.();
+  return tier.run(args.turn as Parameters<Tier["run"]>[0], args.context as Parameters<Tier["run"]>[1], signal);
+}
+
+async function callRoute(id: PluginId, route: HttpRoute, args: Args, { signal }: Served): Promise<RouteAnswer | undefined> {
+  const request = { ...(args.request as Omit<HttpRequest, "signal">), signal };
+  if (args.method === "before") {
+    await route.before?.(request);
+    return undefined;
+  }
+  const headers: Record<string, string> = {};
+  let status: number | undefined;
+  let sent: RouteAnswer["sent"];
+  const reply: HttpReply = {
+    status(code) {
+      status = code;
+      return reply;
+    },
+    header(name, value) {
+      headers[name] = value;
+      return reply;
+    },
+    send(body, type) {
+      sent = { body, type };
+    },
+    stream() {
+      throw refused(id, "a stream as the answer of a route");
+    },
+  };
+  const value = await route.handle(request, reply);
+  return { headers, ...(status === undefined ? {} : { status }), ...(sent === undefined ? (value === undefined ? {} : { value }) : { sent }) };
+}

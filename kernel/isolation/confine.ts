@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { existsSync, lstatSync, readdirSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Source } from "../host/source.ts";
+
+/** How an isolated plugin's process is started, and which walls it has. */
+export interface Confinement {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** For people: `scrubbed environment`, `permission`, `bubblewrap`. */
+  readonly walls: readonly string[];
+}
+
+/** The program of the process. */
+const PROGRAM = fileURLToPath(new URL("./child.js", import.meta.url));
+/** Folders in which people keep what is theirs; a plugin's own files are put back where they lie below one. */
+const PRIVATE = ["/home", "/root", "/mnt", "/media", "/srv", "/var/tmp", "/run"];
+
+/**
+ * Node with a capped heap and, where this one has them, permissions: it reads the plugin's own files and the packages it is made of,
+ * and may write nothing, start nothing and load no native code. With bubblewrap on `path` also: a read-only system without anybody's
+ * files, a `/tmp` and a process table of its own, and death with the daemon. `hidden` is a folder that it must not see, such as the
+ * data folder. The network stays.
+ */
+export async function confine(source: Source, options: { readonly heapMb: number; readonly path: string; readonly hidden: string }): Promise<Confinement> {
+  const readable = readableBy(source);
+  const bwrap = await findBubblewrap(options.path);
+  const permission = ["--permission", "--experimental-permission"].find((flag) => process.allowedNodeEnvironmentFlags.has(flag));
+  const node = [`--max-old-space-size=${options.heapMb}`, ...(permission === undefined ? [] : permissions(permission, readable, bwrap !== undefined)), PROGRAM];
+  const cwd = dirname(source.entry as string);
+  const walls = ["scrubbed environment", ...(permission === undefined ? [] : ["permission"]), ...(bwrap === undefined ? [] : ["bubblewrap"])];
+  if (bwrap === undefined) return { command: process.execPath, args: node, cwd, walls };
+  return { command: bwrap, args: [...walled(readable, options.hidden), "--chdir", cwd, "--", process.execPath, ...node], cwd, walls };
+}
+
+function permissions(flag: string, readable: readonly string[], ownTmp: boolean): string[] {
+  const has = (name: string) => process.allowedNodeEnvironmentFlags.has(name);
+  return [
+    flag,
+    // A folder beside the same folder with a star makes Node 20 abort.
+    ...readable.map((path) => `--allow-fs-read=${isFolder(path) ? `${path}/*` : path}`),
+    ...(ownTmp ? ["--allow-fs-read=/tmp/*", "--allow-fs-write=/tmp/*"] : []),
+    // From the version on that has it, the network is denied without it.
+    ...(has("--allow-net") ? ["--allow-net"] : []),
+    ...(has("--disable-warning") ? ["--disable-warning=ExperimentalWarning", "--disable-warning=SecurityWarning"] : []),
+  ];
+}
+
+function walled(readable: readonly string[], hidden: string): string[] {
+  const away = [...PRIVATE, hidden].filter(isFolder);
+  const node = dirname(dirname(realpathSync(process.execPath)));
+  const seen = [...readable, ...(node === "/usr" || node === "/" ? [] : [node])];
+  return [
+    ...["--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
+    ...away.flatMap((folder) => ["--tmpfs", folder]),
+    // Where names are looked up may be a link into /run.
+    ...(existsSync("/run/systemd/resolve") ? ["--ro-bind", "/run/systemd/resolve", "/run/systemd/resolve"] : []),
+    ...seen.flatMap((path) => ["--ro-bind", path, path]),
+  ];
+}
+
+/**
+ * The plugin's package or file and the folders of packages above it, with what links in those lead to; this program, the sdk, and the
+ * packages above them. None lies in another.
+ */
+function readableBy({ folder, entry }: Source): string[] {
+  const own = folder ?? (entry as string);
+  const kernel = dirname(dirname(dirname(PROGRAM)));
+  const sdk = dirname(dirname(createRequire(import.meta.url).resolve("@svc/sdk")));
+  const packages = [...modulesAbove(own), ...modulesAbove(dirname(realpathSync(own)))];
+  const all = [own, ...packages, ...packages.flatMap(linked), kernel, sdk, ...modulesAbove(kernel)].flatMap((path) => [path, realpathSync(path)]);
+  return [...new Set(all)].filter((path, _at, paths) => !paths.some((other) => path.startsWith(`${other}/`)));
+}
+
+function modulesAbove(folder: string): string[] {
+  const here = join(folder, "node_modules");
+  const above = folder === dirname(folder) ? [] : modulesAbove(dirname(folder));
+  return isFolder(here) ? [here, ...above] : above;
+}
+
+/** Where the links of a folder of packages lead to. */
+function linked(modules: string): string[] {
+  return readdirSync(modules, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(modules, entry.name);
+    if (entry.isSymbolicLink()) return existsSync(path) ? [realpathSync(path)] : [];
+    return entry.isDirectory() && entry.name.startsWith("@") ? linked(path) : [];
+  });
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+const tried = new Map<string, Promise<boolean>>();
+
+/** The bubblewrap on `path`, where this user may use it. */
+async function findBubblewrap(path: string): Promise<string | undefined> {
+  const found = path
+    .split(delimiter)
+    .map((folder) => join(folder, "bwrap"))
+    .find((file) => file.startsWith("/") && existsSync(file));
+  if (found === undefined) return undefined;
+  const works =
+    tried.get(found) ??
+    new Promise<boolean>((resolve) => {
+      execFile(
+        found,
+        ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", process.execPath, "--version"],
+        { timeout: 10_000 },
+        (error) => resolve(error === null),
+      );
+    });
+  tried.set(found, works);
+  return (await works) ? found : undefined;
+}

@@ -1,0 +1,64 @@
+import type { Op, PluginContext, Query } from "@svc/sdk";
+import type { Args } from "./frames.ts";
+
+/** One member of the context, as the plugin's process may call it; the context itself checks what was declared. */
+type Door = (ctx: PluginContext<never>, args: never, signal: AbortSignal) => unknown;
+
+const collection = (ctx: PluginContext<never>, { name, indexes }: { name: string; indexes?: readonly string[] }) =>
+  ctx.store.collection<unknown>(name, indexes === undefined ? {} : { indexes });
+
+interface Kept {
+  readonly name: string;
+  readonly indexes?: readonly string[];
+  readonly id: string;
+  readonly key: string;
+  readonly value: unknown;
+  readonly expect?: number | "absent";
+  readonly query?: Query;
+  readonly limit: number;
+}
+
+/** Members of the context that take data and answer data. */
+export const DOORS: Readonly<Record<string, Door>> = {
+  "store.get": (ctx, kept: Kept) => collection(ctx, kept).get(kept.key),
+  "store.list": (ctx, kept: Kept) => collection(ctx, kept).list(kept.query),
+  "store.count": (ctx, kept: Kept) => collection(ctx, kept).count(kept.query),
+  "store.put": (ctx, kept: Kept) => collection(ctx, kept).put(kept.key, kept.value, kept.expect),
+  "store.delete": (ctx, kept: Kept) => collection(ctx, kept).delete(kept.key, kept.expect),
+  "store.commit": (ctx, { ops }: { ops: readonly Op[] }) => ctx.store.commit(ops),
+  "queue.push": (ctx, { name, value, options }: Kept & { options?: object }) => ctx.store.queue(name).push(value, options),
+  "queue.claim": (ctx, { name, limit, leaseMs }: Kept & { leaseMs: number }) => ctx.store.queue(name).claim(limit, leaseMs),
+  "queue.complete": (ctx, { name, id }: Kept) => ctx.store.queue(name).complete(id),
+  "queue.release": (ctx, { name, id, delayMs, ...rest }: Kept & { delayMs: number }) =>
+    "value" in rest ? ctx.store.queue(name).release(id, delayMs, rest.value) : ctx.store.queue(name).release(id, delayMs),
+  "queue.size": (ctx, { name }: Kept) => ctx.store.queue(name).size(),
+  "queue.list": (ctx, { name, limit }: Kept) => ctx.store.queue(name).list(limit),
+  "journal.append": (ctx, { name, value }: Kept) => ctx.store.journal(name).append(value),
+  "journal.read": (ctx, { name, after, limit }: Kept & { after: number }) => ctx.store.journal(name).read(after, limit),
+  "journal.tail": (ctx, { name, limit }: Kept) => ctx.store.journal(name).tail(limit),
+  "journal.trim": (ctx, { name, keep }: Kept & { keep: number }) => ctx.store.journal(name).trim(keep),
+  "tasks.accept": (ctx, { message }: { message: never }) => ctx.tasks.accept(message),
+  "tasks.cancel": (ctx, { id, reason }: { id: string; reason?: string }) => ctx.tasks.cancel(id, reason),
+  "tasks.followup": (ctx, { id, message }: { id: string; message: never }) => ctx.tasks.followup(id, message),
+  "jobs.missed": (ctx, { id }: { id: string }) => ctx.jobs.missed(id),
+  "traces.get": (ctx, { id }: { id: string }) => ctx.traces.get(id),
+  "traces.list": (ctx, { query }: { query?: object }) => ctx.traces.list(query),
+  "actions.run": (ctx, { name, input, call }: { name: string; input: unknown; call: { door: string } }, signal) =>
+    ctx.actions.run(name, input, { ...call, signal }),
+  async fetch(ctx, { url, init }: { url: string; init: object }, signal) {
+    const { text: _, ...answer } = await ctx.fetch(url, { ...init, signal });
+    return answer;
+  },
+};
+
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+const LONGEST_TEXT = 4_000;
+
+/** A log line of the plugin, cut to a length that a log bears. */
+export function writeLog(ctx: PluginContext<never>, { level, facts, text }: Args): void {
+  const known = LEVELS.find((one) => one === level) ?? "info";
+  const words = typeof text === "string" ? text.slice(0, LONGEST_TEXT) : undefined;
+  const plain = typeof facts === "object" && facts !== null ? facts : String(facts);
+  const long = JSON.stringify(plain).slice(0, LONGEST_TEXT + 1);
+  ctx.log[known](long.length <= LONGEST_TEXT ? plain : typeof plain === "string" ? plain.slice(0, LONGEST_TEXT) : { facts: long }, words);
+}

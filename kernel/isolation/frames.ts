@@ -1,0 +1,111 @@
+import type { SvcError } from "@svc/sdk";
+import { svcError } from "@svc/sdk";
+
+/** What a call or a telling is given, by name: what is undefined is not there. */
+export type Args = Readonly<Record<string, unknown>>;
+
+/** On whose behalf the other side asks: a call of ours that it serves, a root it named, or a root it began. */
+export type Behalf = number | { readonly rootId: string; readonly parentId?: string } | { readonly begun: string };
+
+/** An error on the wire: its words and its plain facts (`code`, `failure`, `status` ...), never a stack. */
+export type WireError = Readonly<Record<string, string | number | boolean>> & { readonly message: string };
+
+/**
+ * What the daemon and an isolated plugin say to each other, one frame a line of JSON. `call` is answered by one `done` or `fail`, a
+ * `stream` by items before it: each side sends `WINDOW` of them, then waits for `more`. `stop` aborts the signal of a call, `quit`
+ * says that nobody listens to its items any more. `tell` has no answer.
+ */
+export type Frame =
+  | { readonly is: "call" | "stream"; readonly id: number; readonly on: string; readonly args: Args; readonly of?: Behalf }
+  | { readonly is: "stop" | "quit" | "more"; readonly id: number }
+  | { readonly is: "done"; readonly id: number; readonly value?: unknown }
+  | { readonly is: "item"; readonly id: number; readonly value?: unknown }
+  | { readonly is: "fail"; readonly id: number; readonly error: WireError }
+  | { readonly is: "tell"; readonly on: string; readonly args: Args; readonly of?: Behalf };
+
+/** Items of a stream that may be on their way; `more` allows half as many again. */
+export const WINDOW = 64;
+
+/** No document of a person has a key that begins so. */
+const BYTES = "\u0000bytes";
+const BYTES_WRITTEN = JSON.stringify(BYTES).slice(1, -1);
+const LONGEST_WORDS = 4_000;
+const MOST_FACTS = 16;
+
+/** A frame as a line. Bytes go as base64. Throws for what JSON cannot say, such as a ring. */
+export function writeFrame(frame: Frame): string {
+  return JSON.stringify(frame, function (this: Record<string, unknown>, key, value) {
+    // A Buffer has become something else already when it is asked here.
+    const given = this[key];
+    return given instanceof Uint8Array ? { [BYTES]: Buffer.from(given.buffer, given.byteOffset, given.byteLength).toString("base64") } : value;
+  });
+}
+
+/** A line as a frame. Throws for anything that is none. */
+export function readFrame(line: string): Frame {
+  const special = line.includes(BYTES_WRITTEN) || line.includes("__proto__");
+  const frame = JSON.parse(line, special ? revive : undefined) as Frame | null;
+  if (frame === null || typeof frame !== "object" || !hasShape(frame)) throw new Error("no frame");
+  return frame;
+}
+
+function revive(key: string, value: unknown): unknown {
+  if (key === "__proto__") return undefined;
+  const text = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[BYTES] : undefined;
+  return typeof text === "string" ? new Uint8Array(Buffer.from(text, "base64")) : value;
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+function hasShape(frame: Frame): boolean {
+  if (frame.is !== "tell" && !Number.isSafeInteger(frame.id)) return false;
+  switch (frame.is) {
+    case "call":
+    case "stream":
+    case "tell":
+      return typeof frame.on === "string" && isObject(frame.args) && isBehalf(frame.of);
+    case "fail":
+      return isObject(frame.error) && typeof frame.error.message === "string";
+    case "stop":
+    case "quit":
+    case "more":
+    case "done":
+    case "item":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isBehalf(of: unknown): boolean {
+  if (of === undefined || typeof of === "number") return true;
+  if (!isObject(of)) return false;
+  const { rootId, parentId, begun } = of as Record<string, unknown>;
+  return typeof begun === "string" || (typeof rootId === "string" && (parentId === undefined || typeof parentId === "string"));
+}
+
+/** An error in its words and plain facts. Anything may have been thrown. */
+export function writeError(error: unknown): WireError {
+  try {
+    if (!(error instanceof Error)) return { message: String(error).slice(0, LONGEST_WORDS) };
+    const facts = Object.entries(error).filter(
+      ([name, value]) =>
+        name !== "stack" &&
+        name !== "message" &&
+        (typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value.length < 500)),
+    );
+    return { ...Object.fromEntries(facts.slice(0, MOST_FACTS)), message: String(error.message).slice(0, LONGEST_WORDS) };
+  } catch {
+    return { message: "something without words" };
+  }
+}
+
+/** The error again, with the facts it had; `where` stands in its stack in place of the other side's. That a process is away is said on this side alone. */
+export function readError({ message, ...facts }: WireError, where: string): Error {
+  const { code, ...rest } = facts;
+  const plain = Object.fromEntries(Object.entries(rest).filter(([name]) => name !== "stack" && name !== "name" && name !== "cause"));
+  const error: Error | SvcError =
+    typeof code === "string" && code !== "SVC_ISOLATION_DOWN" ? svcError(code, message, plain) : Object.assign(new Error(message), plain);
+  error.stack = `${message}\n    ${where}`;
+  return error;
+}

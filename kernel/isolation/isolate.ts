@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import type { Log, Plugin, PluginContext } from "@svc/sdk";
+import type { Source } from "../host/source.ts";
+import { type Confinement, confine } from "./confine.ts";
+import { startIncarnation } from "./incarnation.ts";
+import type { Keeper, ProcessStatus } from "./keeper.ts";
+import { ISOLATION_LIMITS, type IsolationLimits } from "./limits.ts";
+import { refuseDeclared } from "./refused.ts";
+import { answered, type Start, setUpIsolated } from "./set-up.ts";
+import type { Described } from "./wire.ts";
+
+/** What isolation stands on. Only `env` and `hidden` must be given. */
+export interface IsolationGround {
+  /** The daemon's environment. A plugin's process gets PATH, HOME, LANG, TZ, TMPDIR, TERM, and what its plugin declares as `env:<NAME>`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A folder that the process must not see where it has walls for that: the data folder. */
+  readonly hidden: string;
+  readonly limits?: Partial<IsolationLimits>;
+  /** Marks the processes, so that a later daemon finds those that one before it left; default one of its own. */
+  readonly marker?: string;
+  /** Asked before each process but the first: may its files still run? Rejects with the reason. */
+  verify?(): Promise<unknown>;
+  /** Runs once before the plugin is set up: ends what an earlier daemon left. */
+  sweep?(log: Log): Promise<unknown>;
+  /** The process ended (`down`), is back (`up`), or is given up: `failed`, or `held` until `svc plugin retry`. */
+  told?(what: "down" | "up" | "failed" | "held", reason: string): void;
+  /** An error that its code left uncaught. */
+  stray?(error: unknown): void;
+  readonly now?: () => number;
+}
+
+/** A plugin whose code runs in a process of its own. */
+export interface Isolated {
+  /** Sets up as any other does: registers the same things, whose functions ask in the process. */
+  readonly plugin: Plugin<never>;
+  readonly status: () => ProcessStatus;
+  /** The walls around its process, for people. */
+  readonly walls: readonly string[];
+}
+
+/**
+ * Asks a plugin in a process of its own what it is: no code of it runs here. The process of this question is gone when it is answered;
+ * the plugin's `setup` starts the one that stays until its `stop`, or until its context's signal. Throws `SVC_ISOLATION_REFUSED` for
+ * what cannot be isolated, and the plugin's own error when it cannot be imported.
+ */
+export async function isolate(source: Source, ground: IsolationGround): Promise<Isolated> {
+  const limits = { ...ISOLATION_LIMITS, ...ground.limits };
+  const { manifest } = source;
+  if (manifest !== undefined) refuseDeclared(source.id, manifest.kind, manifest.capabilities);
+  const confinement = await confine(source, { heapMb: limits.heapMb, path: ground.env["PATH"] ?? "", hidden: ground.hidden });
+  const start = starter(source, ground, limits, confinement);
+  const described = await describe(source, start, limits);
+  refuseDeclared(source.id, described.kind, described.capabilities);
+  let keeper: Keeper | undefined;
+  let dropped = 0;
+  const plugin: Plugin<never> = {
+    ...described,
+    async setup(ctx: PluginContext<never>) {
+      await ground.sweep?.(ctx.log);
+      dropped = 0;
+      return setUpIsolated({
+        ctx,
+        described,
+        entry: source.entry as string,
+        ground,
+        limits,
+        start,
+        dropped: (count) => {
+          dropped += count;
+        },
+        keeper: (made) => {
+          keeper = made;
+        },
+      });
+    },
+  } as unknown as Plugin<never>;
+  const status = (): ProcessStatus => ({ ...(keeper?.status ?? { state: "off", starts: 0, ends: 0 }), dropped });
+  return { plugin, status, walls: confinement.walls };
+}
+
+/** Starts processes of that plugin. */
+function starter(source: Source, ground: IsolationGround, limits: IsolationLimits, confinement: Confinement): Start {
+  const marker = ground.marker ?? `isolated-${randomUUID()}`;
+  return async (options, capabilities) => {
+    const names = capabilities.filter((capability) => capability.startsWith("env:")).map((capability) => capability.slice("env:".length));
+    const given = names.flatMap((name) => (ground.env[name] ? [[name, ground.env[name] as string] as const] : []));
+    return startIncarnation({ ...options, plugin: source.id, confinement, limits, baseEnv: ground.env, env: Object.fromEntries(given), marker });
+  };
+}
+
+const nobody = { serve: () => undefined, told: () => undefined, dropped: () => undefined };
+
+async function describe(source: Source, start: Start, limits: IsolationLimits): Promise<Described> {
+  const incarnation = await start(nobody, []);
+  try {
+    return (await answered(incarnation, "load", { id: source.id, entry: source.entry }, limits.upMs)) as Described;
+  } finally {
+    incarnation.kill("it has told what it is");
+    await incarnation.ended;
+  }
+}

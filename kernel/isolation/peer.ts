@@ -1,0 +1,276 @@
+import { AsyncResource } from "node:async_hooks";
+import { type Args, type Behalf, type Frame, readError, readFrame, WINDOW, writeError, writeFrame } from "./frames.ts";
+
+/** What a call that the other side makes is given besides its arguments. */
+export interface Served {
+  /** Aborts when the caller does not want it any more. */
+  readonly signal: AbortSignal;
+  /** The number of the call: what is asked while it is served is asked on its behalf. */
+  readonly id: number;
+  readonly of: Behalf | undefined;
+}
+
+export interface PeerOptions {
+  /** Hands a line, without its end, to the other side. */
+  write(line: string): void;
+  /** Answers a call, with a stream where `streams`. Whatever it throws becomes the answer. */
+  serve(on: string, args: Args, served: Served): unknown;
+  told(on: string, args: Args, of: Behalf | undefined): void;
+  /** On whose behalf this side asks now. */
+  behalf?(): Behalf | undefined;
+  /** Stands in the stack of errors from the other side. */
+  readonly where: string;
+  /** Most calls of ours that may be open, and of theirs that may be under way; one more fails. */
+  readonly pending: number;
+  readonly serving: number;
+  readonly frameBytes: number;
+  /** How long a call may go on after its signal, in milliseconds. */
+  readonly abandonMs: number;
+  busy(limit: number): Error;
+  tooLarge(bytes: number): Error;
+}
+
+/** One end of the wire: calls, streams and tellings in both directions. */
+export interface Peer {
+  /** Rejects with the other side's error, with `busy`, `tooLarge`, or with the reason of `end`; never later than `abandonMs` after `signal`. */
+  call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
+  stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
+  /** False when it could not be told: it is too large. */
+  tell(on: string, args: Args): boolean;
+  /** Takes a line from the other side. Throws for one that breaks the rules: then the other side cannot be trusted with anything. */
+  take(line: string): void;
+  /** Runs work in the surroundings of a call of ours that is still open. False when there is none of that number. */
+  within(id: number, work: () => void): boolean;
+  /** Every call that is open fails with this, and each later one; what is served is aborted. */
+  end(reason: Error): void;
+  readonly pending: number;
+  readonly serving: number;
+}
+
+interface Open {
+  readonly done: (value: unknown) => void;
+  readonly fail: (error: unknown) => void;
+  readonly item?: (value: unknown) => void;
+  /** The surroundings it was asked in. */
+  readonly origin: AsyncResource;
+  readonly release: () => void;
+}
+
+interface Serving {
+  readonly abort: AbortController;
+  more: () => void;
+  quit: boolean;
+  credit: number;
+}
+
+/** A character takes at most this many bytes. */
+const WIDEST = 3;
+
+export function createPeer(options: PeerOptions): Peer {
+  const open = new Map<number, Open>();
+  const serving = new Map<number, Serving>();
+  let last = 0;
+  let over: Error | undefined;
+
+  function send(frame: Frame): void {
+    const line = writeFrame(frame);
+    const bytes = line.length * WIDEST > options.frameBytes ? Buffer.byteLength(line) : line.length;
+    if (bytes > options.frameBytes) throw options.tooLarge(bytes);
+    options.write(line);
+  }
+
+  const behalf = () => {
+    const of = options.behalf?.();
+    return of === undefined ? {} : { of };
+  };
+
+  /** Asks; answers with the number of the call, or with nothing when it has failed already. */
+  function ask(
+    is: "call" | "stream",
+    on: string,
+    args: Args,
+    signal: AbortSignal | undefined,
+    answer: Pick<Open, "done" | "fail" | "item">,
+  ): number | undefined {
+    const refusal = over ?? (open.size >= options.pending ? options.busy(options.pending) : signal?.aborted ? signal.reason : undefined);
+    if (refusal !== undefined) {
+      answer.fail(refusal);
+      return undefined;
+    }
+    last += 1;
+    const id = last;
+    let patience: NodeJS.Timeout | undefined;
+    const stop = () => {
+      send({ is: "stop", id });
+      patience = setTimeout(() => settle(id)?.fail(signal?.reason), options.abandonMs);
+      patience.unref();
+    };
+    const release = () => {
+      signal?.removeEventListener("abort", stop);
+      clearTimeout(patience);
+    };
+    open.set(id, { ...answer, origin: new AsyncResource("svc.isolation"), release });
+    try {
+      send({ is, id, on, args, ...behalf() });
+      signal?.addEventListener("abort", stop, { once: true });
+    } catch (error) {
+      settle(id)?.fail(error);
+      return undefined;
+    }
+    return id;
+  }
+
+  function settle(id: number): Open | undefined {
+    const call = open.get(id);
+    if (call === undefined) return undefined;
+    open.delete(id);
+    call.release();
+    return call;
+  }
+
+  async function* stream(on: string, args: Args, signal?: AbortSignal): AsyncGenerator<unknown> {
+    const items: unknown[] = [];
+    let wake = () => {};
+    let ended: { error?: unknown } | undefined;
+    let taken = 0;
+    const finish = (how: { error?: unknown }) => {
+      ended = how;
+      wake();
+    };
+    const id = ask("stream", on, args, signal, {
+      done: () => finish({}),
+      fail: (error) => finish({ error }),
+      item(value) {
+        if (items.length >= 2 * WINDOW) throw new Error("more items than were asked for");
+        items.push(value);
+        wake();
+      },
+    });
+    const news = () => new Promise<void>((resolve) => (wake = resolve));
+    try {
+      for (;;) {
+        while (items.length > 0) {
+          yield items.shift();
+          taken += 1;
+          if (taken % (WINDOW / 2) === 0 && id !== undefined && ended === undefined) send({ is: "more", id });
+        }
+        if (ended !== undefined) break;
+        await news();
+      }
+      if ("error" in ended) throw ended.error;
+    } finally {
+      if (ended === undefined && id !== undefined) {
+        send({ is: "quit", id });
+        const patience = setTimeout(() => settle(id)?.done(undefined), options.abandonMs);
+        patience.unref();
+        items.length = 0;
+        // What it puts away at its end belongs to the call.
+        while (ended === undefined) await news();
+        clearTimeout(patience);
+      }
+    }
+  }
+
+  function answerCall(id: number, on: string, args: Args, of: Behalf | undefined, streams: boolean): void {
+    if (serving.has(id)) throw new Error(`call ${id} is under way already`);
+    const one: Serving = { abort: new AbortController(), more: () => {}, quit: false, credit: WINDOW };
+    serving.set(id, one);
+    const work = async () => {
+      if (serving.size > options.serving) throw options.busy(options.serving);
+      const value = await options.serve(on, args, { signal: one.abort.signal, id, of });
+      if (streams) await pour(id, one, value as AsyncIterable<unknown>);
+      else return value;
+    };
+    work().then(
+      (value) => reply(id, value),
+      (error) => refuse(id, error),
+    );
+  }
+
+  function reply(id: number, value: unknown): void {
+    if (!serving.has(id)) return;
+    try {
+      send({ is: "done", id, ...(value === undefined ? {} : { value }) });
+      serving.delete(id);
+    } catch (error) {
+      refuse(id, error);
+    }
+  }
+
+  function refuse(id: number, error: unknown): void {
+    if (serving.delete(id)) send({ is: "fail", id, error: writeError(error) });
+  }
+
+  async function pour(id: number, one: Serving, items: AsyncIterable<unknown>): Promise<void> {
+    for await (const value of items) {
+      while (one.credit === 0 && !one.quit) await new Promise<void>((resolve) => (one.more = resolve));
+      if (one.quit || !serving.has(id)) return;
+      one.credit -= 1;
+      send({ is: "item", id, value });
+    }
+  }
+
+  return {
+    call: (on, args, signal) => new Promise((done, fail) => void ask("call", on, args, signal, { done, fail })),
+    stream,
+    tell(on, args) {
+      if (over !== undefined) return false;
+      try {
+        send({ is: "tell", on, args, ...behalf() });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    take(line) {
+      const frame = readFrame(line);
+      if (over !== undefined) return;
+      switch (frame.is) {
+        case "call":
+        case "stream":
+          return answerCall(frame.id, frame.on, frame.args, frame.of, frame.is === "stream");
+        case "tell":
+          return options.told(frame.on, frame.args, frame.of);
+        case "done":
+          return settle(frame.id)?.done(frame.value);
+        case "fail":
+          return settle(frame.id)?.fail(readError(frame.error, options.where));
+        case "item":
+          return open.get(frame.id)?.item?.(frame.value);
+        default: {
+          const one = serving.get(frame.id);
+          if (one === undefined) return;
+          if (frame.is === "more") one.credit += WINDOW / 2;
+          else {
+            one.quit ||= frame.is === "quit";
+            one.abort.abort(new Error("the caller does not want it any more"));
+          }
+          one.more();
+        }
+      }
+    },
+    within(id, work) {
+      const call = open.get(id);
+      call?.origin.runInAsyncScope(work);
+      return call !== undefined;
+    },
+    end(reason) {
+      if (over !== undefined) return;
+      over = reason;
+      for (const id of [...open.keys()]) settle(id)?.fail(reason);
+      const served = [...serving.values()];
+      serving.clear();
+      for (const one of served) {
+        one.quit = true;
+        one.abort.abort(reason);
+        one.more();
+      }
+    },
+    get pending() {
+      return open.size;
+    },
+    get serving() {
+      return serving.size;
+    },
+  };
+}

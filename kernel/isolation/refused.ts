@@ -1,0 +1,17 @@
+import { type Capability, isLoaderVariable, type SvcError } from "@svc/sdk";
+import { fail } from "../errors.ts";
+
+/** Something of the context that has no way over the wire. Names the plugin and what to do. */
+export const refused = (plugin: string, what: string): SvcError => fail("SVC_ISOLATION_REFUSED", { plugin, what });
+
+const NOT_ACROSS: readonly string[] = ["spawn", "warm", "media", "models", "env:*"];
+
+/** Throws `SVC_ISOLATION_REFUSED` for a plugin that declares what an isolated one cannot have: before any of its code runs, where a manifest says so. */
+export function refuseDeclared(plugin: string, kind: string, capabilities: readonly Capability[]): void {
+  if (kind === "store") throw refused(plugin, "a store");
+  const first = capabilities.find((capability) => {
+    const name = capability.startsWith("env:") ? capability.slice("env:".length) : "";
+    return NOT_ACROSS.includes(capability) || name.startsWith("SVC_") || isLoaderVariable(name);
+  });
+  if (first !== undefined) throw refused(plugin, `the capability '${first}'`);
+}

@@ -1,0 +1,235 @@
+import type { Agent, Capability, Lifecycle, PluginContext } from "@svc/sdk";
+import { AGENT_KEYS } from "../config/core-schema.ts";
+import { fail } from "../errors.ts";
+import { type Args, readError, type WireError } from "./frames.ts";
+import type { Incarnation, IncarnationOptions } from "./incarnation.ts";
+import type { IsolationGround } from "./isolate.ts";
+import { createKeeper, type Keeper, type Life } from "./keeper.ts";
+import { type Crons, createDoors, type Doors } from "./life.ts";
+import type { IsolationLimits } from "./limits.ts";
+import { type StandIn, standIn } from "./stand-ins.ts";
+import type { Described, Mirror, SetUp } from "./wire.ts";
+
+/** Starts a process; what it writes and asks goes there. */
+export type Start = (options: Pick<IncarnationOptions, "serve" | "told" | "dropped" | "line">, capabilities: readonly Capability[]) => Promise<Incarnation>;
+
+export interface SetUpOptions {
+  readonly ctx: PluginContext<never>;
+  readonly described: Described;
+  readonly entry: string;
+  readonly ground: IsolationGround;
+  readonly limits: IsolationLimits;
+  readonly start: Start;
+  readonly dropped: (count: number) => void;
+  /** Told as soon as there is one, before the plugin's own setup has run. */
+  readonly keeper: (keeper: Keeper) => void;
+}
+
+/**
+ * Sets an isolated plugin up: its setup runs in its process, and what it registered there is registered here by stand-ins, which stay
+ * when the process comes and goes. A later life must register the same again, or the plugin is given up.
+ *
+ *   spawn > load > setup > (same as before?) > start > up > ends > pause, growing > spawn ...
+ */
+export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<never>> {
+  const { ctx, described, ground, limits } = options;
+  const { capabilities } = described;
+  const crons: Crons = new Map();
+  const early = new Map<number, () => void>();
+  const withdrawn = new Set<number>();
+  let things: readonly StandIn[] = [];
+  let first: SetUp | undefined;
+  let config: unknown = ctx.config;
+  let started = false;
+  let rising: Incarnation | undefined;
+
+  const keeper = createKeeper({
+    plugin: ctx.id,
+    limits,
+    now: ground.now ?? Date.now,
+    again,
+    down(reason, pauseMs) {
+      channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);
+      ground.told?.("down", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
+    },
+    up: () => ground.told?.("up", "its process is up again"),
+    gaveUp(reason, held) {
+      channelsDown(reason);
+      ground.told?.(held ? "held" : "failed", reason);
+    },
+  });
+  options.keeper(keeper);
+  ctx.signal.addEventListener("abort", () => {
+    const why = "its plugin has ended";
+    rising?.kill(why);
+    keeper.stop()?.incarnation.kill(why);
+  });
+
+  function channelsDown(reason: string): void {
+    for (const { channel } of things) channel?.down(reason);
+  }
+
+  function channelState(n: number, state: "ready" | "down", reason: string): void {
+    const tell = () => (state === "ready" ? things[n]?.channel?.ready() : things[n]?.channel?.down(reason));
+    if (first === undefined) early.set(n, tell);
+    else tell();
+  }
+
+  /** A process with the plugin set up in it. On failure it is gone. */
+  async function bring(): Promise<{ readonly life: Life; readonly doors: Doors; readonly setUp: SetUp; readonly refresh: () => void }> {
+    const doors: Doors = createDoors({
+      ctx,
+      capabilities,
+      limits,
+      peer: () => incarnation.peer,
+      crons,
+      call: keeper.call,
+      channel: channelState,
+      withdraw(n) {
+        withdrawn.add(n);
+        things[n]?.withdraw?.();
+      },
+      stray: (error) => ground.stray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
+      dropped: (_what, count) => options.dropped(count),
+    });
+    const incarnation: Incarnation = await options.start(
+      {
+        serve: (on, args, { signal, of }) => doors.serve(on, args, signal, of),
+        told: doors.told,
+        dropped: (_what, count) => options.dropped(count),
+        line: (line) => ctx.log.info({ output: true }, line),
+      },
+      capabilities,
+    );
+    rising = incarnation;
+    if (ctx.signal.aborted) incarnation.kill("its plugin has ended");
+    let mirrored = mirrorOf(ctx, described);
+    const refresh = () => {
+      const mirror = mirrorOf(ctx, described);
+      if (JSON.stringify(mirror) !== JSON.stringify(mirrored)) incarnation.peer.tell("mirror", mirror as Args);
+      mirrored = mirror;
+    };
+    const looking = setInterval(refresh, limits.pingMs).unref();
+    const close = () => {
+      clearInterval(looking);
+      doors.close();
+    };
+    try {
+      await answered(incarnation, "load", { id: ctx.id, entry: options.entry }, limits.upMs);
+      const own = capabilities.includes("files") ? { own: ctx.files.own.roots } : {};
+      const facts = { id: ctx.id, config, node: ctx.node, capabilities, ...own };
+      const setUp = (await answered(incarnation, "setup", { facts, mirror: mirrored }, limits.upMs)) as SetUp;
+      return { life: { incarnation, close }, doors, setUp, refresh };
+    } catch (error) {
+      incarnation.kill("it was not set up");
+      close();
+      await incarnation.ended;
+      throw error;
+    } finally {
+      rising = undefined;
+    }
+  }
+
+  /** A further life, as far as the one before it was. */
+  async function again(): Promise<Life> {
+    await ground.verify?.().catch((error) => Promise.reject(Object.assign(error, { final: true })));
+    const { life, doors, setUp, refresh } = await bring();
+    try {
+      if (JSON.stringify(setUp) !== JSON.stringify(first)) throw Object.assign(fail("SVC_ISOLATION_DRIFT", { plugin: ctx.id }), { final: true });
+      if (started) {
+        refresh();
+        if (setUp.life.includes("start")) await answered(life.incarnation, "start", {}, limits.upMs);
+      }
+      doors.settle();
+      for (const n of withdrawn) provide(n);
+      withdrawn.clear();
+      return life;
+    } catch (error) {
+      life.incarnation.kill("it was not started");
+      life.close();
+      await life.incarnation.ended;
+      throw error;
+    }
+  }
+
+  function provide(n: number): StandIn {
+    const registration = first?.registrations[n];
+    if (registration === undefined) throw new Error(`nothing is registered as ${n}`);
+    const made = standIn(ctx, n, registration, keeper, (agent) => viewOf(agent, described));
+    things = Object.assign([...things], { [n]: made });
+    return made;
+  }
+
+  const { life, setUp, refresh } = await bring();
+  keeper.keep(life);
+  first = setUp;
+  for (const n of setUp.registrations.keys()) provide(n);
+  for (const tell of early.values()) tell();
+
+  const has = (member: "start" | "stop" | "reload") => setUp.life.includes(member);
+  return {
+    async start() {
+      refresh();
+      if (has("start")) await keeper.call("start", {});
+      started = true;
+    },
+    async stop() {
+      const last = keeper.stop();
+      if (last === undefined) return;
+      try {
+        if (has("stop")) await stopped(last.incarnation, limits.stopMs);
+      } finally {
+        last.close();
+        await last.incarnation.close();
+      }
+    },
+    ...(has("reload")
+      ? {
+          async reload(next: never) {
+            config = next;
+            await keeper.call("reload", { config });
+          },
+        }
+      : {}),
+  };
+}
+
+/** A call that a process must answer within that time, or it is ended. */
+export async function answered(incarnation: Incarnation, on: string, args: Args, ms: number): Promise<unknown> {
+  const timer = setTimeout(() => incarnation.kill(`its ${on} took longer than ${ms} ms`), ms);
+  try {
+    return await incarnation.peer.call(on, args);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Its own stop: waited for as long as that takes, and no longer than `ms`. One that ends by itself meanwhile has stopped. */
+async function stopped(incarnation: Incarnation, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await Promise.race([incarnation.peer.call("stop", {}), incarnation.ended, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the context answers at once, for the copy at the plugin's side. */
+function mirrorOf(ctx: PluginContext<never>, described: Described): Mirror {
+  const has = (capability: Capability) => described.capabilities.includes(capability);
+  return {
+    ...(has("agents") ? { agents: ctx.agents.list().map((agent) => viewOf(agent, described)) } : {}),
+    ...(has("actions") ? { actions: ctx.actions.list() } : {}),
+  };
+}
+
+/** An agent without what other plugins and its tool servers keep in its settings: that may be a secret. */
+function viewOf(agent: Agent, { agentConfig }: Described): Agent {
+  const own = new Set(Object.keys(agentConfig?.properties ?? {}));
+  const plain = (value: unknown): boolean => typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
+  const settings = Object.entries(agent.settings).filter(([key, value]) => own.has(key) || (AGENT_KEYS.has(key) && plain(value)));
+  return { ...agent, settings: Object.fromEntries(settings) };
+}

@@ -1,0 +1,19 @@
+import type { Bus } from "./bus/index.ts";
+import type { HostEvents } from "./host/host.ts";
+import type { RootLog } from "./log.ts";
+
+/** Tells log and bus what becomes of plugins. The two are asked for when there is something to tell. */
+export function pluginNews(log: () => RootLog, bus: () => Bus): Pick<HostEvents, "failure" | "turned"> {
+  const publish = (plugin: string, what: string, summary: string): void =>
+    void bus().publish({ kind: "status", type: `plugin:${what}`, summary: `${plugin}: ${summary}`, data: { plugin } });
+  return {
+    failure(plugin, what, reason, breaker) {
+      log().child(plugin).warn({ what, breaker }, reason);
+      if (breaker !== "counted") publish(plugin, breaker, `${what} fails repeatedly and is switched off${breaker === "opened" ? " for a while" : ""}`);
+    },
+    turned(plugin, what, reason) {
+      log().child(plugin)[what === "up" ? "info" : "warn"]({ what }, reason);
+      publish(plugin, what, reason);
+    },
+  };
+}
