@@ -37,8 +37,15 @@ export interface ActionEnvelope {
   readonly durationMs: number;
 }
 
+/** Who calls, without what the kernel adds. */
+export interface ActionCaller extends Omit<ActionCall, "signal"> {
+  readonly signal?: AbortSignal;
+  /** The id of a `step` that the calling tier has begun for this call: the trace then has the call there, and not once more. */
+  readonly step?: string;
+}
+
 /** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */
 export interface Actions {
   list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs">[];
-  run(name: string, input: unknown, call: Omit<ActionCall, "signal"> & { readonly signal?: AbortSignal }): Promise<ActionEnvelope>;
+  run(name: string, input: unknown, caller: ActionCaller): Promise<ActionEnvelope>;
 }

@@ -5,7 +5,7 @@ import { checkSchema } from "./check-schema.ts";
 export function createFakeActions(list: () => readonly Action[]): Actions {
   return {
     list: () => list().map(({ name, description, input, output, timeoutMs }) => ({ name, description, input, output, timeoutMs })),
-    async run(name, input, call): Promise<ActionEnvelope> {
+    async run(name, input, { step: _step, ...call }): Promise<ActionEnvelope> {
       const started = Date.now();
       const end = (rest: Pick<ActionEnvelope, "status" | "output" | "error">): ActionEnvelope => ({
         action: name,

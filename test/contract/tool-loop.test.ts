@@ -54,6 +54,12 @@ describe.each(APIS)("the tool loop on the %s API", (api) => {
       { name: "math.add", input: "a: 2, b: 1", output: "3", durationMs: expect.any(Number) },
       { name: "math.add", input: "a: 2, b: 40", output: "42" },
     ]);
+    // Each once, with the whole call: told by the tier while it runs, recorded by the daemon.
+    expect(trace.steps.filter(({ kind }) => kind === "action")).toEqual([]);
+    expect(stepsOf(trace).map(({ envelope }) => envelope)).toMatchObject([
+      { action: "math.add", status: "ok", input: { a: 2, b: 1 }, output: 3 },
+      { action: "math.add", status: "ok", input: { a: 2, b: 40 }, output: 42 },
+    ]);
     const alone = await ask("hello");
     expect(usage?.input).toBeGreaterThan((alone.usage?.input ?? 0) * 1.5);
   });

@@ -12,11 +12,12 @@ export function actionTools(ctx: Pick<PluginContext, "actions">, turn: Turn, all
       name,
       description,
       input,
-      async run(given, signal) {
+      async run(given, signal, step) {
         const envelope = await ctx.actions.run(name, given, {
           door: "agent",
           agent: turn.agent.id,
           taskId: turn.id,
+          step,
           ...(chain === undefined ? {} : { chain }),
           signal,
         });

@@ -28,13 +28,14 @@ export async function* runCalls(
   round: number,
   signal: AbortSignal,
 ): AsyncGenerator<TierEvent, readonly ToolAnswer[] | undefined> {
+  const idOf = (at: number) => `${round}.${at}`;
   const answers: ToolAnswer[] = [];
   const running = new Map<number, Promise<Ended>>();
   const aborted = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
   for (const [at, call] of calls.entries()) {
     const name = tools.get(call.name)?.name ?? call.name;
-    yield { type: "step", step: { id: `${round}.${at}`, name, phase: "start", input: isObject(call.input) ? summaryOf(call.input) : "" } };
-    running.set(at, perform(at, call, tools.get(call.name), signal));
+    yield { type: "step", step: { id: idOf(at), name, phase: "start", input: isObject(call.input) ? summaryOf(call.input) : "" } };
+    running.set(at, perform(at, idOf(at), call, tools.get(call.name), signal));
   }
   while (running.size > 0) {
     const ended = signal.aborted ? undefined : await Promise.race([aborted, ...running.values()]);
@@ -43,7 +44,7 @@ export async function* runCalls(
     running.delete(at);
     answers[at] = answer;
     const told = answer.failed ? { error: atMost(answer.text, 300) } : { output: atMost(answer.text, 300) };
-    yield { type: "step", step: { id: `${round}.${at}`, name: tools.get(answer.call.name)?.name ?? answer.call.name, phase: "end", ...told, durationMs } };
+    yield { type: "step", step: { id: idOf(at), name: tools.get(answer.call.name)?.name ?? answer.call.name, phase: "end", ...told, durationMs } };
   }
   return answers;
 }
@@ -55,13 +56,13 @@ interface Ended {
 }
 
 /** The one place that every call passes: a tool that was not offered to this agent is not run. */
-async function perform(at: number, call: ToolCall, tool: Tool | undefined, signal: AbortSignal): Promise<Ended> {
+async function perform(at: number, step: string, call: ToolCall, tool: Tool | undefined, signal: AbortSignal): Promise<Ended> {
   const began = Date.now();
   const ended = (text: string, failed: boolean): Ended => ({ at, answer: { call, text: atMost(text), failed }, durationMs: Date.now() - began });
   if (tool === undefined) return ended(`There is no tool '${call.name}'.`, true);
   if (!isObject(call.input)) return ended("The input must be a JSON object.", true);
   try {
-    return ended(await tool.run(call.input, signal), false);
+    return ended(await tool.run(call.input, signal, step), false);
   } catch (error) {
     return ended(error instanceof Error ? error.message : String(error), true);
   }

@@ -6,8 +6,8 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: ObjectSchema;
-  /** Rejects with the reason when it failed. */
-  run(input: Record<string, unknown>, signal: AbortSignal): Promise<string>;
+  /** Rejects with the reason when it failed. `step` is the id under which the call is told. */
+  run(input: Record<string, unknown>, signal: AbortSignal, step: string): Promise<string>;
 }
 
 const LONGEST_NAME = 64;
