@@ -125,7 +125,7 @@ export const ERRORS = {
   SVC_PLUGIN_PINS: [500, "{file} cannot be read, so no installed plugin is trusted: {reason}. Mend it, or trust each one anew with: svc plugin trust <name>"],
   SVC_PLUGIN_UNTRUSTED: [403, "The installed plugin {plugin} was never trusted; look at what it does and trust it with: svc plugin trust {plugin}"],
   SVC_PLUGIN_CHANGED: [403, "The plugin {plugin} is not what was trusted: {what} different. Look at it again and trust it with: svc plugin trust {plugin}"],
-  SVC_ISOLATION_REFUSED: [501, "Plugin {plugin} runs in a process of its own, where it can not have {what}; take \"process:\" off its entry in plugins."],
+  SVC_ISOLATION_REFUSED: [501, "Plugin {plugin} runs in a process of its own, where it can not have {what}; take 'process:' off its entry in plugins."],
   SVC_ISOLATION_DOWN: [503, "The process of plugin {plugin} is not there ({reason}); {next}."],
   SVC_ISOLATION_ENDED: [502, "The process of plugin {plugin} ended while it was asked: {reason}."],
   SVC_ISOLATION_BUSY: [503, "{limit} calls between the daemon and the process of plugin {plugin} wait already; try again."],

@@ -200,14 +200,6 @@ function isAway(error: unknown): boolean {
   }
 }
 
-function isAway(error: unknown): boolean {
-  try {
-    return (error as { code?: unknown } | null | undefined)?.code === "SVC_ISOLATION_DOWN";
-  } catch {
-    return false;
-  }
-}
-
 const owners = new WeakMap<object, Scope>();
 
 /** The plugin whose tap answered `dispatch` with this stream. */
