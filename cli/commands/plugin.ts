@@ -21,7 +21,11 @@ const group: OwnGroup = {
       name: "add",
       args: "<package>",
       summary: "Install a plugin (name, name@version or ./path), show what it does, pin it and name it in svc.json",
-      options: [yes, { flags: "--allow-scripts", description: "let npm run the package's install scripts" }],
+      options: [
+        yes,
+        { flags: "--allow-scripts", description: "let npm run the package's install scripts" },
+        { flags: "--isolate", description: "let it run in a process of its own" },
+      ],
       run: async ([word], options, cli) => (await import("../plugin/add.js")).add(cli, word as string, options),
     },
     {
@@ -34,7 +38,12 @@ const group: OwnGroup = {
       name: "enable",
       args: "<plugin>",
       summary: "Switch a plugin on: by id, package or path",
-      run: async ([word], _options, cli) => (await import("../plugin/switch.js")).turn(cli, word as string, true),
+      options: [
+        { flags: "--isolate", description: "from now on in a process of its own" },
+        { flags: "--in-daemon", description: "from now on in the daemon's process" },
+      ],
+      run: async ([word], options, cli) =>
+        (await import("../plugin/switch.js")).turn(cli, word as string, true, options.isolate === true ? true : options.inDaemon === true ? false : undefined),
     },
     {
       name: "disable",
@@ -70,8 +79,9 @@ const group: OwnGroup = {
     {
       name: "check",
       args: "<plugin>",
-      summary: "Is a plugin fit to be published? Package, dry run, leaks and its contract suite",
-      run: async ([word], _options, cli) => (await import("../plugin/check.js")).check(cli, word as string),
+      summary: "Is a plugin fit to be published? Package, dry run, leaks, its contract suite, torture",
+      options: [{ flags: "--quick", description: "without the torture, which takes about a minute" }],
+      run: async ([word], options, cli) => (await import("../plugin/check.js")).check(cli, word as string, { quick: options.quick === true }),
     },
     {
       name: "retry",
@@ -103,10 +113,10 @@ async function list(cli: Cli, all: boolean): Promise<void> {
     all = true;
   }
   const shown = plugins.filter(({ state }) => all || state !== "known");
-  const rows = shown.map(({ id, version, state, took, failures, provides, hooks, reason }) => [
+  const rows = shown.map(({ id, version, state, took, failures, provides, hooks, reason, isolation }) => [
     id,
     version ?? "",
-    state,
+    isolation === undefined ? state : `${state}, ${isolation.pid === undefined ? "no process" : `process ${isolation.pid}`}`,
     took === undefined || state === "known" ? "" : `${took.load + took.setup + took.start} ms`,
     failures === 0 ? "" : String(failures),
     reason ?? [...provides, ...hooks.map((hook) => `hook ${hook}`)].join(", "),

@@ -7,7 +7,7 @@ import { fail } from "../errors.ts";
 import { requireYes } from "./ask.ts";
 import { type DependencyRoot, openRoot } from "./dependency-root.ts";
 import { describeDrift, describeObserved } from "./describe.ts";
-import { changeEntries } from "./entries.ts";
+import { changeEntries, isIsolated } from "./entries.ts";
 import { look } from "./look.ts";
 import { sampleText } from "./sample.ts";
 import { isPath, namingTrouble, packageSubject, type Subject, subjectAt } from "./subject.ts";
@@ -26,10 +26,11 @@ export async function add(cli: Cli, word: string, options: Readonly<Record<strin
 }
 
 async function addPath(cli: Cli, word: string, options: Readonly<Record<string, unknown>>): Promise<void> {
-  const subject = subjectAt(cli, word);
+  const found = subjectAt(cli, word);
+  const subject = { ...found, isolated: options.isolate === true || (await isIsolated(cli, found.entry)) };
   const observed = await look(subject);
-  show(cli, describeObserved(observed));
-  await requireYes(cli, `Let ${subject.entry} run in the daemon?`, options);
+  show(cli, describeObserved(observed, subject.isolated));
+  await requireYes(cli, `Let ${subject.entry} run in ${placeOf(subject)}?`, options);
   await enlist(cli, subject, observed, "It is not pinned: its files may change, as its author's do.");
 }
 
@@ -39,7 +40,8 @@ async function addPackage(cli: Cli, staging: DependencyRoot, spec: string, optio
   await staging.install(spec, { scripts });
   const [name, recorded] = Object.entries(staging.packages())[0] ?? [];
   if (name === undefined || recorded === undefined) throw fail("SVC_CLI_NPM", { what: "install", reason: `it installed nothing for ${spec}` });
-  const staged = packageSubject(name, staging.folderOf(name));
+  const isolated = options.isolate === true || (await isIsolated(cli, name));
+  const staged = { ...packageSubject(name, staging.folderOf(name)), isolated };
   if (staged.pkg?.svc === undefined) throw fail("SVC_CLI_PLUGIN_LOOK", { plugin: name, reason: 'its package.json has no "svc" member, so it is no plugin' });
   const trouble = namingTrouble(staged.pkg);
   if (trouble !== undefined) cli.say(`warning: ${trouble}`);
@@ -50,11 +52,11 @@ async function addPackage(cli: Cli, staging: DependencyRoot, spec: string, optio
   show(
     cli,
     [
-      describeObserved(observed),
+      describeObserved(observed, isolated),
       ...(before === undefined ? [] : ["  since it was trusted:", ...describeDrift(before, observed, seen).map((line) => `    ${line}`)]),
     ].join("\n"),
   );
-  await requireYes(cli, `Install ${name} ${observed.version} and let it run in the daemon?`, options);
+  await requireYes(cli, `Install ${name} ${observed.version} and let it run in ${placeOf(staged)}?`, options);
 
   const root = openRoot(cli.dataFolder);
   // A version that the registry recorded is fetched again by that version: what was looked at is what is installed.
@@ -66,12 +68,12 @@ async function addPackage(cli: Cli, staging: DependencyRoot, spec: string, optio
   }
   const { id, version, capabilities, registers } = observed;
   await writePins(cli.dataFolder, { ...pins, [name]: { id, version, integrity, capabilities, registers, trustedAt: new Date().toISOString() } });
-  await enlist(cli, packageSubject(name, root.folderOf(name)), observed, `${name} ${version} is installed and pinned.`);
+  await enlist(cli, { ...packageSubject(name, root.folderOf(name)), isolated }, observed, `${name} ${version} is installed and pinned.`);
 }
 
 /** Name it in svc.json and say what is left to do. */
-async function enlist(cli: Cli, { entry, folder }: Subject, observed: Observed, done: string): Promise<void> {
-  const verdict = await changeEntries(cli, { add: entry });
+async function enlist(cli: Cli, { entry, folder, isolated = false }: Subject, observed: Observed, done: string): Promise<void> {
+  const verdict = await changeEntries(cli, { add: entry, isolated });
   const next = verdict === undefined ? "svc.json names it already; a restart takes the new files: svc daemon stop, svc daemon start" : describeVerdict(verdict);
   const sample = folder === undefined ? undefined : sampleText(folder);
   cli.print(
@@ -80,9 +82,11 @@ async function enlist(cli: Cli, { entry, folder }: Subject, observed: Observed, 
       next,
       ...(sample === undefined || observed.section === undefined ? [] : [`After the restart, give it its section (${observed.section}); its sample:`, sample]),
     ].join("\n"),
-    { entry, ...observed, ...verdict },
+    { entry, ...observed, ...(isolated ? { isolated } : {}), ...verdict },
   );
 }
+
+const placeOf = ({ isolated }: Pick<Subject, "isolated">): string => (isolated ? "a process of its own" : "the daemon");
 
 const show = (cli: Cli, text: string): void => {
   if (!cli.json) cli.print(text, undefined);

@@ -1,10 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Observed } from "@svc/kernel";
+import { firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { describeObserved } from "./describe.ts";
-import { leaksOf, look, suiteOf } from "./look.ts";
-import { sampleSection } from "./sample.ts";
+import { leaksOf, look, pathOf, suiteOf, tortureOf } from "./look.ts";
+import { sampleOf } from "./sample.ts";
 import { namingTrouble, type PackageFacts, type Subject, subjectOf } from "./subject.ts";
+import type { SuiteReport } from "./suite.ts";
 
 interface Checked {
   readonly name: string;
@@ -12,20 +15,37 @@ interface Checked {
   readonly detail?: string;
 }
 
-/** Everything a plugin must pass before it is published: its package, a dry run, fifty loads and unloads, its own contract suite. */
-export async function check(cli: Cli, word: string): Promise<void> {
+/** Everything a plugin must pass before it is published: its package, a dry run, fifty loads and unloads, its own contract suite, torture. */
+export async function check(cli: Cli, word: string, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
   const subject = subjectOf(cli, word);
   const results: Checked[] = [...(subject.folder === undefined ? [] : checkPackage(subject.folder, subject.pkg as PackageFacts))];
-  const observed = await attempt("loads, and sets up without doing anything", async () => describeObserved(await look(subject)));
-  results.push(observed);
-  if (observed.ok && subject.folder !== undefined) {
-    results.push(await checkLeaks(subject, subject.folder), ...(await checkSuite(subject)));
+  let seen: Observed | undefined;
+  const dry = await attempt("loads, and sets up without doing anything", async () => {
+    seen = await look(subject);
+    return describeObserved(seen);
+  });
+  results.push(dry);
+  if (seen !== undefined) {
+    const sample = sampleOf(subject);
+    results.push(await checkLeaks(subject, sample.section));
+    if (subject.folder !== undefined) results.push(await checkSuite(subject));
+    if (!quick) results.push(await checkTorture(subject, sample.section), await checkBeside(subject, seen, sample.whole));
   }
   const lines = results.map(
     ({ name, ok, detail }) => `${ok ? "ok     " : "FAILED "} ${name}${detail === undefined ? "" : `\n${detail.replace(/^/gm, "          ")}`}`,
   );
   const failed = results.filter(({ ok }) => !ok).length;
-  cli.print([...lines, failed === 0 ? "It is fit to be published." : `${failed} of ${results.length} checks failed.`].join("\n"), results);
+  cli.print(
+    [
+      ...lines,
+      failed === 0
+        ? quick
+          ? "So far it is fit to be published; without --quick it is tortured, too."
+          : "It is fit to be published."
+        : `${failed} of ${results.length} checks failed.`,
+    ].join("\n"),
+    results,
+  );
   if (failed > 0) process.exitCode = 1;
 }
 
@@ -51,9 +71,9 @@ function peerTrouble({ dependencies = {}, peerDependencies = {} }: PackageFacts)
   return peerDependencies["@svc/sdk"] === undefined ? "peerDependencies lacks @svc/sdk" : undefined;
 }
 
-function checkLeaks(subject: Subject, folder: string): Promise<Checked> {
+function checkLeaks(subject: Subject, section: unknown): Promise<Checked> {
   return attempt("leaves nothing open after fifty loads and unloads", async () => {
-    const { rounds, left, unstarted } = await leaksOf(subject, sampleSection(folder, subject.pkg as PackageFacts));
+    const { rounds, left, unstarted } = await leaksOf(subject, section);
     const kinds = Object.entries(left).map(([kind, count]) => `${count} ${kind}`);
     if (kinds.length > 0) throw new Error(`after ${rounds} rounds there are more open: ${kinds.join(", ")}`);
     return unstarted === 0 ? undefined : `(its start did not succeed in ${unstarted} of ${rounds} rounds: without its platform only the rest was seen)`;
@@ -61,18 +81,35 @@ function checkLeaks(subject: Subject, folder: string): Promise<Checked> {
 }
 
 /** `exports["./conformance"]` of its package.json leads to the module. */
-async function checkSuite(subject: Subject): Promise<Checked[]> {
+async function checkSuite(subject: Subject): Promise<Checked> {
   const exported = (subject.pkg?.exports as Record<string, unknown> | undefined)?.["./conformance"];
   const module = typeof exported === "string" ? exported : (exported as { default?: string } | undefined)?.default;
-  if (module === undefined) return [{ name: "exports a conformance module", ok: false, detail: "see the chapter on testing in the README of @svc/sdk" }];
-  const suite = await attempt("has a conformance module that runs", async () => {
-    const { tests } = await suiteOf(subject, module);
-    if (tests.length === 0) throw new Error("it defines no tests");
-    const failed = tests.filter(({ error }) => error !== undefined);
-    if (failed.length > 0) throw new Error(failed.map(({ name, error }) => `${name}: ${error}`).join("\n"));
-    return `${tests.length} tests passed`;
+  if (module === undefined) return { name: "exports a conformance module", ok: false, detail: "see the chapter on testing in the README of @svc/sdk" };
+  return attempt("has a conformance module that runs", async () => allPassed((await suiteOf(subject, module)).tests));
+}
+
+function checkTorture(subject: Subject, section: unknown): Promise<Checked> {
+  return attempt("withstands hostile words, far ends, stops and sections", async () => allPassed((await tortureOf(subject, section)).tests));
+}
+
+/** In real daemons, among plugins that do everything wrong. */
+function checkBeside(subject: Subject, { id, section }: Observed, sample: Readonly<Record<string, unknown>>): Promise<Checked> {
+  return attempt("goes on working beside bad plugins, in a daemon that they bring down", async () => {
+    const switched = subject.pkg?.svc?.activate === "enabled" && section !== undefined ? { section } : {};
+    const { runBeside } = await import("./beside.js");
+    const ours = firstParty().some(({ manifest }) => `${manifest.kind}-${manifest.name}` === id);
+    const { with: bad, alone } = await runBeside({ id, sample, ...switched, ...(ours ? {} : { path: pathOf(subject) }) });
+    const note = alone === "running" ? "" : `\n(alone it is ${alone}: only that was compared)`;
+    return `${bad.length} bad plugins: ${bad.join("; ")}${note}`;
   });
-  return [suite];
+}
+
+/** Says which tests ran. Throws with the reason of each that failed. */
+function allPassed(tests: SuiteReport["tests"]): string {
+  if (tests.length === 0) throw new Error("it defines no tests");
+  const failed = tests.filter(({ error }) => error !== undefined);
+  if (failed.length > 0) throw new Error(failed.map(({ name, error }) => `${name}: ${error}`).join("\n"));
+  return `${tests.length} tests passed: ${tests.map(({ name }) => name).join("; ")}`;
 }
 
 async function attempt(name: string, work: () => Promise<string | undefined>): Promise<Checked> {

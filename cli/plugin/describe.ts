@@ -1,7 +1,7 @@
 import type { Observed, Pin } from "@svc/kernel";
 
-/** What an operator agrees to, a line each: what the plugin says it uses, and what its setup was seen to register. */
-export function describeObserved({ id, version, section, agentKeys, capabilities, registers }: Observed): string {
+/** What an operator agrees to, a line each: what the plugin says it uses, what its setup was seen to register, and whose process it runs in. */
+export function describeObserved({ id, version, section, agentKeys, capabilities, registers }: Observed, isolated = false): string {
   const list = (things: readonly string[]) => (things.length === 0 ? "nothing" : things.join(", "));
   return [
     `${id} ${version}`,
@@ -9,6 +9,7 @@ export function describeObserved({ id, version, section, agentKeys, capabilities
     `  keys of agents       ${list(agentKeys)}`,
     `  declares             ${list(capabilities)}`,
     `  registers            ${list(registers)}`,
+    ...(isolated ? ["  runs in              a process of its own"] : []),
   ].join("\n");
 }
 

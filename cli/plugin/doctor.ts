@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { PluginStatus } from "@svc/kernel";
+import type { PluginEntry, PluginStatus } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
 import { table } from "../table.ts";
 import { openRoot } from "./dependency-root.ts";
@@ -17,8 +17,9 @@ interface Finding {
 
 /** Look at each plugin that svc.json names or that is installed, and at what the running daemon says of all of them. */
 export async function doctor(cli: Cli): Promise<void> {
-  const named = (await entriesOf(cli)).filter((entry) => !entry.startsWith("!"));
-  const idle = Object.keys(openRoot(cli.dataFolder).packages()).filter((name) => !named.includes(name));
+  const { readEntry } = await import("@svc/kernel");
+  const named = (await entriesOf(cli)).map(readEntry).filter(({ off }) => !off);
+  const idle = Object.keys(openRoot(cli.dataFolder).packages()).filter((name) => !named.some((entry) => entry.name === name));
   const findings: Finding[] = [];
   for (const entry of named) findings.push(...(await examine(cli, entry)));
   for (const name of idle)
@@ -29,7 +30,7 @@ export async function doctor(cli: Cli): Promise<void> {
   if (findings.some(({ level }) => level === "error")) process.exitCode = 1;
 }
 
-async function examine(cli: Cli, entry: string): Promise<Finding[]> {
+async function examine(cli: Cli, { name: entry, isolated }: PluginEntry): Promise<Finding[]> {
   const wrong = (text: string, next: string): Finding[] => [{ plugin: entry, level: "error", text, next }];
   const { integrityOf, readPins, readQuarantine } = await import("@svc/kernel");
   let subject: Subject;
@@ -57,8 +58,14 @@ async function examine(cli: Cli, entry: string): Promise<Finding[]> {
   const held = id === undefined ? undefined : readQuarantine(cli.dataFolder)[id];
   if (held !== undefined) return wrong(`is held back: ${held.reason}`, `svc plugin retry ${id}`);
   try {
-    const { version, capabilities } = await look(subject);
-    return [{ plugin: entry, level: "ok", text: `${version}, uses ${capabilities.length === 0 ? "nothing" : capabilities.join(", ")}` }];
+    const { version, capabilities } = await look({ ...subject, isolated });
+    return [
+      {
+        plugin: entry,
+        level: "ok",
+        text: `${version}, uses ${capabilities.length === 0 ? "nothing" : capabilities.join(", ")}${isolated ? ", in a process of its own" : ""}`,
+      },
+    ];
   } catch (error) {
     return wrong((error as Error).message, subject.kind === "package" ? `svc plugin add ${entry}@latest` : `svc plugin check ${entry}`);
   }

@@ -8,26 +8,32 @@ import type { SuiteReport } from "./suite.ts";
 
 /** What the child process is asked. `path`: the package's folder or the single file, absolute. */
 export type ProbeTask =
-  | { readonly kind: "observe"; readonly path: string; readonly folder?: string }
+  | { readonly kind: "observe"; readonly path: string; readonly folder?: string; readonly isolated: boolean }
   | { readonly kind: "leaks"; readonly path: string; readonly sample: unknown }
+  | { readonly kind: "torture"; readonly path: string; readonly sample: unknown }
   | { readonly kind: "conformance"; readonly path: string; readonly module: string };
 
 export type Probed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string };
 
-const LIMIT_MS = { observe: 30_000, leaks: 120_000, conformance: 600_000 } as const;
+const LIMIT_MS = { observe: 30_000, leaks: 120_000, torture: 600_000, conformance: 600_000 } as const;
 
 /** What a plugin declares and what its `setup` really registers. Throws `SVC_CLI_PLUGIN_LOOK` with the reason when it cannot be brought up. */
 export function look(subject: Subject): Promise<Observed> {
-  return probe(subject, { kind: "observe", path: pathOf(subject), ...(subject.folder === undefined ? {} : { folder: subject.folder }) });
+  const { isolated = false } = subject;
+  return probe(subject, { kind: "observe", path: pathOf(subject), isolated, ...(subject.folder === undefined ? {} : { folder: subject.folder }) });
 }
 
 /** What fifty loads and unloads leave open. */
 export const leaksOf = (subject: Subject, sample: unknown): Promise<LeakReport> => probe(subject, { kind: "leaks", path: pathOf(subject), sample });
 
+/** How it comes out of the torture that its author may run too. */
+export const tortureOf = (subject: Subject, sample: unknown): Promise<SuiteReport> => probe(subject, { kind: "torture", path: pathOf(subject), sample });
+
 /** The author's own contract suite, from the module that the package exports for it. */
 export const suiteOf = (subject: Subject, module: string): Promise<SuiteReport> => probe(subject, { kind: "conformance", path: pathOf(subject), module });
 
-const pathOf = ({ folder, file, entry }: Subject): string => folder ?? file ?? entry;
+/** Its package's folder or its single file, absolute. */
+export const pathOf = ({ folder, file, entry }: Subject): string => folder ?? file ?? entry;
 
 /** In a process of its own that sees nothing of the environment but PATH and HOME. */
 function probe<T>(subject: Subject, task: ProbeTask): Promise<T> {

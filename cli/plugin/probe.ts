@@ -1,6 +1,6 @@
 /* Runs somebody else's plugin in a process of its own, and tells its parent what was seen. Started by look.ts. */
 import { pathToFileURL } from "node:url";
-import { observe, resolveEntry } from "@svc/kernel";
+import { observe, resolveEntry, writeEntry } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import type { Probed, ProbeTask } from "./look.ts";
 
@@ -16,18 +16,26 @@ process.once("message", (task: ProbeTask) => {
 });
 
 async function work(task: ProbeTask): Promise<unknown> {
-  const source = { ...resolveEntry(task.path, "/", []), from: "package" as const };
+  const isolated = task.kind === "observe" && task.isolated;
+  const source = { ...resolveEntry(writeEntry({ name: task.path, isolated }), "/", []), from: "package" as const };
   switch (task.kind) {
     case "observe":
       return observe(source, task.folder);
     case "leaks": {
       const { measureLeaks } = await import("./leaks.js");
-      const { default: plugin } = (await import(pathToFileURL(source.entry as string).href)) as { default: Plugin<never> };
-      return measureLeaks(plugin, task.sample);
+      return measureLeaks(await pluginOf(source.entry), task.sample);
+    }
+    case "torture": {
+      const { runTorture } = await import("./suite.js");
+      return runTorture(await pluginOf(source.entry), task.sample);
     }
     case "conformance": {
       const { runSuite } = await import("./suite.js");
       return runSuite(task.path, task.module);
     }
   }
+}
+
+async function pluginOf(entry: string | undefined): Promise<Plugin<never>> {
+  return ((await import(pathToFileURL(entry as string).href)) as { default: Plugin<never> }).default;
 }

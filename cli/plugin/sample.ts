@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { PackageFacts } from "./subject.ts";
+import type { PackageFacts, Subject } from "./subject.ts";
 
 /** A plugin's sample of its block of svc.json, as text. */
 export function sampleText(folder: string): string | undefined {
@@ -13,4 +13,10 @@ export function sampleSection(folder: string, { svc }: Pick<PackageFacts, "svc">
   const text = sampleText(folder);
   if (text === undefined || svc?.section === undefined) return {};
   return svc.section.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(text)) ?? {};
+}
+
+/** A plugin's sample, and of it the plugin's own section; both empty where there is none. */
+export function sampleOf({ folder, pkg }: Subject): { readonly whole: Readonly<Record<string, unknown>>; readonly section: unknown } {
+  if (folder === undefined || pkg === undefined) return { whole: {}, section: {} };
+  return { whole: JSON.parse(sampleText(folder) ?? "{}") as Record<string, unknown>, section: sampleSection(folder, pkg) };
 }

@@ -25,6 +25,8 @@ export interface Subject {
   readonly folder?: string;
   readonly file?: string;
   readonly pkg?: PackageFacts;
+  /** It runs in a process of its own. */
+  readonly isolated?: boolean;
 }
 
 /** Does the word name a folder or a file, and no package? A tarball is npm's. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Runner } from "@svc/sdk/testing";
+import type { Plugin } from "@svc/sdk";
+import { type Runner, tortureContract } from "@svc/sdk/testing";
 
 /** How the tests of a contract suite ended, in their order. */
 export interface SuiteReport {
@@ -11,18 +12,24 @@ const LIMIT_MS = 60_000;
 
 /** Runs the default export of a package's conformance module, `(runner) => void`: a contract suite given the author's own far end. */
 export async function runSuite(folder: string, module: string): Promise<SuiteReport> {
+  const { default: define } = (await import(pathToFileURL(join(folder, module)).href)) as { default: (runner: Runner) => void };
+  return runTests(define);
+}
+
+/** Tortures the plugin with its sample and with far ends that answer anything but what it hopes for. */
+export const runTorture = (plugin: Plugin<never>, config: unknown): Promise<SuiteReport> => runTests((runner) => tortureContract(runner, { plugin, config }));
+
+async function runTests(define: (runner: Runner) => void): Promise<SuiteReport> {
   const tests: { name: string; run: () => Promise<void> }[] = [];
   const groups: string[] = [];
-  const runner: Runner = {
-    describe(name, define) {
+  define({
+    describe(name, group) {
       groups.push(name);
-      define();
+      group();
       groups.pop();
     },
     it: (name, run) => tests.push({ name: [...groups, name].join(": "), run }),
-  };
-  const { default: define } = (await import(pathToFileURL(join(folder, module)).href)) as { default: (runner: Runner) => void };
-  define(runner);
+  });
   const ended: { name: string; error?: string }[] = [];
   for (const { name, run } of tests) {
     const error = await failure(run);

@@ -1,7 +1,8 @@
 import { firstParty } from "../catalog.ts";
 import { describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
-import { changeEntries } from "./entries.ts";
+import { fail } from "../errors.ts";
+import { changeEntries, isIsolated } from "./entries.ts";
 import { idOf, isPath, type Subject, subjectOf } from "./subject.ts";
 
 /** What is switched: `entry` where `plugins` must name it, `section` where its own `enabled` decides. */
@@ -13,13 +14,14 @@ interface Switched {
 
 /**
  * Turn a plugin on or off. One whose section has a switch is turned there, at once; any other by `"!<id>"` in `plugins`, which keeps
- * its section valid and waits for a restart.
+ * its section valid and waits for a restart. `isolated`: from then on in a process of its own, or in the daemon's; unset leaves it.
  */
-export async function turn(cli: Cli, word: string, on: boolean): Promise<void> {
+export async function turn(cli: Cli, word: string, on: boolean, isolated?: boolean): Promise<void> {
   const { id, entry, section } = await find(cli, word);
+  if (isolated === true && entry === undefined) throw fail("SVC_CLI_USAGE", { reason: `${id} is part of this program and runs in the daemon` });
   const values = section === undefined || (!on && !(await present(cli, section))) ? {} : { [`${section}.enabled`]: String(on) };
   const verdict = on
-    ? await changeEntries(cli, { drop: `!${id}`, ...(entry === undefined ? {} : { add: entry }), values })
+    ? await changeEntries(cli, { drop: `!${id}`, ...(entry === undefined ? {} : { add: entry, ...(isolated === undefined ? {} : { isolated }) }), values })
     : await changeEntries(cli, Object.keys(values).length > 0 ? { values } : { add: `!${id}` });
   const state = on ? "on" : "off";
   cli.print(verdict === undefined ? `${id} is ${state} already.` : `${id} is switched ${state}. ${describeVerdict(verdict)}`, { id, on, ...verdict });
@@ -33,7 +35,7 @@ async function find(cli: Cli, word: string): Promise<Switched> {
   const subject: Subject = subjectOf(cli, word);
   const id = subject.folder === undefined ? undefined : idOf(subject.folder);
   // A single file has no manifest: only its code says what it is called.
-  const found = id ?? (await (await import("./look.js")).look(subject)).id;
+  const found = id ?? (await (await import("./look.js")).look({ ...subject, isolated: await isIsolated(cli, subject.entry) })).id;
   return {
     id: found,
     entry: isPath(word) || subject.kind === "package" ? subject.entry : word,

@@ -128,7 +128,7 @@ describe("svc plugin check and new", () => {
   it("finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", async () => {
     const shell = await shellWith();
     write(shell, "leaky", "setup() { setInterval(() => {}, 60_000); }", {}, { name: "leaky", dependencies: { "@svc/kernel": "0.1.0" } });
-    const { code, out } = await shell.svc("plugin", "check", "./leaky");
+    const { code, out } = await shell.svc("plugin", "check", "./leaky", "--quick");
     expect(code).toBe(1);
     for (const words of [
       "'leaky' is not called svc-plugin-",
@@ -143,7 +143,37 @@ describe("svc plugin check and new", () => {
       join(shell.folder, "failing/conformance.mjs"),
       'export default ({ describe, it }) => describe("mine", () => { it("works", async () => {}); it("breaks", async () => { throw new Error("it broke"); }); });',
     );
-    expect((await shell.svc("plugin", "check", "./failing")).out).toContain("mine: breaks: it broke");
+    expect((await shell.svc("plugin", "check", "./failing", "--quick")).out).toContain("mine: breaks: it broke");
+  });
+
+  it("tortures a plugin, and says what it did and what came of it", { timeout: 300_000 }, async () => {
+    const shell = await shellWith();
+    interface Checked {
+      readonly name: string;
+      readonly ok: boolean;
+      readonly detail: string;
+    }
+    const tortured = async (name: string) => (await shell.json<Checked[]>("plugin", "check", `./${name}`)).slice(-2);
+    write(shell, "sound", 'setup(ctx) { ctx.hooks.inbound.tap(({ text }) => (text === "no" ? { reject: "no" } : undefined)); }');
+    const [hostile, beside] = await tortured("sound");
+    expect(hostile).toMatchObject({
+      ok: true,
+      name: expect.stringContaining("hostile words"),
+      detail: expect.stringMatching(/\d+ tests passed: .*it is told/),
+    });
+    expect(beside).toMatchObject({ ok: true, detail: expect.stringContaining(`${tortureCases.length} bad plugins: throws at its top level`) });
+    // Breaks of what somebody says, and takes the process with it for an error that is not its own.
+    write(
+      shell,
+      "fragile",
+      `setup(ctx) {
+        ctx.hooks.inbound.tap(({ text }) => void JSON.parse('"' + text + '"'));
+        process.on("uncaughtException", () => process.kill(process.pid, "SIGKILL"));
+      }`,
+    );
+    const [words, dead] = await tortured("fragile");
+    expect(words).toMatchObject({ ok: false, detail: expect.stringContaining("hook inbound, given control signs: it threw") });
+    expect(dead).toMatchObject({ ok: false, detail: expect.stringMatching(/fragile.*(did not stay up|ended)/) });
   });
 
   it("refuses kinds and names that there are not, and folders that are there", async () => {

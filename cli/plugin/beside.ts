@@ -1,0 +1,187 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Health, PluginStatus } from "@svc/kernel";
+import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
+import { fail } from "../errors.ts";
+
+/** How a plugin came through among bad ones. */
+export interface Beside {
+  /** The bad plugins that were there, in words. */
+  readonly with: readonly string[];
+  /** How it stood alone: what it has to be among the others too. */
+  readonly alone: string;
+}
+
+export interface BesideTask {
+  readonly id: string;
+  /** Its entry in `plugins`, absolute; unset for one that comes with the program. */
+  readonly path?: string;
+  /** Its sample: a part of svc.json. */
+  readonly sample: Readonly<Record<string, unknown>>;
+  /** Its section, when a switch there must be on. */
+  readonly section?: string;
+}
+
+const PROGRAM = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+const UP_MS = 90_000;
+const STOP_MS = 30_000;
+const LOOK_MS = 50;
+/** Bad plugins that do their worst a moment after the start have done it then. */
+const WORST_MS = 1_500;
+/** A watchdog that does not wait as long as an operator's. */
+const WATCHDOG_MS = "1500";
+
+/**
+ * Runs the plugin in real daemons, each in a folder and process of its own: alone, then beside every bad plugin that a daemon survives,
+ * then beside those that kill it until it holds them back. Throws `SVC_CLI_PLUGIN_LOOK` saying what it no longer was.
+ */
+export async function runBeside(task: BesideTask): Promise<Beside> {
+  const alone = await inDaemon(task, []);
+  const crowds = [tortureCases.filter(({ ends }) => ends !== "quarantined"), tortureCases.filter(({ ends }) => ends === "quarantined")];
+  for (const crowd of crowds) {
+    const now = await inDaemon(task, crowd);
+    const wrong = differences(alone, now);
+    if (wrong.length > 0) throw refusal(task, `beside ${crowd.length} bad plugins (${crowd.map(({ name }) => name).join(", ")}) ${wrong.join("; ")}`);
+  }
+  const { state, reason } = alone;
+  return { with: tortureCases.map(({ does }) => does), alone: reason === undefined ? state : `${state}: ${reason}` };
+}
+
+function differences(alone: PluginStatus, now: PluginStatus): string[] {
+  const wrong: string[] = [];
+  if (now.state !== alone.state) wrong.push(`it is ${now.state}${now.reason === undefined ? "" : ` (${now.reason})`}, alone it is ${alone.state}`);
+  const lost = [...alone.provides, ...alone.hooks].filter((thing) => ![...now.provides, ...now.hooks].includes(thing));
+  if (lost.length > 0) wrong.push(`it no longer provides ${lost.join(", ")}`);
+  if (now.failures > alone.failures) wrong.push(`${now.failures - alone.failures} of its calls failed`);
+  return wrong;
+}
+
+/** Starts a daemon with the plugin and the bad ones, as often as it dies; answers how the plugin stands once all have done their worst. */
+async function inDaemon(task: BesideTask, bad: readonly TortureCase[]): Promise<PluginStatus> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-torture-"));
+  try {
+    for (const one of bad) writeTorture(join(folder, one.name), one);
+    writeFileSync(join(folder, "svc.json"), JSON.stringify(configOf(task, bad)), { mode: 0o600 });
+    // One more start than there are plugins to be held back.
+    const deaths = bad.filter(({ ends }) => ends === "quarantined").length;
+    for (let starts = 0; starts <= deaths; starts += 1) {
+      const found = await oneLife(task, folder, bad);
+      if (found !== undefined) return found;
+    }
+    throw refusal(task, `the daemon did not stay up after ${deaths + 1} starts, though it held back what killed it`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Undefined when the daemon was killed by a bad plugin, as it should be once for each such one. */
+async function oneLife(task: BesideTask, folder: string, bad: readonly TortureCase[]): Promise<PluginStatus | undefined> {
+  mkdirSync(join(folder, ".svc"), { recursive: true, mode: 0o700 });
+  const note = join(folder, ".svc/daemon.json");
+  rmSync(note, { force: true });
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.execPath, [PROGRAM, "daemon", "start", "--foreground"], {
+    cwd: folder,
+    env: { PATH, HOME, SVC_LOG_LEVEL: "error", SVC_WATCHDOG_MS: WATCHDOG_MS, ...variablesOf(task.sample) },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk) => {
+    said = (said + chunk).slice(-2_048);
+  });
+  const ended = once(child, "close") as Promise<[number | null, string | null]>;
+  let gone = false;
+  void ended.then(() => {
+    gone = true;
+  });
+  try {
+    for (let waited = 0; !gone; waited += LOOK_MS) {
+      if (waited > UP_MS) throw refusal(task, `the daemon was not up after ${UP_MS / 1000} s`);
+      const port = portIn(note);
+      if (port !== undefined) return await judged(port, task, bad);
+      await pause(LOOK_MS);
+    }
+  } catch (error) {
+    if (!gone && !(await within(WORST_MS * 4, ended))) throw error;
+  } finally {
+    if (!gone) {
+      // Alone it is stopped in good order; a stop that a bad plugin holds up says nothing about it.
+      child.kill(bad.length === 0 ? "SIGTERM" : "SIGKILL");
+      if (!(await within(STOP_MS, ended))) {
+        child.kill("SIGKILL");
+        await ended;
+      }
+    }
+  }
+  const [code, signal] = await ended;
+  // Killed: a plugin did it. An exit code is a word of the daemon's own.
+  if (signal === null) throw refusal(task, `the daemon ended with code ${code}: ${said.trim().split("\n").at(-1)}`);
+  return undefined;
+}
+
+/** Lets the worst happen, and sees that the daemon still works. Rejects when it is gone meanwhile. */
+async function judged(port: number, task: BesideTask, bad: readonly TortureCase[]): Promise<PluginStatus> {
+  const base = `http://127.0.0.1:${port}`;
+  await pause(WORST_MS);
+  const health = await fetch(`${base}/health`);
+  const { plugins } = (await health.json()) as Health;
+  const answer = await fetch(`${base}/task`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify({ agent: "assistant", message: "still here" }),
+  });
+  const { ok } = (await answer.json()) as { ok?: boolean };
+  // One that holds or fails each message may fail this one: only a daemon without them must answer.
+  if (!ok && bad.length === 0) throw refusal(task, `with it loaded the daemon answers no message: ${answer.status}`);
+  const after = ((await (await fetch(`${base}/health`)).json()) as Health).plugins.find(({ id }) => id === task.id);
+  const found = after ?? plugins.find(({ id }) => id === task.id);
+  if (found === undefined) throw refusal(task, `a daemon does not list it as ${task.id}`);
+  return found;
+}
+
+function configOf({ path, sample, section }: BesideTask, bad: readonly TortureCase[]): Record<string, unknown> {
+  const echo = { name: "Assistant", workspace: "./w", tier: "local", local: { mode: "echo" } };
+  const config: Record<string, unknown> = {
+    ...structuredClone(sample),
+    node: { id: "torture", name: "Torture", bind: "127.0.0.1:0", defaultAgent: "assistant" },
+    agents: { ...(sample.agents as object | undefined), assistant: echo },
+    plugins: [...(path === undefined ? [] : [path]), ...bad.map(({ name }) => `./${name}`)],
+  };
+  if (section !== undefined) switchOn(config, section.split("."));
+  return config;
+}
+
+function switchOn(at: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
+  if (key === undefined) at.enabled = true;
+  else switchOn((at[key] ??= {}) as Record<string, unknown>, rest);
+}
+
+/** The variables that a sample names, each with its own name as its value. */
+function variablesOf(sample: unknown): Record<string, string> {
+  const names = [...JSON.stringify(sample).matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name]) => name as string);
+  return Object.fromEntries(names.map((name) => [name, name]));
+}
+
+function portIn(note: string): number | undefined {
+  try {
+    return (JSON.parse(readFileSync(note, "utf8")) as { port: number }).port;
+  } catch {
+    return undefined;
+  }
+}
+
+const refusal = ({ id }: BesideTask, reason: string) => fail("SVC_CLI_PLUGIN_LOOK", { plugin: id, reason });
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const control = new AbortController();
+  const { setTimeout: wait } = await import("node:timers/promises");
+  const late = wait(ms, false, { signal: control.signal }).catch(() => false);
+  const done = await Promise.race([work.then(() => true), late]);
+  control.abort();
+  return done;
+}
