@@ -8,6 +8,8 @@ export const ERRORS = {
   SVC_CLI_START_FAILED: "The daemon did not come up: {reason}\nIts log is {log}",
   SVC_CLI_STOP_FAILED: "The daemon (pid {pid}) is still running after {seconds} s. It may be finishing work; look with: svc daemon status",
   SVC_CLI_TASK_FAILED: "{reason}",
+  SVC_CLI_TASK_LEFT:
+    "The daemon has stopped. Task {task} is taken up again at the next start, if it may be; see what became of it then with: svc trace show {task}",
   SVC_CLI_NPM: "npm {what} failed: {reason}",
   SVC_CLI_PLUGIN_LOOK: "The plugin {plugin} cannot be used: {reason}",
   SVC_CLI_UNCONFIRMED: "{what} Nothing was changed: say yes at a terminal, or repeat it with --yes.",

@@ -149,34 +149,14 @@ async function send(cli: Cli, agent: string, message: string, options: Readonly<
   } catch (error) {
     if (taskId === undefined) throw error;
   }
-  if (result === undefined && taskId !== undefined) result = await awaitTrace(cli, taskId);
+  // Interrupted by a stop or a restart: the daemon takes it up again when it is back.
+  if (taskId !== undefined && (result === undefined || result.errorKind === "interrupted")) {
+    const { awaitTask } = await import("../daemon/await-task.js");
+    result = await awaitTask(cli, taskId);
+  }
   if (result === undefined) throw fail("SVC_CLI_TASK_FAILED", { reason: "the daemon ended the stream without a result; look with: svc trace list" });
   if (cli.json) cli.print("", result);
   else if (result.ok && !result.reply.startsWith(shown)) process.stdout.write(`\n${result.reply}\n`);
   else process.stdout.write(`${result.ok ? result.reply.slice(shown.length) : ""}\n`);
   if (!result.ok) throw fail("SVC_CLI_TASK_FAILED", { reason: result.error ?? result.status });
-}
-
-/** The connection broke while the task ran, perhaps because the daemon restarted: its trace tells how it ended. */
-async function awaitTrace(cli: Cli, taskId: string): Promise<TaskResult | undefined> {
-  cli.say(`\nThe connection to the daemon broke; waiting for task ${taskId} ...`);
-  for (let tries = 0; tries < 240; tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    try {
-      const trace = (await cli.request("GET", `/traces/${taskId}`)) as { status: string; response?: string; agent: string; error?: string; errorKind?: string };
-      if (trace.status === "in-flight") continue;
-      return {
-        ok: trace.status === "ok",
-        taskId,
-        agent: trace.agent,
-        reply: trace.response ?? "",
-        status: trace.status as TaskResult["status"],
-        ...(trace.error === undefined ? {} : { error: trace.error }),
-        durationMs: 0,
-      };
-    } catch (error) {
-      if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
-    }
-  }
-  return undefined;
 }

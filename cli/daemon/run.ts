@@ -68,7 +68,8 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   });
   watchdog();
   unwatch();
-  rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
+  // It stays where a successor will write its own: whoever looks for the daemon waits for that one.
+  if (!restarting.signal.aborted) rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
   if (restarting.signal.aborted) await startAnew(cli, background);
 }
 

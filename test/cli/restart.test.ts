@@ -43,8 +43,9 @@ it("OPS-02 a restart keeps what was accepted: the running and the queued message
   const task = (message: string) => post(baseOf(shell.note), "/task", { agent: "echo", message });
   const running = task("first");
   const waiting = task("second");
+  const sent = shell.svc("daemon", "send", "echo", "third", "--chat", "another");
   const tasks = async () => (await shell.json<{ tasks: { running: number; queued: number } }>("daemon", "status")).tasks;
-  await vi.waitFor(async () => expect(await tasks()).toEqual({ running: 1, queued: 1 }), { timeout: 15_000 });
+  await vi.waitFor(async () => expect(await tasks()).toEqual({ running: 1, queued: 2 }), { timeout: 15_000 });
 
   // The running turn keeps what it started with; the new daemon is quick.
   await shell.svc("config", "set", "agents.echo.local", '{"mode":"echo"}');
@@ -55,9 +56,11 @@ it("OPS-02 a restart keeps what was accepted: the running and the queued message
   for (const cut of [running, waiting]) expect((await cut).body).toMatchObject({ ok: false, errorKind: "interrupted" });
 
   await vi.waitFor(async () => expect(await shell.json<Trace[]>("trace", "list", "--status", "in-flight")).toEqual([]), { timeout: 15_000 });
+  // Who waited at the command line has waited on.
+  expect(await sent).toMatchObject({ code: 0, out: expect.stringContaining("third"), err: expect.stringContaining("broke off") });
   const answered = (await shell.json<Trace[]>("trace", "list")).map(({ status, message, response }) => ({ status, message, response }));
-  expect(answered).toHaveLength(2);
-  for (const message of ["first", "second"]) expect(answered).toContainEqual({ status: "ok", message, response: expect.stringContaining(message) });
+  expect(answered).toHaveLength(3);
+  for (const message of ["first", "second", "third"]) expect(answered).toContainEqual({ status: "ok", message, response: expect.stringContaining(message) });
   expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
 });
 
@@ -79,7 +82,7 @@ it("OPS-02 the command line says why a restart is refused, held or given up, and
   expect(await running()).toBe(1);
   expect(shell.pid()).toBe(shell.note.pid);
   await shell.svc("daemon", "stop");
-  expect((await sending).err).toContain("taken up again at the next start");
+  expect(await sending).toMatchObject({ code: 1, err: expect.stringMatching(/Task task_\S+ is taken up again at the next start.*svc trace show task_/) });
 });
 
 it("OPS-02 a daemon that somebody else watches over ends with 79, which the systemd unit starts anew", async () => {
