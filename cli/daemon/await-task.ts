@@ -14,7 +14,7 @@ const STOPPED_MS = 2_000;
  * Throws `SVC_CLI_TASK_LEFT` when the daemon does not come back.
  */
 export async function awaitTask(cli: Cli, task: string): Promise<TaskResult> {
-  cli.say(`\nThe daemon broke off; waiting for it and task ${task} ...`);
+  cli.say(`\nThe connection to the daemon broke; waiting for it and for task ${task} ...`);
   for (let silent = 0; silent < (cli.note() === undefined ? STOPPED_MS : BACK_MS); silent += LOOK_MS) {
     await pause(LOOK_MS);
     const trace = await look(cli, task);

@@ -57,7 +57,7 @@ it("OPS-02 a restart keeps what was accepted: the running and the queued message
 
   await vi.waitFor(async () => expect(await shell.json<Trace[]>("trace", "list", "--status", "in-flight")).toEqual([]), { timeout: 15_000 });
   // Who waited at the command line has waited on.
-  expect(await sent).toMatchObject({ code: 0, out: expect.stringContaining("third"), err: expect.stringContaining("broke off") });
+  expect(await sent).toMatchObject({ code: 0, out: expect.stringContaining("third"), err: expect.stringContaining("The connection to the daemon broke") });
   const answered = (await shell.json<Trace[]>("trace", "list")).map(({ status, message, response }) => ({ status, message, response }));
   expect(answered).toHaveLength(3);
   for (const message of ["first", "second", "third"]) expect(answered).toContainEqual({ status: "ok", message, response: expect.stringContaining(message) });
