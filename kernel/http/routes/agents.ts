@@ -21,7 +21,7 @@ export function agentsRoute(port: KernelPort): HttpRoute {
   };
 }
 
-/** `GET /agents/:id/events` (000:L300): what the agent subscribes to, at most 50 events a read, oldest first; `next` is the `since` of the next read. */
+/** `GET /agents/:id/events` (000:L300): what the agent subscribes to, at most 50 events a read, oldest first; `next` is the `since` of the next read, `gap` says that events left the buffer unread. */
 export function agentEventsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
@@ -31,12 +31,8 @@ export function agentEventsRoute(port: KernelPort): HttpRoute {
     handle({ params, query: { since, limit } }) {
       const agentId = params.id as string;
       if (port.agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
-      const { events, next } = port.bus.agentEvents(
-        (envelope) => port.matches(agentId, envelope),
-        since || undefined,
-        limit === undefined ? undefined : Number(limit),
-      );
-      return { agentId, subscriptions: port.subscriptions(agentId), events, next };
+      const read = port.bus.agentEvents((envelope) => port.matches(agentId, envelope), since || undefined, limit === undefined ? undefined : Number(limit));
+      return { agentId, subscriptions: port.subscriptions(agentId), ...read };
     },
   };
 }

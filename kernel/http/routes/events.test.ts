@@ -24,7 +24,10 @@ describe("events", () => {
     const [third] = publish(1);
     expect((await at.call(`/events/recent?since=${first}&kind=run`)).body).toEqual({ events: [expect.objectContaining({ id: third })] });
     expect(idsOf((await at.call(`/events/recent?since=${first}&skip=created`)).body)).toEqual([second]);
-    expect((await at.call("/events/recent?since=evt_0123456789_zz")).body).toMatchObject({ gap: true });
+    for (const path of ["/events/recent", "/agents/echo/events"]) {
+      expect((await at.call(`${path}?since=evt_0123456789_zz`)).body, path).toMatchObject({ gap: true });
+      expect((await at.call(path)).body, path).not.toHaveProperty("gap");
+    }
     expect(idsOf((await at.call("/events/recent?since=1&origin=local&agent=echo")).body)).toEqual([first, second, third]);
     expect((await at.call("/events/recent?since=2999-01-01T00:00:00Z")).body).toEqual({ events: [] });
   });
