@@ -76,7 +76,9 @@ describe.each(["sdk", "kernel", "cli", ...pluginFolders().map(({ path }) => path
     const [packed] = JSON.parse((await run("npm", pack, { cwd })).stdout) as [{ filename: string; files: readonly { path: string }[] }];
     const files = packed.files.map((file) => file.path);
     expect(files.filter((file) => !file.startsWith("template/") && /\.(test|harness)\.|\.tsbuildinfo$|node_modules/.test(file))).toEqual([]);
-    expect(files).toContain("README.md");
+    // The build puts the licence there: npm packs only what lies in a package's own folder.
+    for (const file of ["README.md", "LICENSE"]) expect(files).toContain(file);
+    expect(read(`${path}/LICENSE`)).toBe(read("LICENSE"));
     const tarball = await readFile(join(target, packed.filename));
     const { messages } = await publint({ strict: true, pack: { tarball: tarball.buffer.slice(tarball.byteOffset, tarball.byteOffset + tarball.byteLength) } });
     expect(messages).toEqual([]);
