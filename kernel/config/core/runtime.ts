@@ -29,11 +29,12 @@ export const PROCESS_POOL: ObjectSchema = {
   },
 };
 
-/** `plugins` (001:L103): what to add to the first-party plugins, and `"!<id>"` to keep one of those from loading (CFG-24). */
+/** `plugins` (001:L103): what to add to the first-party plugins, with `process:` before it where it shall run in a process of its own, and `"!<id>"` to keep one of those from loading (CFG-24). */
 export const PLUGINS: Schema = {
   type: "array",
-  description: 'installed package names, ./paths, and "!<plugin id>" for those that must not load',
-  items: word("package name, path or !plugin"),
+  description:
+    'installed package names and ./paths, each with "process:" before it to run in a process of its own, and "!<plugin id>" for those that must not load',
+  items: word("package name or path, process:<package name or path>, or !plugin"),
   default: [],
   restart: true,
 };

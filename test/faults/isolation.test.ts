@@ -1,0 +1,270 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Plugin, PluginContext } from "@svc/sdk";
+import { describe, expect, it, vi } from "vitest";
+import { action, alive, type IsolatedRun, isolatedChildren, type Laid, runIsolated } from "./isolation.harness.ts";
+
+const PATIENCE = { timeout: 20_000, interval: 20 };
+
+/** Ends in the way its input says. */
+const FRAGILE: Laid = {
+  name: "fragile",
+  capabilities: ["events"],
+  top: `import net from "node:net"; import { writeSync } from "node:fs";
+    const raw = (text) => { for (let at = 0; at < text.length; ) { try { at += writeSync(3, text.slice(at)); } catch (error) { if (error.code !== "EAGAIN") throw error; } } };`,
+  setup: `
+    ${action("fragile.echo", "return { ...input, pid: process.pid };")}
+    ${action("fragile.wait", "await new Promise(() => {});")}
+    ${action(
+      "fragile.end",
+      `switch (input.how) {
+        case "exit": process.exit(3);
+        case "kill": process.kill(process.pid, "SIGKILL"); await new Promise(() => {});
+        case "abort": process.abort();
+        case "segfault": process.kill(process.pid, "SIGSEGV"); await new Promise(() => {});
+        case "memory": { const hoard = []; for (;;) hoard.push(new Array(1_000_000).fill(Math.random())); }
+        case "spin": for (;;);
+        case "frames": for (;;) { for (let n = 0; n < 1_000; n += 1) ctx.events.publish({ kind: "x", type: "flood", summary: "x" }); await new Promise(setImmediate); }
+        case "output": for (;;) writeSync(1, "x".repeat(65_536) + "\\n");
+        case "garbage": raw("this is no frame\\n"); await new Promise(() => {});
+        case "shapeless": raw('{"is":"call","id":"one"}\\n'); await new Promise(() => {});
+        case "long": raw("x".repeat(9 * 1_048_576)); await new Promise(() => {});
+        case "half": raw('{"is":"done","id":'); process.exit(0);
+      }`,
+    )}`,
+};
+
+const pidOf = (run: IsolatedRun) => run.status("feature-fragile").isolation?.pid as number;
+
+/** It is back, in another process than before. */
+const back = (run: IsolatedRun, before: number) =>
+  vi.waitFor(async () => {
+    expect(run.status("feature-fragile").isolation).toMatchObject({ state: "up", ends: 1, starts: 2 });
+    expect(await run.act("fragile.echo", { back: true })).toMatchObject({ back: true, pid: pidOf(run) });
+    expect(pidOf(run)).not.toBe(before);
+  }, PATIENCE);
+
+describe("an isolated plugin whose process ends", () => {
+  it.each([
+    ["exits", "exit", /ended with code 3/],
+    ["is killed", "kill", /SIGKILL/],
+    ["aborts", "abort", /SIGABRT/],
+    ["breaks in native code", "segfault", /SIGSEGV/],
+    ["fills its heap", "memory", /SIGABRT: FATAL ERROR: .*heap/],
+    ["spins", "spin", /did not answer for 0.5 s/],
+    ["sends a line that is no frame", "garbage", /broke the rules of the wire/],
+    ["sends a frame of no known shape", "shapeless", /broke the rules of the wire: no frame/],
+    ["sends a line without end", "long", /a frame of more than 8388608 bytes/],
+    ["leaves half a frame behind", "half", /ended with code 0/],
+    ["floods its output", "output", /bytes of output/],
+  ])("FAULT-69 %s: what is under way fails at once, the others go on, and it is started again", async (_what, how, reason) => {
+    const run = await runIsolated([FRAGILE], { isolation: { heapMb: 32 } });
+    const before = pidOf(run);
+    const waiting = run.act("fragile.wait").catch((error: Error) => error.message);
+    const asked = run.act("fragile.end", { how }).catch((error: Error) => error.message);
+    expect(await asked).toMatch(reason);
+    expect(await waiting).toMatch(reason);
+    expect(await run.kernel.tasks.run(run.message("still here"))).toMatchObject({ ok: true, reply: "still here" });
+    await back(run, before);
+    expect(alive(before)).toBe(false);
+    expect(run.status("feature-fragile")).toMatchObject({ state: "running", failures: 1, isolation: { lastEnd: expect.stringMatching(reason) } });
+    for (const type of ["plugin:down", "plugin:up"]) expect(run.events).toContainEqual(expect.objectContaining({ type, data: { plugin: "feature-fragile" } }));
+  });
+
+  it("FAULT-69 floods the wire with frames: it is held back, then ended; meanwhile messages are answered", async () => {
+    const run = await runIsolated([FRAGILE], { isolation: { pauses: 4, pauseMs: 50, frameBurst: 2_000, framesPerSecond: 500 } });
+    const before = pidOf(run);
+    const flood = run.act("fragile.end", { how: "frames" }).catch((error: Error) => error.message);
+    while (alive(before)) expect(await run.kernel.tasks.run(run.message("meanwhile"))).toMatchObject({ ok: true });
+    expect(await flood).toMatch(/more than 500 frames a second without end/);
+    await back(run, before);
+  });
+
+  it("FAULT-69 calls fail fast while it is away, and say when it is back", async () => {
+    const run = await runIsolated([FRAGILE], { isolation: { firstPauseMs: 60_000 } });
+    await run.act("fragile.end", { how: "exit" }).catch(() => {});
+    const envelope = await run.actions.run("fragile.echo", {}, { door: "cli" });
+    expect(envelope).toMatchObject({
+      status: "error",
+      error: expect.stringMatching(/^The process of plugin feature-fragile is not there .*started again in \d+ s/),
+    });
+    expect(run.kernel.health().problems.join()).toContain("feature-fragile: its process ended with code 3; it is started again");
+    expect(run.status("feature-fragile")).toMatchObject({ state: "running", provides: expect.arrayContaining(["action fragile.echo"]), failures: 1 });
+  });
+
+  it("FAULT-69 pauses grow with each end in a row, and after too many it is held back until svc plugin retry", async () => {
+    const run = await runIsolated([FRAGILE], { isolation: { ends: 4, firstPauseMs: 20 }, dataFolder: ".svc" });
+    const again: number[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      await vi.waitFor(() => expect(run.status("feature-fragile").isolation?.state).toBe("up"), PATIENCE);
+      const began = Date.now();
+      await run.act("fragile.end", { how: "exit" }).catch(() => {});
+      again.push((run.status("feature-fragile").isolation?.again ?? 0) - began);
+    }
+    expect(again.slice(0, 3)).toEqual([...again.slice(0, 3)].sort((left, right) => left - right));
+    await vi.waitFor(
+      () =>
+        expect(run.status("feature-fragile")).toMatchObject({
+          state: "quarantined",
+          provides: [],
+          reason: expect.stringContaining("svc plugin retry feature-fragile"),
+        }),
+      PATIENCE,
+    );
+    expect(run.events).toContainEqual(expect.objectContaining({ type: "plugin:quarantined", data: { plugin: "feature-fragile" } }));
+    const held = join(run.folder, ".svc/quarantine.json");
+    expect(JSON.parse(readFileSync(held, "utf8"))["feature-fragile"]).toMatchObject({
+      phase: "run",
+      reason: expect.stringContaining("that was end 4 within 60 minutes"),
+    });
+    await expect(run.act("fragile.echo")).rejects.toThrow("no action");
+    // What `svc plugin retry` does.
+    writeFileSync(held, "{}");
+    await run.kernel.reload();
+    expect(await run.act("fragile.echo", { mended: true })).toMatchObject({ mended: true });
+  });
+
+  it("FAULT-69 one that registers other things when it is started again is given up", async () => {
+    const run = await runIsolated([
+      {
+        name: "fickle",
+        setup: `${action("fickle.end", "process.exit(1);")}
+          ctx.provide.tool({ name: "tool" + process.pid, description: "d", input: { type: "object" }, run: async () => "" });`,
+      },
+    ]);
+    await run.act("fickle.end").catch(() => {});
+    await vi.waitFor(
+      () => expect(run.status("feature-fickle")).toMatchObject({ state: "failed", reason: expect.stringContaining("registered other things"), provides: [] }),
+      PATIENCE,
+    );
+    expect(run.events).toContainEqual(expect.objectContaining({ type: "plugin:failed", data: { plugin: "feature-fickle" } }));
+  });
+
+  it("FAULT-69 a required tap fails the message while its process is away, and is asked again when it is back; another is passed over", async () => {
+    const policy: Laid = {
+      name: "policy",
+      setup: `ctx.hooks.inbound.tap((message) => { if (message.text === "die") process.exit(1); }, { required: true });`,
+    };
+    const run = await runIsolated([policy, { ...FRAGILE, setup: `${FRAGILE.setup} ctx.hooks.inbound.tap(() => { throw new Error("never well"); });` }], {
+      isolation: { firstPauseMs: 300 },
+    });
+    expect(await run.kernel.tasks.run(run.message("hello"))).toMatchObject({ ok: true });
+    expect(await run.kernel.tasks.run(run.message("die"))).toMatchObject({ ok: false });
+    for (let n = 0; n < 20; n += 1) {
+      const { ok, error } = await run.kernel.tasks.run(run.message("not now", { chat: `c${n}` }));
+      if (run.status("feature-policy").isolation?.state === "up") break;
+      expect({ ok, error }).toEqual({ ok: false, error: expect.stringContaining("is not there") });
+    }
+    await vi.waitFor(async () => expect(await run.kernel.tasks.run(run.message("again"))).toMatchObject({ ok: true }), PATIENCE);
+    // Its end is one failure, however many messages met it: no breaker has opened for good.
+    expect(run.status("feature-policy").failures).toBeLessThanOrEqual(2);
+  });
+
+  it("FAULT-69 a cron job's minute and a timer of a life that is over do not run in the next one twice", async () => {
+    const run = await runIsolated([
+      {
+        name: "ticker",
+        capabilities: ["jobs"],
+        setup: `let ticks = 0; ctx.jobs.every(20, () => { ticks += 1; }); ctx.jobs.cron("c", "0 0 1 1 *", undefined, async () => {});
+          ${action("ticker.count", "return { ticks, up: process.uptime() };")} ${action("ticker.end", "process.exit(1);")}`,
+      },
+    ]);
+    await vi.waitFor(async () => expect(((await run.act("ticker.count")) as { ticks: number }).ticks).toBeGreaterThan(2), PATIENCE);
+    for (let n = 0; n < 3; n += 1) {
+      await run.act("ticker.end").catch(() => {});
+      await vi.waitFor(() => run.act("ticker.count"), PATIENCE);
+    }
+    const one = (await run.act("ticker.count")) as { ticks: number; up: number };
+    expect(one.ticks).toBeLessThanOrEqual((one.up * 1000) / 20 + 1);
+  });
+});
+
+describe("an isolated plugin that cannot be brought up", () => {
+  it.each<[string, Laid, RegExp]>([
+    ["exits when it is imported", { name: "bad", top: "process.exit(4);", setup: "" }, /ended with code 4/],
+    ["throws when it is imported", { name: "bad", top: `throw new Error("broken at load");`, setup: "" }, /broken at load/],
+    ["never loads", { name: "bad", top: "await new Promise(() => setInterval(() => {}, 1000));", setup: "" }, /took longer than|its load took/],
+    ["throws in setup", { name: "bad", setup: `throw new Error("broken in setup");` }, /setup: broken in setup/],
+    ["spins in setup", { name: "bad", setup: "for (;;);" }, /setup: .*(did not answer|took longer)/],
+    ["dies in start", { name: "bad", setup: `return { start: async () => process.kill(process.pid, "SIGSEGV") };` }, /start: .*SIGSEGV/],
+    ["never starts", { name: "bad", setup: "return { start: () => new Promise(() => {}) };" }, /start: .*did not answer within/],
+  ])("FAULT-69 %s: it is listed as failed with the reason, and no process is left", async (_what, laid, reason) => {
+    const run = await runIsolated([laid], { limits: { loadMs: 1_500, setupMs: 1_500, startMs: 1_500 } });
+    expect(run.status("feature-bad")).toMatchObject({ state: "failed", provides: [], reason: expect.stringMatching(reason) });
+    await vi.waitFor(() => expect(isolatedChildren()).toEqual([]), PATIENCE);
+    expect(await run.kernel.tasks.run(run.message("others"))).toMatchObject({ ok: true });
+  });
+
+  it.each<[string, Laid, RegExp]>([
+    ["declares spawn", { name: "bad", capabilities: ["spawn"], setup: "" }, /the capability 'spawn'.*take 'process:' off/],
+    ["declares every variable", { name: "bad", capabilities: ["env:*"], setup: "" }, /the capability 'env:\*'/],
+    ["declares one of the daemon's variables", { name: "bad", capabilities: ["env:SVC_SECRET"], setup: "" }, /env:SVC_SECRET/],
+    ["is a store", { name: "bad", kind: "store", setup: "" }, /a store/],
+    ["provides a server", { name: "bad", capabilities: ["routes"], setup: `ctx.provide.server({ name: "s", host: "127.0.0.1", port: 0 });` }, /a server/],
+    ["judges bearers", { name: "bad", setup: `ctx.provide.authority({ name: "a", verify: async () => undefined });` }, /an authority/],
+  ])("one that %s is refused, in words that say what to do", async (_what, laid, reason) => {
+    const run = await runIsolated([laid]);
+    const id = `${laid.kind ?? "feature"}-bad`;
+    expect(run.status(id)).toMatchObject({ state: "failed", reason: expect.stringMatching(reason) });
+  });
+
+  it("runs no code of it in the daemon", async () => {
+    const run = await runIsolated([{ name: "where", top: "globalThis.isolatedCodeRan = true;", setup: action("where.pid", "return process.pid;") }]);
+    expect((globalThis as { isolatedCodeRan?: boolean }).isolatedCodeRan).toBeUndefined();
+    expect(await run.act("where.pid")).not.toBe(process.pid);
+  });
+});
+
+describe("the end of an isolated plugin", () => {
+  it("FAULT-69 no process is left after a stop, also of one that does not end its stop or ignores every signal", async () => {
+    const run = await runIsolated(
+      [
+        { name: "polite", capabilities: ["files"], setup: `return { stop: async () => { await ctx.files.own.write("stopped", "yes"); } };` },
+        {
+          name: "deaf",
+          setup: `for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => {}); return { stop: () => new Promise(() => {}) };`,
+        },
+        { name: "busy", setup: "return { stop: async () => { for (;;); } };" },
+      ],
+      { dataFolder: ".svc" },
+    );
+    const pids = ["polite", "deaf", "busy"].map((name) => run.status(`feature-${name}`).isolation?.pid as number);
+    expect(pids.filter(alive)).toHaveLength(3);
+    await run.kernel.stop({ drainSeconds: 0 });
+    await vi.waitFor(() => expect(pids.filter(alive)).toEqual([]), PATIENCE);
+    expect(existsSync(join(run.folder, ".svc/plugins/feature-polite/stopped"))).toBe(true);
+    expect(run.status("feature-polite")).toMatchObject({ state: "stopped", provides: [] });
+  });
+
+  it("FAULT-69 ten loads and unloads leave neither a process nor a handle", async () => {
+    const count = () => process.getActiveResourcesInfo().filter((kind) => /Process|Pipe/.test(kind)).length;
+    const before = count();
+    for (let n = 0; n < 10; n += 1) {
+      const run = await runIsolated([{ name: "short", setup: action("short.pid", "return process.pid;") }]);
+      expect(isolatedChildren()).toEqual([await run.act("short.pid")]);
+      await run.kernel.stop({ drainSeconds: 0 });
+    }
+    expect(isolatedChildren()).toEqual([]);
+    await vi.waitFor(() => expect(count()).toBeLessThanOrEqual(before), PATIENCE);
+  });
+
+  it("a plugin in the daemon beside it is called as ever while the other is killed again and again", async () => {
+    let heard = 0;
+    const listener = {
+      kind: "feature",
+      name: "listener",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: [],
+      setup: (ctx: PluginContext) => ctx.hooks.inbound.tap(() => void (heard += 1)),
+    } as unknown as Plugin<never>;
+    const run = await runIsolated([FRAGILE], { inline: [listener] });
+    for (let n = 0; n < 5; n += 1) {
+      await vi.waitFor(() => expect(run.status("feature-fragile").isolation?.state).toBe("up"), PATIENCE);
+      process.kill(pidOf(run), "SIGKILL");
+      expect(await run.kernel.tasks.run(run.message(`message ${n}`))).toMatchObject({ ok: true, reply: `message ${n}` });
+      await vi.waitFor(() => expect(run.status("feature-fragile").isolation?.ends).toBe(n + 1), PATIENCE);
+    }
+    expect(heard).toBe(5);
+  });
+});
