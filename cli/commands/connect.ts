@@ -4,8 +4,8 @@ import { applyChange, describeVerdict, openFile, type Verdict } from "../change.
 import type { Cli } from "../cli.ts";
 import { type Form, formOf } from "../connect/form.ts";
 import { outcomeOf } from "../connect/outcome.ts";
-import { onlyHere, provideSecrets } from "../connect/secrets.ts";
-import { type ConnectOptions, place, secretsOf, settingsOf } from "../connect/settings.ts";
+import { onlyHere, type Provided, provideSecrets } from "../connect/secrets.ts";
+import { type ConnectOptions, place, type Setting, secretsOf, settingsOf } from "../connect/settings.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
 import { openQuestions, type Questions } from "../setup/questions.ts";
@@ -44,25 +44,31 @@ const group: OwnGroup = {
 export default group;
 
 async function connect(cli: Cli, form: Form, options: ConnectOptions, person: boolean): Promise<void> {
-  const editor = await openFile(cli);
+  // Before anything is asked: a file that cannot be edited is told at once.
+  await openFile(cli);
   const secrets = secretsOf(form, options);
   const variables = secrets.map(({ variable }) => variable);
   if (!cli.json && form.explanation !== "") cli.say(`${form.explanation}\n`);
-  // Before the other questions: only one reader at a time can listen to the terminal.
-  const forget = await provideSecrets(cli, variables, options.secretStdin ? "input" : person ? "terminal" : "environment");
-  const questions = person ? openQuestions(process.stdin, process.stderr) : undefined;
-  try {
-    let verdict: Verdict;
+  const source = options.secretStdin ? "input" : person ? "terminal" : "environment";
+  for (let settings: Setting[] | undefined, again = true; again; ) {
+    // Before the other questions: only one reader at a time can listen to the terminal.
+    const provided = await provideSecrets(cli, variables, source);
+    const questions = person ? openQuestions(process.stdin, process.stderr) : undefined;
     try {
-      place(editor, form, await settingsOf(form, secrets, options, editor, questions), options);
-      verdict = await applyChange(cli, editor);
-    } catch (error) {
-      await forget();
-      throw error;
+      const editor = await openFile(cli);
+      let verdict: Verdict;
+      try {
+        settings ??= await settingsOf(form, secrets, options, editor, questions);
+        place(editor, form, settings, options);
+        verdict = await applyChange(cli, editor);
+      } catch (error) {
+        await provided.forget();
+        throw error;
+      }
+      again = await prove(cli, form, { editor, verdict, provided, variables, options, questions });
+    } finally {
+      questions?.close();
     }
-    await prove(cli, form, { editor, verdict, forget, variables, options, questions });
-  } finally {
-    questions?.close();
   }
 }
 
@@ -70,18 +76,21 @@ async function connect(cli: Cli, form: Form, options: ConnectOptions, person: bo
 interface Written {
   readonly editor: Editor;
   readonly verdict: Verdict;
-  readonly forget: () => Promise<void>;
+  readonly provided: Provided;
   readonly variables: readonly string[];
   readonly options: ConnectOptions;
   readonly questions: Questions | undefined;
 }
 
-/** Does it work? A channel that cannot connect is not left behind in svc.json unless a person wants it there. */
-async function prove(cli: Cli, { channel }: Form, { editor, verdict, forget, variables, options, questions }: Written): Promise<void> {
+/**
+ * Does it work? A channel that cannot connect is not left behind in svc.json unless a person wants it there. True when a person wants to
+ * type the credentials anew: then all is as it was before.
+ */
+async function prove(cli: Cli, { channel }: Form, { editor, verdict, provided, variables, options, questions }: Written): Promise<boolean> {
   if (!verdict.applied) {
     const next = `Next: svc daemon start, then: svc channel test ${channel}`;
     cli.print(`${channel} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}`, { channel, ...verdict });
-    return;
+    return false;
   }
   const text = readFileSync(cli.file, "utf8");
   const outcome = await outcomeOf(cli, channel);
@@ -89,23 +98,35 @@ async function prove(cli: Cli, { channel }: Form, { editor, verdict, forget, var
     const hidden = onlyHere(cli, variables);
     const hint = hidden.length === 0 ? "" : ` (${hidden.join(", ")} is set for this command and not in .env: the daemon may lack it)`;
     const reason = outcome.reason + hint;
-    const back = questions === undefined || (await questions.agree(`${channel} is not connected: ${reason}\nTake the change back?`));
-    const change = back ? await takeBack(cli, editor, text, forget) : `The change stands in ${cli.file}.`;
-    throw fail("SVC_CLI_CONNECT", { channel, reason, change });
+    let asked = `${channel} is not connected: ${reason}\n`;
+    if (provided.asked && questions !== undefined) {
+      const anew = await questions.agree(`${asked}Type ${variables.join(", ")} again?`);
+      if (anew && (await takeBack(cli, editor, text, provided))) return true;
+      asked = "";
+    }
+    const back = questions === undefined || (await questions.agree(`${asked}Take the change back?`));
+    throw fail("SVC_CLI_CONNECT", { channel, reason, change: back ? await describeBack(cli, editor, text, provided) : `The change stands in ${cli.file}.` });
   }
   const { detail } = outcome;
   const chat = options.chat ?? ((await questions?.text("Send a test message to which chat?", "none")) || "none");
   const messageId = chat === "none" ? undefined : await greet(cli, channel, chat, options);
   const words = `${channel} is connected: ${detail}${messageId === undefined ? "" : `\nThe test message has the id ${messageId}.`}`;
   cli.print(words, { channel, ...verdict, detail, ...(messageId === undefined ? {} : { messageId }) });
+  return false;
 }
 
-async function takeBack(cli: Cli, editor: Editor, written: string, forget: () => Promise<void>): Promise<string> {
-  if (readFileSync(cli.file, "utf8") !== written) return `${cli.file} was changed by someone else meanwhile, so the change stands there.`;
+const describeBack = async (cli: Cli, editor: Editor, written: string, provided: Provided): Promise<string> =>
+  (await takeBack(cli, editor, written, provided))
+    ? "The change was taken back."
+    : `${cli.file} was changed by someone else meanwhile, so the change stands there.`;
+
+/** False when someone else changed the file meanwhile: then it stands as it is. */
+async function takeBack(cli: Cli, editor: Editor, written: string, { forget }: Provided): Promise<boolean> {
+  if (readFileSync(cli.file, "utf8") !== written) return false;
   await editor.restore(editor.original);
   await forget();
   await cli.request("POST", "/reload");
-  return "The change was taken back.";
+  return true;
 }
 
 async function greet(cli: Cli, channel: string, chatId: string, { account }: ConnectOptions): Promise<string> {

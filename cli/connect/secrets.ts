@@ -10,11 +10,19 @@ import { keepSecret } from "./env-file.ts";
 /** Where the values of credentials come from when their variables are not set. */
 export type SecretSource = "terminal" | "input" | "environment";
 
+/** Credentials that have a value. */
+export interface Provided {
+  /** Some were not set and had to be asked for. */
+  readonly asked: boolean;
+  /** Takes back what was kept of them. */
+  forget(): Promise<void>;
+}
+
 /**
- * Sees to it that each variable has a value, and keeps in `.env` what it had to ask for. Resolves with a function that takes back
- * what was kept. Throws `SVC_CLI_USAGE` when a value is missing, and has kept nothing then.
+ * Sees to it that each variable has a value, and keeps in `.env` what it had to ask for. Throws `SVC_CLI_USAGE` when a value is
+ * missing, and has kept nothing then.
  */
-export async function provideSecrets(cli: Cli, variables: readonly string[], source: SecretSource): Promise<() => Promise<void>> {
+export async function provideSecrets(cli: Cli, variables: readonly string[], source: SecretSource): Promise<Provided> {
   const { loadEnvironment } = await import("@svc/kernel");
   const env = loadEnvironment(cli.folder, process.env);
   const missing = variables.filter((name) => (env[name] ?? "") === "");
@@ -22,8 +30,11 @@ export async function provideSecrets(cli: Cli, variables: readonly string[], sou
   const undo: (() => Promise<void>)[] = [];
   for (const [at, name] of missing.entries()) undo.unshift(await keepSecret(cli.folder, name, values[at] as string));
   if (missing.length > 0 && !cli.json) cli.say(`${missing.join(", ")}: kept in ${join(cli.folder, ".env")}`);
-  return async () => {
-    for (const back of undo) await back();
+  return {
+    asked: missing.length > 0,
+    async forget() {
+      for (const back of undo) await back();
+    },
   };
 }
 
