@@ -25,7 +25,7 @@ import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loa
 import { readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { noteStart, noteStop, readResume, recover, unfinishedTasks } from "./flow/recover.ts";
-import { call as callPlugin, currentScope } from "./host/call.ts";
+import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
@@ -364,13 +364,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         if (found === undefined) throw fail("SVC_SERVER_UNKNOWN", { server });
         return found.mount;
       },
-      stray(error: unknown) {
-        const scope = currentScope();
-        if (scope === undefined) return host.failedByStack(error);
-        if (!host.owns(scope)) return false;
-        host.failed(scope, "stray error", error);
-        return true;
-      },
+      stray: host.stray,
     },
     {
       ...Object.getOwnPropertyDescriptors(port),

@@ -82,7 +82,6 @@ export function createWayOut(ground: WayOutGround): WayOut {
     // First: a job that fires now would claim its minute and be refused.
     const held = schedule.hold();
     pipeline.refuse();
-    await held;
     await drain(pipeline, (agent) => given ?? ground.drainSeconds(agent), departure.hurry.signal);
     if (departure.idleOnly && pipeline.running().length > 0) {
       pipeline.admit();
@@ -90,6 +89,7 @@ export function createWayOut(ground: WayOutGround): WayOut {
       ground.enter("running");
       return false;
     }
+    await held;
     await pipeline.interrupt();
     await ground.close();
     return true;

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { PluginStatus } from "../port.ts";
-import { call } from "./call.ts";
+import { call, currentScope } from "./call.ts";
 import { createContext, type Services } from "./context.ts";
 import {
   type Around,
@@ -77,10 +77,11 @@ export interface Host {
   statuses(): PluginStatus[];
   /** Count a failure against a plugin and tell the listener. */
   failed(scope: Scope, what: string, error: unknown): void;
-  /** Is it the scope of a plugin of this host, and not of another one in the same process? */
-  owns(scope: Scope): boolean;
-  /** Count an error that nobody caught against the plugin whose file stands topmost in its stack. False when none does. */
-  failedByStack(error: unknown): boolean;
+  /**
+   * Count an error that nobody caught against the plugin whose code is running, else the one whose file stands topmost in its stack.
+   * False when it is none of this host's: there may be another one in the process.
+   */
+  stray(error: unknown): boolean;
   /** Refuse a second thing of a kind and name. */
   claim(scope: Scope, kind: string, name: string): void;
 }
@@ -220,8 +221,12 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     statuses: () => entries.map(entryStatus),
     failed,
-    owns: (scope) => scope.host === identity,
-    failedByStack(error) {
+    stray(error) {
+      const scope = currentScope();
+      if (scope !== undefined) {
+        if (scope.host === identity) failed(scope, "stray error", error);
+        return scope.host === identity;
+      }
       const line = (error instanceof Error ? (error.stack ?? "") : "").split("\n").find((text) => entries.some((entry) => isFrom(entry, text)));
       const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
       if (entry === undefined) return false;
