@@ -34,8 +34,10 @@ const onPath = (name: string, searchPath: string): string | undefined =>
 
 function isProgram(file: string): boolean {
   try {
+    // Looked at first, since it throws no error for each folder of PATH that has no such file.
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false;
     accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
+    return true;
   } catch {
     return false;
   }
