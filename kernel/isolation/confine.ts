@@ -91,7 +91,11 @@ function linked(modules: string): string[] {
 }
 
 function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 const tried = new Map<string, Promise<boolean>>();
