@@ -7,7 +7,10 @@ export interface Part {
   readonly plain: string;
 }
 
-/** Split, then render: markup is never cut in two. What shows nothing (no platform takes it) has no part. */
+/**
+ * Split, then render: markup is never cut in two. Each part fits the platform as it is sent, marked up or not; what shows nothing (no
+ * platform takes it) has no part. While a text grows, the parts before its last ones stay as they are.
+ */
 export function partsOf(markdown: string, traits: ChannelTraits, render: Render): readonly Part[] {
   if (markdown.trim() === "") return [];
   return fit(markdown, traits.maxChars, traits, render);
@@ -19,11 +22,18 @@ function fit(markdown: string, limit: number, traits: ChannelTraits, render: Ren
     if (text.trim() === "") return [];
     const words = render.to("plain", piece);
     const part = { text, plain: words.trim() === "" ? piece : words };
-    // This platform counts what is left after its markup is parsed; all others count what is sent.
-    const length = lengthIn(traits.unit, traits.dialect === "html-telegram" ? part.plain : part.text);
-    if (length <= traits.maxChars || limit < 2) return [part];
-    return fit(piece, Math.max(1, Math.min(limit - 1, Math.floor((limit * traits.maxChars) / length))), traits, render);
+    if (limit < 2 || fits(part, traits)) return [part];
+    // By halves, and not by how much it is too long: that would move all cuts with every word that is added behind them.
+    return fit(piece, Math.floor(limit / 2), traits, render);
   });
+}
+
+/** Escapes, tables and links make words longer than what was written of them. */
+function fits({ text, plain }: Part, { dialect, maxChars, unit }: ChannelTraits): boolean {
+  if (lengthIn(unit, plain) > maxChars) return false;
+  // This platform counts what is left after its markup is parsed; all others count what is sent.
+  const counted = dialect === "html-telegram" ? text.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&") : text;
+  return lengthIn(unit, counted) <= maxChars;
 }
 
 /** The length of a text as the platform counts it. */
