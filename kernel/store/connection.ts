@@ -322,6 +322,8 @@ function isRepeatable({ write }: Step): boolean {
   return (write.op === "push" || write.op === "offer") && write.options.dedupKey !== undefined;
 }
 
+const GROWING: ReadonlySet<string> = new Set(["put", "set", "push", "offer", "append"]);
+
 function grows(job: Job): boolean {
-  return job.steps.some(({ write }) => write.op === "put" || write.op === "push" || write.op === "offer" || write.op === "append");
+  return job.steps.some(({ write }) => GROWING.has(write.op));
 }

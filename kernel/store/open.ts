@@ -7,7 +7,6 @@ import {
   type Journal,
   type Log,
   type Op,
-  put,
   type Query,
   type Queue,
   remove,
@@ -107,7 +106,7 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
       get: (key) => connection.read(table, () => table.get<T>(key)),
       list: (query: Query = {}) => connection.read(table, () => table.list<T>(query)),
       count: (query = {}) => connection.read(table, () => table.count(query)),
-      put: (key, value, expect) => write<number>(table, put(name, key, value, expect)),
+      put: (key, value, expect) => write<number>(table, { op: "set", collection: name, key, value, expect }),
       delete: (key, expect) => write(table, remove(name, key, expect)),
     };
   }

@@ -4,6 +4,8 @@ import { fail } from "../errors.ts";
 /** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
 export type Write =
   | Op
+  /** A put that answers with the new version. */
+  | { readonly op: "set"; readonly collection: string; readonly key: string; readonly value: unknown; readonly expect?: number | "absent" | undefined }
   /** A push that answers `undefined` to a `dedupKey` seen before, where `push` is a conflict. */
   | {
       readonly op: "offer";
