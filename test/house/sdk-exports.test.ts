@@ -54,6 +54,8 @@ const TESTING_NAMES = [
   "replayTier",
   "tierContract",
   "tortureCases",
+  "tortureContract",
+  "withDefaults",
   "writeTorture",
 ];
 
