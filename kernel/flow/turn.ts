@@ -1,5 +1,6 @@
 import type { TierEvent, TraceStep, Turn, TurnContext, Usage } from "@svc/sdk";
 import { fail } from "../errors.ts";
+import { abandon } from "../host/abandon.ts";
 import { isTierEvent } from "../host/answers.ts";
 import { isPromise, within } from "../host/call.ts";
 import { ownerOf, reasonOf } from "../host/hooks.ts";
@@ -68,6 +69,8 @@ export const STALLED = "SVC_RUN_STALLED";
 /** A context ready to run, and the engine that will. */
 export interface Prepared {
   readonly context: TurnContext;
+  /** Handed over by a `dispatch` tap. */
+  readonly taken?: AsyncIterable<TierEvent>;
   /** Whose code runs it. */
   readonly scope: Scope;
   readonly run: () => AsyncIterable<TierEvent>;
@@ -98,7 +101,7 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
   };
   const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared => {
     const tier = live.tiers.get(turn.agent.tier);
-    if (taken !== undefined) return { context, scope: ownerOf(taken), run: () => taken };
+    if (taken !== undefined) return { context, taken, scope: ownerOf(taken), run: () => taken };
     if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
     return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
   };
@@ -123,6 +126,8 @@ function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: TurnControl
     const aborted = () => giveUp(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });
     work.then((prepared) => {
+      // Given up while a tap was asked: whoever handed over a stream is told that nobody wants it any more.
+      if (progress.over) return prepared.taken && abandon(prepared.taken, prepared.scope);
       end();
       resolve(prepared);
     }, giveUp);

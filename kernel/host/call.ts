@@ -62,11 +62,14 @@ export interface Callee<A extends unknown[], R> {
   readonly what: string;
   readonly limitMs: number;
   readonly run: (...args: [...A, HookCall]) => R | Promise<R>;
+  /** Given an answer that came after the deadline: it holds something that must be put away. */
+  readonly late?: (answer: R) => void;
 }
 
 /**
  * Call into a plugin with a deadline. A synchronous answer comes back synchronously and sets no timer.
- * Rejects or throws with the plugin's own error, or `SVC_PLUGIN_TIMEOUT`; a late answer is ignored.
+ * Rejects or throws with the plugin's own error, or `SVC_PLUGIN_TIMEOUT`; a late answer is ignored, or
+ * handed to `late`.
  */
 export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, parent?: AbortSignal): R | Promise<R> {
   const handle = new Call(callee.limitMs, parent);
@@ -82,15 +85,18 @@ export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, pare
   return answer;
 }
 
-function withDeadline<R>(answer: Promise<R>, { scope, what, limitMs }: { scope: Scope; what: string; limitMs: number }, handle: Call): Promise<R> {
+function withDeadline<A extends unknown[], R>(answer: Promise<R>, { scope, what, limitMs, late }: Callee<A, R>, handle: Call): Promise<R> {
   return new Promise<R>((resolve, reject) => {
+    let expired = false;
     const waiting = watch(limitMs, () => {
-      const late = fail("SVC_PLUGIN_TIMEOUT", { plugin: scope.id, what, ms: limitMs });
-      handle.end(late);
-      reject(late);
+      expired = true;
+      const error = fail("SVC_PLUGIN_TIMEOUT", { plugin: scope.id, what, ms: limitMs });
+      handle.end(error);
+      reject(error);
     });
     answer.then(
       (value) => {
+        if (expired) return late?.(value);
         unwatch(waiting);
         handle.end();
         resolve(value);

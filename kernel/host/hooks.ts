@@ -1,6 +1,7 @@
 import type { Delivery, Envelope, Inbound, Rejection, Route, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
 import { fail } from "../errors.ts";
+import { abandon } from "./abandon.ts";
 import { fitsHook } from "./answers.ts";
 import { type Callee, call, isPromise } from "./call.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
@@ -137,6 +138,7 @@ function prepare<R>(tap: Tap, onFailure: OnFailure): Asked<R> {
     what: `hook ${hook}`,
     limitMs: Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, HOOK_LIMITS[hook]),
     run: tap.run as unknown as Callee<unknown[], R>["run"],
+    ...(hook === "dispatch" ? { late: (stream: R) => fitsHook(hook, stream) && abandon(stream as Stream, scope) } : {}),
   };
   return { tap, step: options.step ?? scope.id.slice(scope.id.indexOf("-") + 1), callee, onFailure };
 }
