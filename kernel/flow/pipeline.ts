@@ -19,6 +19,7 @@ import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, factsOf, refusalOf } from "./routing.ts";
 import { createTask, resultOf, type Task, tell } from "./task.ts";
 import { attemptTurn } from "./turn.ts";
+import { unstoredNotice } from "./words.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineGround {
@@ -258,6 +259,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     } catch (error) {
       log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
       result = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
+      if (sends) void tellUnstored(record, live, error);
       if (!UNABLE.has((error as { code?: string }).code ?? "")) await endBare(batch, result);
     }
     if (live.hooks.holdsStream && result.ok && result.reply !== "") for (const task of batch) tell(task, { type: "text", text: result.reply });
@@ -270,6 +272,17 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       return await answerOf(record, hooks, ended, deliveries);
     } catch (error) {
       return { outcome: brokenOutcome(record, error) };
+    }
+  }
+
+  /** Whoever waits on a channel must not wait for ever: the outbox has nothing of it. */
+  async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }: Live, error: unknown): Promise<void> {
+    try {
+      const target = (route as Route).reply;
+      const notice = await hooks.deliver({ id: `out_${taskId}`, kind: "notice", target, text: unstoredNotice(reasonOf(error)), taskId, agent });
+      if (notice.held === undefined) await deliveries.tell(notice);
+    } catch (failure) {
+      log.warn({ task: taskId, err: failure }, "the sender was not told that an answer could not be stored");
     }
   }
 

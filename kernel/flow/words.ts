@@ -31,3 +31,7 @@ export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "error
 export function failureText(outcome: Outcome, record: Pick<TaskRecord, "inbound" | "attempts">): string {
   return [outcome.reply, failureNotice(outcome, record)].filter(Boolean).join("\n\n");
 }
+
+/** What a person on a channel is told when an answer was there and could not be stored, and so not be sent. */
+export const unstoredNotice = (reason: string): string =>
+  `My answer could not be stored, and so it was not sent: ${reason} Please ask again later if nothing more comes.`;

@@ -6,9 +6,11 @@ import type { Live } from "../../host/live.ts";
 import { type Letter, openLetter, outboxOf, pushLetter, sealLetter } from "./letter.ts";
 import { createOutbox } from "./outbox.ts";
 import { backoffMs, createPace } from "./pace.ts";
+import { partsOf } from "./parts.ts";
 import type { Deliveries, ReplyStream } from "./port.ts";
 import { createProgressBook } from "./progress.ts";
 import { createStream } from "./stream.ts";
+import { createWire } from "./wire.ts";
 
 export interface DeliveriesGround {
   readonly store: Store;
@@ -54,6 +56,8 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
   const held = store.journal<{ id: string; channel: string; reason: string }>("outbox-held");
   const waiters = new Map<string, Waiter>();
   const streams = new Set<ReplyStream>();
+  /** Ends what is said past the outbox. */
+  const cut = new AbortController();
   const throttledAt = new Map<string, number>();
   let sweeper: NodeJS.Timeout | undefined;
   let state: "idle" | "running" | "stopped" = "idle";
@@ -178,6 +182,19 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
       wake(delivery.target.channel);
       return { id, sent };
     },
+    async tell({ id, target, text }) {
+      const provided = live().channels.get(target.channel);
+      if (state !== "running" || provided?.state !== "ready" || pace.wait(target) > 0) return;
+      try {
+        const [part] = partsOf(text, provided.channel.traits, ground.render());
+        if (part === undefined) return;
+        const answer = await createWire(provided, cut.signal).send({ target, ...part, key: `${id}/0` });
+        if (answer.ok) pace.passed(target, 0);
+        else log.warn({ channel: target.channel, reason: answer.reason }, "a notice that could not be stored was not sent either");
+      } catch (error) {
+        log.warn({ channel: target.channel, err: error }, "a notice that could not be stored was not sent either");
+      }
+    },
     channelState({ channel, state: connection }) {
       if (connection === "ready" && state === "running") outbox.sweep(channel.name);
     },
@@ -196,6 +213,7 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
       clearInterval(sweeper);
       await Promise.all([...streams].map((stream) => stream.end()));
       await outbox.stop(limits.stopGraceMs);
+      cut.abort();
       for (const id of [...waiters.keys()]) settle(id, (waiter) => waiter.reject(fail("SVC_DELIVERY_PENDING", { delivery: id })));
     },
   };

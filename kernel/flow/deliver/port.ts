@@ -13,6 +13,11 @@ export interface Deliveries {
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
   /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */
   send(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
+  /**
+   * One try to say something now, past the outbox: for when nothing can be stored. Nothing is kept of it, and a channel that is not ready
+   * or has to wait does not say it. Never rejects.
+   */
+  tell(notice: Delivery): Promise<void>;
   /** A channel connected or went away. */
   channelState(channel: ProvidedChannel): void;
   start(): Promise<void>;
