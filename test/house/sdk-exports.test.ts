@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as sdk from "@svc/sdk";
 import * as testing from "@svc/sdk/testing";
 import { publint } from "publint";
-import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../kit/kernel.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pluginFolders, ROOT, read } from "./house.ts";
 
 const run = promisify(execFile);
@@ -71,21 +71,41 @@ describe("@svc/sdk", () => {
   });
 });
 
-describe.each(["sdk", "kernel", "cli", ...pluginFolders().map(({ path }) => path)])("the package %s", (path) => {
-  it("packs what it needs and nothing else, and publint finds nothing", async () => {
-    const [cwd, target] = [join(ROOT, path), await temporaryFolder()];
-    const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", target];
-    const [packed] = JSON.parse((await run("npm", pack, { cwd })).stdout) as [{ filename: string; files: readonly { path: string }[] }];
-    const files = packed.files.map((file) => file.path);
-    expect(files.filter((file) => !file.startsWith("template/") && /\.(test|harness)\.|\.tsbuildinfo$|node_modules/.test(file))).toEqual([]);
-    // The build puts the licence there: npm packs only what lies in a package's own folder.
-    for (const file of ["README.md", "LICENSE"]) expect(files).toContain(file);
-    expect(read(`${path}/LICENSE`)).toBe(read("LICENSE"));
-    const tarball = await readFile(join(target, packed.filename));
-    const { messages } = await publint({ strict: true, pack: { tarball: tarball.buffer.slice(tarball.byteOffset, tarball.byteOffset + tarball.byteLength) } });
-    expect(messages).toEqual([]);
-    const pkg = JSON.parse(read(`${path}/package.json`)) as { svc?: { entry: string } };
-    expect(pkg).toMatchObject({ license: "MIT", engines: { node: ">=20.20.2" } });
-    if (pkg.svc !== undefined) expect(files).toContain(pkg.svc.entry.replace("./", ""));
-  }, 60_000);
+interface Packed {
+  readonly name: string;
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+describe("a package", () => {
+  let target: string;
+  let packed: readonly Packed[];
+  // All at once: npm takes longer to start than to pack.
+  beforeAll(async () => {
+    target = await mkdtemp(join(tmpdir(), "svc-packed-"));
+    const pack = ["pack", "--json", "--ignore-scripts", "--workspaces", "--pack-destination", target];
+    packed = JSON.parse((await run("npm", pack, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 })).stdout);
+  });
+  afterAll(() => rm(target, { recursive: true }));
+
+  it.each(["sdk", "kernel", "cli", ...pluginFolders().map(({ path }) => path)])(
+    "%s packs what it needs and nothing else, and publint finds nothing",
+    async (path) => {
+      const pkg = JSON.parse(read(`${path}/package.json`)) as { name: string; svc?: { entry: string } };
+      const { filename, files: listed } = packed.find(({ name }) => name === pkg.name) as Packed;
+      const files = listed.map((file) => file.path);
+      expect(files.filter((file) => !file.startsWith("template/") && /\.(test|harness)\.|\.tsbuildinfo$|node_modules/.test(file))).toEqual([]);
+      // The build puts the licence there: npm packs only what lies in a package's own folder.
+      for (const file of ["README.md", "LICENSE"]) expect(files).toContain(file);
+      expect(read(`${path}/LICENSE`)).toBe(read("LICENSE"));
+      const tarball = await readFile(join(target, filename));
+      const { messages } = await publint({
+        strict: true,
+        pack: { tarball: tarball.buffer.slice(tarball.byteOffset, tarball.byteOffset + tarball.byteLength) },
+      });
+      expect(messages).toEqual([]);
+      expect(pkg).toMatchObject({ license: "MIT", engines: { node: ">=20.20.2" } });
+      if (pkg.svc !== undefined) expect(files).toContain(pkg.svc.entry.replace("./", ""));
+    },
+  );
 });
