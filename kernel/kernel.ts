@@ -79,6 +79,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     { ...PHASE_LIMITS, ...options.limits },
   );
+  // Before any plugin runs: from then on each promise carries a scope, and importing makes thousands of them.
+  if (options.listen) await import("./http/index.ts");
   let configuration = await readConfiguration(document, host);
   let agents: AgentTable = readAgents(configuration.value, folder, configuration.unusable);
   const node = configuration.value.node as { id: string; name: string; bind?: string; defaultAgent?: string };

@@ -1,6 +1,11 @@
-import { createScanner, findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import { createRequire } from "node:module";
+import type * as Jsonc from "jsonc-parser";
+import type { Node, ParseError } from "jsonc-parser";
 import { fail } from "../errors.ts";
 import { type ConfigPath, isForbiddenKey, isRecord } from "./path.ts";
+
+// Required, not imported: looking for the names of its exports would take as long as running it.
+const { createScanner, findNodeAtLocation, parseTree, printParseErrorCode } = createRequire(import.meta.url)("jsonc-parser") as typeof Jsonc;
 
 /** Lines and columns count from 1; columns in UTF-16 units, as editors do. */
 export interface Position {

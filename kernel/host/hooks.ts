@@ -1,10 +1,14 @@
+import { createRequire } from "node:module";
 import type { Delivery, Envelope, Inbound, Rejection, Route, TierEvent, Turn, TurnContext } from "@svc/sdk";
-import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook } from "tapable";
+import type * as Tapable from "tapable";
 import { fail } from "../errors.ts";
 import { abandon } from "./abandon.ts";
 import { fitsHook } from "./answers.ts";
 import { type Callee, call, isPromise } from "./call.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
+
+// Required, not imported: looking for the names of its exports would take as long as running it.
+const { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook } = createRequire(import.meta.url)("tapable") as typeof Tapable;
 
 /** Longest time a tap may take, in milliseconds; a tap may ask for less. */
 export const HOOK_LIMITS: Readonly<Record<HookName, number>> = {

@@ -1,9 +1,14 @@
+import { createRequire } from "node:module";
 import type { AddressInfo, Socket } from "node:net";
-import { fastify as createFastify, type FastifyInstance, type FastifyReply } from "fastify";
+import type * as Fastify from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { ERRORS, type ErrorCode, fail } from "../errors.ts";
 import { failureOf } from "./failure.ts";
 import { sendJson } from "./reply.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
+
+// Required, not imported: looking for the names of its exports would take half as long as running it.
+const { fastify: createFastify } = createRequire(import.meta.url)("fastify") as typeof Fastify;
 
 /** How long a client may take, in milliseconds. */
 export interface HttpTimeouts {

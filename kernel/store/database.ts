@@ -1,9 +1,13 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { SvcError } from "@svc/sdk";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { fail } from "../errors.ts";
 import { migrate } from "./migrations.ts";
+
+// Required when the first database is opened: who only asks for a check of a configuration needs none.
+const sqlite = () => createRequire(import.meta.url)("better-sqlite3") as typeof Database;
 
 /** Milliseconds for which SQLite itself waits for another process, blocking the loop; longer waits are the caller's, between ticks. */
 export const BUSY_SLICE_MS = 10;
@@ -27,7 +31,7 @@ export function openDatabase(file: string): Database.Database {
   }
   let database: Database.Database | undefined;
   try {
-    database = new Database(file, { timeout: 250 });
+    database = new (sqlite())(file, { timeout: 250 });
     database.pragma("journal_mode = WAL");
     // Not kept in the file: a WAL database opened again would be NORMAL, and what is made here would not outlive a power cut.
     database.pragma("synchronous = FULL");
@@ -48,7 +52,7 @@ export function openDatabase(file: string): Database.Database {
 export function checkDatabase(file: string): readonly string[] {
   let database: Database.Database | undefined;
   try {
-    database = new Database(file, { readonly: true, fileMustExist: true, timeout: 250 });
+    database = new (sqlite())(file, { readonly: true, fileMustExist: true, timeout: 250 });
     const rows = database.pragma("integrity_check") as { integrity_check: string }[];
     return rows.map((row) => row.integrity_check).filter((text) => text !== "ok");
   } catch (error) {
