@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { constants } from "node:os";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { childEnvironment } from "../capabilities/child-env.ts";
@@ -112,7 +113,7 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
     gate.close();
     for (const stream of [wire, child.stdout, child.stderr]) stream?.destroy();
     const words = why === undefined ? lastWords() : "";
-    const reason = why ?? `its process ended with ${signal ?? `code ${code}`}${words === "" ? "" : `: ${words}`}`;
+    const reason = why ?? `its process ended with ${signal ?? signalOf(confinement, code) ?? `code ${code}`}${words === "" ? "" : `: ${words}`}`;
     peer.end(fail("SVC_ISOLATION_ENDED", { plugin, reason, failure: "unknown" }));
     await endTree({ known: member === undefined ? [] : [member], leader: pid, mark }, 0);
     return reason;
@@ -145,6 +146,12 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
 }
 
 const within = (work: Promise<unknown>, ms: number): Promise<boolean> => Promise.race([work.then(() => true), sleep(ms, false, { ref: false })]);
+
+/** Bubblewrap tells the signal that ended what it has run as a shell does: by its number above 128. */
+function signalOf({ walls }: Confinement, code: number | null): string | undefined {
+  if (code === null || code <= 128 || !walls.includes("bubblewrap")) return undefined;
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+}
 
 function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
