@@ -1,17 +1,25 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../kit/kernel.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "./house.ts";
 
 const run = promisify(execFile);
 const SVC = join(ROOT, "cli/bin/svc.mjs");
 
+let homes: string;
+beforeAll(async () => {
+  homes = await mkdtemp(join(tmpdir(), "svc-template-"));
+});
+afterAll(() => rm(homes, { recursive: true }));
+
 /** Scaffolds outside of the repository; what `npm install` would bring is linked. */
 async function scaffold(kind: string): Promise<string> {
-  const home = await temporaryFolder();
+  const home = join(homes, kind);
+  mkdirSync(home);
   await run(process.execPath, [SVC, "plugin", "new", kind, "my-acme"], { cwd: home });
   const folder = join(home, "svc-plugin-my-acme");
   mkdirSync(join(folder, "node_modules/@svc"), { recursive: true });
@@ -20,7 +28,8 @@ async function scaffold(kind: string): Promise<string> {
   return folder;
 }
 
-describe.each(["channel", "tier", "action", "feature"])("svc plugin new %s", (kind) => {
+// Side by side: most of what a check takes is waiting for bad plugins that never end.
+describe.concurrent.each(["channel", "tier", "action", "feature"])("svc plugin new %s", (kind) => {
   it("writes a package that builds, passes its contract, packs and is fit to be published", async () => {
     const folder = await scaffold(kind);
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
