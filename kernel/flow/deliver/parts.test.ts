@@ -28,7 +28,7 @@ const answers = fc
         "\n\n",
         "\n",
         "ä λ ",
-        "> said <this>\n",
+        "> said < this\n",
         "# title & all\n\n",
       ),
       fc.constantFrom("- one & two\n- *three*\n", "\n| name | n |\n|---|---|\n| a & b | 1 |\n| a much longer name | 22 |\n\n"),
