@@ -18,8 +18,10 @@ import { createPeer, type Peer, type PeerOptions } from "./peer.ts";
 export interface Incarnation {
   readonly pid: number;
   readonly peer: Peer;
-  /** Why it ended, in words. Everything it had started is gone by then, and every call to it has failed. */
+  /** Why it ended, in words; every call to it fails from then on. */
   readonly ended: Promise<string>;
+  /** It has ended, and whatever it had started. */
+  readonly gone: Promise<unknown>;
   /** From now on it must answer pings. */
   watch(): void;
   /** Ends it at once, with its whole tree. */
@@ -63,10 +65,10 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
   const member = memberOf(pid);
   const wire = child.stdio[3] as Duplex;
   let why: string | undefined;
-  let gone = false;
+  let over = false;
 
   function kill(reason: string): void {
-    if (gone) return;
+    if (over) return;
     why ??= reason;
     // What came after the offence is not listened to.
     wire.removeAllListeners("data");
@@ -75,7 +77,7 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
 
   const peer = createPeer({
     write(line) {
-      if (gone || wire.destroyed) return;
+      if (over || wire.destroyed) return;
       wire.write(`${line}\n`);
       if (wire.writableLength > limits.unreadBytes) kill(`it left more than ${limits.unreadBytes} bytes unread`);
     },
@@ -104,25 +106,26 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
   });
   child.on("error", () => undefined);
 
-  const over = (async (): Promise<string> => {
+  const ended = (async (): Promise<string> => {
     const closed = once(child, "close").catch(() => undefined);
     const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
     await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
-    gone = true;
+    over = true;
     clearInterval(watching);
     gate.close();
     for (const stream of [wire, child.stdout, child.stderr]) stream?.destroy();
     const words = why === undefined ? lastWords() : "";
     const reason = why ?? `its process ended with ${signal ?? signalOf(confinement, code) ?? `code ${code}`}${words === "" ? "" : `: ${words}`}`;
     peer.end(fail("SVC_ISOLATION_ENDED", { plugin, reason, failure: "unknown" }));
-    await endTree({ known: member === undefined ? [] : [member], leader: pid, mark }, 0);
     return reason;
   })();
+  const gone = ended.then(() => endTree({ known: member === undefined ? [] : [member], leader: pid, mark }, 0));
 
   return {
     pid,
     peer,
-    ended: over,
+    ended,
+    gone,
     watch() {
       watching ??= setInterval(() => {
         if (gate.held) return;
@@ -136,11 +139,9 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
       clearInterval(watching);
       why ??= "it was stopped";
       wire.end();
-      if (await within(over, limits.leaveMs)) return;
-      signalGroup(pid, "SIGTERM");
-      if (await within(over, limits.termMs)) return;
-      signalGroup(pid, "SIGKILL");
-      await over;
+      if (!(await within(ended, limits.leaveMs))) signalGroup(pid, "SIGTERM");
+      if (!(await within(ended, limits.termMs))) signalGroup(pid, "SIGKILL");
+      await gone;
     },
   };
 }

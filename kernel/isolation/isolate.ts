@@ -96,6 +96,6 @@ async function describe(source: Source, start: Start, limits: IsolationLimits): 
     return (await answered(incarnation, "load", { id: source.id, entry: source.entry }, limits.upMs)) as Described;
   } finally {
     incarnation.kill("it has told what it is");
-    await incarnation.ended;
+    await incarnation.gone;
   }
 }

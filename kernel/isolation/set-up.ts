@@ -123,7 +123,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     } catch (error) {
       incarnation.kill("it was not set up");
       close();
-      await incarnation.ended;
+      await incarnation.gone;
       throw error;
     } finally {
       rising = undefined;
@@ -147,7 +147,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     } catch (error) {
       life.incarnation.kill("it was not started");
       life.close();
-      await life.incarnation.ended;
+      await life.incarnation.gone;
       throw error;
     }
   }

@@ -63,6 +63,8 @@ export async function runIsolated(
     },
   } as unknown as Plugin<never>;
   const running = await runKernel({
+    // With bubblewrap on it, that is tried too.
+    env: { PATH: process.env.PATH },
     ...options,
     folder,
     config: { plugins, ...options.config },

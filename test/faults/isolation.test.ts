@@ -13,7 +13,7 @@ const FRAGILE: Laid = {
   top: `import net from "node:net"; import { writeSync } from "node:fs";
     const raw = (text) => { for (let at = 0; at < text.length; ) { try { at += writeSync(3, text.slice(at)); } catch (error) { if (error.code !== "EAGAIN") throw error; } } };`,
   setup: `
-    ${action("fragile.echo", "return { ...input, pid: process.pid };")}
+    ${action("fragile.echo", "return input;")}
     ${action("fragile.wait", "await new Promise(() => {});")}
     ${action(
       "fragile.end",
@@ -40,7 +40,7 @@ const pidOf = (run: IsolatedRun) => run.status("feature-fragile").isolation?.pid
 const back = (run: IsolatedRun, before: number) =>
   vi.waitFor(async () => {
     expect(run.status("feature-fragile").isolation).toMatchObject({ state: "up", ends: 1, starts: 2 });
-    expect(await run.act("fragile.echo", { back: true })).toMatchObject({ back: true, pid: pidOf(run) });
+    expect(await run.act("fragile.echo", { back: true })).toEqual({ back: true });
     expect(pidOf(run)).not.toBe(before);
   }, PATIENCE);
 
@@ -93,15 +93,14 @@ describe("an isolated plugin whose process ends", () => {
   });
 
   it("FAULT-69 pauses grow with each end in a row, and after too many it is held back until svc plugin retry", async () => {
-    const run = await runIsolated([FRAGILE], { isolation: { ends: 4, firstPauseMs: 20 }, dataFolder: ".svc" });
-    const again: number[] = [];
+    const run = await runIsolated([FRAGILE], { isolation: { ends: 4, firstPauseMs: 200, longestPauseMs: 5_000 }, dataFolder: ".svc" });
     for (let n = 0; n < 4; n += 1) {
       await vi.waitFor(() => expect(run.status("feature-fragile").isolation?.state).toBe("up"), PATIENCE);
-      const began = Date.now();
       await run.act("fragile.end", { how: "exit" }).catch(() => {});
-      again.push((run.status("feature-fragile").isolation?.again ?? 0) - began);
     }
-    expect(again.slice(0, 3)).toEqual([...again.slice(0, 3)].sort((left, right) => left - right));
+    const pauses = run.events.filter(({ type }) => type === "plugin:down").map(({ summary }) => Number(/again in ([\d.]+) s/.exec(summary)?.[1]));
+    expect(pauses).toHaveLength(3);
+    expect(pauses).toEqual([...new Set(pauses)].sort((left, right) => left - right));
     await vi.waitFor(
       () =>
         expect(run.status("feature-fragile")).toMatchObject({
@@ -121,7 +120,7 @@ describe("an isolated plugin whose process ends", () => {
     // What `svc plugin retry` does.
     writeFileSync(held, "{}");
     await run.kernel.reload();
-    expect(await run.act("fragile.echo", { mended: true })).toMatchObject({ mended: true });
+    expect(await run.act("fragile.echo", { mended: true })).toEqual({ mended: true });
   });
 
   it("FAULT-69 one that registers other things when it is started again is given up", async () => {
@@ -129,7 +128,7 @@ describe("an isolated plugin whose process ends", () => {
       {
         name: "fickle",
         setup: `${action("fickle.end", "process.exit(1);")}
-          ctx.provide.tool({ name: "tool" + process.pid, description: "d", input: { type: "object" }, run: async () => "" });`,
+          ctx.provide.tool({ name: "tool" + Math.random(), description: "d", input: { type: "object" }, run: async () => "" });`,
       },
     ]);
     await run.act("fickle.end").catch(() => {});
@@ -241,7 +240,7 @@ describe("the end of an isolated plugin", () => {
     const before = count();
     for (let n = 0; n < 10; n += 1) {
       const run = await runIsolated([{ name: "short", setup: action("short.pid", "return process.pid;") }]);
-      expect(isolatedChildren()).toEqual([await run.act("short.pid")]);
+      expect(isolatedChildren()).toEqual([run.status("feature-short").isolation?.pid]);
       await run.kernel.stop({ drainSeconds: 0 });
     }
     expect(isolatedChildren()).toEqual([]);
