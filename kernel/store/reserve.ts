@@ -6,6 +6,8 @@ import type { Database } from "better-sqlite3";
 const SMALL = 300 * 1024;
 /** Where a gigabyte is free: room for what a quarter of a second of heavy writing leaves in the log. */
 const LARGE = 4 * 1_048_576;
+/** Written at once: as much as the ballast is would stay in the process's memory. */
+const PIECE = 64 * 1024;
 const PLENTY = 1024 * 1_048_576;
 const LOOK_EVERY_MS = 1000;
 
@@ -89,8 +91,8 @@ export class Reserve {
       const handle = openSync(this.#ballast, "w", 0o600);
       try {
         // Not zeros: some file systems store those in no room at all.
-        const bytes = Buffer.alloc(size, "svc keeps this room for a full disk. ");
-        for (let written = 0; written < size; ) written += writeSync(handle, bytes, written);
+        const bytes = Buffer.alloc(PIECE, "svc keeps this room for a full disk. ");
+        for (let written = 0; written < size; ) written += writeSync(handle, bytes, 0, Math.min(PIECE, size - written));
       } finally {
         closeSync(handle);
       }
