@@ -1,7 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AgentCapability } from "@svc/kernel";
-import { applyChange, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
@@ -32,6 +31,7 @@ const group: OwnGroup = {
         { flags: "--model <id>", description: "model id" },
       ],
       async run([id], options, cli) {
+        const { applyChange, describeVerdict, openFile } = await import("../change.js");
         const editor = await openFile(cli);
         if (editor.get(`agents.${id}`) !== undefined)
           throw fail("SVC_CLI_EXISTS", { what: `Agent ${id}`, next: `change it with: svc config set agents.${id}.<key> <value>` });
@@ -53,6 +53,7 @@ const group: OwnGroup = {
       args: "<id>",
       summary: "Remove an agent; its workspace stays",
       async run([id], _options, cli) {
+        const { applyChange, describeVerdict, openFile } = await import("../change.js");
         const editor = await openFile(cli);
         if (editor.get(`agents.${id}`) === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
         editor.remove(`agents.${id}`);
@@ -77,13 +78,16 @@ const group: OwnGroup = {
 
 export default group;
 
+/** Loaded only then: most who ask have a daemon. */
+const fromFile = async (cli: Cli) => (await import("../change.ts")).openFile(cli);
+
 async function list(cli: Cli): Promise<void> {
   let agents: ListedAgent[];
   try {
     agents = ((await cli.request("GET", "/agents")) as { agents: ListedAgent[] }).agents;
   } catch (error) {
     if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
-    const configured = ((await openFile(cli)).get("agents") ?? {}) as Record<string, Omit<ListedAgent, "id" | "active">>;
+    const configured = ((await fromFile(cli)).get("agents") ?? {}) as Record<string, Omit<ListedAgent, "id" | "active">>;
     agents = Object.entries(configured).map(([id, agent]) => ({ ...agent, id, active: 0 }));
     if (!cli.json) cli.say("(the daemon is not running; this is what svc.json says)");
   }
@@ -104,7 +108,7 @@ async function capability(cli: Cli, id: string): Promise<void> {
     known = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
   } catch (error) {
     if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
-    const agents = ((await openFile(cli)).get("agents") ?? {}) as Record<string, Record<string, unknown>>;
+    const agents = ((await fromFile(cli)).get("agents") ?? {}) as Record<string, Record<string, unknown>>;
     const agent = Object.hasOwn(agents, id) ? agents[id] : undefined;
     if (agent === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
     if (!cli.json) cli.say("(the daemon is not running; this is what svc.json says)");
