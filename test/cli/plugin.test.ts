@@ -173,7 +173,7 @@ describe("svc plugin check and new", () => {
     );
     const [words, dead] = await tortured("fragile");
     expect(words).toMatchObject({ ok: false, detail: expect.stringContaining("hook inbound, given control signs: it threw") });
-    expect(dead).toMatchObject({ ok: false, detail: expect.stringMatching(/fragile.*(did not stay up|ended)/) });
+    expect(dead).toMatchObject({ ok: false, detail: expect.stringMatching(/fragile.*(was killed 1 times|ended)/) });
   });
 
   it("refuses kinds and names that there are not, and folders that are there", async () => {
