@@ -17,9 +17,11 @@ export async function startDaemon(folder, makeConfig = echoConfig, node = [], va
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "svc.json"), JSON.stringify(makeConfig(port)));
+  const began = performance.now();
   const child = spawn(process.execPath, [...node, SVC, "daemon", "start", "--foreground"], {
     cwd: folder,
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // The channel is the probe's: setting it up would be counted as the daemon's start and memory.
+    stdio: ["ignore", "ignore", "pipe", ...(node.length > 0 ? ["ipc"] : [])],
     env: { ...variables, SVC_CONFIG: "", SVC_LOG_LEVEL: "warn" },
   });
   let errors = "";
@@ -28,10 +30,13 @@ export async function startDaemon(folder, makeConfig = echoConfig, node = [], va
   });
   const ended = once(child, "close");
   const health = await Promise.race([answered(port, "/health"), ended.then(([code]) => Promise.reject(new Error(`the daemon ended with ${code}: ${errors}`)))]);
+  const startedMs = performance.now() - began;
   return {
     port,
     pid: child.pid,
     health,
+    /** Milliseconds from the start of its process to its first good answer. */
+    startedMs,
     /** Asks the probe that was loaded into it, and answers with what it says. */
     async probe(question) {
       const answer = once(child, "message");
