@@ -11,7 +11,6 @@ export { integrityOf, type Pin, type Pins, readPins, requirePinned, writePins } 
 export { type Observed, observe } from "./host/observe.ts";
 export { accuse, type Held, markedPlugin, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
 export { type PluginEntry, readEntry, readManifest, resolveEntry, type Source, writeEntry } from "./host/source.ts";
-export { type Isolated, type IsolationGround, isolate } from "./isolation/isolate.ts";
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";
 export type * from "./port.ts";

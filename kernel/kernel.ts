@@ -207,7 +207,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       state = "running";
       await rememberGood(document);
       bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed, reported } });
-      for (const { id, state: ended, reason } of failedPlugins(host.statuses()))
+      for (const { id, state: ended, reason } of host.statuses().filter(isDown))
         bus.publish({ kind: "status", type: `plugin:${ended}`, summary: `${id} ${ended}: ${reason}`, data: { plugin: id } });
     } catch (error) {
       await close().catch(() => {});
@@ -313,7 +313,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     health: () => {
       const plugins = host.statuses();
       const problems = [
-        ...failedPlugins(plugins).map(({ id, reason }) => `${id}: ${reason}`),
+        ...plugins.filter(isUnwell).map(({ id, reason }) => `${id}: ${reason}`),
         ...[...configuration.unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
         ...(fatal === undefined ? [] : [fatal.message]),
       ];
@@ -382,8 +382,8 @@ const entriesOf = (document: ConfigDocument): string[] => {
   return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
 };
 
-const failedPlugins = (plugins: readonly PluginStatus[]) =>
-  plugins.filter(({ state, isolation }) => state === "failed" || state === "quarantined" || (state === "running" && isolation?.state === "waiting"));
+const isDown = ({ state }: PluginStatus) => state === "failed" || state === "quarantined";
+const isUnwell = (plugin: PluginStatus) => isDown(plugin) || (plugin.state === "running" && plugin.isolation?.state === "waiting");
 
 function bindOf(bind: string): { host: string; port: number } {
   const at = bind.lastIndexOf(":");

@@ -174,6 +174,9 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
     warm: lend("warm", (): never => {
       throw refused(id, "the capability 'warm'");
     }),
+    media: lend("media", (): never => {
+      throw refused(id, "the capability 'media'");
+    }),
     models: lend("models", (): never => {
       throw refused(id, "the capability 'models'");
     }),
