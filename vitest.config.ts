@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     retry: process.env.CI === "true" ? 2 : 0,
     include: ["{sdk,kernel,cli}/**/*.test.ts", "plugins/*/*/**/*.test.ts", "test/{golden,contract,house,faults,embed,rules,cli}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "sdk/template/**"],
+    // Most files wait for processes, sockets and disks; the default leaves a processor idle.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
