@@ -31,8 +31,8 @@ const group: OwnGroup = {
       ],
       async run(_args, options, cli) {
         if (options.foreground) {
-          const { runDaemon } = await import("../daemon/run.js");
-          await runDaemon(cli, { lastGood: options.lastGood === true, watchdog: options.watchdog !== false });
+          const { daemonCode } = await import("../daemon/daemon-code.js");
+          await daemonCode().runDaemon(cli, { lastGood: options.lastGood === true, watchdog: options.watchdog !== false });
           return;
         }
         const { startDetached } = await import("../daemon/detach.js");

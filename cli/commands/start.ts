@@ -16,8 +16,8 @@ const group: OwnGroup = {
           writeFirst(cli, "local");
           cli.say(`Wrote ${cli.file} with the agent "assistant".`);
         }
-        const { runDaemon } = await import("../daemon/run.js");
-        await runDaemon(cli, { lastGood: false, watchdog: true });
+        const { daemonCode } = await import("../daemon/daemon-code.js");
+        await daemonCode().runDaemon(cli, { lastGood: false, watchdog: true });
       },
     },
   ],
