@@ -14,7 +14,7 @@ export interface IsolatedNews {
 
 /** Imports a plugin here, or lets it run in a process of its own where its entry says so; that room is loaded only then. */
 export function createImportCode(sources: HostSources, limits: PhaseLimits, news: IsolatedNews): ImportCode {
-  const { dataFolder, env, quarantine } = sources;
+  const { dataFolder, env, folder, quarantine } = sources;
   // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
   const marker = quarantine === "kept" ? `isolated-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}` : undefined;
   let swept: Promise<unknown> | undefined;
@@ -31,7 +31,7 @@ export function createImportCode(sources: HostSources, limits: PhaseLimits, news
     const { installed } = source;
     const ground: IsolationGround = {
       env,
-      hidden: dataFolder,
+      hidden: [folder, dataFolder],
       limits: { upMs: limits.loadMs, ...limits.isolation },
       ...(marker === undefined ? {} : { marker }),
       sweep,

@@ -61,7 +61,7 @@ export async function observe(source: Source, folder: string | undefined): Promi
 
 async function apart(source: Source): Promise<Plugin<never>> {
   const { isolate } = await import("../isolation/isolate.ts");
-  return (await isolate(source, { env: process.env, hidden: "" })).plugin;
+  return (await isolate(source, { env: process.env, hidden: [] })).plugin;
 }
 
 function sampleSection(plugin: Plugin<never>, folder: string | undefined): unknown {

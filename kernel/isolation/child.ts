@@ -112,7 +112,7 @@ async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly
   return { registrations: register.registrations, life };
 }
 
-const lines = createLines({ maxBytes: ISOLATION_LIMITS.unreadBytes, line: peer.take });
+const lines = createLines({ maxBytes: ISOLATION_LIMITS.unreadBytes, line: (line) => void peer.take(line) });
 wire.on("data", (chunk: Buffer) => lines.push(chunk));
 wire.on("error", () => process.exit(0));
 wire.on("close", () => process.exit(0));

@@ -22,10 +22,13 @@ const PRIVATE = ["/home", "/root", "/mnt", "/media", "/srv", "/var/tmp", "/run"]
 /**
  * Node with a capped heap and, where this one has them, permissions: it reads the plugin's own files and the packages it is made of,
  * and may write nothing, start nothing and load no native code. With bubblewrap on `path` also: a read-only system without anybody's
- * files, a `/tmp` and a process table of its own, and death with the daemon. `hidden` is a folder that it must not see, such as the
- * data folder. The network stays.
+ * files, a `/tmp` and a process table of its own, and death with the daemon. `hidden` are folders that it must not see, such as
+ * the data folder. The network stays.
  */
-export async function confine(source: Source, options: { readonly heapMb: number; readonly path: string; readonly hidden: string }): Promise<Confinement> {
+export async function confine(
+  source: Source,
+  options: { readonly heapMb: number; readonly path: string; readonly hidden: readonly string[] },
+): Promise<Confinement> {
   const readable = readableBy(source);
   const bwrap = await findBubblewrap(options.path);
   const permission = ["--permission", "--experimental-permission"].find((flag) => process.allowedNodeEnvironmentFlags.has(flag));
@@ -49,8 +52,9 @@ function permissions(flag: string, readable: readonly string[], ownTmp: boolean)
   ];
 }
 
-function walled(readable: readonly string[], hidden: string): string[] {
-  const away = [...PRIVATE, hidden].filter(isFolder);
+function walled(readable: readonly string[], hidden: readonly string[]): string[] {
+  // One that holds the whole system cannot be hidden from it.
+  const away = [...PRIVATE, ...hidden.filter((folder) => dirname(folder) !== folder)].filter(isFolder);
   const node = dirname(dirname(realpathSync(process.execPath)));
   const seen = [...readable, ...(node === "/usr" || node === "/" ? [] : [node])];
   return [

@@ -44,9 +44,18 @@ export function writeFrame(frame: Frame): string {
 
 /** A line as a frame. Throws for anything that is none. */
 export function readFrame(line: string): Frame {
-  const frame = JSON.parse(line, SPECIAL.test(line) ? revive : undefined) as Frame | null;
-  if (frame === null || typeof frame !== "object" || !hasShape(frame)) throw new Error("no frame");
+  const frame = parse(line);
+  if (frame === null || typeof frame !== "object" || !hasShape(frame)) throw new Error("a line that is no frame");
   return frame;
+}
+
+/** What the line holds is nobody's business when it is none: it may be a secret. */
+function parse(line: string): Frame | null {
+  try {
+    return JSON.parse(line, SPECIAL.test(line) ? revive : undefined) as Frame | null;
+  } catch {
+    return null;
+  }
 }
 
 function revive(key: string, value: unknown): unknown {

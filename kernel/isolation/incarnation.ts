@@ -172,11 +172,10 @@ function readFrames(wire: Duplex, peer: Peer, limits: IsolationLimits, kill: (wh
   const lines = createLines({
     maxBytes: limits.frameBytes,
     line(text) {
-      tokens -= 1;
       try {
-        peer.take(text);
+        if (!peer.take(text)) tokens -= 1;
       } catch (error) {
-        kill(`it broke the rules of the wire: ${(error as Error).message.slice(0, 200)}`);
+        kill(`it broke the rules of the wire with ${(error as Error).message}`);
       }
     },
     tooLong: () => kill(`it sent a frame of more than ${limits.frameBytes} bytes`),

@@ -13,8 +13,8 @@ import type { Described } from "./wire.ts";
 export interface IsolationGround {
   /** The daemon's environment. A plugin's process gets PATH, HOME, LANG, TZ, TMPDIR, TERM, and what its plugin declares as `env:<NAME>`. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A folder that the process must not see where it has walls for that: the data folder. */
-  readonly hidden: string;
+  /** Folders that the process must not see where it has walls for that: those of the data and of the configuration. */
+  readonly hidden: readonly string[];
   readonly limits?: Partial<IsolationLimits>;
   /** Marks the processes, so that a later daemon finds those that one before it left; default one of its own. */
   readonly marker?: string;

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { isAbsolute, relative } from "node:path";
-import type { Capability, Confined, PluginContext } from "@svc/sdk";
+import type { Capability, Confined, PluginContext, Publication } from "@svc/sdk";
 import { DOORS, writeLog } from "./doors.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { IsolationLimits } from "./limits.ts";
@@ -34,7 +34,7 @@ export interface DoorsGround {
   dropped(what: "lines" | "frames", count: number): void;
 }
 
-/** Roots that it began, and deliveries whose end it may still ask for: older ones are forgotten. */
+/** Timers and listeners that it may have; roots that it began, and deliveries whose end it may still ask for, of which older ones are forgotten. */
 const MOST_KEPT = 1_024;
 
 type FileArgs = { readonly roots?: readonly string[]; readonly path: string; readonly maxBytes: number; readonly data: string | Uint8Array };
@@ -109,7 +109,7 @@ export function createDoors(ground: DoorsGround): Doors {
     channel: (n, { state, reason }) => ground.channel(n, state === "ready" ? "ready" : "down", String(reason ?? "").slice(0, 500)),
     withdraw: (n) => ground.withdraw(n),
     stray: (_n, { error }) => ground.stray(error),
-    "events.publish": (_n, { event }) => void ctx.events.publish(event as never),
+    "events.publish": (_n, { event }) => void ctx.events.publish(publication(event)),
     "events.subscribe": (n, { type }) =>
       keep(
         n,
@@ -156,6 +156,9 @@ export function createDoors(ground: DoorsGround): Doors {
   function keep(n: number, stop: () => void): void {
     ends.get(n)?.();
     ends.set(n, stop);
+    if (ends.size <= MOST_KEPT) return;
+    end(n);
+    throw refused(ctx.id, `more than ${MOST_KEPT} timers and listeners`);
   }
 
   function end(n: number): void {
@@ -223,6 +226,13 @@ export function createDoors(ground: DoorsGround): Doors {
       sent.clear();
     },
   };
+}
+
+/** Listeners of other plugins take these for granted. */
+function publication(event: unknown): Publication {
+  const { kind, type, summary } = (event ?? {}) as Record<string, unknown>;
+  if ([kind, type, summary].every((member) => typeof member === "string")) return event as Publication;
+  throw new Error("an event needs kind, type and summary");
 }
 
 function remember<K, V>(map: Map<K, V>, key: K, value: V): void {

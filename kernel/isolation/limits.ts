@@ -8,7 +8,7 @@ export interface IsolationLimits {
   readonly pending: number;
   /** Calls from it that may be under way; one more fails. Its own side lets far fewer out at once. */
   readonly serving: number;
-  /** Frames from it: the steady rate, and how many may come at once. Beyond it nothing is read for `pauseMs`. */
+  /** Frames from it that nobody asked for: the steady rate, and how many may come at once. Beyond it nothing is read for `pauseMs`. */
   readonly framesPerSecond: number;
   readonly frameBurst: number;
   readonly pauseMs: number;

@@ -37,8 +37,11 @@ export interface Peer {
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
   /** False when it could not be told: it is too large. */
   tell(on: string, args: Args): boolean;
-  /** Takes a line from the other side. Throws for one that breaks the rules: then the other side cannot be trusted with anything. */
-  take(line: string): void;
+  /**
+   * Takes a line from the other side, and tells whether it was asked for: an answer or an item that a call of ours waits for. Throws
+   * for one that breaks the rules: then the other side cannot be trusted with anything.
+   */
+  take(line: string): boolean;
   /** Runs work in the surroundings of a call of ours that is still open. False when there is none of that number. */
   within(id: number, work: () => void): boolean;
   /** Every call that is open fails with this, and each later one; what is served is aborted. */
@@ -172,7 +175,7 @@ export function createPeer(options: PeerOptions): Peer {
   }
 
   function answerCall(id: number, on: string, args: Args, of: Behalf | undefined, streams: boolean): void {
-    if (serving.has(id)) throw new Error(`call ${id} is under way already`);
+    if (serving.has(id)) throw new Error("a call of a number that is under way already");
     const one: Serving = { abort: new AbortController(), more: () => {}, quit: false, credit: WINDOW };
     serving.set(id, one);
     const work = async () => {
@@ -185,6 +188,18 @@ export function createPeer(options: PeerOptions): Peer {
       (value) => reply(id, value),
       (error) => refuse(id, error),
     );
+  }
+
+  /** What the caller of something served wants of it now. */
+  function steer(how: "stop" | "quit" | "more", id: number): void {
+    const one = serving.get(id);
+    if (one === undefined) return;
+    if (how === "more") one.credit += WINDOW / 2;
+    else {
+      one.quit ||= how === "quit";
+      one.abort.abort(new Error("the caller does not want it any more"));
+    }
+    one.more();
   }
 
   function reply(id: number, value: unknown): void {
@@ -224,29 +239,28 @@ export function createPeer(options: PeerOptions): Peer {
     },
     take(line) {
       const frame = readFrame(line);
-      if (over !== undefined) return;
+      if (over !== undefined) return false;
+      const asked = frame.is !== "tell" && open.has(frame.id);
       switch (frame.is) {
         case "call":
         case "stream":
-          return answerCall(frame.id, frame.on, frame.args, frame.of, frame.is === "stream");
+          answerCall(frame.id, frame.on, frame.args, frame.of, frame.is === "stream");
+          return false;
         case "tell":
-          return options.told(frame.on, frame.args, frame.of);
+          options.told(frame.on, frame.args, frame.of);
+          return false;
         case "done":
-          return settle(frame.id)?.done(frame.value);
+          settle(frame.id)?.done(frame.value);
+          return asked;
         case "fail":
-          return settle(frame.id)?.fail(readError(frame.error, options.where));
+          settle(frame.id)?.fail(readError(frame.error, options.where));
+          return asked;
         case "item":
-          return open.get(frame.id)?.item?.(frame.value);
-        default: {
-          const one = serving.get(frame.id);
-          if (one === undefined) return;
-          if (frame.is === "more") one.credit += WINDOW / 2;
-          else {
-            one.quit ||= frame.is === "quit";
-            one.abort.abort(new Error("the caller does not want it any more"));
-          }
-          one.more();
-        }
+          open.get(frame.id)?.item?.(frame.value);
+          return asked;
+        default:
+          steer(frame.is, frame.id);
+          return false;
       }
     },
     within(id, work) {

@@ -86,8 +86,10 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       call: keeper.call,
       channel: channelState,
       withdraw(n) {
+        const taken = things[n]?.withdraw;
+        if (taken === undefined) return;
         withdrawn.add(n);
-        things[n]?.withdraw?.();
+        taken();
       },
       stray: (error) => ground.stray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
       dropped: (_what, count) => options.dropped(count),
@@ -187,7 +189,10 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       ? {
           async reload(next: never) {
             config = next;
-            await keeper.call("reload", { config });
+            await keeper.call("reload", { config }).catch((error) => {
+              // Away: the next life is set up with it.
+              if ((error as { code?: string }).code !== "SVC_ISOLATION_DOWN") throw error;
+            });
           },
         }
       : {}),

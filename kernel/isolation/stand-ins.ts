@@ -1,5 +1,19 @@
 import { readFile } from "node:fs/promises";
-import type { Agent, Channel, ChannelHandle, HookCall, HttpReply, HttpRequest, Media, Outgoing, PluginContext, Receipt, TierEvent, Turn } from "@svc/sdk";
+import type {
+  Agent,
+  Channel,
+  ChannelHandle,
+  HookCall,
+  HttpReply,
+  HttpRequest,
+  Media,
+  Outgoing,
+  PluginContext,
+  Receipt,
+  TapOptions,
+  TierEvent,
+  Turn,
+} from "@svc/sdk";
 import type { Args } from "./frames.ts";
 import type { ChannelMethod, Registration, RouteAnswer } from "./wire.ts";
 
@@ -66,18 +80,19 @@ export function standIn(ctx: PluginContext<never>, n: number, registration: Regi
 function standInTap(
   ctx: PluginContext<never>,
   n: number,
-  { hook, options }: Extract<Registration, { kind: "tap" }>,
+  { hook, options: given }: Extract<Registration, { kind: "tap" }>,
   remote: Remote,
   view: (agent: Agent) => Agent,
 ): void {
+  const options = tapOptions(given);
   if (hook === "emit") {
     ctx.hooks.emit.tap((envelope) => remote.tell("emit", { n, envelope }), options);
     return;
   }
-  const ask = (given: readonly unknown[], { deadline, signal }: HookCall) => remote.call("thing", { n, given, deadline }, signal);
+  const ask = (args: readonly unknown[], { deadline, signal }: HookCall) => remote.call("thing", { n, given: args, deadline }, signal);
   if (hook !== "dispatch") {
     const seen = (value: unknown) => (hook === "assembleContext" && isTurn(value) ? { ...value, agent: view(value.agent) } : value);
-    const tap = (...given: unknown[]) => ask(given.slice(0, -1).map(seen), given.at(-1) as HookCall);
+    const tap = (...args: unknown[]) => ask(args.slice(0, -1).map(seen), args.at(-1) as HookCall);
     (ctx.hooks[hook].tap as (run: (...given: never[]) => unknown, how: typeof options) => void)(tap, options);
     return;
   }
@@ -88,6 +103,18 @@ function standInTap(
 }
 
 const isTurn = (value: unknown): value is Turn => typeof (value as Partial<Turn> | null)?.agent === "object";
+
+/** Limits and order count on numbers being numbers. */
+function tapOptions({ stage, before, required, timeoutMs, step }: TapOptions): TapOptions {
+  const names = typeof before === "string" || (Array.isArray(before) && before.every((name) => typeof name === "string"));
+  return {
+    ...(typeof stage === "number" ? { stage } : {}),
+    ...(names ? { before: before as string } : {}),
+    ...(required === true ? { required } : {}),
+    ...(typeof timeoutMs === "number" && timeoutMs > 0 ? { timeoutMs } : {}),
+    ...(typeof step === "string" ? { step } : {}),
+  };
+}
 
 function channelOf(n: number, { name, traits, methods }: Extract<Registration, { kind: "channel" }>, remote: Remote): Channel {
   const ask = (method: string, args: Args, signal: AbortSignal) => remote.call("thing", { n, method, ...args }, signal);

@@ -58,7 +58,7 @@ describe("a channel of somebody else's, isolated", () => {
     { describe, it: (name, test) => void it(name, test, 120_000) },
     async () => {
       const far = await startFarEnd(TOKEN);
-      const { plugin } = await isolate(resolveEntry(`process:${folder}`, "/", []), { env: process.env, hidden: "" });
+      const { plugin } = await isolate(resolveEntry(`process:${folder}`, "/", []), { env: process.env, hidden: [] });
       const config = { server: far.root, token: TOKEN, agent: "assistant", allowFrom: ["u-1"] };
       const context = createFakeContext(plugin, { config, fetch: fetchFrom(far.root) });
       // The contract sets up at once; a process takes a moment.

@@ -53,7 +53,7 @@ describe("an isolated plugin whose process ends", () => {
     ["fills its heap", "memory", /SIGABRT: FATAL ERROR: .*heap/],
     ["spins", "spin", /did not answer for 0.5 s/],
     ["sends a line that is no frame", "garbage", /broke the rules of the wire/],
-    ["sends a frame of no known shape", "shapeless", /broke the rules of the wire: no frame/],
+    ["sends a frame of no known shape", "shapeless", /broke the rules of the wire with a line that is no frame/],
     ["sends a line without end", "long", /a frame of more than 8388608 bytes/],
     ["leaves half a frame behind", "half", /ended with code 0/],
     ["floods its output", "output", /bytes of output/],
