@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createKernel } from "@svc/kernel";
 import type { Plugin, PluginContext } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
-import { action, alive, type IsolatedRun, isolatedChildren, type Laid, runIsolated } from "./isolation.harness.ts";
+import { temporaryFolder } from "../kit/kernel.ts";
+import { action, alive, type IsolatedRun, isolatedChildren, type Laid, lay, QUICK, runIsolated, statusOf } from "./isolation.harness.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
@@ -175,6 +177,82 @@ describe("an isolated plugin whose process ends", () => {
     }
     const one = (await run.act("ticker.count")) as { ticks: number; up: number };
     expect(one.ticks).toBeLessThanOrEqual((one.up * 1000) / 20 + 1);
+  });
+});
+
+describe("an isolated plugin that breaks or shouts and lives on", () => {
+  it("FAULT-69 what its code throws where nobody catches is counted against it, and it goes on", async () => {
+    const run = await runIsolated([
+      {
+        name: "stray",
+        capabilities: ["events", "jobs"],
+        setup: `${action("stray.alive", "return true;")}
+          setTimeout(() => { throw new Error("late: timer"); }, 5);
+          void Promise.resolve().then(() => { throw new Error("late: promise"); });
+          ctx.events.subscribe(() => { throw new Error("late: listener"); }, "stray:now");
+          ctx.jobs.after(5, () => { throw new Error("late: job"); });`,
+      },
+    ]);
+    run.kernel.bus.publish({ kind: "x", type: "stray:now", summary: "x" });
+    await vi.waitFor(
+      () => expect(run.status("feature-stray")).toMatchObject({ state: "running", failures: 4, isolation: { state: "up", starts: 1 } }),
+      PATIENCE,
+    );
+    expect(await run.act("stray.alive")).toBe(true);
+  });
+
+  it("FAULT-69 its lines reach the log cut and counted, and no more of them than a log bears", async () => {
+    const lines: string[] = [];
+    const log = {
+      debug: () => {},
+      warn: () => {},
+      error: () => {},
+      flush: () => {},
+      child: () => log,
+      info: (_facts: unknown, text?: string) => void lines.push(String(text)),
+    };
+    const run = await runIsolated(
+      [
+        {
+          name: "loud",
+          setup: `${action("loud.say", `for (let n = 0; n < 500; n += 1) { console.log("printed " + "x".repeat(10_000)); ctx.log.info({}, "logged " + "y".repeat(10_000)); }`)}`,
+        },
+      ],
+      { log },
+    );
+    await run.act("loud.say");
+    const ours = () => lines.filter((line) => /^(printed|logged) /.test(line));
+    await vi.waitFor(() => expect(run.status("feature-loud").isolation?.dropped).toBe(600), PATIENCE);
+    expect(ours()).toHaveLength(400);
+    expect(Math.max(...ours().map((line) => line.length))).toBeLessThanOrEqual(4_096);
+  });
+
+  it("FAULT-69 a section that comes while it is away is what the next life is set up with", async () => {
+    const folder = await temporaryFolder();
+    const write = (word: string) =>
+      writeFileSync(join(folder, "svc.json"), JSON.stringify({ node: { id: "n1", name: "N" }, agents: {}, plugins: [entry], supple: { word } }));
+    const entry = lay(folder, {
+      name: "supple",
+      capabilities: ["events"],
+      manifest: { section: "supple", activate: "section" },
+      plugin: `config: { at: "supple", schema: { type: "object", properties: { word: { type: "string" } } } },`,
+      setup: `const tell = (word) => ctx.events.publish({ kind: "x", type: "supple:word", summary: word });
+        return { start: async () => tell(ctx.config.word), reload: async (config) => tell("reloaded " + config.word) };`,
+    });
+    write("one");
+    const kernel = await createKernel({ config: join(folder, "svc.json"), limits: { isolation: { ...QUICK, firstPauseMs: 500 } } });
+    const words: string[] = [];
+    kernel.bus.subscribe(({ summary }) => void words.push(summary), "supple:word");
+    await kernel.start();
+    try {
+      process.kill(statusOf(kernel, "feature-supple").isolation?.pid as number, "SIGKILL");
+      await vi.waitFor(() => expect(statusOf(kernel, "feature-supple").isolation?.state).toBe("waiting"), PATIENCE);
+      write("two");
+      expect(await kernel.reload()).toMatchObject({ failed: [] });
+      await vi.waitFor(() => expect(words).toEqual(["one", "two"]), PATIENCE);
+    } finally {
+      await kernel.stop({ drainSeconds: 0 });
+    }
   });
 });
 
