@@ -38,7 +38,8 @@ export function createRegister(id: PluginId, tell: Tell, needRoutes: () => void)
     add({ kind: "tap", hook, options }, async (args, { signal }) => {
       const call: HookCall = { deadline: Number(args.deadline), signal };
       const answer = await run(...([...(args.given as unknown[]), call] as never[]));
-      if (hook !== "dispatch" || answer === undefined || answer === null) return answer;
+      // What is no stream is for the daemon to judge, as any answer.
+      if (hook !== "dispatch" || typeof (answer as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator] !== "function") return answer;
       // The stream is asked for when the turn runs; one that nobody asks for must not stay.
       const stream = (streamed += 1);
       streams.set(stream, answer as AsyncIterable<unknown>);

@@ -97,8 +97,9 @@ function standInTap(
     return;
   }
   ctx.hooks.dispatch.tap(async (turn, context, call) => {
-    const taken = (await ask([{ ...turn, agent: view(turn.agent) }, context], call)) as { readonly stream: number } | undefined;
-    return taken === undefined || taken === null ? undefined : (remote.stream("taken", { stream: taken.stream }) as AsyncIterable<TierEvent>);
+    const taken = await ask([{ ...turn, agent: view(turn.agent) }, context], call);
+    const stream = (taken as { readonly stream?: unknown } | null | undefined)?.stream;
+    return (typeof stream === "number" ? remote.stream("taken", { stream }) : taken) as AsyncIterable<TierEvent>;
   }, options);
 }
 

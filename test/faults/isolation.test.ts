@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createKernel } from "@svc/kernel";
 import type { Plugin, PluginContext } from "@svc/sdk";
+import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { action, alive, type IsolatedRun, isolatedChildren, type Laid, lay, QUICK, runIsolated, statusOf } from "./isolation.harness.ts";
@@ -290,6 +291,31 @@ describe("an isolated plugin that cannot be brought up", () => {
     expect((globalThis as { isolatedCodeRan?: boolean }).isolatedCodeRan).toBeUndefined();
     expect(await run.act("where.pid")).not.toBe(process.pid);
   });
+});
+
+describe("the plugins that torture a host, isolated", () => {
+  it("FAULT-69 those that cannot be brought up are failed, those that end their process come back; none is held back, and messages are answered", async () => {
+    const cases = tortureCases.filter(
+      ({ name, ends }) => ends !== "running" || ["exits-later", "answers-with-traps", "answers-in-circles", "answers-hugely"].includes(name),
+    );
+    const folder = await temporaryFolder();
+    for (const one of cases) writeTorture(join(folder, one.name), one);
+    const run = await runIsolated([], {
+      folder,
+      config: { plugins: cases.map(({ name }) => `process:./${name}`) },
+      limits: { loadMs: 3_000, setupMs: 3_000, startMs: 1_000, stopMs: 2_000 },
+      isolation: { ends: 1_000, pingMs: 1_000 },
+    });
+    const state = ({ name }: { readonly name: string }) => run.status(`feature-torture-${name}`).state;
+    // What would have taken the daemon along: it could not be set up or started, or it comes and goes.
+    const wanted = ({ name, ends }: (typeof cases)[number]) => (ends === "running" || name === "spins-later" ? "running" : "failed");
+    expect(cases.map((one) => [one.name, state(one)])).toEqual(cases.map((one) => [one.name, wanted(one)]));
+    for (let n = 0; n < 10; n += 1)
+      expect(await run.kernel.tasks.run(run.message(`message ${n}`, { chat: `c${n}` }))).toMatchObject({ ok: true, reply: `message ${n}` });
+    for (const name of ["torture.ring", "torture.huge"]) await expect(run.act(name), name).rejects.toThrow(/circular|more than goes/);
+    await run.kernel.stop({ drainSeconds: 0 });
+    await vi.waitFor(() => expect(isolatedChildren()).toEqual([]), PATIENCE);
+  }, 60_000);
 });
 
 describe("the end of an isolated plugin", () => {
