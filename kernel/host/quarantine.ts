@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { processAlive, processIdentity } from "../store/process-identity.ts";
 
@@ -40,7 +40,7 @@ const provenFile = (dataFolder: string): string => join(dataFolder, "proven.json
  */
 function markLoading(dataFolder: string, { id, version }: Suspect, phase: Phase): void {
   if (isTaken(dataFolder)) return;
-  write(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
+  note(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
 }
 
 /** Notes on disk that this plugin was seen to be to blame: it is held back at the next start, also where it came up before. */
@@ -48,7 +48,7 @@ export function accuse(dataFolder: string, plugin: string): void {
   if (isTaken(dataFolder)) return;
   const standing = read<Marker>(markerFile(dataFolder));
   const phase = standing?.pid === process.pid && standing.plugin === plugin ? standing.phase : "run";
-  write(markerFile(dataFolder), { plugin, phase, certain: true, ...thisProcess() } satisfies Marker);
+  note(markerFile(dataFolder), { plugin, phase, certain: true, ...thisProcess() } satisfies Marker);
 }
 
 function isTaken(dataFolder: string): boolean {
@@ -84,31 +84,31 @@ export function readQuarantine(dataFolder: string): Readonly<Record<string, Held
   if (marker.certain !== true && proven === versionOf(marker)) {
     // In this order: dying in between, it has not used up its chance.
     rmSync(markerFile(dataFolder), { force: true });
-    write(provenFile(dataFolder), others);
+    note(provenFile(dataFolder), others);
     return held;
   }
   const next = { ...held, [marker.plugin]: { phase: marker.phase, reason: wordsFor(marker), at: new Date().toISOString() } };
-  write(heldFile(dataFolder), next);
+  keep(heldFile(dataFolder), next);
   rmSync(markerFile(dataFolder), { force: true });
   return next;
 }
 
 /** Holds a plugin back from the next load on. */
 export function holdPlugin(dataFolder: string, plugin: string, held: Held): void {
-  write(heldFile(dataFolder), { ...readQuarantine(dataFolder), [plugin]: held });
+  keep(heldFile(dataFolder), { ...readQuarantine(dataFolder), [plugin]: held });
 }
 
 /** Lets a plugin load again at the next start or reload. False when it was not held back. */
 export function releaseQuarantine(dataFolder: string, plugin: string): boolean {
   const { [plugin]: found, ...rest } = readQuarantine(dataFolder);
   if (found === undefined) return false;
-  write(heldFile(dataFolder), rest);
+  keep(heldFile(dataFolder), rest);
   return true;
 }
 
 function prove(dataFolder: string, suspect: Suspect): void {
   const proven = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
-  if (proven[suspect.id] !== versionOf(suspect)) write(provenFile(dataFolder), { ...proven, [suspect.id]: versionOf(suspect) });
+  if (proven[suspect.id] !== versionOf(suspect)) note(provenFile(dataFolder), { ...proven, [suspect.id]: versionOf(suspect) });
 }
 
 const versionOf = ({ version = "" }: { readonly version?: string }): string => version;
@@ -150,15 +150,16 @@ function read<T>(file: string): T | undefined {
   }
 }
 
-function write(file: string, value: unknown): void {
+/** A killed process does not undo it, a power cut may: then nobody's code was to blame. */
+function note(file: string, value: unknown): void {
   const temporary = `${file}.${process.pid}.tmp`;
-  const handle = openSync(temporary, "w", 0o600);
-  try {
-    writeSync(handle, JSON.stringify(value));
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+function keep(file: string, value: unknown): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600, flush: true });
   renameSync(temporary, file);
   const folder = openSync(dirname(file), "r");
   try {
