@@ -86,7 +86,7 @@ const group: OwnGroup = {
     {
       name: "retry",
       args: "<id>",
-      summary: "Let a plugin load again that was held back because the daemon died of it",
+      summary: "Let a plugin load again that was held back because the daemon, or its own process, died of it",
       run: async ([id], _options, cli) => (await import("../plugin/retry.js")).retry(cli, id as string),
     },
   ],
