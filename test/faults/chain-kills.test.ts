@@ -93,6 +93,7 @@ it(`FAULT-04 ${KILLS} kills at any moment: each chain ends once, its nodes in or
     await pause(Math.random() * 120);
     await daemon.kill("SIGKILL");
     daemon = await start();
+    if (KILLS > 50 && kill % 25 === 24) console.log(`chains: kill ${kill + 1} of ${KILLS}; ${names.length} begun`);
   }
   await vi.waitFor(async () => expect((await look(daemon)).unfinished).toBe(0), { ...PATIENCE, timeout: 60_000 });
   const { runs, told } = await look(daemon);
