@@ -46,7 +46,9 @@ describe("svc plugin with --isolate", () => {
     const { isolation } = await statusOf(shell, "feature-apart");
     expect(isolation).toMatchObject({ state: "up", walls: expect.arrayContaining(["scrubbed environment"]) });
     expect((await shell.svc("plugin", "list")).out).toMatch(new RegExp(`feature-apart\\s+1\\.0\\.0\\s+running, process ${isolation?.pid}`));
-    expect((await shell.svc("actions", "run", "apart.pid")).out).toContain(String(isolation?.pid));
+    // Behind bubblewrap it counts its processes from one and knows no other.
+    const itself = isolation?.walls?.includes("bubblewrap") ? /^[1-9]\n$/ : `${isolation?.pid}\n`;
+    expect((await shell.svc("actions", "run", "apart.pid")).out).toEqual(typeof itself === "string" ? itself : expect.stringMatching(itself));
     expect((await shell.svc("actions", "run", "apart.env")).out).not.toContain("CANARY_TOKEN");
     expect(await shell.svc("plugin", "disable", "./apart")).toMatchObject({ code: 0 });
     expect(shell.config().plugins).toEqual(["process:./apart", "!feature-apart"]);
