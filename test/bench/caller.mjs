@@ -26,6 +26,7 @@ async function openConnection(port) {
   socket.on("close", () => done?.reject(new Error("the server closed the connection")));
   return {
     send(bytes) {
+      if (socket.destroyed) throw new Error("the server closed the connection before it was used");
       done = Promise.withResolvers === undefined ? deferred() : Promise.withResolvers();
       socket.write(bytes);
       return done.promise;
@@ -95,7 +96,8 @@ export async function openCallers(port, count) {
       while (performance.now() - began < forMs) {
         const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
         for (; sent < due && free.length > 0; sent += 1) {
-          const caller = free.pop();
+          // Each in its turn: the server closes a connection on which nothing comes.
+          const caller = free.shift();
           const work = caller.connection.send(caller.request).then(() => {
             free.push(caller);
             under.delete(work);
