@@ -18,7 +18,7 @@ export function frameOf(name: string, data: unknown): string {
 
 const PATIENCE_MS = 10_000;
 
-/** A server-sent stream on a response whose headers are not written yet. What is written in one tick goes out as one piece. */
+/** A server-sent stream on a response whose headers are not written yet. What is written in one turn of the loop goes out as one piece. */
 export class ServerSentStream implements FrameStream {
   closed = false;
   /** Something has gone out, or is about to: the answer can no longer be another one. */
@@ -95,7 +95,7 @@ export class ServerSentStream implements FrameStream {
     if (this.#scheduled) return;
     this.#scheduled = true;
     this.opened = true;
-    process.nextTick(() => this.#flush());
+    setImmediate(this.#flush);
   }
 
   #head(): void {
@@ -103,7 +103,7 @@ export class ServerSentStream implements FrameStream {
     if (!this.#raw.headersSent) this.#raw.writeHead(200, this.#headers);
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#scheduled = false;
     if (this.closed) return;
     this.#head();
@@ -111,7 +111,7 @@ export class ServerSentStream implements FrameStream {
     else this.#raw.write(this.#pending);
     this.#pending = "";
     if (this.#raw.writableLength > this.#maxWaiting) this.drop();
-  }
+  };
 
   #close(): void {
     if (this.closed) return;
