@@ -11,4 +11,6 @@ if ! cmp -s package-lock.json "$stamp"; then
   fi
 fi
 cd ../..
+# Where bubblewrap is installed one of the programs gives its commands a /tmp of their own, and would not find its own home there.
+[ -d /var/tmp ] && export TMPDIR=/var/tmp
 exec npx vitest run --config test/peers/vitest.config.ts "$@"
