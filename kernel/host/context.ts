@@ -24,6 +24,7 @@ import type {
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
 import { isPromise, within } from "./call.ts";
+import { lending } from "./lend.ts";
 import { type ProvidedKind, whyUnusable } from "./provided.ts";
 import { addTap, type HookName, type ProvidedChannel, type Scope, tie, withdraw } from "./scope.ts";
 
@@ -62,15 +63,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
   const need = (capability: Capability) => {
     if (!declared.has(capability)) throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: scope.id, capability, where: "its capabilities" });
   };
-  /** A capability made at first use and kept: most plugins touch few. */
-  const lend = <T>(capability: Capability, make: () => T): (() => T) => {
-    let made: { value: T } | undefined;
-    return () => {
-      need(capability);
-      made ??= { value: make() };
-      return made.value;
-    };
-  };
+  const lend = lending(need);
   const point = (hook: HookName) => ({ tap: (run: (...args: never[]) => unknown, options: TapOptions = {}) => addTap(scope, hook, run, options) });
   const lent = {
     agents: lend("agents", () => services.agents),

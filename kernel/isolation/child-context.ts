@@ -17,6 +17,7 @@ import type {
   Traces,
 } from "@svc/sdk";
 import { fail } from "../errors.ts";
+import { lending } from "../host/lend.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
@@ -88,14 +89,7 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
     functions.set(n, run);
     return { n, forget: () => void functions.delete(n) };
   };
-  const lend = <T>(capability: Capability, make: () => T): (() => T) => {
-    let made: { value: T } | undefined;
-    return () => {
-      need(capability);
-      made ??= { value: make() };
-      return made.value;
-    };
-  };
+  const lend = lending(need);
   const log = (level: string) => (facts: object | string, text?: string) =>
     tell("log", { level, facts: facts instanceof Error ? { err: { message: facts.message } } : facts, ...(text === undefined ? {} : { text }) });
 
