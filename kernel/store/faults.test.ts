@@ -70,15 +70,8 @@ it("what was noted survives kill -9", async () => {
 });
 
 it("a note waits for no fsync, and what is committed after it is acknowledged after one", async (ctx) => {
-  const trace = join(folder, "trace");
-  const child = startChild("note", file, ["strace", "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fsync,fdatasync,write"]);
-  const started = await child.printed(60).then(
-    () => true,
-    () => false,
-  );
-  if (!started) return ctx.skip("strace may not trace here");
-  spawnSync("kill", ["-9", tracedProcess(trace)]);
-  await child.ended;
+  const trace = await traced("note");
+  if (trace === undefined) return ctx.skip("strace may not trace here");
   const syncs = { noted: 0, committed: 0 };
   for (const { line, dirty } of watchLog(trace)) {
     const [, kind] = / write\(1<.*"(noted|committed) \d+\\n"/.exec(line) ?? [];
@@ -93,15 +86,8 @@ it("a note waits for no fsync, and what is committed after it is acknowledged af
 });
 
 it("nothing is acknowledged before its fsync", async (ctx) => {
-  const trace = join(folder, "trace");
-  const child = startChild("write", file, ["strace", "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fsync,fdatasync,write"]);
-  const started = await child.printed(60).then(
-    () => true,
-    () => false,
-  );
-  if (!started) return ctx.skip("strace may not trace here");
-  spawnSync("kill", ["-9", tracedProcess(trace)]);
-  await child.ended;
+  const trace = await traced("write");
+  if (trace === undefined) return ctx.skip("strace may not trace here");
   let acknowledgements = 0;
   for (const { line, dirty } of watchLog(trace)) {
     if (!/ write\(1<.*"\d+-\d+\\n"/.test(line)) continue;
@@ -110,6 +96,20 @@ it("nothing is acknowledged before its fsync", async (ctx) => {
   }
   expect(acknowledgements).toBeGreaterThanOrEqual(60);
 });
+
+/** The calls of a program that was killed after its sixtieth line; undefined where this user may not trace. */
+async function traced(program: string): Promise<string | undefined> {
+  const trace = join(folder, "trace");
+  const child = startChild(program, file, ["strace", "-f", "-y", "-o", trace, "-e", "trace=pwrite64,fsync,fdatasync,write"]);
+  const started = await child.printed(60).then(
+    () => true,
+    () => false,
+  );
+  if (!started) return undefined;
+  spawnSync("kill", ["-9", tracedProcess(trace)]);
+  await child.ended;
+  return trace;
+}
 
 /** Each line of the trace, and whether the log held something then that no sync, begun afterwards, had brought to the disk. */
 function* watchLog(trace: string): Generator<{ readonly line: string; readonly dirty: boolean }> {

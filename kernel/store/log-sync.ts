@@ -1,4 +1,4 @@
-import { close, fdatasync, openSync } from "node:fs";
+import { closeSync, fdatasync, openSync } from "node:fs";
 
 /**
  * Brings SQLite's log of changes to the disk off the main thread, which would stand still for as long as the disk takes. With
@@ -6,38 +6,20 @@ import { close, fdatasync, openSync } from "node:fs";
  * has ended, and from then on as with FULL. The log is one file for as long as a handle on the database is open.
  */
 export class LogSync {
-  readonly #file: string;
-  #handle: number | undefined;
-  #running = false;
-  #closed = false;
+  readonly #handle: number;
 
+  /** The database must be open. Opened with it, so that a process that runs out of descriptors later can still sync. */
   constructor(file: string) {
-    this.#file = `${file}-wal`;
+    this.#handle = openSync(`${file}-wal`, "r+");
   }
 
-  /** Calls `done` when what is in the log now is on the disk, or with the disk's error. One at a time. */
+  /** Calls `done` when what is in the log now is on the disk, or with the disk's error. */
   run(done: (error: NodeJS.ErrnoException | null) => void): void {
-    this.#running = true;
-    try {
-      this.#handle ??= openSync(this.#file, "r+");
-    } catch (error) {
-      setImmediate(done, error as NodeJS.ErrnoException);
-      return;
-    }
-    fdatasync(this.#handle, (error) => {
-      this.#running = false;
-      if (this.#closed) this.#release();
-      done(error);
-    });
+    fdatasync(this.#handle, done);
   }
 
+  /** No sync may be under way. */
   close(): void {
-    this.#closed = true;
-    if (!this.#running) this.#release();
-  }
-
-  #release(): void {
-    if (this.#handle !== undefined) close(this.#handle);
-    this.#handle = undefined;
+    closeSync(this.#handle);
   }
 }
