@@ -35,6 +35,18 @@ export function installed(dataFolder: string): Listed[] {
   });
 }
 
+/**
+ * A plugin's name beside what people call the thing it speaks to: `Telegram (botmsg)`; the name alone where its manifest names no
+ * product. Reads one file for a first-party plugin.
+ */
+export function productName(kind: Manifest["kind"], name: string, dataFolder: string): string {
+  const own = scopeFolders().map((scope) => manifestOf(join(scope, `${kind}-${name}`)));
+  const manifest = own.find((found) => found !== undefined) ?? installed(dataFolder).find((listed) => isPlugin(listed, kind, name))?.manifest;
+  return manifest?.product === undefined ? name : `${manifest.product} (${name})`;
+}
+
+const isPlugin = ({ manifest }: Listed, kind: Manifest["kind"], name: string): boolean => manifest.kind === kind && manifest.name === name;
+
 /** The command groups that plugins add; the module is imported when called, and of an installed plugin only while it is what was trusted. */
 export function pluginGroups(dataFolder: string): { name: string; summary: string; load(): Promise<CommandGroup> }[] {
   return [...firstParty(), ...installed(dataFolder)].flatMap(({ folder, manifest, name: pkg }) =>

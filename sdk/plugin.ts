@@ -124,6 +124,8 @@ export interface Manifest {
   readonly api: number;
   readonly kind: Kind;
   readonly name: string;
+  /** What people call the platform or program it speaks to ("Telegram", "Claude Code"): shown beside the plugin's name. */
+  readonly product?: string;
   /** The built entry, relative to package.json. */
   readonly entry: string;
   readonly section?: string;
@@ -134,4 +136,13 @@ export interface Manifest {
   readonly startTimeoutMs?: number;
   /** Command groups it adds to `svc`: each module's default export is a `CommandGroup`; imported only when called. */
   readonly commands?: readonly { readonly name: string; readonly summary: string; readonly module: string }[];
+  /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
+  readonly connect?: {
+    /** The agent that answers. Without it a key `agentBinding`, `defaultAgent` or `agent` of the sample counts. */
+    readonly agent?: string;
+    /** Who may write. Without it a key `allowFrom` of the sample counts. */
+    readonly allow?: string;
+    /** The address of another server than the public one: `--server`. */
+    readonly server?: string;
+  };
 }

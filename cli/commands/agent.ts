@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AgentCapability } from "@svc/kernel";
+import { productName } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
@@ -94,7 +95,7 @@ async function list(cli: Cli): Promise<void> {
   const rows = agents.map(({ id, name, tier, model, access, active }) => [
     id,
     name,
-    model === undefined ? tier : `${tier} (${model})`,
+    model === undefined ? productName("tier", tier, cli.dataFolder) : `${productName("tier", tier, cli.dataFolder)}, ${model}`,
     access,
     active === 0 ? "idle" : `${active} running`,
   ]);
@@ -121,27 +122,17 @@ async function capability(cli: Cli, id: string): Promise<void> {
       mcpServers: Object.keys((agent.mcp ?? {}) as object),
     };
   }
-  cli.print(describeCapability(known), known);
+  cli.print(describeCapability(productName("tier", known.tier, cli.dataFolder), known), known);
 }
 
-function describeCapability({
-  id,
-  name,
-  tier,
-  model,
-  engine,
-  nativeSessions,
-  enforcesAutonomy,
-  actions,
-  tools,
-  intents = [],
-  mcpServers = [],
-  restrictions = {},
-}: Partial<AgentCapability>): string {
+function describeCapability(
+  product: string,
+  { id, name, model, engine, nativeSessions, enforcesAutonomy, actions, tools, intents = [], mcpServers = [], restrictions = {} }: Partial<AgentCapability>,
+): string {
   const words = (names: readonly string[], none: string) => (names.length === 0 ? none : names.join(", "));
   const rows = [
     ["agent", `${id} (${name})`],
-    ["tier", `${tier}${model === undefined ? "" : `, model ${model}`}`],
+    ["tier", `${product}${model === undefined ? "" : `, model ${model}`}`],
     ...(engine === undefined ? [] : [["engine", `${engine.ok ? "usable" : "NOT USABLE"}: ${engine.detail}`]]),
     ...(nativeSessions === undefined ? [] : [["sessions", nativeSessions ? "kept by the engine" : "the history is sent with each turn"]]),
     ...(enforcesAutonomy === undefined ? [] : [["autonomy", enforcesAutonomy ? "report, propose and act" : "act only: the tier cannot enforce less"]]),

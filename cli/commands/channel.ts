@@ -1,5 +1,6 @@
 import type { ChannelStatus, Health } from "@svc/kernel";
 import type { ChannelTraits } from "@svc/sdk";
+import { productName } from "../catalog.ts";
 import { openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -66,7 +67,7 @@ async function list(cli: Cli): Promise<void> {
   }
   const cells = rows.map(({ name, plugin, state, reason, traits, unsent }) => [
     name,
-    plugin,
+    productName("channel", plugin.replace(/^channel-/, ""), cli.dataFolder),
     state,
     unsent === undefined ? "-" : String(unsent),
     [...(traits === undefined ? [] : [describeTraits(traits)]), ...(reason === undefined ? [] : [reason])].join("; "),

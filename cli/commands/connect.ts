@@ -48,7 +48,7 @@ async function connect(cli: Cli, form: Form, options: ConnectOptions, person: bo
   await openFile(cli);
   const secrets = secretsOf(form, options);
   const variables = secrets.map(({ variable }) => variable);
-  if (!cli.json && form.explanation !== "") cli.say(`${form.explanation}\n`);
+  if (person && form.explanation !== "") cli.say(`${form.explanation}\n`);
   const source = options.secretStdin ? "input" : person ? "terminal" : "environment";
   for (let settings: Setting[] | undefined, again = true; again; ) {
     // Before the other questions: only one reader at a time can listen to the terminal.
@@ -86,10 +86,11 @@ interface Written {
  * Does it work? A channel that cannot connect is not left behind in svc.json unless a person wants it there. True when a person wants to
  * type the credentials anew: then all is as it was before.
  */
-async function prove(cli: Cli, { channel }: Form, { editor, verdict, provided, variables, options, questions }: Written): Promise<boolean> {
+async function prove(cli: Cli, { channel, product }: Form, { editor, verdict, provided, variables, options, questions }: Written): Promise<boolean> {
+  const name = product === undefined ? channel : `${product} (${channel})`;
   if (!verdict.applied) {
     const next = `Next: svc daemon start, then: svc channel test ${channel}`;
-    cli.print(`${channel} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}`, { channel, ...verdict });
+    cli.print(`${name} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}`, { channel, ...verdict });
     return false;
   }
   const text = readFileSync(cli.file, "utf8");
@@ -98,19 +99,23 @@ async function prove(cli: Cli, { channel }: Form, { editor, verdict, provided, v
     const hidden = onlyHere(cli, variables);
     const hint = hidden.length === 0 ? "" : ` (${hidden.join(", ")} is set for this command and not in .env: the daemon may lack it)`;
     const reason = outcome.reason + hint;
-    let asked = `${channel} is not connected: ${reason}\n`;
+    let asked = `${name} is not connected: ${reason}\n`;
     if (provided.asked && questions !== undefined) {
       const anew = await questions.agree(`${asked}Type ${variables.join(", ")} again?`);
       if (anew && (await takeBack(cli, editor, text, provided))) return true;
       asked = "";
     }
     const back = questions === undefined || (await questions.agree(`${asked}Take the change back?`));
-    throw fail("SVC_CLI_CONNECT", { channel, reason, change: back ? await describeBack(cli, editor, text, provided) : `The change stands in ${cli.file}.` });
+    throw fail("SVC_CLI_CONNECT", {
+      channel: name,
+      reason,
+      change: back ? await describeBack(cli, editor, text, provided) : `The change stands in ${cli.file}.`,
+    });
   }
   const { detail } = outcome;
   const chat = options.chat ?? ((await questions?.text("Send a test message to which chat?", "none")) || "none");
   const messageId = chat === "none" ? undefined : await greet(cli, channel, chat, options);
-  const words = `${channel} is connected: ${detail}${messageId === undefined ? "" : `\nThe test message has the id ${messageId}.`}`;
+  const words = `${name} is connected: ${detail}${messageId === undefined ? "" : `\nThe test message has the id ${messageId}.`}`;
   cli.print(words, { channel, ...verdict, detail, ...(messageId === undefined ? {} : { messageId }) });
   return false;
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { productName } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
@@ -25,7 +26,11 @@ const group: OwnGroup = {
         if (existsSync(cli.file)) throw fail("SVC_CLI_EXISTS", { what: cli.file, next: "change it with: svc config set <path> <value>" });
         const tier = typeof options.tier === "string" ? options.tier : await bestTier();
         writeFirst(cli, tier);
-        cli.print(`Wrote ${cli.file} with the agent "assistant" on tier ${tier}.\nNext: svc daemon start`, { file: cli.file, agent: "assistant", tier });
+        cli.print(`Wrote ${cli.file} with the agent "assistant" on tier ${productName("tier", tier, cli.dataFolder)}.\nNext: svc daemon start`, {
+          file: cli.file,
+          agent: "assistant",
+          tier,
+        });
       },
     },
   ],

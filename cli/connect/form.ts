@@ -27,6 +27,10 @@ export interface Form {
   readonly agent?: readonly string[];
   /** Where those who may write are listed, where they are. */
   readonly allow?: readonly string[];
+  /** Where the address of another server than the public one is set, where one can be. */
+  readonly server?: readonly string[];
+  /** What people call the platform. */
+  readonly product?: string;
 }
 
 /** The form of an installed channel. Throws `SVC_CLI_MISSING` naming those there are. */
@@ -34,15 +38,17 @@ export function formOf(cli: Cli, channel: string): Form {
   const channels = [...firstParty(), ...installed(cli.dataFolder)].filter(({ manifest }) => manifest.kind === "channel");
   const listed = channels.find(({ manifest }) => manifest.name === channel);
   if (listed === undefined) {
-    const names = channels.map(({ manifest }) => manifest.name).join(", ");
+    const names = channels.map(({ manifest: { name, product } }) => (product === undefined ? name : `${name} (${product})`)).join(", ");
     throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
   }
   const { folder, manifest } = listed;
   const sample = sampleSection(folder, { svc: manifest }) as Record<string, unknown>;
   const [account] = Object.keys((sample.accounts ?? {}) as object);
   const leaves = leavesOf(sample);
-  const agent = leaves.find(({ path }) => path.at(-1) === "agentBinding" || path.at(-1) === "defaultAgent")?.path;
-  const listedAt = leaves.find(({ path }) => path.at(-1) === "allowFrom")?.path;
+  const { connect } = manifest;
+  const agent = connect?.agent?.split(".") ?? leaves.find(({ path }) => AGENT_KEYS.has(path.at(-1) ?? ""))?.path;
+  const server = connect?.server?.split(".");
+  const listedAt = connect?.allow?.split(".") ?? leaves.find(({ path }) => path.at(-1) === "allowFrom")?.path;
   // Whoever is let in on one account is not let in on the others.
   const allow = listedAt === undefined || account === undefined ? listedAt : ["accounts", account, "allowFrom"];
   return {
@@ -56,8 +62,13 @@ export function formOf(cli: Cli, channel: string): Form {
     ...(account === undefined ? {} : { account }),
     ...(agent === undefined ? {} : { agent }),
     ...(allow === undefined ? {} : { allow }),
+    ...(server === undefined ? {} : { server }),
+    ...(manifest.product === undefined ? {} : { product: manifest.product }),
   };
 }
+
+/** What channels call the agent that answers, where their manifest does not say. */
+const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);
 
 interface Leaf {
   readonly path: readonly string[];

@@ -29,7 +29,8 @@ export function secretsOf(form: Form, options: ConnectOptions): Form["secrets"] 
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       throw fail("SVC_CLI_USAGE", { reason: `--${key}-env takes the name of an environment variable, not its value` });
   }
-  for (const flag of ["account", "agent", "allow"] as const) if (options[flag] !== undefined && form[flag] === undefined) throw useless(`--${flag}`, form);
+  for (const flag of ["account", "agent", "allow", "server"] as const)
+    if (options[flag] !== undefined && form[flag] === undefined) throw useless(`--${flag}`, form);
   return form.secrets.map(({ path, variable }) => ({ path, variable: named[path.at(-1) as keyof typeof named] ?? variable }));
 }
 
@@ -69,10 +70,11 @@ async function agentOf({ agent }: ConnectOptions, editor: Editor, questions: Que
 }
 
 /** Puts the settings into the text: a section that is not there as a whole, else each one in place, so that the rest of it stays. */
-export function place(editor: Editor, { section, channel }: Form, settings: readonly Setting[], { server, set = [] }: ConnectOptions): void {
+export function place(editor: Editor, { section, channel, server: serverAt }: Form, settings: readonly Setting[], { server, set = [] }: ConnectOptions): void {
   if (editor.get(section) === undefined) editor.set(section, JSON.stringify(nested(settings)));
   else for (const [path, value] of settings) editor.set(`${section}.${path.join(".")}`, typeof value === "string" ? value : JSON.stringify(value));
-  for (const assignment of [...(server === undefined ? [] : [`server=${server}`]), ...set]) {
+  if (server !== undefined && serverAt !== undefined) editor.set(`${section}.${serverAt.join(".")}`, server);
+  for (const assignment of set) {
     const [, key, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
     if (key === undefined || value === undefined)
       throw fail("SVC_CLI_USAGE", { reason: `--set takes <key>=<value>, a setting of ${channel}; '${assignment}' is none` });

@@ -75,7 +75,7 @@ export async function findEngines(env: NodeJS.ProcessEnv, tiers: ReadonlySet<str
 export function findPrograms(env: NodeJS.ProcessEnv, tiers: ReadonlySet<string>): FoundEngine[] {
   return PROGRAMS.flatMap(({ tier, program, name, hint }) => {
     const file = tiers.has(tier) ? onPath(program, env.PATH ?? "") : undefined;
-    return file === undefined ? [] : [{ label: `${name} (${file})`, tier, models: [], hint }];
+    return file === undefined ? [] : [{ label: `${name} (tier ${tier}; ${file})`, tier, models: [], hint }];
   });
 }
 

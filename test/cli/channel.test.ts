@@ -81,7 +81,7 @@ const text = (shell: Shell) => readFileSync(join(shell.folder, "svc.json"), "utf
 const envText = (shell: Shell) => readFileSync(env(shell), "utf8");
 
 describe("svc connect, with a bot", () => {
-  it("connects, pairs, hears and answers; the token is in .env alone", async () => {
+  it("OPR-M8 connects to another server, pairs, hears and answers; the token is in .env alone", async () => {
     const api = await botApi();
     const shell = await daemonWith(echoConfig());
     writeFileSync(env(shell), "OTHER=1");
@@ -90,10 +90,11 @@ describe("svc connect, with a bot", () => {
       shell,
       `${TOKEN}\n`,
       ...["connect", "botmsg", "--yes", "--secret-stdin", "--token-env", "MY_BOT", "--allow", `${FRIEND.id},@someone`],
-      ...["--account", "desk", "--chat", String(FRIEND.id), "--set", `apiRoot=${api.root}`],
+      ...["--account", "desk", "--chat", String(FRIEND.id), "--server", api.root],
     );
-    expect(connected).toMatchObject({ code: 0, out: expect.stringContaining("botmsg is connected: desk: @helper_bot") });
-    expect(connected.err).toContain("Make a bot with the platform's own bot");
+    expect(connected).toMatchObject({ code: 0, out: expect.stringContaining("Telegram (botmsg) is connected: desk: @helper_bot") });
+    // Who says --yes has read the README.
+    expect(connected.err).not.toContain("BotFather");
     expect(api.shown[0]).toMatchObject({ chat: FRIEND.id, text: "This is svc: botmsg is connected." });
     expect(connected.out).toContain(`The test message has the id ${api.shown[0]?.id}`.replace(/\d+$/, ""));
     expect(shell.config()).toEqual({
@@ -125,7 +126,7 @@ describe("svc connect, with a bot", () => {
     const [row] = await shell.json<Record<string, unknown>[]>("channel", "list");
     expect(row).toMatchObject({ name: "botmsg", plugin: "channel-botmsg", state: "ready", unsent: 0, testable: true });
     expect((await shell.svc("channel", "list")).out).toMatch(
-      /botmsg\s+channel-botmsg\s+ready\s+0\s+4096 UTF-16 units a message, edits, threads, reactions, files/,
+      /botmsg\s+Telegram \(botmsg\)\s+ready\s+0\s+4096 UTF-16 units a message, edits, threads, reactions, files/,
     );
     expect(await shell.json("channel", "test", "botmsg")).toEqual({ ok: true, channel: "botmsg", detail: "desk: @helper_bot" });
     expect(readFileSync(join(shell.folder, ".svc/daemon.log"), "utf8") + connected.out + connected.err).not.toContain("canary");
@@ -138,7 +139,7 @@ describe("svc connect, with a bot", () => {
     const before = text(shell);
     const refused = await piped(shell, "1:wrong-canary", "connect", "botmsg", "--yes", "--secret-stdin", "--set", `apiRoot=${api.root}`);
     expect(refused).toMatchObject({ code: 1, out: "" });
-    expect(refused.err).toContain("botmsg is not connected: main: the platform refuses the token of account main");
+    expect(refused.err).toContain("Telegram (botmsg) is not connected: main: the platform refuses the token of account main");
     expect(refused.err).toContain("The change was taken back.");
     expect(refused.err).not.toContain("canary");
     expect(text(shell)).toBe(before);
@@ -254,7 +255,7 @@ describe("svc connect and send, with a push server", () => {
     const before = text(shell);
     for (const [args, code, words] of [
       [["botmsg"], 2, "with --yes"],
-      [["nothing", "--yes"], 1, "botmsg, topicpush"],
+      [["nothing", "--yes"], 1, "botmsg (Telegram), topicpush (ntfy)"],
       [["topicpush", "--yes", "--agent", "echo"], 2, "--agent means nothing to topicpush"],
       [["topicpush", "--yes", "--token-env", "X"], 2, "--token-env means nothing to topicpush"],
       [["botmsg", "--yes", "--token-env", TOKEN], 2, "not its value"],

@@ -79,10 +79,10 @@ describe.skipIf(lacking !== undefined)("svc connect on a terminal", () => {
       [/Send a test message to which chat\? \[none\]: $/, String(FRIEND.id)],
     ]);
     expect({ code, asked: asked.length }, shown).toEqual({ code: 0, asked: 7 });
-    const explained = shown.indexOf("Make a bot with the platform's own bot");
+    const explained = shown.indexOf("write `/newbot` to");
     expect(explained).toBeGreaterThanOrEqual(0);
     expect(explained).toBeLessThan(shown.indexOf("not shown"));
-    expect(shown).toContain("botmsg is connected: main: @helper_bot");
+    expect(shown).toContain("Telegram (botmsg) is connected: main: @helper_bot");
     expect(shown).not.toContain("canary");
 
     expect(api.shown.map(({ chat, text }) => ({ chat, text }))).toEqual([{ chat: FRIEND.id, text: "This is svc: botmsg is connected." }]);

@@ -32,11 +32,11 @@ const send = (one: Stage, outgoing: Outgoing) => channelOf(one).send(outgoing, n
 const heard = (one: Stage, count: number) => until(() => one.context.tasks.accepted.length + drops(one).length >= count);
 
 describe("who may write", () => {
-  it("CHAN-01 with no list at all every message is dropped", async () => {
+  it("CHAN-01 OPR-M13 with no list at all every message is dropped, and the reason names the id to list", async () => {
     const one = await stage({ policy: { allowFrom: undefined as never } });
     one.api.say(TOKEN, { chat: ADA, text: "hello" });
     await heard(one, 1);
-    expect(reasons(one)).toEqual(["no allowFrom list is set"]);
+    expect(reasons(one)).toEqual(["no allowFrom list is set (the sender is 700)"]);
   });
 
   it("CHAN-01 an account's list replaces the global one: no union, and an empty one lets nobody in", async () => {
@@ -45,7 +45,7 @@ describe("who may write", () => {
       one.api.say(TOKEN, { chat: ADA, text: "hello" });
       await heard(one, 1);
       expect(texts(one)).toEqual([]);
-      expect(reasons(one)).toEqual(["the sender is not in allowFrom"]);
+      expect(reasons(one)).toEqual(["the sender 700 is not in allowFrom"]);
     }
   });
 
@@ -85,7 +85,7 @@ describe("who may write", () => {
     expect(texts(one)).toEqual(["yes"]);
     expect(drops(one)).toMatchObject([
       { kind: "message", agentId: "anna", data: { channel: "botmsg", reason: "the bot is not mentioned" } },
-      { kind: "message", data: { reason: "the sender is not in allowFrom" } },
+      { kind: "message", data: { reason: "the sender 5 is not in allowFrom" } },
     ]);
     expect(JSON.stringify(drops(one))).not.toContain("let me");
   });
@@ -388,7 +388,7 @@ describe("what goes out", () => {
     await send(one, out("Shall I?\n\n```buttons\n[Yes]\n```", { target: { channel: "botmsg", account: "main", chat: String(GROUP) } }));
     one.api.press(TOKEN, { from: { id: 5, is_bot: false, first_name: "X" }, message: one.api.shown.at(-1)!.id, data: "0.0" });
     await heard(one, 1);
-    expect(reasons(one)).toEqual(["the sender is not in allowFrom"]);
+    expect(reasons(one)).toEqual(["the sender 5 is not in allowFrom"]);
   });
 
   it("a poll is asked once, also when the answer grows by edits or is sent again", async () => {

@@ -32,11 +32,12 @@ export async function judge(heard: Heard, account: AccountSettings, policy: Poli
 
 async function refusalOf({ message }: Heard, list: readonly string[] | undefined, known: Known): Promise<string | undefined> {
   const { sender, chat } = message;
-  if (list === undefined) return "no allowFrom list is set";
+  if (list === undefined) return `no allowFrom list is set${sender === undefined ? "" : ` (the sender is ${sender.id})`}`;
   if (sender === undefined || sender.id === "") return "it has no sender";
   if (list.some((entry) => isId(entry) && (entry === sender.id || (entry.startsWith("-") && entry === chat)))) return undefined;
   const handle = sender.handle === undefined ? undefined : plainHandle(sender.handle);
-  if (handle === undefined || handle === "" || !list.some((entry) => !isId(entry) && plainHandle(entry) === handle)) return "the sender is not in allowFrom";
+  if (handle === undefined || handle === "" || !list.some((entry) => !isId(entry) && plainHandle(entry) === handle))
+    return `the sender ${sender.id} is not in allowFrom`;
   return (await known.pin(handle, sender.id)) === sender.id ? undefined : "a listed handle now belongs to somebody else; list the user id instead";
 }
 
