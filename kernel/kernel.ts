@@ -33,6 +33,7 @@ import { createLog, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
 import { pluginNews } from "./plugin-news.ts";
 import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
+import { reachOf } from "./reach.ts";
 import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
@@ -42,7 +43,6 @@ import { createWayOut } from "./way-out.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
-const BIND = "127.0.0.1:18800";
 /** How long an agent waits for a tool, in milliseconds. */
 const TOOL_MS = 60_000;
 
@@ -83,7 +83,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   if (options.listen) await import("./http/index.ts");
   let configuration = await readConfiguration(document, host);
   let agents: AgentTable = readAgents(configuration.value, folder, configuration.unusable);
-  const node = configuration.value.node as { id: string; name: string; bind?: string; defaultAgent?: string };
+  const node = configuration.value.node as { id: string; name: string; defaultAgent?: string };
+
+  const reach = reachOf(() => configuration.value);
 
   // 3 build; what needs the store waits for `start`
   const log: RootLog = logOf(options.log, () => configuration.checked.secrets);
@@ -100,6 +102,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let http: HttpServer | undefined;
   const servers = createServers({
     listen: options.listen ?? false,
+    reach,
     routes: () => host.live.routes,
     authorities: () => host.live.authorities,
     log: log.child("http"),
@@ -193,7 +196,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       // 5 listen
       if (options.listen) {
         http ??= await serve();
-        await http.listen(bindOf(node.bind ?? BIND));
+        await http.listen(reach.bind());
       }
       // 6 start
       await host.start();
@@ -236,11 +239,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   async function serve(): Promise<HttpServer> {
     const { createHttpServer, kernelRoutes } = await import("./http/index.ts");
     const own = kernelRoutes(port);
+    const bound = reach.bind();
     return createHttpServer({
       name: "daemon",
       routes: () => [...own.map((route) => ({ ...route, owner: "kernel" })), ...host.live.routes],
       authorities: () => host.live.authorities,
-      hosts: () => [bindOf(node.bind ?? BIND).host],
+      hosts: () => [bound.host, ...reach.hosts()],
+      trustedProxies: reach.trustedProxies,
       log: log.child("http"),
     });
   }
@@ -384,11 +389,6 @@ const entriesOf = (document: ConfigDocument): string[] => {
 
 const isDown = ({ state }: PluginStatus) => state === "failed" || state === "quarantined";
 const isUnwell = (plugin: PluginStatus) => isDown(plugin) || (plugin.state === "running" && plugin.isolation?.state === "waiting");
-
-function bindOf(bind: string): { host: string; port: number } {
-  const at = bind.lastIndexOf(":");
-  return { host: bind.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(bind.slice(at + 1)) };
-}
 
 function logOf(given: KernelOptions["log"], secrets: () => Iterable<string>): RootLog {
   if (given !== undefined && "child" in given) return given;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createScope, disposeScope, type Scope } from "./host/scope.ts";
-import { recordingLog } from "./http/http.harness.ts";
+import { rawExchange, recordingLog } from "./http/http.harness.ts";
 import type { RootLog } from "./log.ts";
 import { createServers, type Servers } from "./servers.ts";
 
@@ -10,7 +10,13 @@ let servers: Servers;
 const make = (listen: boolean) => {
   const log = { ...recordingLog(), flush() {}, child: (): RootLog => log };
   const hello = { server: "board", method: "GET", path: "/hello", guard: "open", owner: "feature-board", handle: () => ({ hello: true }) } as const;
-  return createServers({ listen, routes: () => [hello, { ...hello, server: "other", path: "/other" }], authorities: () => [], log });
+  return createServers({
+    listen,
+    reach: { hosts: () => ["board.example"], trustedProxies: () => [] },
+    routes: () => [hello, { ...hello, server: "other", path: "/other" }],
+    authorities: () => [],
+    log,
+  });
 };
 
 beforeEach(() => {
@@ -32,6 +38,14 @@ describe("a provided server", () => {
     await handle.close();
     expect(servers.addresses()).toEqual([]);
     await expect(fetch(`http://127.0.0.1:${at?.port}/hello`)).rejects.toThrow();
+  });
+
+  it("SEC-S2 refuses headers without end, and answers to the names of the node", async () => {
+    const at = await servers.provide(scope, AT).listen();
+    const ask = async (headers: string) => (await rawExchange(at?.port as number, `GET /hello HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`)).status;
+    expect(await ask(`Host: localhost\r\n${"a:\r\n".repeat(998)}Origin: http://evil.example`)).toBe(431);
+    expect(await ask("Host: board.example")).toBe(200);
+    expect(await ask("Host: other.example")).toBe(403);
   });
 
   it("says which address it could not have and why, and can be closed and opened elsewhere", async () => {

@@ -4,6 +4,7 @@ import type { Live } from "./host/live.ts";
 import { type Scope, tie } from "./host/scope.ts";
 import type { HttpServer } from "./http/index.ts";
 import type { RootLog } from "./log.ts";
+import type { Reach } from "./reach.ts";
 
 /** Where a provided server listens. */
 export interface ServerAddress {
@@ -26,6 +27,7 @@ export interface Servers {
 export interface ServersGround {
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
+  readonly reach: Pick<Reach, "hosts" | "trustedProxies">;
   routes(): Live["routes"];
   authorities(): readonly Authority[];
   readonly log: RootLog;
@@ -40,7 +42,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open that port; choose one above 1023",
 };
 
-export function createServers({ listen, routes, authorities, log }: ServersGround): Servers {
+export function createServers({ listen, reach, routes, authorities, log }: ServersGround): Servers {
   const provided = new Map<string, ProvidedServer>();
   // One that only is mounted stays while its plugin is set up anew: the application that carries it cannot mount it twice.
   const made = new Map<string, HttpServer>();
@@ -53,7 +55,8 @@ export function createServers({ listen, routes, authorities, log }: ServersGroun
       authorities,
       localScopes: () => provided.get(name)?.localScopes ?? [],
       headers: () => provided.get(name)?.headers ?? {},
-      hosts: () => [provided.get(name)?.host ?? ""],
+      hosts: () => [provided.get(name)?.host ?? "", ...reach.hosts()],
+      trustedProxies: reach.trustedProxies,
       log: log.child(name),
     });
   }

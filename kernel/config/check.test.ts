@@ -53,6 +53,19 @@ describe("the core", () => {
     }
   });
 
+  it("SEC-S2 takes names and networks by which it is reached, and says what one that is none should look like", () => {
+    expect(
+      check({ node: { ...NODE, hosts: ["svc.example", "[2001:db8::1]"], trustedProxies: ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32"] } }).problems,
+    ).toEqual([]);
+    for (const host of ["https://svc.example", "svc.example:80", "svc.example/x", ""])
+      expect(only(check({ node: { ...NODE, hosts: [host] } }))).toMatchObject({ path: "node.hosts[0]", message: expect.stringContaining("svc.example") });
+    for (const network of ["proxy.example", "10.0.0.0/33", "10.0.0.0/", "127.0.0.1:80", "", "1.2.3.4/8/8"])
+      expect(only(check({ node: { ...NODE, trustedProxies: [network] } }))).toMatchObject({
+        path: "node.trustedProxies[0]",
+        message: expect.stringContaining("10.0.0.0/8"),
+      });
+  });
+
   it.each([
     ["maxExecutionMinutes", 1, 240],
     ["maxDelegationDepth", 0, 50],

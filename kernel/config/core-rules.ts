@@ -1,4 +1,5 @@
 import type { Finding } from "./explain.ts";
+import { isNetwork } from "./network.ts";
 import { isRecord } from "./path.ts";
 import { nearest } from "./suggest.ts";
 
@@ -15,9 +16,17 @@ export function crossRules(value: Readonly<Record<string, unknown>>, tiers: read
 function nodeRules(node: unknown, agents: Record<string, unknown>): readonly Finding[] {
   if (!isRecord(node)) return [];
   const findings: Finding[] = [];
-  const { bind, defaultAgent } = node;
+  const { bind, defaultAgent, hosts, trustedProxies } = node;
   if (typeof bind === "string" && Number(/:(\d{1,5})$/.exec(bind)?.[1] ?? 0) > 65_535) {
     findings.push({ path: ["node", "bind"], message: "must end with a port from 0 to 65535" });
+  }
+  for (const [index, host] of textsOf(hosts)) {
+    if (!/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/@?#]+)$/i.test(host))
+      findings.push({ path: ["node", "hosts", index], message: "must be a name alone, such as svc.example, without scheme, port or path" });
+  }
+  for (const [index, network] of textsOf(trustedProxies)) {
+    if (!isNetwork(network))
+      findings.push({ path: ["node", "trustedProxies", index], message: "must be an address or a network, such as 127.0.0.1 or 10.0.0.0/8" });
   }
   if (typeof defaultAgent === "string" && defaultAgent !== "" && !Object.hasOwn(agents, defaultAgent)) {
     findings.push({
@@ -27,6 +36,9 @@ function nodeRules(node: unknown, agents: Record<string, unknown>): readonly Fin
   }
   return findings;
 }
+
+const textsOf = (list: unknown): [number, string][] =>
+  Array.isArray(list) ? [...list.entries()].filter((entry): entry is [number, string] => typeof entry[1] === "string") : [];
 
 function agentRules(id: string, agent: Record<string, unknown>, tiers: readonly string[], providers: Record<string, unknown>): readonly Finding[] {
   const findings: Finding[] = [];

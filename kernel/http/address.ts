@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 
@@ -43,12 +42,4 @@ function isLoopback(address: string): boolean {
 
 function isOwn(address: string): boolean {
   return Object.values(networkInterfaces()).some((cards) => cards?.some((card) => canonicalAddress(card.address) === address));
-}
-
-/** A proxy has passed the request on: whoever sent it, it was not this machine. The values are never read. */
-export function isForwarded(headers: IncomingHttpHeaders): boolean {
-  for (const name in headers) {
-    if (name === "forwarded" || name === "via" || name === "x-real-ip" || name.startsWith("x-forwarded-") || name.startsWith("cf-")) return true;
-  }
-  return false;
 }

@@ -28,6 +28,9 @@ const LOCAL_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::
 const NOWHERE: ReadonlySet<string> = new Set(["", "0.0.0.0", "::", "[::]"]);
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:[\]/@?#]+)(?::\d{1,5})?$/;
 
+/** More header fields than any browser or proxy sends. Node itself drops, unseen, what comes after the first 1,000 where nobody tells it otherwise. */
+const MAX_HEADERS = 200;
+
 /** The one gate in front of every server this process opens: against DNS rebinding, foreign pages and odd request targets. */
 export function createAdmission(options: AdmissionOptions): Admission {
   return (request) => {
@@ -41,6 +44,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 function judge(request: IncomingMessage, { hosts, origins, anyNameFromAfar = false }: AdmissionOptions): ErrorCode | undefined {
   const { url = "", rawHeaders, headers, method, socket } = request;
   if (url.charCodeAt(0) !== 47 || url.charCodeAt(1) === 47 || url.charCodeAt(1) === 92) return "SVC_HTTP_TARGET";
+  if (rawHeaders.length > 2 * MAX_HEADERS) return "SVC_HTTP_HEADERS";
   let named = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;

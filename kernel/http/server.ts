@@ -55,6 +55,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       sendJson(reply.code(status), body);
     },
   });
+  // Nothing is dropped unseen: the size of all headers is limited, and their number by the admission.
+  app.server.maxHeadersCount = 0;
   app.register(surface.mount);
   // Browsers and connection pools open them ahead; to the server they look busy, and it would wait for their first request.
   const unused = new Set<Socket>();

@@ -10,15 +10,16 @@
  *   handle     the route                                    its own, else 500 with a reference
  *   answer     JSON, bytes, or a stream of events
  */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { fail } from "../errors.ts";
-import { isForwarded, peerOf } from "./address.ts";
+import { type Peer, peerOf } from "./address.ts";
 import { createAdmission } from "./admit.ts";
 import { checkJsonType, type JsonParser, parseJson, readBody } from "./body.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { failureOf } from "./failure.ts";
+import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
 import { createGuards } from "./guard.ts";
 import { createOpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
 import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
@@ -43,6 +44,8 @@ export interface SurfaceOptions {
   localScopes?(): readonly string[];
   /** Names it is reached by, beside loopback and its own addresses. */
   hosts?(): readonly string[];
+  /** Addresses and networks of proxies whose word about their client counts. Asked for each request that was passed on; a new list is a new array. */
+  trustedProxies?(): readonly string[];
   /** Origins of foreign pages that may call it. */
   origins?(): readonly string[];
   /** On every answer, unless its handler sets the same name. */
@@ -80,6 +83,7 @@ interface Call {
   readonly proof: StreamProof | undefined;
 }
 
+const NO_PROXIES: readonly string[] = [];
 const NO_BYTES = Buffer.alloc(0);
 const CALL = Symbol("svc.call");
 type Carrier = FastifyRequest & { [CALL]: Call };
@@ -90,7 +94,16 @@ export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576 };
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
 
 export function createSurface(options: SurfaceOptions): Surface {
-  const { name, log, hosts = () => [], origins = () => [], headers = () => ({}), bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
+  const {
+    name,
+    log,
+    hosts = () => [],
+    trustedProxies = () => NO_PROXIES,
+    origins = () => [],
+    headers = () => ({}),
+    bodyLimits = BODY_LIMITS,
+    streamLimits = STREAM_LIMITS,
+  } = options;
   const admission = createAdmission({ hosts, origins, anyNameFromAfar: true, log });
   const guards = createGuards({
     authorities: options.authorities,
@@ -100,12 +113,22 @@ export function createSurface(options: SurfaceOptions): Surface {
   const streams = createOpenStreams(streamLimits, guards.identify);
   const check = createChecker();
   let router: Router | undefined;
+  let networks: readonly string[] = NO_PROXIES;
+  let proxies: TrustedProxies = createTrustedProxies(networks);
 
   /** The table of this moment. */
   function table(): Router {
     const here = () => options.routes().filter((route) => (route.server ?? "daemon") === name);
     router ??= createRouter(here(), ({ owner = "kernel" }, error) => log.error({ plugin: owner, err: error }, "a route is not served"));
     return router;
+  }
+
+  /** Who calls: the far end of the connection, or whom it has passed on. */
+  function whoCalls({ socket, headers }: IncomingMessage): { readonly peer: Peer; readonly local: boolean } {
+    const peer = peerOf(socket);
+    if (!isForwarded(headers)) return { peer, local: peer.own };
+    if (trustedProxies() !== networks) proxies = createTrustedProxies((networks = trustedProxies()));
+    return { peer: proxies.clientOf(peer, headers), local: false };
   }
 
   /** Everything that needs no body: whose call is it, and may it be made? */
@@ -117,8 +140,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     const found = table().find(method, target.path);
     if (found === undefined) throw fail("SVC_HTTP_NOT_FOUND", { method, target: target.path });
     const { entry, params } = found;
-    const peer = peerOf(raw.socket);
-    const asker = { peer, local: peer.own && !isForwarded(raw.headers), method, headers: raw.headers, params, queryToken: target.token };
+    const asker = { ...whoCalls(raw), method, headers: raw.headers, params, queryToken: target.token };
     const judged = guards.judge(entry.rule, asker);
     const { caller, proof } = judged instanceof Promise ? await judged : judged;
     const served = new ServedRequest(raw, response, target, params, caller);

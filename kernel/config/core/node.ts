@@ -1,5 +1,5 @@
 import type { ObjectSchema } from "@svc/sdk";
-import { choice, flag, text, word } from "./shapes.ts";
+import { choice, flag, text, word, words } from "./shapes.ts";
 
 /** `node`: who this daemon is (001:L16-23). */
 export const NODE: ObjectSchema = {
@@ -14,6 +14,8 @@ export const NODE: ObjectSchema = {
       pattern: "^(?:\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
       restart: true,
     }),
+    hosts: words("names by which browsers and proxies reach this daemon and its dashboard, beside localhost and the address of bind", { default: [] }),
+    trustedProxies: words("addresses and networks, such as 127.0.0.1 or 10.0.0.0/8, of proxies whose X-Forwarded-For is believed", { default: [] }),
     defaultAgent: word("agent for calls that name none"),
   },
 };
