@@ -21,7 +21,7 @@ export const ERRORS = {
   SVC_PLUGIN_MANIFEST: [500, "{file} does not describe a plugin: {reason}."],
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],
   SVC_PLUGIN_SHAPE: [500, "Plugin {plugin}: {file} has no default export made with definePlugin of the same kind and name."],
-  SVC_PLUGIN_VERSION: [500, "Plugin {plugin} is written for @svc/sdk {range}, this daemon has {version}; install a version of the plugin that fits."],
+  SVC_PLUGIN_VERSION: [500, "Plugin {plugin} cannot run here: {reason}."],
   SVC_PLUGIN_SECTION: [500, "Plugin {plugin} can not have {section} of svc.json: {reason}."],
   SVC_PLUGIN_NAME_TAKEN: [
     500,

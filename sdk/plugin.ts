@@ -9,7 +9,7 @@ import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.
 import type { Store } from "./store.ts";
 import type { Tier } from "./tier.ts";
 
-/** The version of this contract; a plugin's `svc` range must hold it. */
+/** The version of this contract; it must not be lower than what a plugin's `svc` asks for. */
 export const SDK_VERSION = "0.1.0";
 
 /** The newest generation of the plugin API that this version speaks. It grows by one when a plugin must be changed to go on. */
@@ -29,7 +29,7 @@ export interface Plugin<C = Record<string, unknown>> {
   /** Lower-case letters, digits and `-`. */
   readonly name: string;
   readonly version: string;
-  /** The semver range of `@svc/sdk` it was written for. */
+  /** The lowest version of `@svc/sdk` that it needs: `>=0.1.0`. Of a range only its lowest version counts: the generation in the manifest decides the rest. */
   readonly svc: string;
   /** The section of svc.json it owns, such as `channels.botmsg`. Without a schema: a section of the kernel, such as `session`, that it reads. */
   readonly config?: { readonly at: string; readonly schema?: ObjectSchema };

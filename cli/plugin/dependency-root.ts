@@ -32,6 +32,8 @@ export function openRoot(folder: string): DependencyRoot {
       private: true,
       description: "Plugins of this daemon; changed by: svc plugin add, svc plugin remove",
       dependencies: { [SDK]: `file:${sdkFolder()}`, ...dependencies() },
+      // Whatever range a plugin asks for: there is one sdk, and whether a plugin fits is judged by its generation when it loads.
+      overrides: { [SDK]: `$${SDK}` },
     };
     writeFileSync(file, `${JSON.stringify(pkg, null, 2)}\n`, { mode: 0o600 });
   };
@@ -66,13 +68,19 @@ function npm(cwd: string, args: readonly string[]): Promise<void> {
       reject(fail("SVC_CLI_NPM", { what: args[0], reason: error.code === "ENOENT" ? "there is no npm on PATH" : error.message })),
     );
     child.on("close", (code) => {
-      const reason = said
-        .split("\n")
-        .filter((line) => line.startsWith("npm error") && !line.includes("A complete log"))
-        .map((line) => line.slice("npm error".length).trim())
-        .join(" ");
       if (code === 0) resolve();
-      else reject(fail("SVC_CLI_NPM", { what: args[0], reason: reason === "" ? `it ended with code ${code}` : reason }));
+      else reject(fail("SVC_CLI_NPM", { what: args[0], reason: reasonIn(said) || `it ended with code ${code}` }));
     });
   });
+}
+
+/** What npm said, on one line. Where versions do not fit together it prints a page that ends in advice to force it: of that, who asks for what. */
+function reasonIn(said: string): string {
+  const lines = said
+    .split("\n")
+    .filter((line) => line.startsWith("npm error") && !line.includes("A complete log"))
+    .map((line) => line.slice("npm error".length).trim());
+  if (!lines.includes("code ERESOLVE")) return lines.join(" ");
+  const asked = lines.filter((line) => /^(peer|peerOptional) /.test(line));
+  return `it does not fit beside what is installed already: ${[...new Set(asked)].join("; ")}. Remove that plugin, or install another version of this one`;
 }

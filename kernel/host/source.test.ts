@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { blame, within } from "./call.ts";
 import { createScope } from "./scope.ts";
-import { importPlugin } from "./source.ts";
+import { checkPlugin, importPlugin } from "./source.ts";
 
 const plugin = (top: string) => `${top}\nexport default { kind: "feature", name: "one", version: "1.0.0", svc: "*", capabilities: [], setup() {} };`;
 
@@ -52,5 +52,19 @@ describe("the code of a plugin", () => {
       new RegExp(`^Cannot find module '(?:file://)?${entry}' imported from [^\n]*$`),
     );
     await expect(load("index.mjs", plugin('import "./gone.mjs";'))).rejects.toThrow(`Cannot find module '${entry}' imported from ${join(folder, "index.mjs")}`);
+  });
+
+  it.each([
+    ["*", undefined],
+    ["^0.1.0", undefined],
+    ["<1", undefined],
+    [">=99.1.0", /it needs @svc\/sdk 99\.1\.0 or later, this daemon has .*; update svc/],
+    ["^99", /it needs @svc\/sdk 99\.0\.0 or later/],
+    ["newest", /'newest' in its svc is no range of versions/],
+    [undefined, /is no range of versions/],
+  ])("AUT-A1 of the range of versions that it names (%s) only the lowest counts", async (svc, refusal) => {
+    const one = { kind: "feature", name: "one", version: "1.0.0", svc: svc as string, capabilities: [], setup() {} } as const;
+    const checked = checkPlugin({ id: "feature-one", from: "inline" }, one);
+    await (refusal === undefined ? expect(checked).resolves.toBeUndefined() : expect(checked).rejects.toThrow(refusal));
   });
 });

@@ -180,10 +180,23 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
   const undeclared = source.manifest === undefined ? [] : plugin.capabilities.filter((capability) => !source.manifest?.capabilities.includes(capability));
   if (undeclared.length > 0)
     throw fail("SVC_CAPABILITY_UNDECLARED", { plugin: id, capability: undeclared.join(", "), where: "the svc member of its package.json" });
+  await requireFloor(id, plugin.svc);
+}
+
+/**
+ * Within a generation of the API what worked goes on working, so only the lowest version of the range counts: the plugin may use what
+ * came with it. Throws `SVC_PLUGIN_VERSION`.
+ */
+async function requireFloor(plugin: string, range: unknown): Promise<void> {
   // Most name the version they run on: then the grammar of ranges, which is slow to load, need not be asked.
-  if (plugin.svc === `^${SDK_VERSION}`) return;
+  if (range === `^${SDK_VERSION}` || range === `>=${SDK_VERSION}`) return;
   const semver = (await import("semver")).default;
-  if (!semver.satisfies(SDK_VERSION, plugin.svc, { includePrerelease: true })) {
-    throw fail("SVC_PLUGIN_VERSION", { plugin: id, range: plugin.svc, version: SDK_VERSION });
-  }
+  const floor = semver.validRange(range as string) === null ? undefined : semver.minVersion(range as string);
+  const reason =
+    floor === undefined || floor === null
+      ? `'${range}' in its svc is no range of versions; write the lowest version of @svc/sdk that it needs, such as >=${SDK_VERSION}`
+      : semver.gt(floor, SDK_VERSION)
+        ? `it needs @svc/sdk ${floor} or later, this daemon has ${SDK_VERSION}; update svc, or install an earlier version of the plugin`
+        : undefined;
+  if (reason !== undefined) throw fail("SVC_PLUGIN_VERSION", { plugin, reason, range, version: SDK_VERSION });
 }
