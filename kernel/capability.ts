@@ -1,3 +1,4 @@
+import type { Agent } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import { fail } from "./errors.ts";
 import { call } from "./host/call.ts";
@@ -43,8 +44,7 @@ export async function capabilityOf(id: string, agents: AgentTable, live: Live): 
     name: agent.name,
     tier: agent.tier,
     ...(agent.model === undefined ? {} : { model: agent.model }),
-    engine:
-      unusable === undefined ? await probe(id, agent.tier, live) : { ok: false, detail: fail("SVC_AGENT_UNUSABLE", { agent: id, reason: unusable }).message },
+    engine: unusable === undefined ? await probe(agent, live) : { ok: false, detail: fail("SVC_AGENT_UNUSABLE", { agent: id, reason: unusable }).message },
     nativeSessions: tier?.thing.nativeSessions === true,
     enforcesAutonomy: tier?.thing.enforcesAutonomy === true,
     actions: [...live.actions.keys()].sort(),
@@ -55,13 +55,17 @@ export async function capabilityOf(id: string, agents: AgentTable, live: Live): 
   };
 }
 
-async function probe(id: string, name: string, live: Live): Promise<AgentCapability["engine"]> {
+async function probe(agent: Agent, live: Live): Promise<AgentCapability["engine"]> {
+  const { id, tier: name } = agent;
   const tier = live.tiers.get(name);
   if (tier === undefined) return { ok: false, detail: fail("SVC_TIER_MISSING", { agent: id, tier: name }).message };
   const { scope, thing } = tier;
   if (thing.probe === undefined) return { ok: true, detail: "the tier cannot be asked beforehand" };
   try {
-    const { ok, detail } = (await call({ scope, what: `tier ${name} probe`, limitMs: PROBE_MS, run: () => thing.probe?.() }, [])) ?? { ok: false, detail: "" };
+    const { ok, detail } = (await call({ scope, what: `tier ${name} probe`, limitMs: PROBE_MS, run: () => thing.probe?.(agent) }, [])) ?? {
+      ok: false,
+      detail: "",
+    };
     return { ok, detail };
   } catch (error) {
     return { ok: false, detail: reasonOf(error) };

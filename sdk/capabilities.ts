@@ -1,6 +1,6 @@
 import type { ActionEnvelope } from "./action.ts";
 import type { Schema } from "./config.ts";
-import type { Delivery, Media, Message, TaskResult } from "./messages.ts";
+import type { Delivery, Media, Message, TaskResult, Usage } from "./messages.ts";
 import type { TierEvent } from "./tier.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -300,7 +300,7 @@ export interface Trace {
   readonly errorKind?: string;
   readonly model?: string;
   readonly sessionId?: string;
-  readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheCreate?: number };
+  readonly usage?: Usage;
   readonly attempts: number;
   readonly steps: readonly TraceStep[];
   readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];

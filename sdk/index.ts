@@ -6,6 +6,7 @@ export type * from "./cli.ts";
 export type * from "./config.ts";
 export * from "./errors.ts";
 export type * from "./events.ts";
+export * from "./failure.ts";
 export type * from "./hooks.ts";
 export type * from "./http.ts";
 export * from "./loader-variables.ts";

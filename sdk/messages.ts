@@ -142,4 +142,6 @@ export interface Usage {
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheCreate?: number;
+  /** In US dollars, where the engine tells it. */
+  readonly cost?: number;
 }

@@ -1,4 +1,5 @@
 import type { Agent } from "./agents.ts";
+import type { TierFailure } from "./failure.ts";
 import type { Inbound, Media, Route, Usage } from "./messages.ts";
 
 /** One run of an agent: what it is about and who asked. */
@@ -18,6 +19,8 @@ export interface Turn {
   readonly attempt: number;
   /** Unix time in milliseconds. */
   readonly startedAt: number;
+  /** The session it went on with turned out to be lost or full, and nothing was said yet: it is prepared once more, without it. */
+  readonly afresh?: true;
 }
 
 /**
@@ -102,8 +105,10 @@ export type TierEvent =
   | { readonly type: "usage"; readonly usage: Usage; readonly model?: string }
   | { readonly type: "session"; readonly id: string }
   | { readonly type: "blocked"; readonly tool: string; readonly reason: string }
+  /** The engine waits for its vendor and tries again after so many milliseconds: silence until then is meant. */
+  | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number }
   | { readonly type: "done"; readonly text?: string }
-  | { readonly type: "error"; readonly kind: string; readonly message: string };
+  | TierFailure;
 
 /** An execution engine. */
 export interface Tier {
@@ -117,6 +122,6 @@ export interface Tier {
    * the kernel waits a few seconds, then frees the slot without you.
    */
   run(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent>;
-  /** Is the engine usable here? Shown by `svc doctor` and asked by `svc setup`. Must not throw. */
-  probe?(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+  /** Is the engine usable here, for this agent where one is given? Shown by `svc doctor` and asked by `svc setup`. Must not throw. */
+  probe?(agent?: Agent): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }

@@ -9,6 +9,8 @@ export interface Outcome {
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;
+  /** The engine's session is of no more use. */
+  readonly sessionLost?: true;
   readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
 }
 

@@ -1,4 +1,4 @@
-import type { TierEvent, TraceStep, Turn, TurnContext, Usage } from "@svc/sdk";
+import { type TierEvent, type TraceStep, type Turn, type TurnContext, traitsOf, type Usage } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { abandon } from "../host/abandon.ts";
 import { isTierEvent } from "../host/answers.ts";
@@ -8,6 +8,7 @@ import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import { baseContext, endedOutcome, errorOutcome } from "./routing.ts";
+import { freshSessionNotice } from "./words.ts";
 
 /** What the pipeline hands to a turn: its limits, its stop switch, and where to tell what happens. */
 export interface TurnControl {
@@ -32,33 +33,48 @@ export interface TurnControl {
 
 /**
  * Prepare and run a turn to its end. A preparation that stalls is tried once more from the start; a second stall is a time-out
- * whose text tells the sender to send it again. Never rejects.
+ * whose text tells the sender to send it again. A turn whose session is lost before a word of it starts anew, once, without it. Never
+ * rejects.
  */
-export async function attemptTurn(turn: Turn, live: Live, control: TurnControl): Promise<Outcome> {
-  for (let attempt = 1; ; attempt += 1) {
+export async function attemptTurn(given: Turn, live: Live, control: TurnControl): Promise<Outcome> {
+  let turn = given;
+  let notice = "";
+  for (;;) {
     try {
-      const now: Turn = attempt === turn.attempt ? turn : { ...turn, attempt };
-      const preparing = prepareTurn(now, baseContext(now), live, control);
+      const preparing = prepareTurn(turn, baseContext(turn), live, control);
       const prepared = isPromise(preparing) ? await preparing : preparing;
       await control.counted;
       control.step("agent");
-      const text = `timed out after ${control.runSeconds}s`;
-      const limit = setTimeout(() => control.abort.abort({ kind: "timeout", text } satisfies Ending), control.runSeconds * 1000);
-      try {
-        return await runTurn(prepared, control);
-      } finally {
-        clearTimeout(limit);
-      }
+      const outcome = await runLimited(prepared, control, notice);
+      if (turn.afresh === true || prepared.context.session === undefined || !lostAtOnce(outcome, control)) return outcome;
+      control.steps.push({ name: "session", kind: "prepare", at: Date.now(), error: `started anew: ${outcome.error}` });
+      notice = freshSessionNotice(outcome.errorKind);
+      turn = { ...turn, afresh: true };
     } catch (error) {
       if (control.signal.aborted) return endedOutcome(control.signal.reason as Ending);
       const { code, seconds, step } = error as { code?: string; seconds?: number; step?: string };
       if (code !== STALLED) return errorOutcome(error, code ?? "prepare");
       const text = `timed out before spawn after ${seconds}s in step ${step}`;
       control.steps.push({ name: String(step), kind: "prepare", at: Date.now(), error: text });
-      if (attempt === 2) return { status: "timeout", reply: "", error: text, errorKind: "stalled" };
+      if (turn.attempt === 2) return { status: "timeout", reply: "", error: text, errorKind: "stalled" };
+      turn = { ...turn, attempt: 2 };
     }
   }
 }
+
+async function runLimited(prepared: Prepared, control: TurnControl, notice: string): Promise<Outcome> {
+  const text = `timed out after ${control.runSeconds}s`;
+  const limit = setTimeout(() => control.abort.abort({ kind: "timeout", text } satisfies Ending), control.runSeconds * 1000);
+  try {
+    return await runTurn(prepared, control, notice);
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+/** The session is of no use any more, and the engine has neither said nor done anything. */
+const lostAtOnce = ({ sessionLost, reply }: Outcome, { signal, steps }: TurnControl): boolean =>
+  sessionLost === true && reply === "" && !signal.aborted && !steps.some(({ kind }) => kind === "tool");
 
 const SUMMARY = 500;
 const brief = (text: string) => (text.length <= SUMMARY ? text : `${text.slice(0, SUMMARY)}…`);
@@ -141,9 +157,9 @@ function refuseUnenforced(turn: Turn, live: Live): void {
   throw fail("SVC_AUTONOMY_UNENFORCED", { agent: turn.agent.id, tier: turn.agent.tier, autonomy });
 }
 
-/** Run the engine to its end. Never rejects: whatever happens is an outcome. */
-export async function runTurn(prepared: Prepared, control: TurnControl): Promise<Outcome> {
-  const seen: Seen = { text: "", blocked: [] };
+/** Run the engine to its end. Never rejects: whatever happens is an outcome. `notice` is the kernel's word before the engine's first. */
+export async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): Promise<Outcome> {
+  const seen: Seen = { text: "", notice, blocked: [] };
   try {
     await stoppable(
       within(prepared.scope, () => consume(prepared, seen, control)),
@@ -188,6 +204,8 @@ interface Seen {
   /** The slot is taken away: nothing of the stream counts any more. */
   over?: true;
   text: string;
+  /** Told before the first word, and before the whole answer. */
+  readonly notice: string;
   usage?: Usage;
   model?: string;
   session?: string;
@@ -229,6 +247,7 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 function note(event: TierEvent, seen: Seen, control: TurnControl): void {
   switch (event.type) {
     case "text":
+      if (seen.text === "" && seen.notice !== "") control.event({ type: "text", text: seen.notice });
       seen.text += event.text;
       break;
     case "usage":
@@ -245,6 +264,7 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       noteStep(event.step, control.steps);
       break;
     case "thinking":
+    case "waiting":
       break;
     case "done":
     case "error":
@@ -260,11 +280,12 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
 }
 
 /** Only what it promises: the object is a plugin's, and is stored and told. */
-const countsOf = ({ input, output, cacheRead, cacheCreate }: Usage): Usage => ({
+const countsOf = ({ input, output, cacheRead, cacheCreate, cost }: Usage): Usage => ({
   input,
   output,
   ...(cacheRead === undefined ? {} : { cacheRead }),
   ...(cacheCreate === undefined ? {} : { cacheCreate }),
+  ...(cost === undefined ? {} : { cost }),
 });
 
 const stepIds = new WeakMap<TraceStep, string>();
@@ -309,15 +330,16 @@ function judge(seen: Seen, control: TurnControl): Outcome {
     ...(seen.blocked.length === 0 ? {} : { autonomyBlocks: seen.blocked }),
   };
   const bad = (status: "error" | "timeout", error: string, errorKind: string): Outcome => ({ status, reply: seen.text, error, errorKind, ...facts });
+  const answer = (text: string) => (text === "" ? text : seen.notice + text);
   if (control.signal.aborted) {
     const ending = control.signal.reason as Ending;
     return bad(ending.kind === "timeout" ? "timeout" : "error", ending.text, ending.kind);
   }
   if (end === undefined) return bad("error", "The engine stopped without a result.", "no-result");
-  if (end.type === "error") return bad("error", end.message, end.kind);
+  if (end.type === "error") return { ...bad("error", end.message, end.kind), ...(traitsOf(end).sessionLost ? { sessionLost: true } : {}) };
   const { toolUseRequired, steps } = control;
   if (toolUseRequired.length > 0 && !steps.some((step) => step.kind === "tool" && toolUseRequired.includes(step.name))) {
     return bad("error", "tool_required_not_called", "tool_required_not_called");
   }
-  return { status: "ok", reply: end.text ?? seen.text, ...facts };
+  return { status: "ok", reply: answer(end.text ?? seen.text), ...facts };
 }

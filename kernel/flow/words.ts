@@ -35,3 +35,9 @@ export function failureText(outcome: Outcome, record: Pick<TaskRecord, "inbound"
 /** What a person on a channel is told when an answer was there and could not be stored, and so not be sent. */
 export const unstoredNotice = (reason: string): string =>
   `My answer could not be stored, and so it was not sent: ${reason} Please ask again later if nothing more comes.`;
+
+/** What stands before an answer whose conversation had to go on in a new session of its engine. */
+export const freshSessionNotice = (errorKind: string | undefined): string =>
+  errorKind === "context"
+    ? "(This conversation had become too long for the model; I go on in a new session and know only its last messages.)\n\n"
+    : "(The session of this conversation was lost; I go on in a new one and know only its last messages.)\n\n";

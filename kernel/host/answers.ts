@@ -18,6 +18,7 @@ const FITS: Readonly<Record<HookName, (answer: Fields) => boolean>> = {
 
 const text = (value: unknown): boolean => typeof value === "string";
 const maybeText = (value: unknown): boolean => value === undefined || text(value);
+const maybeFlag = (value: unknown): boolean => value === undefined || typeof value === "boolean";
 const maybeNumber = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 
 const EVENTS: Readonly<Record<TierEvent["type"], (event: Fields) => boolean>> = {
@@ -26,11 +27,16 @@ const EVENTS: Readonly<Record<TierEvent["type"], (event: Fields) => boolean>> = 
   step: ({ step }) =>
     isObject(step) && [step.id, step.name, step.phase].every(text) && [step.input, step.output, step.error].every(maybeText) && maybeNumber(step.durationMs),
   usage: ({ usage, model }) =>
-    isObject(usage) && [usage.input, usage.output].every(Number.isFinite) && [usage.cacheRead, usage.cacheCreate].every(maybeNumber) && maybeText(model),
+    isObject(usage) &&
+    [usage.input, usage.output].every(Number.isFinite) &&
+    [usage.cacheRead, usage.cacheCreate, usage.cost].every(maybeNumber) &&
+    maybeText(model),
   session: ({ id }) => text(id),
   blocked: ({ tool, reason }) => text(tool) && text(reason),
+  waiting: ({ reason, retryAfterMs }) => text(reason) && Number.isFinite(retryAfterMs),
   done: (event) => maybeText(event.text),
-  error: ({ kind, message }) => text(kind) && text(message),
+  error: ({ kind, message, retryable, sessionLost, retryAfterMs }) =>
+    [kind, message].every(text) && [retryable, sessionLost].every(maybeFlag) && maybeNumber(retryAfterMs),
 };
 
 /** Is it an event of a tier, or at least of a type that is not known here? */

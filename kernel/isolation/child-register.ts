@@ -1,4 +1,4 @@
-import type { Action, AgentTool, Channel, HookCall, Hooks, HttpReply, HttpRequest, HttpRoute, PluginId, Provide, TapOptions, Tier } from "@svc/sdk";
+import type { Action, Agent, AgentTool, Channel, HookCall, Hooks, HttpReply, HttpRequest, HttpRoute, PluginId, Provide, TapOptions, Tier } from "@svc/sdk";
 import type { HookName } from "../host/scope.ts";
 import type { Args } from "./frames.ts";
 import type { Served } from "./peer.ts";
@@ -138,7 +138,7 @@ interface ChannelArgs {
 }
 
 function callTier(tier: Tier, args: Args, { signal }: Served): unknown {
-  if (args.method === "probe") return tier.probe?.();
+  if (args.method === "probe") return tier.probe?.(args.agent as Agent | undefined);
   return tier.run(args.turn as Parameters<Tier["run"]>[0], args.context as Parameters<Tier["run"]>[1], signal);
 }
 

@@ -46,7 +46,12 @@ export function standIn(ctx: PluginContext<never>, n: number, registration: Regi
         ...(nativeSessions === undefined ? {} : { nativeSessions }),
         ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }),
         run: (turn, context, signal) => remote.stream("thing", { n, turn: { ...turn, agent: view(turn.agent) }, context }, signal) as AsyncIterable<TierEvent>,
-        ...(probe ? { probe: async () => (await remote.call("thing", { n, method: "probe" })) as { ok: boolean; detail: string } } : {}),
+        ...(probe
+          ? {
+              probe: async (agent) =>
+                (await remote.call("thing", { n, method: "probe", ...(agent === undefined ? {} : { agent: view(agent) }) })) as { ok: boolean; detail: string },
+            }
+          : {}),
       });
       return {};
     }

@@ -18,6 +18,7 @@ const run = promisify(execFile);
 const NAMES = [
   "API_FLOOR",
   "API_GENERATION",
+  "FAILURES",
   "LAYERS",
   "MAIN_PROVIDER",
   "SDK_VERSION",
@@ -38,6 +39,8 @@ const NAMES = [
   "requireSignature",
   "subscribes",
   "svcError",
+  "tierFailure",
+  "traitsOf",
   "turnText",
 ];
 const TESTING_NAMES = [

@@ -15,7 +15,7 @@ export interface Scripted {
 /**
  * A prompt that begins with `hold` waits for `release`; `deaf` never ends and ignores its signal; `fail` ends with an error;
  * `throw` throws; `silent` ends without a result; `tool <name>` uses a tool; `usage <input> <output> <read> <created>` tells those
- * tokens; anything else is said back in two pieces. With `nativeSessions` a turn without a session starts one of a new id.
+ * tokens; `overflow` fails as too long for its session, and is said back without one; anything else is said back in two pieces. With `nativeSessions` a turn without a session starts one of a new id.
  */
 export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boolean; nativeSessions?: boolean } = {}): Scripted {
   const prompts: string[] = [];
@@ -33,6 +33,10 @@ export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boo
     if (word === "silent") return;
     if (word === "fail") {
       yield { type: "error", kind: "engine", message: "the engine said no" };
+      return;
+    }
+    if (word === "overflow" && context.session !== undefined) {
+      yield { type: "error", kind: "context", message: "the prompt is too long" };
       return;
     }
     if (word === "tool") {

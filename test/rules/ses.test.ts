@@ -297,3 +297,18 @@ function warmerOf() {
   }) as Plugin<never>;
   return { plugin, warm: () => lent! };
 }
+
+it("ENG-13 a session that has become too long for the model is left for a new one in the same turn, with a short notice", async () => {
+  const { kernel, message, tier, say, rotations } = await runSessions();
+  await say("first");
+  const heard: string[] = [];
+  const result = await kernel.tasks.run(message("overflow now"), (event) => {
+    if (event.type === "text") heard.push(event.text);
+  });
+  expect(result).toMatchObject({ ok: true, reply: expect.stringMatching(/^\(This conversation had become too long for the model;.*\)\n\noverflow now$/) });
+  expect(heard.join("")).toBe(result.reply);
+  expect(tier.turns.slice(1).map(({ context }) => context.session)).toEqual(["native-1", undefined]);
+  expect(rotations().map(({ data }) => data?.reason)).toEqual(["lost"]);
+  expect((await kernel.traces.get(result.taskId))?.steps).toMatchObject([{ name: "session", error: "started anew: the prompt is too long" }]);
+  expect(await say("and on")).toBe("native-2");
+});

@@ -15,9 +15,9 @@ export interface Kept {
   readonly planned?: boolean;
 }
 
-/** Why a session is not gone on with. `fresh`: the message asked for a new one; `planner`: that strategy never resumes. */
+/** Why a session is not gone on with. `fresh`: the message asked for a new one; `planner`: that strategy never resumes; `lost`: the engine could not. */
 export interface Rotation {
-  readonly reason: "idle" | "turns" | "tokens" | "fresh" | "planner";
+  readonly reason: "idle" | "turns" | "tokens" | "fresh" | "planner" | "lost";
   /** For people, with the numbers. */
   readonly words: string;
 }

@@ -33,7 +33,7 @@ export async function* runTurn(
   // Planning is thinking without doing.
   const plans = turn.agent.settings.permissionMode === "plan";
   const servers = plans ? undefined : await openServers(ctx, turn, settings.serverTimeoutSeconds * 1000, signal);
-  const spent: { -readonly [K in keyof Usage]-?: number } = { input: 0, output: 0, cacheRead: 0, cacheCreate: 0 };
+  const spent: { -readonly [K in keyof Omit<Usage, "cost">]-?: number } = { input: 0, output: 0, cacheRead: 0, cacheCreate: 0 };
   let model = address.model;
   const usage = (): TierEvent => ({ type: "usage", usage: { ...spent }, model });
   try {
@@ -43,7 +43,7 @@ export async function* runTurn(
     for (let round = 1; round <= settings.maxSteps; round += 1) {
       const answer = yield* spaced(callModel({ address, system, messages, tools, maxOutputTokens }, signal), speech);
       model = answer.model;
-      for (const [kind, tokens] of Object.entries(answer.usage)) spent[kind as keyof Usage] += tokens;
+      for (const [kind, tokens] of Object.entries(answer.usage)) spent[kind as keyof typeof spent] += tokens;
       if (answer.calls.length === 0 && !repeats(answer)) {
         yield usage();
         yield speech.begun ? { type: "done" } : { type: "error", kind: "no-answer", message: `The model gave no answer; it stopped with '${answer.stopped}'.` };
