@@ -38,9 +38,11 @@ describe("a header cannot hide behind others", () => {
 it("SEC-S2 AUTH-17 every forwarding header means that a proxy passed it on, also an empty one", () => {
   const names =
     "forwarded x-forwarded-for x-forwarded-proto x-forwarded via x-real-ip cf-ray cf-connecting-ip cdn-loop true-client-ip x-client-ip x-cluster-client-ip x-original-forwarded-for x-original-host x-envoy-external-address x-envoy-internal fastly-client-ip x-proxyuser-ip x-remote-addr x-azure-clientip x-appengine-user-ip x-amzn-trace-id fly-client-ip tailscale-user-login";
-  for (const name of names.split(" ")) expect(isForwarded({ host: "localhost", [name]: "" }), name).toBe(true);
+  const forwarded = (headers: Record<string, string>, httpVersion = "1.1") => isForwarded({ headers, httpVersion });
+  for (const name of names.split(" ")) expect(forwarded({ host: "localhost", [name]: "" }), name).toBe(true);
   const plain = { host: "localhost", "x-requested-with": "svc", "cache-control": "no-store", origin: "x", "x-forge-signature-256": "", "user-agent": "via" };
-  expect(isForwarded(plain)).toBe(false);
+  expect(forwarded(plain)).toBe(false);
+  expect(forwarded(plain, "1.0")).toBe(true);
 });
 
 describe("a trusted proxy", () => {

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { canonicalAddress, type Peer } from "./address.ts";
 
@@ -44,8 +44,12 @@ const NAMES: ReadonlySet<string> = new Set([
 const FAMILIES =
   /^(?:x-forwarded-|x-original-|x-proxy|x-envoy-|x-appengine-|x-azure-|x-amz-cf-|x-amzn-trace|x-akamai-|akamai-|cf-|cloudfront-|fastly-|fly-|tailscale-|x-vercel-|x-ms-forwarded-)/;
 
-/** A proxy has passed the request on: whoever sent it, it was not this machine. The values are never read. */
-export function isForwarded(headers: IncomingHttpHeaders): boolean {
+/**
+ * A proxy has passed the request on: whoever sent it, it was not this machine. The values are never read. HTTP/1.0 is what proxies
+ * speak that are told nothing else, nginx among them, and no client of today does.
+ */
+export function isForwarded({ headers, httpVersion }: Pick<IncomingMessage, "headers" | "httpVersion">): boolean {
+  if (httpVersion === "1.0") return true;
   for (const name in headers) if (NAMES.has(name) || FAMILIES.test(name)) return true;
   return false;
 }

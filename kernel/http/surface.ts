@@ -124,9 +124,10 @@ export function createSurface(options: SurfaceOptions): Surface {
   }
 
   /** Who calls: the far end of the connection, or whom it has passed on. */
-  function whoCalls({ socket, headers }: IncomingMessage): { readonly peer: Peer; readonly local: boolean } {
+  function whoCalls(request: IncomingMessage): { readonly peer: Peer; readonly local: boolean } {
+    const { socket, headers } = request;
     const peer = peerOf(socket);
-    if (!isForwarded(headers)) return { peer, local: peer.own };
+    if (!isForwarded(request)) return { peer, local: peer.own };
     if (trustedProxies() !== networks) proxies = createTrustedProxies((networks = trustedProxies()));
     return { peer: proxies.clientOf(peer, headers), local: false };
   }

@@ -46,6 +46,7 @@ describe("the tree", () => {
       "SECURITY.md",
       "biome.json",
       "cli",
+      "docs",
       "kernel",
       "package-lock.json",
       "package.json",

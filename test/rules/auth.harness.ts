@@ -36,6 +36,7 @@ export interface GuardedOptions {
   readonly config?: Record<string, unknown>;
   readonly dashboard?: Record<string, unknown> | false;
   readonly env?: Record<string, string>;
+  readonly plugins?: readonly Plugin<never>[];
   readonly options?: Partial<KernelOptions>;
 }
 
@@ -46,7 +47,7 @@ export const AGENTS = {
 };
 
 /** Started; stopped after the test. */
-export async function guarded({ config = {}, dashboard = {}, env = {}, options = {} }: GuardedOptions = {}): Promise<Guarded> {
+export async function guarded({ config = {}, dashboard = {}, env = {}, plugins = [], options = {} }: GuardedOptions = {}): Promise<Guarded> {
   const folder = await temporaryFolder();
   const file = join(folder, "svc.json");
   const value = {
@@ -60,7 +61,7 @@ export async function guarded({ config = {}, dashboard = {}, env = {}, options =
   const logFile = join(folder, "daemon.log");
   const kernel = await createKernel({
     config: file,
-    plugins: [tier.plugin as Plugin<never>],
+    plugins: [tier.plugin as Plugin<never>, ...plugins],
     known: FEATURES,
     listen: true,
     env: { ...env },
