@@ -1,7 +1,9 @@
 import { dirname, resolve } from "node:path";
+import type { ObjectSchema } from "@svc/sdk";
 import { readText } from "./config/document.ts";
 import {
   type ConfigProblem,
+  composeSchema,
   defaultAt,
   differenceFrom,
   getValue,
@@ -94,6 +96,26 @@ export async function compareLastGood(dataFolder: string, file: string): Promise
   const text = await lastGood(dataFolder);
   if (text === undefined) throw fail("SVC_CONFIG_NO_LAST_GOOD", { folder: dataFolder });
   return { text, difference: differenceFrom(text, readText(file)) };
+}
+
+/**
+ * The schema of every setting that this installation knows: the kernel's, those of all first-party plugins and of the plugins that
+ * `plugins` names, whether they are switched on or not. Opens nothing; a configuration that is not there or cannot be read counts as empty.
+ */
+export async function configurationSchema(options: EditorOptions): Promise<ObjectSchema> {
+  const { host } = await read(options, readableText(options));
+  await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), broken: new Map() });
+  return composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames() }).root;
+}
+
+function readableText(options: EditorOptions): string {
+  try {
+    const text = readText(options.file);
+    openDocument({ file: options.file, text }, options.env);
+    return text;
+  } catch {
+    return "{}";
+  }
 }
 
 async function read({ file, dataFolder, known, env, searchFolders = [] }: EditorOptions, text: string): Promise<{ configuration: Configuration; host: Host }> {

@@ -1,7 +1,14 @@
+import { join } from "node:path";
+import type { ObjectSchema } from "@svc/sdk";
+import { firstParty } from "../catalog.ts";
 import { applyChange, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { table } from "../table.ts";
+
+const SCHEMA_NAME = "svc.schema.json";
 
 const group: OwnGroup = {
   name: "config",
@@ -43,6 +50,19 @@ const group: OwnGroup = {
       },
     },
     {
+      name: "describe",
+      args: "[path]",
+      summary: "What a setting means, its type, default and range, and the keys below it; without a path: all sections",
+      run: ([path = ""], _options, cli) => describe(path, cli),
+    },
+    {
+      name: "schema",
+      args: "",
+      summary: "The JSON schema of svc.json, for editors",
+      options: [{ flags: "--write", description: "keep it in .svc/svc.schema.json and name it in svc.json, where editors find it" }],
+      run: (_args, options, cli) => schema(options.write === true, cli),
+    },
+    {
       name: "show",
       args: "",
       summary: "All effective values; secrets are masked",
@@ -58,9 +78,49 @@ const group: OwnGroup = {
 
 export default group;
 
+async function knownSettings(cli: Cli): Promise<ObjectSchema> {
+  const { configurationSchema } = await import("@svc/kernel");
+  return configurationSchema({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
+}
+
+async function describe(path: string, cli: Cli): Promise<void> {
+  const { describeSetting } = await import("@svc/kernel");
+  const { setting, suggestion } = describeSetting(await knownSettings(cli), path);
+  if (setting === undefined) {
+    const near = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
+    throw fail("SVC_CLI_MISSING", { what: `setting ${path}${near}`, next: "svc config describe" });
+  }
+  const facts = [
+    ...(setting.type === undefined ? [] : [["type", setting.type]]),
+    ...(setting.default === undefined ? [] : [["default", JSON.stringify(setting.default)]]),
+    ...(setting.allowed === undefined ? [] : [["allowed", setting.allowed]]),
+    ...(setting.secret ? [["credential", "name an environment variable: ${NAME}"]] : []),
+    ...(setting.restart ? [["restart", "a change waits for a restart"]] : []),
+  ];
+  const keys = setting.keys.map(({ key, description = "" }) => [`  ${key}`, description]);
+  const head = [setting.path, setting.description].filter((part) => part !== undefined && part !== "").join(": ");
+  cli.print([head, facts.length === 0 ? "" : table(facts), keys.length === 0 ? "" : table(keys)].filter((part) => part !== "").join("\n"), setting);
+}
+
+async function schema(write: boolean, cli: Cli): Promise<void> {
+  const { editorSchema } = await import("@svc/kernel");
+  const value = editorSchema(await knownSettings(cli));
+  if (!write) {
+    cli.print(JSON.stringify(value, null, 2), value);
+    return;
+  }
+  await cli.data().then((folder) => folder.write(SCHEMA_NAME, JSON.stringify(value)));
+  const editor = await openFile(cli);
+  if (editor.get("$schema") === undefined) {
+    editor.set("$schema", `./.svc/${SCHEMA_NAME}`);
+    await editor.save();
+  }
+  const file = join(cli.dataFolder, SCHEMA_NAME);
+  cli.print(`The schema is in ${file}, and ${cli.file} names it. Write it again after an upgrade or a new plugin.`, { file });
+}
+
 async function check(cli: Cli): Promise<void> {
   const { checkConfiguration, describeProblem } = await import("@svc/kernel");
-  const { firstParty } = await import("../catalog.js");
   const { problems, plugins } = await checkConfiguration({
     file: cli.file,
     dataFolder: cli.dataFolder,

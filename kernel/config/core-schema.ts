@@ -5,6 +5,7 @@ import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, SESSION, SHUTDOWN } from "./core
 
 /** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
 export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
+  $schema: { type: "string", description: "where an editor finds the schema of this file; has no effect" },
   voice: { description: "global voice settings" },
   meshVoices: { description: "voices of the mesh" },
   screen: { description: "screen settings" },
