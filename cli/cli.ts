@@ -59,8 +59,8 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     note,
     groups,
     address,
-    request: (method, path, body) => ask(address(), method, path, body),
-    stream: (method, path, body, signal) => stream(address(), method, path, body, signal),
+    request: (method, path, body) => ask(address(), method, path, body, localProof(dataFolder)),
+    stream: (method, path, body, signal) => stream(address(), method, path, body, localProof(dataFolder), signal),
     print(human, value) {
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);
     },
@@ -68,6 +68,15 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
       process.stderr.write(`${text}\n`);
     },
   };
+}
+
+/** What proves to a daemon with `node.localSecret` that we may read its files; nothing where it left no such file. */
+function localProof(dataFolder: string): Record<string, string> {
+  try {
+    return { "x-svc-local": readFileSync(join(dataFolder, "local-secret"), "utf8") };
+  } catch {
+    return {};
+  }
 }
 
 /** Control characters of foreign text must not reach a terminal; our own colours are put on afterwards. */

@@ -25,8 +25,15 @@ export interface Frame {
 }
 
 /** Ask for a server-sent stream and yield its frames as they come. Ends when the daemon ends it; throws when the connection breaks. */
-export async function* stream(address: Address, method: Method, path: string, body?: unknown, signal?: AbortSignal): AsyncGenerator<Frame> {
-  const response = await send(address, method, path, body, { accept: "text/event-stream" }, signal);
+export async function* stream(
+  address: Address,
+  method: Method,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): AsyncGenerator<Frame> {
+  const response = await send(address, method, path, body, { accept: "text/event-stream", ...headers }, signal);
   if ((response.statusCode ?? 500) >= 400) throw refusal(response, parse(await collect(response)), path);
   response.setEncoding("utf8");
   let rest = "";

@@ -60,6 +60,10 @@ export const ERRORS = {
   SVC_HTTP_BEARER_UNKNOWN: [401, "The token is unknown, revoked or expired."],
   SVC_HTTP_FORBIDDEN: [403, "The token does not allow this; {needed} is needed."],
   SVC_HTTP_LOOPBACK: [403, "This can only be called on the daemon's own machine, and not through a proxy."],
+  SVC_HTTP_LOCAL_SECRET: [
+    401,
+    "node.localSecret is on: call with the header x-svc-local and the content of .svc/local-secret, or use svc as the user of the daemon.",
+  ],
   SVC_HTTP_THROTTLED: [429, "Too many wrong tokens; try again in {seconds} s."],
   SVC_HTTP_STREAMS: [503, "All {limit} event streams of {whose} are in use; close one and try again."],
   SVC_HTTP_TYPE: [415, "The body must be application/json in UTF-8, not {found}."],

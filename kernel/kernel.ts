@@ -85,7 +85,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let agents: AgentTable = readAgents(configuration.value, folder, configuration.unusable);
   const node = configuration.value.node as { id: string; name: string; defaultAgent?: string };
 
-  const reach = reachOf(() => configuration.value);
+  const reach = reachOf(() => configuration.value, stateFolder);
 
   // 3 build; what needs the store waits for `start`
   const log: RootLog = logOf(options.log, () => configuration.checked.secrets);
@@ -189,6 +189,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         options.onFatal?.(error);
       });
       makeWorkspaces();
+      reach.open();
       // 4 set up
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
@@ -244,8 +245,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       name: "daemon",
       routes: () => [...own.map((route) => ({ ...route, owner: "kernel" })), ...host.live.routes],
       authorities: () => host.live.authorities,
-      hosts: () => [bound.host, ...reach.hosts()],
-      trustedProxies: reach.trustedProxies,
+      ...reach.served(() => bound.host),
       log: log.child("http"),
     });
   }
@@ -292,6 +292,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       ["the schedule", () => closing?.schedule.stop()],
       ["what plugins were lent", () => closing?.lender.close()],
       ["the store", () => closing?.store.close()],
+      ["the local secret", reach.close],
       ["the lock", () => closing?.lock?.release()],
       ["the temporary folder", () => (onDisk ? undefined : rm(stateFolder, { recursive: true, force: true }))],
     ];

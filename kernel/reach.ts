@@ -1,32 +1,47 @@
-/** How others reach the servers of this process. Asked for each request, so that a reload counts at once. */
+import type { SurfaceOptions } from "./http/surface.ts";
+import { createLocalSecret } from "./local-secret.ts";
+
+/** How others reach the servers of this process, and what this machine's own callers must prove. */
 export interface Reach {
   /** Where the daemon listens. */
   bind(): { readonly host: string; readonly port: number };
-  /** Names by which the servers are reached, beside loopback and what each is bound to. */
-  hosts(): readonly string[];
-  /** Addresses and networks of proxies whose word about their client counts. */
-  trustedProxies(): readonly string[];
+  /** For a server that is bound to `host`. Asked for each request, so that a reload counts at once. */
+  served(host: () => string): Pick<SurfaceOptions, "hosts" | "trustedProxies" | "localProof">;
+  /** Before a port is open. */
+  open(): void;
+  close(): void;
 }
 
 interface NodeSection {
   readonly bind?: string;
   readonly hosts?: readonly string[];
   readonly trustedProxies?: readonly string[];
+  readonly localSecret?: boolean;
 }
 
 const BIND = "127.0.0.1:18800";
 const NONE: readonly string[] = [];
 
-/** Reads it from the section `node` of this moment. */
-export function reachOf(config: () => Readonly<Record<string, unknown>>): Reach {
+/** Reads it from the section `node` of this moment; `folder` takes the file of the local secret. */
+export function reachOf(config: () => Readonly<Record<string, unknown>>, folder: string): Reach {
   const node = () => config().node as NodeSection;
+  const secret = createLocalSecret(folder);
+  const wanted = node().localSecret === true;
   return {
     bind() {
       const { bind = BIND } = node();
       const at = bind.lastIndexOf(":");
       return { host: bind.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(bind.slice(at + 1)) };
     },
-    hosts: () => node().hosts ?? NONE,
-    trustedProxies: () => node().trustedProxies ?? NONE,
+    served: (host) => ({
+      hosts: () => [host(), ...(node().hosts ?? NONE)],
+      trustedProxies: () => node().trustedProxies ?? NONE,
+      ...(wanted ? { localProof: secret.proves } : {}),
+    }),
+    open() {
+      secret.close();
+      if (wanted) secret.open();
+    },
+    close: secret.close,
   };
 }

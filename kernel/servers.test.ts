@@ -12,7 +12,7 @@ const make = (listen: boolean) => {
   const hello = { server: "board", method: "GET", path: "/hello", guard: "open", owner: "feature-board", handle: () => ({ hello: true }) } as const;
   return createServers({
     listen,
-    reach: { hosts: () => ["board.example"], trustedProxies: () => [] },
+    reach: { served: (host) => ({ hosts: () => [host(), "board.example"] }) },
     routes: () => [hello, { ...hello, server: "other", path: "/other" }],
     authorities: () => [],
     log,

@@ -27,7 +27,7 @@ export interface Servers {
 export interface ServersGround {
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
-  readonly reach: Pick<Reach, "hosts" | "trustedProxies">;
+  readonly reach: Pick<Reach, "served">;
   routes(): Live["routes"];
   authorities(): readonly Authority[];
   readonly log: RootLog;
@@ -55,8 +55,7 @@ export function createServers({ listen, reach, routes, authorities, log }: Serve
       authorities,
       localScopes: () => provided.get(name)?.localScopes ?? [],
       headers: () => provided.get(name)?.headers ?? {},
-      hosts: () => [provided.get(name)?.host ?? "", ...reach.hosts()],
-      trustedProxies: reach.trustedProxies,
+      ...reach.served(() => provided.get(name)?.host ?? ""),
       log: log.child(name),
     });
   }

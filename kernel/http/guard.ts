@@ -18,6 +18,8 @@ export interface Asker {
   readonly peer: Peer;
   /** Own machine and not passed on by a proxy. */
   readonly local: boolean;
+  /** It would be `local`, had it proved that it may read the local secret. */
+  readonly unproven: boolean;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly params: Readonly<Record<string, string>>;
@@ -117,18 +119,18 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
 
   return {
     judge(rule, asker) {
-      const { peer, local, method, headers, params, queryToken } = asker;
+      const { peer, local, unproven, method, headers, params, queryToken } = asker;
       const anonymous = { caller: { address: peer.address, local } };
       if (rule.kind === "open" || rule.kind === "signed") return anonymous;
       if (rule.kind === "loopback") {
         if (peer.loopback && local) return anonymous;
-        throw fail("SVC_HTTP_LOOPBACK");
+        throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_LOOPBACK");
       }
       const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
       // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
       if (bearer !== undefined) return prove(rule, asker, bearer);
       if (rule.kind === "mesh" ? local : local && peer.loopback && hasScope(localScopes(), scopeOf(rule, params))) return anonymous;
-      throw fail("SVC_HTTP_BEARER_MISSING");
+      throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_BEARER_MISSING");
     },
     identify,
   };

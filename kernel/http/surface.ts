@@ -14,13 +14,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { fail } from "../errors.ts";
-import { type Peer, peerOf } from "./address.ts";
+import { LOCAL_HEADER } from "../local-secret.ts";
+import { peerOf } from "./address.ts";
 import { createAdmission } from "./admit.ts";
 import { checkJsonType, type JsonParser, parseJson, readBody } from "./body.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { failureOf } from "./failure.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
-import { createGuards } from "./guard.ts";
+import { type Asker, createGuards } from "./guard.ts";
 import { createOpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
 import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
 import { ServedRequest, takeTarget } from "./request.ts";
@@ -46,6 +47,8 @@ export interface SurfaceOptions {
   hosts?(): readonly string[];
   /** Addresses and networks of proxies whose word about their client counts. Asked for each request that was passed on; a new list is a new array. */
   trustedProxies?(): readonly string[];
+  /** Where it is there, callers on this machine have its rights only by the value of the header `x-svc-local` that this lets pass. */
+  localProof?(given: unknown): boolean;
   /** Origins of foreign pages that may call it. */
   origins?(): readonly string[];
   /** On every answer, unless its handler sets the same name. */
@@ -124,12 +127,18 @@ export function createSurface(options: SurfaceOptions): Surface {
   }
 
   /** Who calls: the far end of the connection, or whom it has passed on. */
-  function whoCalls(request: IncomingMessage): { readonly peer: Peer; readonly local: boolean } {
+  function whoCalls(request: IncomingMessage): Pick<Asker, "peer" | "local" | "unproven"> {
     const { socket, headers } = request;
     const peer = peerOf(socket);
-    if (!isForwarded(request)) return { peer, local: peer.own };
+    const { [LOCAL_HEADER]: given } = headers;
+    // Nobody but us is to see it.
+    if (given !== undefined) delete headers[LOCAL_HEADER];
+    if (!isForwarded(request)) {
+      const unproven = peer.own && options.localProof?.(given) === false;
+      return { peer, local: peer.own && !unproven, unproven };
+    }
     if (trustedProxies() !== networks) proxies = createTrustedProxies((networks = trustedProxies()));
-    return { peer: proxies.clientOf(peer, headers), local: false };
+    return { peer: proxies.clientOf(peer, headers), local: false, unproven: false };
   }
 
   /** Everything that needs no body: whose call is it, and may it be made? */

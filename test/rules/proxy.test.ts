@@ -157,6 +157,14 @@ describe.each(PROXIES)("behind %s", (_name, program, run, bare, documented) => {
   });
 });
 
+it.skipIf(NGINX === undefined)("OPR-M6 node.localSecret shuts out who comes through a proxy that adds nothing", async () => {
+  const bare = "server { listen 443 ssl; location / { proxy_pass http://127.0.0.1:18800; proxy_http_version 1.1; } }";
+  const { daemon: open } = await daemon({});
+  expect((await viaProxy(await nginx(bare, open), "/agents")).status).toBe(200);
+  const { daemon: shut } = await daemon({ localSecret: true });
+  expect((await viaProxy(await nginx(bare, shut), "/agents")).status).toBe(401);
+});
+
 it("OPR-M6 node.hosts and node.trustedProxies hold from the next reload on", async () => {
   const { daemon: base, svc } = await daemon({});
   expect((await get(base, "/who", { "x-forwarded-for": "192.0.2.7" })).body).toEqual({ address: "127.0.0.1", local: false });

@@ -16,6 +16,10 @@ export const NODE: ObjectSchema = {
     }),
     hosts: words("names by which browsers and proxies reach this daemon and its dashboard, beside localhost and the address of bind", { default: [] }),
     trustedProxies: words("addresses and networks, such as 127.0.0.1 or 10.0.0.0/8, of proxies whose X-Forwarded-For is believed", { default: [] }),
+    localSecret: flag("callers on this machine must prove that they may read the file .svc/local-secret; for machines with several users", {
+      default: false,
+      restart: true,
+    }),
     defaultAgent: word("agent for calls that name none"),
   },
 };

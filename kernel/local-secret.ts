@@ -1,0 +1,40 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The header by which a caller on this machine proves that it may read the daemon's files. */
+export const LOCAL_HEADER = "x-svc-local";
+/** Its file in the data folder. */
+export const LOCAL_FILE = "local-secret";
+
+/** What callers on this machine must know while `node.localSecret` is on: a new one for each start. */
+export interface LocalSecret {
+  /** Makes the secret and writes its file, for this user alone. Before the port is open. */
+  open(): void;
+  /** Takes the file away, also one that a killed daemon left. Nobody can prove anything from then on. */
+  close(): void;
+  /** In constant time. */
+  proves(given: unknown): boolean;
+}
+
+export function createLocalSecret(folder: string): LocalSecret {
+  const file = join(folder, LOCAL_FILE);
+  let digest: Buffer | undefined;
+  return {
+    open() {
+      const secret = randomBytes(32).toString("hex");
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      // Made anew and never opened: one that somebody put there beforehand might be readable to others, or a link.
+      rmSync(file, { force: true });
+      writeFileSync(file, secret, { mode: 0o600, flag: "wx" });
+      digest = digestOf(secret);
+    },
+    close() {
+      digest = undefined;
+      rmSync(file, { force: true });
+    },
+    proves: (given) => digest !== undefined && typeof given === "string" && timingSafeEqual(digest, digestOf(given)),
+  };
+}
+
+const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest();
