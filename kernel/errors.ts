@@ -120,6 +120,7 @@ export const ERRORS = {
   SVC_DELIVERY_EXPIRED: [504, "{channel} could not be reached for {minutes} minutes; the message was given up."],
   SVC_DELIVERY_HELD: [409, "The message on {channel} was held back and not sent: {reason}"],
   SVC_DELIVERY_PENDING: [503, "The daemon is stopping; delivery {delivery} is stored and goes out after the next start."],
+  SVC_DELIVERY_UNCERTAIN: [502, "Nobody knows whether the message arrived on {channel}: {reason}. Look there before you send it again."],
   SVC_DELIVERY_WAITING: [504, "{channel} has not taken the message yet; delivery {delivery} is stored and goes out by itself, do not send it again."],
   SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
   SVC_EVENT_LOOP: [500, "Listeners answer events with events without end; the event '{type}' that a listener published was not told."],

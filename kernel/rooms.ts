@@ -81,7 +81,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
     processPool: () => ground.config().processPool as PoolLimits,
   });
-  const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now });
+  const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady });
   const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: ground.agents, failed: host.failed });
   const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: pipeline.find, failed: host.failed });
   const records = core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });

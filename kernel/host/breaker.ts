@@ -12,7 +12,7 @@ export interface Breaker {
   fail(): "counted" | "opened" | "disabled";
 }
 
-export function createBreaker(now: () => number = Date.now): Breaker {
+export function createBreaker(now: () => number = () => performance.now()): Breaker {
   let failures: number[] = [];
   let openings: number[] = [];
   let openUntil = 0;

@@ -46,7 +46,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   const keeper = createKeeper({
     plugin: ctx.id,
     limits,
-    now: ground.now ?? Date.now,
+    now: ground.now ?? (() => performance.now()),
     again,
     down(reason, pauseMs) {
       channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);

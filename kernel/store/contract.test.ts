@@ -8,11 +8,16 @@ import { openStore } from "./open.ts";
 
 async function fixture(file: string, remove: () => Promise<void>) {
   let now = 1_800_000_000_000;
-  const kernel = openStore({ file, now: () => now });
+  let ran = 1_000_000;
+  const kernel = openStore({ file, now: () => now, monotonic: () => ran });
   return {
     store: kernel.scope("core"),
     neighbour: kernel.scope("feature-other"),
     advance(ms: number) {
+      now += ms;
+      ran += ms;
+    },
+    turn(ms: number) {
       now += ms;
     },
     async close() {
@@ -42,6 +47,7 @@ describe("the store that plugin authors test with", () => {
       store: createMemoryStore(),
       neighbour: createMemoryStore(),
       advance: (ms: number) => void vi.setSystemTime(Date.now() + ms),
+      turn: (ms: number) => void vi.setSystemTime(Date.now() + ms),
       close: async () => undefined,
     };
   };

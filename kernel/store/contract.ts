@@ -7,8 +7,10 @@ export interface StoreFixture {
   readonly store: Store;
   /** Another owner's part of the same state. */
   readonly neighbour: Store;
-  /** Moves the store's clock. */
+  /** Lets that much time pass. */
   advance(ms: number): void;
+  /** Sets the wall clock, while no time passes. */
+  turn(ms: number): void;
   close(): Promise<void>;
 }
 

@@ -191,7 +191,7 @@ describe("writing", () => {
 
   it("forgets dedup keys older than 7 days, so that they do not pile up", async () => {
     let now = 1_800_000_000_000;
-    const store = openStore({ file, now: () => now });
+    const store = openStore({ file, now: () => now, monotonic: () => now });
     const work = store.scope("core").queue("work");
     await Promise.all(Array.from({ length: 1500 }, (_, index) => work.push(index, { dedupKey: `old${index}` })));
     now += 8 * 86_400_000;

@@ -7,6 +7,7 @@ import {
   type Journal,
   type Log,
   type Op,
+  put,
   type Query,
   type Queue,
   remove,
@@ -17,6 +18,7 @@ import { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
 import { QueueTable } from "./queue-table.ts";
+import { type ClockNote, SteadyClock } from "./steady-clock.ts";
 import { checkedName, type Step, type Table, type Write } from "./table.ts";
 
 export interface StoreOptions {
@@ -25,7 +27,14 @@ export interface StoreOptions {
   readonly log?: Log;
   /** Unix milliseconds; the wall clock by default. */
   readonly now?: () => number;
+  /** Milliseconds since the operating system started; its own clock by default. */
+  readonly monotonic?: () => number;
 }
+
+/** Where the steady time is noted, and how often it is looked whether that is needed. */
+const MARKS = "core/marks";
+const CLOCK = "clock";
+const LOOK_EVERY_MS = 30_000;
 
 /** One owner's part of the state, with what only the kernel may ask for. */
 export interface ScopedStore extends Store {
@@ -46,6 +55,8 @@ export interface KernelStore {
   reclaim(): Promise<void>;
   /** `reason`, in words, while nothing or only deletes are stored. */
   health(): { readonly ok: boolean; readonly reason?: string };
+  /** Milliseconds by which pauses, leases and ages are kept: they run evenly, also when the wall clock is set, and go on over restarts. */
+  steady(): number;
   /** Hears once, with `SVC_STORE_FAILED`, when the disk failed under the database: from then on every write rejects. Returns the way to stop listening. */
   onFailure(listener: (error: SvcError) => void): () => void;
   /** Resolves when what was handed over is stored and the file is closed. Idempotent. */
@@ -55,15 +66,17 @@ export interface KernelStore {
 /**
  * Opens the store. Throws `SVC_STORE_CORRUPT`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. One process writes: take `lockFolder` first.
  */
-export function openStore({ file, log, now = Date.now }: StoreOptions): KernelStore {
+export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions): KernelStore {
   const connection = new Connection(file, log);
   const { database } = connection;
+  const marks = new DocumentTable(database, MARKS);
+  const clock = new SteadyClock(now, monotonic, marks.created ? marks.get<ClockNote>(CLOCK)?.value : undefined);
   const documents = new Map<string, DocumentTable>();
   const queues = new Map<string, QueueTable>();
   const journals = new Map<string, JournalTable>();
 
   const documentTable = (name: string) => tableOf(documents, name, () => new DocumentTable(database, name));
-  const queueTable = (name: string) => tableOf(queues, name, () => new QueueTable(database, name, now));
+  const queueTable = (name: string) => tableOf(queues, name, () => new QueueTable(database, name, clock.now));
   const journalTable = (name: string) => tableOf(journals, name, () => new JournalTable(database, name, now));
 
   function tableOf<T extends Table>(known: Map<string, T>, name: string, make: () => T): T {
@@ -97,6 +110,15 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
       ),
     );
   }
+
+  /** Not worth a sync: without it, a restart asks the wall clock how long nothing ran. */
+  function noteClock(): void {
+    const note = clock.note();
+    if (note !== undefined) commit("", [put(MARKS, CLOCK, note)], true).catch(() => {});
+  }
+  noteClock();
+  const noting = setInterval(noteClock, LOOK_EVERY_MS);
+  noting.unref();
 
   function collection<T>(name: string, indexes: readonly string[]): Collection<T> {
     const table = documentTable(name);
@@ -155,8 +177,13 @@ export function openStore({ file, log, now = Date.now }: StoreOptions): KernelSt
       const reason = connection.trouble;
       return reason === undefined ? { ok: true } : { ok: false, reason };
     },
+    steady: clock.now,
     onFailure: (listener) => connection.onFailure(listener),
-    close: () => connection.close(),
+    close() {
+      clearInterval(noting);
+      noteClock();
+      return connection.close();
+    },
   };
 }
 

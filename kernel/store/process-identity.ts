@@ -17,9 +17,18 @@ export function processAlive(pid: number): boolean {
  */
 export function processIdentity(pid: number): string | undefined {
   try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const start = statOf(pid)?.[19];
-    return start === undefined ? undefined : `${boot}:${start}`;
+    const boot = bootId();
+    return start === undefined || boot === undefined ? undefined : `${boot}:${start}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells this run of the operating system from any other; undefined where it does not say. */
+export function bootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
     return undefined;
   }

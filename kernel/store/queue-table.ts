@@ -23,8 +23,8 @@ const PRUNE_ROWS = 1000;
 
 /**
  * A queue: a row an item, the row id giving the order. `head` marks what no earlier item of its group holds back, so that a claim
- * looks at heads only. `due` is when it may be claimed, at the end of a delay or of a lease; 0 is at once, whatever the clock does.
- * `since` is when `due` was set: a delay set in what is now the future, by a clock that went back, counts as over.
+ * looks at heads only. `due` is when it may be claimed, at the end of a delay or of a lease; 0 is at once. `since` is when `due` was
+ * set: a delay set in what is now the future counts as over. Times are the store's steady ones, which do not follow a clock that is set.
  */
 export class QueueTable implements Table {
   readonly name: string;

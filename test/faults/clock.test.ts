@@ -3,6 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
+import { TOKEN } from "../../plugins/channels/botmsg/botmsg.harness.ts";
 import { ask, endDaemons, firstOf, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 const library = firstOf([
@@ -113,3 +115,58 @@ it.skipIf(library === undefined)(
     await again.kill("SIGTERM");
   },
 );
+
+it.skipIf(library === undefined).each([
+  ["back a day", -DAY],
+  ["forward a day", DAY],
+])("FLT-4 the clock set %s in the middle of a growing answer: it ends within its ordinary time", { timeout: 120_000 }, async (_way, shift) => {
+  const api = await startBotApi();
+  try {
+    api.addBot(TOKEN, 42, "helper_bot");
+    const chats = [-2001, -2002, -2003];
+    for (const chat of chats) api.addChat(chat, "group", `chat ${chat}`);
+    writeConfig(folder, {
+      plugins: ["./watcher.ts"],
+      agents: { echo: { name: "Echo", workspace: "./w", tier: "local", maxConcurrent: 8, local: { mode: "echo", chunks: 12, delayMs: 500 } } },
+      channels: {
+        botmsg: {
+          enabled: true,
+          apiRoot: api.root,
+          accounts: { main: { token: TOKEN, agentBinding: "echo" } },
+          policy: { group: "all", allowFrom: chats.map(String) },
+        },
+      },
+    });
+    // The third chat is over its rate limit when the clock is set, and its whole answer waits in the outbox: that pause, too, stays what it was.
+    let limited = 1;
+    api.fault = ({ body }) =>
+      Number(body.chat_id) === -2003 && limited-- > 0
+        ? { code: 429, description: "Too Many Requests: retry after 10", parameters: { retry_after: 10 } }
+        : undefined;
+    const { daemon, turn } = await startUnder(50);
+    const shown = (chat: number) =>
+      api.shown
+        .filter((message) => message.chat === chat)
+        .map(({ text }) => text)
+        .join("")
+        .trim();
+    const words = (chat: number) => `from ${chat} ${"word ".repeat(180)}end`;
+    const grows = (chat: number) => vi.waitFor(() => expect(shown(chat).length).toBeGreaterThan(60), { timeout: 30_000, interval: 20 });
+    const ends = (chat: number) => vi.waitFor(() => expect(shown(chat)).toBe(words(chat)), { timeout: 30_000, interval: 100 });
+    for (const chat of [-2001, -2003]) api.say(TOKEN, { chat, text: words(chat) });
+    await grows(-2001);
+    if (shift < 0) turn(shift);
+    await ends(-2001);
+    if (shift > 0) turn(shift);
+    api.say(TOKEN, { chat: -2002, text: words(-2002) });
+    await ends(-2003);
+    await ends(-2002);
+    expect(daemon.said()).not.toContain("expired");
+    const { body } = await ask<{ events: { data?: { state?: string } }[] }>(daemon.port, "/events/recent?limit=1000");
+    expect(body.events.filter(({ data }) => data?.state === "delivery-expired")).toEqual([]);
+    await daemon.kill("SIGTERM");
+  } finally {
+    await endDaemons();
+    await api.close();
+  }
+});

@@ -6,10 +6,13 @@ import { admitMedia, partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 import { type Answer, createWire, type Refusal } from "./wire.ts";
 
-/** What became of one letter. `later`: nothing is lost, try again after `waitMs`; `counted` when the try used up one of its tries. */
+/**
+ * What became of one letter. `later`: nothing is lost, try again after `waitMs`; `counts` says what the try used up: one of its tries, or,
+ * where the platform may have taken the message and cannot tell a second one from it, one of its doubts.
+ */
 export type Carried =
   | { readonly kind: "sent"; readonly ids: readonly string[] }
-  | { readonly kind: "later"; readonly waitMs: number; readonly counted: boolean; readonly refusal?: Refusal }
+  | { readonly kind: "later"; readonly waitMs: number; readonly counts: "nothing" | "try" | "doubt"; readonly refusal?: Refusal }
   | { readonly kind: "failed"; readonly reason: string };
 
 export interface CarryGround {
@@ -23,6 +26,9 @@ export interface CarryGround {
 
 /** A pause up to this long is waited for in place; a longer one gives the letter back. */
 const SHORT_WAIT_MS = 3_000;
+/** After how many tries' pause a doubtful send is repeated, and how many more the next time: a platform that hangs gets some minutes to come back. */
+const FIRST_DOUBT = 4;
+const DOUBT_STEP = 4;
 const MEDIA = "media";
 
 /** One platform message that the letter must become. */
@@ -49,14 +55,16 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
     const known = progress.ids[index];
     if (known !== undefined && (progress.shown[index] === digest || channel.edit === undefined || digest === MEDIA)) continue;
     const held = await rest(pace, out);
-    if (held > 0) return { kind: "later", waitMs: held, counted: false };
+    if (held > 0) return { kind: "later", waitMs: held, counts: "nothing" };
     let id = known;
     let answer: Answer<unknown> | undefined = known === undefined ? undefined : await wire.edit(known, out);
+    let repeatable = true;
     if (answer === undefined || (!answer.ok && answer.failure === "permanent")) {
       if (doubtful && traits.keyed !== true)
         log.warn({ channel: channel.name, delivery: letter.delivery.id }, "possible duplicate: an earlier send was cut off before the platform's answer");
       const sent = await wire.send(out);
       answer = sent;
+      repeatable = traits.keyed === true;
       if (sent.ok) {
         id = sent.value;
         if (doubtful && traits.keyed === true && channel.edit !== undefined) {
@@ -67,7 +75,7 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
       }
       doubtful = false;
     }
-    if (!answer.ok) return refused(answer, letter, provided, ground);
+    if (!answer.ok) return refused(answer, repeatable, letter, provided, ground);
     pace.passed(out.target, id === known ? (traits.editIntervalMs ?? 0) : 0);
     progress = withShown(progress, index, id as string, digest);
     if (index < steps.length - 1 || progress.ids.length > steps.length) await book.save(letter.progress, progress);
@@ -76,9 +84,9 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
   for (const surplus of progress.ids.slice(steps.length)) {
     const out: Outgoing = { target: letter.delivery.target, text: "", plain: "", key: `${letter.progress}/surplus` };
     const held = await rest(pace, out);
-    if (held > 0) return { kind: "later", waitMs: held, counted: false };
+    if (held > 0) return { kind: "later", waitMs: held, counts: "nothing" };
     const answer = await wire.remove(surplus, out);
-    if (!answer.ok && answer.failure !== "permanent") return refused(answer, letter, provided, ground);
+    if (!answer.ok && answer.failure !== "permanent") return refused(answer, true, letter, provided, ground);
   }
   return { kind: "sent", ids: progress.ids.slice(0, steps.length) };
 }
@@ -115,20 +123,23 @@ async function rest(pace: Pace, { target }: Outgoing): Promise<number> {
   return 0;
 }
 
-function refused(refusal: Refusal, letter: Letter, provided: ProvidedChannel, { pace, log, backoff }: CarryGround): Carried {
+/** `repeatable`: doing it again cannot show anything twice. */
+function refused(refusal: Refusal, repeatable: boolean, letter: Letter, provided: ProvidedChannel, { pace, log, backoff }: CarryGround): Carried {
   const { channel } = provided;
   const { target } = letter.delivery;
   if (refusal.failure === "permanent") return { kind: "failed", reason: refusal.reason };
   if (refusal.failure === "retry" && refusal.retryAfterMs !== undefined) {
     pace.refused(target, refusal.retryAfterMs);
-    return { kind: "later", waitMs: pace.wait(target), counted: false, refusal };
+    return { kind: "later", waitMs: pace.wait(target), counts: "nothing", refusal };
   }
-  if (refusal.failure === "unknown" && channel.traits.keyed !== true) {
+  if (refusal.failure === "unknown" && !repeatable) {
+    const { doubts = 0 } = letter;
     log.warn(
-      { channel: channel.name, delivery: letter.delivery.id, reason: refusal.reason },
-      "possible duplicate: the platform may have taken a message whose answer never came; it is sent again",
+      { channel: channel.name, delivery: letter.delivery.id, reason: refusal.reason, doubts: doubts + 1 },
+      "possible duplicate: the platform may have taken a message whose answer never came",
     );
+    return { kind: "later", waitMs: backoff(FIRST_DOUBT + doubts * DOUBT_STEP), counts: "doubt", refusal };
   }
   // A channel that has gone down meanwhile is no fault of the letter.
-  return { kind: "later", waitMs: backoff(letter.tries), counted: provided.state === "ready", refusal };
+  return { kind: "later", waitMs: backoff(letter.tries), counts: provided.state === "ready" ? "try" : "nothing", refusal };
 }

@@ -6,6 +6,7 @@ import { createRender } from "../../capabilities/render.ts";
 import { composeLive } from "../../host/live.ts";
 import { addTap, createScope, type ProvidedChannel } from "../../host/scope.ts";
 import { type KernelStore, openStore } from "../../store/index.ts";
+import { sinceBoot } from "../../store/steady-clock.ts";
 import { createDeliveries, type DeliveryLimits } from "./deliveries.ts";
 import type { Deliveries } from "./port.ts";
 
@@ -83,6 +84,12 @@ export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme")
 
 export const render = createRender();
 
+/** By how much time has passed that nobody waited for, and by how much the wall clock was set besides; in milliseconds. */
+export interface Clock {
+  offset: number;
+  turned: number;
+}
+
 /** Deliveries over a real database, which outlives a `crash`. */
 export interface World {
   readonly deliveries: Deliveries;
@@ -91,7 +98,7 @@ export interface World {
   readonly logged: { readonly level: string; readonly facts: unknown; readonly text: string | undefined }[];
   readonly failed: { readonly deliveries: readonly Delivery[]; readonly reason: string }[];
   readonly provided: ProvidedChannel;
-  clock: { offset: number };
+  clock: Clock;
   connect(): void;
   disconnect(): void;
   tap(run: (delivery: Delivery) => Delivery): void;
@@ -102,12 +109,12 @@ export interface World {
 
 export async function openWorld(
   far: FarEnd,
-  options: { limits?: Partial<DeliveryLimits>; connected?: boolean; folder?: string; render?: Render; clock?: { offset: number } } = {},
+  options: { limits?: Partial<DeliveryLimits>; connected?: boolean; folder?: string; render?: Render; clock?: Clock } = {},
 ): Promise<World> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "svc-deliver-"));
-  const clock = options.clock ?? { offset: 0 };
-  const now = () => Date.now() + clock.offset;
-  const store = openStore({ file: join(folder, "svc.db"), now });
+  const clock = options.clock ?? { offset: 0, turned: 0 };
+  const now = () => Date.now() + clock.offset + clock.turned;
+  const store = openStore({ file: join(folder, "svc.db"), now, monotonic: () => sinceBoot() + clock.offset });
   await store.reclaim();
   const scope = createScope("channel-acme", () => {});
   const provided: ProvidedChannel = { scope, channel: far.channel, state: "connecting" };
@@ -139,7 +146,7 @@ export async function openWorld(
     live: () => live,
     render: () => options.render ?? render,
     failed: (gone, reason) => void failed.push({ deliveries: gone, reason }),
-    now,
+    now: store.steady,
     limits: { backoff: () => 5, stopGraceMs: 500, ...options.limits },
   });
   const turn = (state: ProvidedChannel["state"]) => {

@@ -14,6 +14,8 @@ afterEach(async () => {
 
 const proactive = (text: string, chat = "c1"): Omit<Delivery, "id"> => ({ kind: "proactive", target: { channel: "acme", chat }, text });
 const size = ({ store }: World) => store.scope("core").queue("outbox/acme").size();
+const reply = (id: string, text: string, chat = "c1"): Delivery => ({ id, kind: "reply", taskId: `task_${id}`, target: { channel: "acme", chat }, text });
+const DAY_MS = 86_400_000;
 const connectionCut = () => {
   throw Object.assign(new Error("socket hang up"), { failure: "unknown" });
 };
@@ -223,7 +225,7 @@ describe("failures", () => {
     const { deliveries } = await world(far, { limits: { maxTries: 2 } });
     const bad = await deliveries.send(proactive("bad", "a"));
     await (await deliveries.send(proactive("good", "b"))).sent;
-    await expect(bad.sent).rejects.toMatchObject({ code: "SVC_CHANNEL_REFUSED" });
+    await expect(bad.sent).rejects.toMatchObject({ code: "SVC_DELIVERY_UNCERTAIN" });
   });
 });
 
@@ -407,4 +409,107 @@ describe("parts", () => {
     expect(far.visible("c1").join("")).toBe("&amp;".repeat(8));
     expect(Math.max(...far.visible("c1").map((text) => text.length))).toBeLessThanOrEqual(10);
   });
+});
+
+describe("a clock that is set", () => {
+  for (const [way, turned] of [
+    ["a day back", -DAY_MS],
+    ["a year back", -365 * DAY_MS],
+    ["a day ahead", DAY_MS],
+    ["a year ahead", 365 * DAY_MS],
+  ] as const) {
+    it(`FLT-4 ${way} makes no pause longer and nothing expire, here and after a restart`, async () => {
+      const far = createFarEnd();
+      let limited = true;
+      far.fault = () => {
+        if (limited) throw channelError("retry", "Too Many Requests", 5_000);
+      };
+      const one = await world(far);
+      await one.store.scope("core").commit(one.deliveries.ops(reply("out_1", "first")));
+      one.deliveries.committed(reply("out_1", "first"));
+      await until(() => far.calls.length === 1);
+      one.clock.turned = turned;
+      await one.store.scope("core").commit([...one.deliveries.ops(reply("out_2", "second")), ...one.deliveries.ops(reply("out_3", "elsewhere", "c2"))]);
+      one.deliveries.committed(reply("out_2", "second"));
+      await until(() => far.calls.some(({ chat }) => chat === "c2"));
+      limited = false;
+      const other = await one.crash();
+      open.push(other);
+      const queued = await other.store.scope("core").queue("outbox/acme").list();
+      for (const { dueAt } of queued) expect(dueAt - other.store.steady()).toBeLessThanOrEqual(6_000);
+      one.clock.offset += 6_100;
+      other.connect();
+      await until(async () => (await size(other)) === 0);
+      expect(far.visible("c1")).toEqual(["first", "second"]);
+      expect(other.failed).toEqual([]);
+    });
+  }
+
+  it("FLT-4 a due time that an earlier version stored by a clock that went back is not waited for", async () => {
+    const far = createFarEnd();
+    const one = await world(far, { connected: false });
+    await one.store.scope("core").commit(one.deliveries.ops(reply("out_1", "late")));
+    await one.store.scope("core").queue("outbox/acme").release("out_1", DAY_MS);
+    one.connect();
+    await until(async () => (await size(one)) === 0);
+    expect(far.visible("c1")).toEqual(["late"]);
+  });
+
+  it("FLT-4 who waits for an answer that expired is told, once a chat", async () => {
+    const far = createFarEnd();
+    const one = await world(far, { connected: false });
+    await one.store
+      .scope("core")
+      .commit([reply("out_1", "a"), reply("out_2", "b"), reply("out_3", "c", "c2"), { id: "out_4", ...proactive("d", "c3") }].flatMap(one.deliveries.ops));
+    one.clock.offset += 2 * 3_600_000;
+    one.connect();
+    await until(async () => one.failed.length > 0 && (await size(one)) === 0);
+    await until(() => far.visible("c2").length === 1);
+    expect(far.visible("c1")).toEqual([expect.stringContaining("2 of my answers could not be sent here within 60 minutes")]);
+    expect(far.visible("c2")).toEqual([expect.stringContaining("ask again")]);
+    expect(far.visible("c3")).toEqual([]);
+  });
+});
+
+it("FLT-10 a platform that always breaks off after the effect gets a message three times at most, and that is reported", async () => {
+  const far = createFarEnd();
+  far.after = connectionCut;
+  const one = await world(far);
+  const { sent } = await one.deliveries.send(proactive("once"));
+  await expect(sent).rejects.toMatchObject({ code: "SVC_DELIVERY_UNCERTAIN" });
+  expect(far.visible("c1")).toEqual(["once", "once", "once"]);
+  expect(one.events.filter(({ type }) => type === "delivery:uncertain")).toMatchObject([{ kind: "channel", data: { channel: "acme" } }]);
+  expect(one.logged.filter(({ level, text }) => level === "warn" && text?.includes("doubtful"))).toHaveLength(1);
+  expect(await size(one)).toBe(0);
+});
+
+it("FLT-10 failures that are certain do not count as doubts", async () => {
+  const far = createFarEnd();
+  let left = 6;
+  far.fault = () => {
+    if (left-- > 0) throw channelError("retry", "502 Bad Gateway");
+  };
+  const one = await world(far);
+  await (await one.deliveries.send(proactive("x"))).sent;
+  expect(far.visible("c1")).toEqual(["x"]);
+});
+
+it("FLT-12 the first message that arrives after an outage lets the others of that account go at once, and one chat's own trouble does not count", async () => {
+  const far = createFarEnd();
+  let away = true;
+  far.fault = (_call, out) => {
+    if (away || out.target.chat === "broken") throw channelError("retry", "500 Internal Server Error");
+  };
+  const hour = 3_000_000;
+  const one = await world(far, { limits: { backoff: () => hour } });
+  const waiting = await Promise.all(["a", "b", "c"].map((chat) => one.deliveries.send(proactive(`to ${chat}`, chat))));
+  await until(() => far.calls.length === 3);
+  away = false;
+  await (await one.deliveries.send(proactive("now", "d"))).sent;
+  await Promise.all(waiting.map(({ sent }) => sent));
+  await one.deliveries.send(proactive("never", "broken"));
+  await until(() => far.calls.some(({ chat }) => chat === "broken"));
+  await (await one.deliveries.send(proactive("again", "d"))).sent;
+  await (await one.deliveries.send(proactive("and again", "d"))).sent;
+  expect(far.calls.filter(({ chat }) => chat === "broken")).toHaveLength(1);
 });

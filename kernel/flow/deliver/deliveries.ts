@@ -3,8 +3,8 @@ import type { Delivery, Log, Render, Store } from "@svc/sdk";
 import type { Bus } from "../../bus/bus.ts";
 import { fail } from "../../errors.ts";
 import type { Live } from "../../host/live.ts";
-import { type Letter, openLetter, outboxOf, pushLetter, sealLetter } from "./letter.ts";
-import { createOutbox } from "./outbox.ts";
+import { type Letter, openLetter, outboxOf, placeOf, pushLetter, sealLetter } from "./letter.ts";
+import { createOutbox, type Failure } from "./outbox.ts";
 import { backoffMs, createPace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
 import type { Deliveries, ReplyStream } from "./port.ts";
@@ -20,7 +20,8 @@ export interface DeliveriesGround {
   render(): Render;
   /** Told once for each delivery the platform refused for good, and once for all that expired together. */
   failed?(deliveries: readonly Delivery[], reason: string): void;
-  readonly now?: () => number;
+  /** Milliseconds that run evenly, over restarts too, such as the store's steady ones. */
+  readonly now: () => number;
   readonly limits?: Partial<DeliveryLimits>;
 }
 
@@ -29,6 +30,8 @@ export interface DeliveryLimits {
   readonly ttlMinutes: number;
   /** Sends that may fail before a delivery is given up; waiting for a rate limit does not count. Default 10. */
   readonly maxTries: number;
+  /** Sends that may have arrived, on a platform that cannot tell a repeated one, before a delivery is given up; default 3. */
+  readonly maxDoubts: number;
   /** Unsent deliveries of a channel after which `send` refuses with `SVC_OUTBOX_FULL`; answers of tasks are always taken. Default 5,000. */
   readonly maxQueued: number;
   /** Milliseconds that an end gives to what is on the wire before it cuts it; default 5,000. */
@@ -36,6 +39,13 @@ export interface DeliveryLimits {
   /** The pause after a failure, by the tries before it. */
   readonly backoff: (tries: number) => number;
 }
+
+/** Words for the log. */
+const GIVEN_UP: Readonly<Record<Failure, string>> = {
+  refused: "a delivery failed for good",
+  expired: "deliveries expired",
+  uncertain: "a delivery is given up after doubtful sends: the platform may have taken it",
+};
 
 const SWEEP_EVERY_MS = 60_000;
 /** One event for a rate limit, however often the platform repeats it; again after as long a silence. */
@@ -49,8 +59,8 @@ interface Waiter {
 
 /** Everything that goes out, on every channel. Nothing moves before `start`. */
 export function createDeliveries(ground: DeliveriesGround): Deliveries {
-  const { store, bus, log, live, now = Date.now } = ground;
-  const limits: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxQueued: 5_000, stopGraceMs: 5_000, backoff: backoffMs, ...ground.limits };
+  const { store, bus, log, live, now } = ground;
+  const limits: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxDoubts: 3, maxQueued: 5_000, stopGraceMs: 5_000, backoff: backoffMs, ...ground.limits };
   const pace = createPace(now, Math.random, limits.backoff);
   const book = createProgressBook(store, now);
   const held = store.journal<{ id: string; channel: string; reason: string }>("outbox-held");
@@ -73,6 +83,7 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
     backoff: limits.backoff,
     ttlMs: limits.ttlMinutes * 60_000,
     maxTries: limits.maxTries,
+    maxDoubts: limits.maxDoubts,
     sent(letter, ids) {
       const { id, target, agent, taskId, kind } = letter.delivery;
       const platformId = ids[0] ?? "";
@@ -91,26 +102,24 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
     failed(letters, why, reason) {
       const first = letters[0] as Letter;
       const { channel } = first.delivery.target;
-      log.warn(
-        { channel, count: letters.length, delivery: first.delivery.id, reason },
-        why === "expired" ? "deliveries expired" : "a delivery failed for good",
-      );
-      const facts = {
-        kind: "status",
-        type: "status",
-        data: {
-          state: `delivery-${why}`,
-          channel,
-          count: letters.length,
-          ...(letters.length === 1 ? { delivery: first.delivery.id, ...(first.delivery.taskId === undefined ? {} : { taskId: first.delivery.taskId }) } : {}),
-        },
-      };
-      const text = why === "expired" ? reason : `a delivery on ${channel} failed for good`;
+      log.warn({ channel, count: letters.length, delivery: first.delivery.id, reason }, GIVEN_UP[why]);
+      const { taskId } = first.delivery;
+      const one = letters.length === 1 ? { delivery: first.delivery.id, ...(taskId === undefined ? {} : { taskId }) } : {};
+      const facts =
+        why === "uncertain"
+          ? { kind: "channel", type: "delivery:uncertain", data: { channel, ...one } }
+          : { kind: "status", type: "status", data: { state: `delivery-${why}`, channel, count: letters.length, ...one } };
+      const text =
+        why === "expired" ? reason : why === "refused" ? `a delivery on ${channel} failed for good` : `nobody knows whether a delivery on ${channel} arrived`;
       if (letters.length === 1) inRoot(first, () => bus.publish({ ...facts, summary: text }));
       else bus.publish({ ...facts, summary: text });
       const error =
-        why === "expired" ? fail("SVC_DELIVERY_EXPIRED", { channel, minutes: limits.ttlMinutes }) : fail("SVC_CHANNEL_REFUSED", { channel, reason });
+        why === "expired"
+          ? fail("SVC_DELIVERY_EXPIRED", { channel, minutes: limits.ttlMinutes })
+          : fail(why === "refused" ? "SVC_CHANNEL_REFUSED" : "SVC_DELIVERY_UNCERTAIN", { channel, reason });
       for (const { delivery } of letters) settle(delivery.id, (waiter) => waiter.reject(error));
+      if (why === "expired")
+        apologise(letters).catch((failure) => log.error({ channel, err: failure }, "that answers expired was not told to those who wait for them"));
       ground.failed?.(letters.map(openLetter), reason);
     },
     delayed({ delivery }, { retryAfterMs }) {
@@ -135,6 +144,25 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
   function seal(delivery: Delivery, progress: string): Letter {
     const rootId = bus.current()?.rootId;
     return sealLetter(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
+  }
+
+  /** Who asked hears that the answer was given up: once a chat. What nobody asked for goes in silence. */
+  async function apologise(letters: readonly Letter[]): Promise<void> {
+    const places = new Map<string, { readonly first: Letter; count: number }>();
+    for (const letter of letters) {
+      if (letter.delivery.kind !== "reply") continue;
+      const place = placeOf(letter.delivery.target);
+      const known = places.get(place);
+      if (known === undefined) places.set(place, { first: letter, count: 1 });
+      else known.count += 1;
+    }
+    for (const { first, count } of places.values()) {
+      const { id: _id, media: _media, ...rest } = first.delivery;
+      const notice = await live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text: expiredNotice(count, limits.ttlMinutes) });
+      if (notice.held !== undefined) continue;
+      await store.commit([pushLetter(seal(notice, notice.id))]);
+      wake(notice.target.channel);
+    }
   }
 
   const wake = (channel: string) => {
@@ -218,6 +246,12 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
     },
   };
 }
+
+/** What a person reads in place of answers that could not be sent in time. */
+const expiredNotice = (count: number, minutes: number): string =>
+  count === 1
+    ? `My answer could not be sent here within ${minutes} minutes and was given up. Please ask again if you still need it.`
+    : `${count} of my answers could not be sent here within ${minutes} minutes and were given up. Please ask again if you still need them.`;
 
 /** Nobody has to listen to how a delivery ends. */
 function unheard<T>(promise: Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ type StoredMedia = Omit<Media, "data"> & { readonly data?: string };
 /** A delivery in the outbox. Plain JSON: bytes of attachments are base64. */
 export interface Letter {
   readonly delivery: Omit<Delivery, "media"> & { readonly media?: readonly StoredMedia[] };
-  /** When it was handed over, in Unix milliseconds: its age counts from here, over restarts too. */
+  /** When it was handed over, in the store's steady milliseconds: its age counts from here, over restarts too. */
   readonly at: number;
   /** Under which key its progress is kept; the growing reply of a task uses the task id. */
   readonly progress: string;
@@ -14,6 +14,8 @@ export interface Letter {
   readonly rootId?: string;
   /** Sends that failed and count. Waiting for a platform's own rate limit does not. */
   readonly tries: number;
+  /** Sends that the platform may have taken without our hearing of it. */
+  readonly doubts?: number;
 }
 
 /** The queue of a channel. One a channel: what waits for one that is not connected is never claimed. */
@@ -28,7 +30,7 @@ export function pushLetter(letter: Letter): Op {
   return push(outboxOf(target.channel), id, letter, { group: placeOf(target) });
 }
 
-export function sealLetter(delivery: Delivery, facts: Omit<Letter, "delivery" | "tries">): Letter {
+export function sealLetter(delivery: Delivery, facts: Omit<Letter, "delivery" | "tries" | "doubts">): Letter {
   const { media, ...rest } = delivery;
   return { delivery: media === undefined ? rest : { ...rest, media: media.map(storeMedia) }, tries: 0, ...facts };
 }

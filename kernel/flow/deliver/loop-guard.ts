@@ -10,7 +10,7 @@ const PAIRS = 1_000;
  * between do not set it back: two bots that answer each other trip it in any case.
  */
 export function createLoopGuard(options: { readonly limit?: number; readonly windowMs?: number; readonly now?: () => number } = {}): LoopGuard {
-  const { limit = 10, windowMs = 300_000, now = Date.now } = options;
+  const { limit = 10, windowMs = 300_000, now = () => performance.now() } = options;
   const pairs = new Map<string, number[]>();
 
   return (message, agent) => {

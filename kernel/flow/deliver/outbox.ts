@@ -2,6 +2,7 @@ import { type Claimed, complete, type Op, type Queue, type Store } from "@svc/sd
 import type { Live } from "../../host/live.ts";
 import { type CarryGround, carry } from "./carry.ts";
 import { type Letter, outboxOf } from "./letter.ts";
+import { createOutages, type Outages } from "./outages.ts";
 import type { Refusal } from "./wire.ts";
 
 /** The durable queues of all channels and the work on them. */
@@ -14,15 +15,19 @@ export interface Outbox {
   stop(graceMs: number): Promise<void>;
 }
 
+/** Why a letter is given up; `uncertain`: it may have arrived, and nobody will know. */
+export type Failure = "refused" | "expired" | "uncertain";
+
 export interface OutboxGround extends Omit<CarryGround, "stop"> {
   readonly store: Store;
   readonly ttlMs: number;
   readonly maxTries: number;
+  readonly maxDoubts: number;
   live(): Live;
   now(): number;
   sent(letter: Letter, ids: readonly string[]): void;
   /** Once for each letter that failed by itself, once for all that expired together. */
-  failed(letters: readonly Letter[], why: "refused" | "expired", reason: string): void;
+  failed(letters: readonly Letter[], why: Failure, reason: string): void;
   delayed(letter: Letter, refusal: Refusal): void;
 }
 
@@ -40,6 +45,7 @@ interface Line {
   readonly onWire: Set<string>;
   /** Done at the platform, but the store would not take it: never sent again by this process. */
   readonly settled: Map<string, readonly Op[]>;
+  readonly outages: Outages;
   busy: boolean;
   again: boolean;
   sweepDue: boolean;
@@ -62,6 +68,7 @@ export function createOutbox(ground: OutboxGround): Outbox {
         queue: store.queue(outboxOf(channel)),
         onWire: new Set(),
         settled: new Map(),
+        outages: createOutages(),
         alarms: new Map(),
         busy: false,
         again: false,
@@ -126,19 +133,34 @@ export function createOutbox(ground: OutboxGround): Outbox {
     const carried = await carry(letter, redelivered, provided, { ...ground, stop: stop.signal });
     if (carried.kind === "sent") {
       await close(line, id, ops);
-      return ground.sent(letter, carried.ids);
+      ground.sent(letter, carried.ids);
+      return hasten(line, line.outages.passed(letter));
     }
     if (carried.kind === "failed") {
       await close(line, id, ops);
       return ground.failed([letter], "refused", carried.reason);
     }
-    if (carried.refusal !== undefined) ground.delayed(letter, carried.refusal);
-    const tries = letter.tries + (carried.counted ? 1 : 0);
+    const { refusal, counts } = carried;
+    if (refusal !== undefined) ground.delayed(letter, refusal);
+    const tries = letter.tries + (counts === "try" ? 1 : 0);
+    const doubts = (letter.doubts ?? 0) + (counts === "doubt" ? 1 : 0);
+    const reason = refusal?.reason ?? "no answer";
     if (tries >= ground.maxTries) {
       await close(line, id, ops);
-      return ground.failed([letter], "refused", `given up after ${tries} tries: ${carried.refusal?.reason ?? "no answer"}`);
+      return ground.failed([letter], "refused", `given up after ${tries} tries: ${reason}`);
     }
-    await giveBack(line, { ...letter, tries }, stopping ? 0 : carried.waitMs);
+    if (doubts >= ground.maxDoubts) {
+      await close(line, id, ops);
+      return ground.failed([letter], "uncertain", `sent ${doubts} times without an answer of the platform: ${reason}`);
+    }
+    if (counts !== "nothing") line.outages.failed(letter);
+    // What waits longer expires before.
+    await giveBack(line, { ...letter, tries, ...(doubts > 0 ? { doubts } : {}) }, stopping ? 0 : Math.min(carried.waitMs, ground.ttlMs));
+  }
+
+  /** The account answers again: what waited for that need not wait any longer. */
+  async function hasten(line: Line, ids: readonly string[]): Promise<void> {
+    for (const id of ids) if (!line.onWire.has(id) && !stopping) await line.queue.release(id, 0);
   }
 
   async function giveBack(line: Line, letter: Letter, waitMs: number): Promise<void> {
@@ -167,8 +189,10 @@ export function createOutbox(ground: OutboxGround): Outbox {
       const old = page.filter(({ id, value }) => isOld(value) && !line.onWire.has(id) && !line.settled.has(id));
       if (old.length > 0) await store.commit(old.flatMap(({ id, value }) => [complete(outboxOf(line.channel), id), ground.book.forget(value.progress)]));
       expired.push(...old.map(({ value }) => value));
+      // Nothing is given back for longer than a letter lives: such a pause comes from a clock that was set.
+      for (const { id, dueAt } of page) if (dueAt - now() > ground.ttlMs && !line.onWire.has(id)) await line.queue.release(id, 0);
       if (page.length === PAGE && old.length > 0) continue;
-      const next = Math.min(...page.filter(({ dueAt }) => dueAt > now()).map(({ dueAt }) => dueAt));
+      const next = Math.min(...page.filter(({ dueAt }) => dueAt > now() && dueAt - now() <= ground.ttlMs).map(({ dueAt }) => dueAt));
       if (Number.isFinite(next)) wakeIn(line, next - now());
       break;
     }

@@ -32,6 +32,7 @@ export function backoffMs(failures: number, random: () => number = Math.random):
 
 const spread = (ms: number, random: () => number) => Math.round(ms * (1 + random() / 5));
 
+/** `now` must run evenly: a pause by a clock that can be set would be as long as that clock was set back. */
 export function createPace(
   now: () => number,
   random: () => number = Math.random,

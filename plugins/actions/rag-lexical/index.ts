@@ -56,7 +56,7 @@ export default definePlugin({
           const { own } = ctx.files;
           const workspace = ctx.files.under(agent.workspace);
           const finished = await indexWorkspace({ workspace, own, name: nameOf(agent.id), thread, signal: ctx.signal, tell });
-          notBefore.set(agent.id, Date.now() + finished.durationMs * REST);
+          notBefore.set(agent.id, performance.now() + finished.durationMs * REST);
           return finished;
         };
         run = { done: work().finally(() => runs.delete(agent.id)), listeners };
@@ -71,12 +71,12 @@ export default definePlugin({
     const refresh = async () => {
       const present = new Set((await ctx.files.own.list(".").catch(() => [])).map(({ name }) => name));
       for (const agent of ctx.agents.list()) {
-        if (!present.has(nameOf(agent.id)) || runs.has(agent.id) || Date.now() < (notBefore.get(agent.id) ?? 0)) continue;
+        if (!present.has(nameOf(agent.id)) || runs.has(agent.id) || performance.now() < (notBefore.get(agent.id) ?? 0)) continue;
         try {
           await index(agent);
         } catch (error) {
           if (ctx.signal.aborted) return;
-          notBefore.set(agent.id, Date.now() + REST_AFTER_FAILURE_MS);
+          notBefore.set(agent.id, performance.now() + REST_AFTER_FAILURE_MS);
           ctx.log.warn({ agent: agent.id, err: error }, "the index could not be refreshed");
         }
       }

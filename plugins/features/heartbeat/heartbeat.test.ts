@@ -8,11 +8,11 @@ afterEach(() => {
 });
 
 async function setUp(settings: object) {
-  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
   const ctx = createFakeContext(heartbeat, { agents: [{ id: "a", settings: { heartbeat: settings } }] });
   await (heartbeat.setup(ctx as never) as Lifecycle).start?.();
   const passMinute = async () => {
-    vi.setSystemTime(Date.now() + 60_000);
+    vi.advanceTimersByTime(60_000);
     for (const job of ctx.registered.jobs) await (job.run as () => Promise<void>)();
   };
   return { ctx, passMinute };

@@ -16,7 +16,7 @@ export default definePlugin({
   svc: "^0.1.0",
   capabilities: ["agents", "events", "tasks", "jobs"],
   setup(ctx) {
-    /** When each agent was last asked, or first seen with its heartbeat on. */
+    /** When each agent was last asked, or first seen with its heartbeat on: by a clock that nobody sets. */
     const last = new Map<string, number>();
 
     async function beat(): Promise<void> {
@@ -28,8 +28,8 @@ export default definePlugin({
         }
         const before = last.get(agent.id);
         // A little early rather than a whole look too late.
-        if (before !== undefined && Date.now() - before < intervalMinutes * MINUTE_MS - MINUTE_MS / 2) continue;
-        last.set(agent.id, Date.now());
+        if (before !== undefined && performance.now() - before < intervalMinutes * MINUTE_MS - MINUTE_MS / 2) continue;
+        last.set(agent.id, performance.now());
         if (before === undefined || ctx.tasks.running().some((task) => task.agent === agent.id)) continue;
         await ctx.events.root(() =>
           ctx.tasks.accept({ entry: "heartbeat", channel, chat: agent.id, agent: agent.id, text: prompt, options: { scheduled: true } }),
