@@ -18,6 +18,7 @@ import {
 } from "./config/index.ts";
 import { type Configuration, describeProblem, examine } from "./configuration.ts";
 import { fail } from "./errors.ts";
+import { exposures } from "./exposure.ts";
 import { createHost, type Host } from "./host/host.ts";
 import type { PluginStatus } from "./port.ts";
 
@@ -88,7 +89,8 @@ export async function checkConfiguration(
   options: EditorOptions,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
   const { configuration, host } = await read(options, readText(options.file));
-  return { problems: configuration.checked.problems, plugins: host.statuses(), value: configuration.value };
+  const problems = [...configuration.checked.problems, ...exposures(configuration, options.dataFolder)];
+  return { problems, plugins: host.statuses(), value: configuration.value };
 }
 
 /** The text of the last configuration that started, and how it differs from the file. Throws `SVC_CONFIG_NO_LAST_GOOD`. */

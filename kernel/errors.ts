@@ -101,6 +101,10 @@ export const ERRORS = {
   SVC_FETCH_ABORTED: [499, "The request to {host} was given up by its caller."],
   SVC_FETCH_FAILED: [502, "{host} could not be reached or broke off: {reason}."],
   SVC_FILE_OUTSIDE: [403, "'{file}' leads outside of the folders that may be used here: {roots}."],
+  SVC_FILE_PROTECTED: [
+    403,
+    "'{file}' belongs to the daemon (its configuration, .env or data folder): no action and no plugin reads or writes it; give it a file elsewhere.",
+  ],
   SVC_FILE_LINKED: [403, "'{file}' has other names (hard links) that may lie outside of {roots}; copy it first."],
   SVC_FILE_MISSING: [404, "'{file}' does not exist."],
   SVC_FILE_KIND: [400, "'{file}' is not a {expected}."],

@@ -22,8 +22,9 @@ import { capabilityOf } from "./capability.ts";
 import { channelsOf, testChannelOf } from "./channels.ts";
 import { type Closing, closeAll } from "./closing.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
-import { readConfiguration } from "./configuration.ts";
+import { describeProblem, readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
+import { exposures } from "./exposure.ts";
 import { noteStart, noteStop, readResume, recover, unfinishedTasks } from "./flow/recover.ts";
 import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
@@ -38,7 +39,7 @@ import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
-import { createForgetting, FORGET_EVERY_MS, sweepLeftovers } from "./upkeep.ts";
+import { createForgetting, FORGET_EVERY_MS, makeWorkspaces, sweepLeftovers } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
@@ -165,6 +166,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
             node: port.node,
             env,
             dataFolder: stateFolder,
+            folder,
+            ...("file" in source ? { configFile: source.file } : {}),
             bus,
             log,
             host,
@@ -188,8 +191,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         log.error({ err: error }, "state can no longer be kept; stopping");
         options.onFatal?.(error);
       });
-      makeWorkspaces();
+      prepareWorkspaces();
       reach.open();
+      for (const problem of exposures(configuration, dataFolder)) log.warn(describeProblem(problem));
       // 4 set up
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
@@ -225,16 +229,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
   }
 
-  /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
-  function makeWorkspaces(): void {
-    for (const { id, workspace } of onDisk ? agents.list() : []) {
-      try {
-        mkdirSync(workspace, { recursive: true });
-      } catch (error) {
-        log.warn({ agent: id, err: error }, `the workspace ${workspace} cannot be made; set agents.${id}.workspace to a folder that can`);
-      }
-    }
-  }
+  const prepareWorkspaces = () => (onDisk ? makeWorkspaces(agents.list(), log) : undefined);
 
   /** The HTTP room is imported only when a port is opened or the routes are mounted. */
   async function serve(): Promise<HttpServer> {
@@ -266,7 +261,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     configuration = next;
     agents = readAgents(next.value, folder, next.unusable);
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
-    makeWorkspaces();
+    prepareWorkspaces();
     const failed = await host.apply(next.wanted, services);
     pipeline.refill();
     await rememberGood(nextDocument);

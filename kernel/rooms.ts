@@ -40,6 +40,9 @@ export interface RoomsGround {
   readonly env: NodeJS.ProcessEnv;
   /** Holds what plugins write; marks the daemon's children. */
   readonly dataFolder: string;
+  /** Where the configuration is, if it is a file, and the folder that holds it and `.env`. */
+  readonly configFile?: string;
+  readonly folder: string;
   readonly bus: Bus;
   readonly log: RootLog;
   readonly host: Host;
@@ -78,6 +81,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     env,
     log,
     core,
+    protected: { dataFolder, folder: ground.folder, ...(ground.configFile === undefined ? {} : { configFile: ground.configFile }) },
     marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
     processPool: () => ground.config().processPool as PoolLimits,
   });
@@ -97,7 +101,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     log: (id) => log.child(id),
     store: (id) => store.scope(id),
     jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
-    files: (id) => lender.files(join(dataFolder, "plugins", id), dataFolder),
+    files: (id) => lender.files(join(dataFolder, "plugins", id)),
     fetch: () => lender.fetch(),
     spawn: (scope) => lender.spawn(scope),
     warm: (scope) => lender.warm(scope),

@@ -17,6 +17,7 @@ async function spawning(): Promise<{ lender: Lender; close: () => Promise<void> 
     env: process.env,
     log: silent,
     core: store.scope("core"),
+    protected: { folder: ".", dataFolder: ".svc" },
     marker: "services-test",
     processPool: () => ({ maxIdleSeconds: 1, maxAgeSeconds: 1, sweepIntervalSeconds: 1 }),
   });

@@ -10,6 +10,7 @@ import {
   type Store,
   type Warm,
 } from "@svc/sdk";
+import type { ProtectedGround } from "./capabilities/protected.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { fail } from "./errors.ts";
 import { type Scope, tie } from "./host/scope.ts";
@@ -21,6 +22,8 @@ export interface LenderGround {
   readonly log: RootLog;
   /** The kernel's own store. */
   readonly core: Store;
+  /** The daemon's own files: no plugin gets at them through a folder that it names. */
+  readonly protected: ProtectedGround;
   /** Marks the children of this data folder's daemon. */
   readonly marker: string;
   /** The live section `processPool`. */
@@ -32,7 +35,7 @@ export interface Lender {
   /** Import what is declared and not there yet. */
   ensure(declared: Iterable<Capability>): Promise<void>;
   fetch(): GuardedFetch;
-  files(own: string, data: string): Files;
+  files(own: string): Files;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
   media(): MediaReader;
@@ -44,7 +47,7 @@ export interface Lender {
 
 interface Made {
   fetch?: GuardedFetch;
-  files?: (own: string, data: string) => Files;
+  files?: (own: string) => Files;
   spawn?: (scope: Scope) => Spawn;
   warm?: (scope: Scope) => Warm;
   media?: MediaReader;
@@ -63,7 +66,7 @@ export function createLender(ground: LenderGround): Lender {
     },
     async files() {
       const { createFiles } = await import("./capabilities/files.ts");
-      made.files = (own, data) => createFiles({ own, data });
+      made.files = (own) => createFiles({ own, ground: ground.protected });
     },
     async spawn() {
       const [{ createSpawn }, { sweepOrphans }] = await Promise.all([import("./capabilities/spawn.ts"), import("./capabilities/sweep.ts")]);
@@ -114,7 +117,7 @@ export function createLender(ground: LenderGround): Lender {
       await Promise.all(missing.map((capability) => makers[capability]()));
     },
     fetch: () => lend("fetch"),
-    files: (own, data) => lend("files")(own, data),
+    files: (own) => lend("files")(own),
     spawn: (scope) => lend("spawn")(scope),
     warm: (scope) => lend("warm")(scope),
     media: () => lend("media"),

@@ -11,6 +11,7 @@ export type * from "./hooks.ts";
 export type * from "./http.ts";
 export * from "./loader-variables.ts";
 export type * from "./messages.ts";
+export * from "./names.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
 export * from "./provider.ts";

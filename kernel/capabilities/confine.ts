@@ -3,6 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from "n
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { SvcError } from "@svc/sdk";
 import { fail } from "../errors.ts";
+import type { Protected } from "./protected.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -26,19 +27,35 @@ export interface Confinement {
   place(path: string): Promise<Place>;
   /** Opens an existing file or folder where it really is. */
   open(path: string, flags: number): Promise<FileHandle>;
-  /** Holds an existing folder open and hands over a path to it that stays with that very folder, though its name may come to mean another. */
-  folder<T>(path: string, work: (at: string) => Promise<T>): Promise<T>;
+  /**
+   * Holds an existing folder open and hands over a path to it that stays with that very folder, though its name may come to mean another.
+   * `shows` says which names in it may be told.
+   */
+  folder<T>(path: string, work: (at: string, shows: (name: string) => boolean) => Promise<T>): Promise<T>;
   /** The same for the folder a file lies in, with the path of the file below it. With `make` missing folders are made (0700). */
   within<T>(path: string, make: boolean, work: (file: string) => Promise<T>): Promise<T>;
   /** Opens a name in a folder that `within` holds; a link is refused. */
   openLeaf(path: string, file: string, flags: number, mode: number): Promise<FileHandle>;
   refuse(path: string): SvcError;
+  /** Throws when an open file is a protected one by another name. */
+  admit(path: string, file: { readonly dev: number; readonly ino: number }): Promise<void>;
 }
 
-/** Confines to `roots`; relative paths start at the first. `prepare` runs before each use. */
-export function confine(given: readonly string[], prepare: () => Promise<unknown> = async () => undefined): Confinement {
+/** What a confinement may be given beside its roots. */
+export interface ConfineOptions {
+  /** Runs before each use. */
+  readonly prepare?: () => Promise<unknown>;
+  /** Below the roots and out of reach all the same. */
+  readonly kept?: Protected;
+}
+
+/** Confines to `roots`; relative paths start at the first. */
+export function confine(given: readonly string[], { prepare = async () => undefined, kept }: ConfineOptions = {}): Confinement {
   const roots = given.map((root) => resolve(root));
   const refuse = (path: string) => fail("SVC_FILE_OUTSIDE", { file: path, roots: roots.join(", ") });
+
+  const keepOff = (path: string) => fail("SVC_FILE_PROTECTED", { file: path });
+  const isKept = (real: string): boolean => kept?.holds(real) === true;
 
   async function realRoots(): Promise<readonly string[]> {
     const found = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
@@ -66,6 +83,7 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
       });
       if (found !== undefined) {
         if (!isBelow(found, real)) throw refuse(path);
+        if (isKept(join(found, ...missing))) throw keepOff(path);
         return { real: found, missing };
       }
       const there = await lstat(at).catch(() => undefined);
@@ -78,13 +96,15 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
   }
 
   /** The one place where a descriptor is trusted: after it was asked where it leads. */
-  async function openChecked(path: string, at: string, flags: number, mode?: number): Promise<FileHandle> {
+  async function openChecked(path: string, at: string, flags: number, mode?: number): Promise<{ readonly handle: FileHandle; readonly where: string }> {
     const handle = await open(at, flags | O_NOFOLLOW | O_NONBLOCK, mode).catch((error) => {
       throw translate(error, path, "opened");
     });
     try {
-      if (!isBelow(await whereIs(handle, at), await realRoots())) throw refuse(path);
-      return handle;
+      const where = await whereIs(handle, at);
+      if (!isBelow(where, await realRoots())) throw refuse(path);
+      if (isKept(where)) throw keepOff(path);
+      return { handle, where };
     } catch (error) {
       await handle.close();
       throw error;
@@ -95,8 +115,8 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
     return (error as NodeJS.ErrnoException).code === "ELOOP" ? refuse(path) : fileError(error, path, done);
   }
 
-  async function hold<T>(path: string, { real, missing }: Place, work: (at: string) => Promise<T>): Promise<T> {
-    let folder = await openChecked(path, real, O_RDONLY | O_DIRECTORY);
+  async function hold<T>(path: string, { real, missing }: Place, work: (at: string, where: string) => Promise<T>): Promise<T> {
+    let { handle: folder, where } = await openChecked(path, real, O_RDONLY | O_DIRECTORY);
     try {
       let at = real;
       for (const step of missing) {
@@ -106,10 +126,10 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
         });
         const next = await openChecked(path, below, O_RDONLY | O_DIRECTORY);
         await folder.close();
-        folder = next;
+        ({ handle: folder, where } = next);
         at = join(at, step);
       }
-      return await work(through(folder, at));
+      return await work(through(folder, at), where);
     } finally {
       await folder.close();
     }
@@ -126,14 +146,21 @@ export function confine(given: readonly string[], prepare: () => Promise<unknown
     spell,
     place,
     refuse,
-    open: async (path, flags) => openChecked(path, (await existing(path)).real, flags),
-    openLeaf: openChecked,
-    folder: async (path, work) => hold(path, await existing(path), work),
+    async admit(path, file) {
+      if (await kept?.isOne(file)) throw keepOff(path);
+    },
+    open: async (path, flags) => (await openChecked(path, (await existing(path)).real, flags)).handle,
+    openLeaf: async (path, file, flags, mode) => (await openChecked(path, file, flags, mode)).handle,
+    folder: async (path, work) => hold(path, await existing(path), (at, where) => work(at, (name) => !isKept(join(where, name)))),
     async within(path, make, work) {
       const spelled = spell(path);
       if (roots.includes(spelled)) throw fail("SVC_FILE_KIND", { file: path, expected: "regular file" });
       const parent = await (make ? place : existing)(dirname(spelled));
-      return hold(path, parent, (at) => work(join(at, basename(spelled))));
+      return hold(path, parent, (at, where) => {
+        const name = basename(spelled);
+        if (isKept(join(where, name))) throw keepOff(path);
+        return work(join(at, name));
+      });
     },
   };
 }

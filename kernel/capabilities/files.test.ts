@@ -18,12 +18,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Confined } from "@svc/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFiles } from "./files.ts";
+import { createFiles, createFolder } from "./files.ts";
+import type { ProtectedGround } from "./protected.ts";
 
 let base: string;
 let root: string;
 let outside: string;
 let files: Confined;
+let ground: ProtectedGround;
 
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), "svc-files-"));
@@ -31,7 +33,8 @@ beforeEach(() => {
   outside = join(base, "outside");
   for (const folder of [root, outside, join(base, "root-evil"), join(root, "sub")]) mkdirSync(folder);
   for (const folder of [root, outside, join(base, "root-evil")]) writeFileSync(join(folder, "secret"), `secret of ${folder}`);
-  files = createFiles({ own: join(base, "own"), data: base }).under(root);
+  ground = { folder: join(base, "daemon"), configFile: join(base, "daemon", "svc.json"), dataFolder: join(base, "daemon", ".svc") };
+  files = createFiles({ own: join(base, "own"), ground }).under(root);
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
@@ -181,7 +184,7 @@ describe("confinement", () => {
     const second = join(base, "second");
     mkdirSync(second);
     symlinkSync(root, join(base, "link"));
-    const both = createFiles({ own: join(base, "own"), data: base }).under(join(base, "link"), second);
+    const both = createFiles({ own: join(base, "own"), ground }).under(join(base, "link"), second);
     await both.write("a", "first");
     await both.write(join(second, "b"), "second");
     await both.write(join(root, "c"), "by its real name");
@@ -192,7 +195,7 @@ describe("confinement", () => {
   });
 
   it("allows nothing without a root and names a root that is missing", async () => {
-    const { under } = createFiles({ own: join(base, "own"), data: base });
+    const { under } = createFiles({ own: join(base, "own"), ground });
     expect(await code(under().read("secret", 10))).toBe("SVC_FILE_OUTSIDE");
     await expect(under(join(base, "gone")).read("a", 10)).rejects.toMatchObject({ code: "SVC_FILE_MISSING", message: expect.stringContaining("gone") });
   });
@@ -248,7 +251,7 @@ describe("reading and writing", () => {
   });
 
   it("changes a file as one step, though several parts of the daemon do it at once", async () => {
-    const instances = [files, createFiles({ own: join(base, "own"), data: base }).under(root), createFiles({ own: join(base, "own"), data: base }).data];
+    const instances = [files, createFiles({ own: join(base, "own"), ground }).under(root), createFolder(base)];
     const add = (folder: Confined, path: string) =>
       folder.change(path, 100, async (before) => {
         await new Promise((resolve) => setImmediate(resolve));
@@ -299,7 +302,7 @@ describe("reading and writing", () => {
 
 describe("the plugin's own folder", () => {
   it("is made for its owner only when it is first used", async () => {
-    const { own, data } = createFiles({ own: join(base, "data", "plugin"), data: join(base, "data") });
+    const { own, data } = createFiles({ own: join(base, "data", "plugin"), ground: { folder: base, dataFolder: join(base, "data") } });
     expect(existsSync(join(base, "data"))).toBe(false);
     expect(await own.list(".")).toEqual([]);
     expect(statSync(join(base, "data", "plugin")).mode & 0o777).toBe(0o700);
@@ -323,4 +326,97 @@ it("many writers that make the same folders at the same moment hinder nobody", a
     );
     for (const path of paths) expect(readFileSync(join(root, path), "utf8")).toBe(path);
   }
+});
+
+describe("the daemon's own files", () => {
+  let daemon: string;
+  let own: string;
+  const KEPT = [
+    "svc.json",
+    "svc.json.bak.20260101T000000000Z",
+    ".svc.json.4851.7.tmp",
+    ".svc.json.lock",
+    "svc.json~",
+    ".env",
+    ".env.local",
+    "..env.4851.7.tmp",
+    ".svc",
+    ".svc/svc.db",
+    ".svc/tokens.json",
+    ".svc/actions/pwn.json",
+    ".svc/plugins/action-other/notes",
+  ];
+  beforeEach(() => {
+    daemon = join(base, "daemon");
+    own = join(daemon, ".svc/plugins/action-mine");
+    for (const folder of [own, join(daemon, ".svc/actions"), join(daemon, ".svc/plugins/action-other"), join(daemon, "workspace")])
+      mkdirSync(folder, { recursive: true });
+    for (const file of KEPT) if (file !== ".svc") writeFileSync(join(daemon, file), "CANARY");
+    writeFileSync(join(daemon, "workspace", "notes.txt"), "free");
+    writeFileSync(join(daemon, "svc.jsonl"), "free");
+  });
+
+  /** What lies outside of the roots as well is told so first. */
+  const refusal = (found: string) => (found === "SVC_FILE_PROTECTED" || found === "SVC_FILE_OUTSIDE" ? "refused" : found);
+
+  function untouched(): void {
+    for (const file of KEPT) if (file !== ".svc") expect([file, readFileSync(join(daemon, file), "utf8")]).toEqual([file, "CANARY"]);
+  }
+
+  it("SEC-S1 are neither read, listed, written nor removed, whatever the roots say", async () => {
+    for (const roots of [[daemon], ["/"], [join(daemon, ".svc/actions")], [join(daemon, "workspace"), base]]) {
+      files = createFiles({ own, ground }).under(...roots);
+      for (const file of [...KEPT, "SVC.JSON", ".Svc/svc.db", ".svc/new", ".svc/new/deeper"]) {
+        for (const [way, run] of everyWay(join(daemon, file))) expect([roots, file, way, refusal(await code(run()))]).toEqual([roots, file, way, "refused"]);
+      }
+    }
+    untouched();
+    files = createFiles({ own, ground }).under(daemon);
+    expect((await files.list(".")).map(({ name }) => name)).toEqual(["svc.jsonl", "workspace"]);
+    expect(text(await files.read("workspace/notes.txt", 100))).toBe("free");
+    expect(text(await files.read("svc.jsonl", 100))).toBe("free");
+  });
+
+  it("SEC-S1 cannot be reached by links, second names, and the ways of /proc", async () => {
+    symlinkSync("../svc.json", join(daemon, "workspace/link"));
+    symlinkSync("../.svc", join(daemon, "workspace/folder"));
+    symlinkSync(daemon, join(daemon, "workspace/home"));
+    symlinkSync("../.env.none", join(daemon, "workspace/new"));
+    linkSync(join(daemon, ".env"), join(daemon, "workspace/hard"));
+    files = createFiles({ own, ground }).under("/");
+    const spelled = ["link", "folder", "folder/actions/x.json", "home/svc.json", "home/.svc/tokens.json"].map((path) => join(daemon, "workspace", path));
+    for (const path of [...spelled, ...["self/root", `${process.pid}/root`, "thread-self/root"].map((at) => `/proc/${at}${join(daemon, ".env")}`)]) {
+      for (const [way, run] of everyWay(path)) {
+        if (/link|folder$/.test(path) && way === "remove") continue;
+        expect([path, way, refusal(await code(run()))]).toEqual([path, way, "refused"]);
+      }
+    }
+    expect(await code(files.read(join(daemon, "workspace/hard"), 100))).toBe("SVC_FILE_LINKED");
+    expect(await code(files.append(join(daemon, "workspace/hard"), "X=1"))).toBe("SVC_FILE_LINKED");
+    expect(await code(files.write(join(daemon, "workspace/new"), "X=1"))).toBe("SVC_FILE_OUTSIDE");
+    for (const path of ["/proc/self/environ", `/proc/${process.pid}/environ`, "/proc/self/maps"])
+      expect([path, await code(files.read(path, 1_000_000))]).toEqual([path, "SVC_FILE_PROTECTED"]);
+    untouched();
+  });
+
+  it("SEC-S1 are known where a linked configuration leads, too, and when that link is made later", async () => {
+    renameSync(join(daemon, "svc.json"), join(outside, "real.json"));
+    files = createFiles({ own, ground }).under(outside);
+    symlinkSync(join(outside, "real.json"), join(daemon, "svc.json"));
+    expect(await code(files.read("real.json", 100))).toBe("SVC_FILE_PROTECTED");
+    files = createFiles({ own, ground }).under(outside);
+    for (const [way, run] of everyWay("real.json")) if (way !== "list") expect([way, await code(run())]).toEqual([way, "SVC_FILE_PROTECTED"]);
+    expect((await files.list(".")).map(({ name }) => name)).toEqual(["secret"]);
+  });
+
+  it("SEC-S1 leaves a plugin its own folder, by either way", async () => {
+    const capability = createFiles({ own, ground });
+    await capability.own.write("a", "1");
+    files = capability.under(daemon);
+    expect(text(await files.read(join(own, "a"), 10))).toBe("1");
+    await files.append(".svc/plugins/action-mine/a", "2");
+    expect(text(await capability.own.read("a", 10))).toBe("12");
+    expect(await code(files.read(".svc/plugins/action-other/notes", 10))).toBe("SVC_FILE_PROTECTED");
+    expect(text(await capability.data.read("tokens.json", 10))).toBe("CANARY");
+  });
 });

@@ -7,6 +7,7 @@ import { fail } from "../errors.ts";
 import { atomicWrite } from "../store/atomic.ts";
 import { type FolderLock, tryLock } from "../store/lock.ts";
 import { type Confinement, confine, fileError } from "./confine.ts";
+import { type ProtectedGround, protectedFiles } from "./protected.ts";
 
 const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = constants;
 /** How many entries of a folder are looked at together. */
@@ -15,13 +16,20 @@ const BATCH = 64;
 const PATIENCE_MS = 5_000;
 const LOOK_MS = 10;
 
-/** The capability `files` of one plugin: its own folder and the data folder, each made (0700) when it is first used. */
-export function createFiles({ own, data }: { readonly own: string; readonly data: string }): Files {
-  return { own: createFolder(own), data: createFolder(data), under: (...roots) => confined(confine(roots)) };
+/**
+ * The capability `files` of one plugin: its own folder and the data folder, each made (0700) when it is first used, and folders that it
+ * names, in which the daemon's own files are out of reach but for the plugin's own folder.
+ */
+export function createFiles({ own, ground }: { readonly own: string; readonly ground: ProtectedGround }): Files {
+  return {
+    own: createFolder(own),
+    data: createFolder(ground.dataFolder),
+    under: (...roots) => confined(confine(roots, { kept: protectedFiles(ground, own) })),
+  };
 }
 
 /** One folder and what is below it, made (0700) when it is first used. */
-export const createFolder = (folder: string): Confined => confined(confine([folder], () => mkdir(folder, { recursive: true, mode: 0o700 })));
+export const createFolder = (folder: string): Confined => confined(confine([folder], { prepare: () => mkdir(folder, { recursive: true, mode: 0o700 }) }));
 
 /**
  * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, and nobody can tell.
@@ -87,8 +95,8 @@ function confined(ground: Confinement): Confined {
       ),
     append: async (path, data) => inOrder(ground.spell(path), () => append(path, data)),
     list: (path) =>
-      ground.folder(path, (at) =>
-        entries(at).catch((error) => {
+      ground.folder(path, (at, shows) =>
+        entries(at, shows).catch((error) => {
           throw fileError(error, path, "listed");
         }),
       ),
@@ -139,12 +147,13 @@ async function requireFile(handle: FileHandle, path: string, ground: Confinement
   const found = await handle.stat();
   if (!found.isFile()) throw fail("SVC_FILE_KIND", { file: path, expected: "regular file" });
   if (found.nlink > 1) throw fail("SVC_FILE_LINKED", { file: path, roots: ground.roots.join(", ") });
+  await ground.admit(path, found);
   return found;
 }
 
 /** Sorted by name. What vanishes meanwhile is left out; links and devices are `other`, and no link is followed. */
-async function entries(folder: string): ReturnType<Confined["list"]> {
-  const names = (await readdir(folder)).sort();
+async function entries(folder: string, shows: (name: string) => boolean): ReturnType<Confined["list"]> {
+  const names = (await readdir(folder)).filter(shows).sort();
   const found: Awaited<ReturnType<Confined["list"]>>[number][] = [];
   for (let from = 0; from < names.length; from += BATCH) {
     const batch = await Promise.all(

@@ -6,10 +6,12 @@ export { type ConfigDocument, type DocumentSource, openDocument } from "./docume
 export { type Edit, getValue, removeValue, setValue } from "./edit.ts";
 export { editorSchema } from "./editor-schema.ts";
 export { drainSeconds, loadEnvironment } from "./environment.ts";
+export { referencesIn } from "./expand.ts";
 export { differenceFrom, lastGood, rememberLastGood } from "./last-good.ts";
 export { maskSecrets } from "./mask.ts";
-export { type ConfigPath, formatPath, parsePath } from "./path.ts";
+export { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
 export { patternTrouble } from "./safe-pattern.ts";
 export { type SaveOptions, saveDocument } from "./save.ts";
 export { defaultAt, keysAt, schemasAt } from "./schema-at.ts";
+export { secretPlaces } from "./secrets.ts";
 export { describeSetting, type Setting } from "./setting.ts";

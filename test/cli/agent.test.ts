@@ -13,7 +13,8 @@ afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
 });
 
-const answering = (agent: object = {}, rest: object = {}) => echoConfig({ local: { mode: "answer" }, ...agent }, rest);
+const answering = (agent: object = {}, rest: object = {}) =>
+  echoConfig({ local: { mode: "answer", actions: ["file.read_lines", "http.fetch", "rag.lexical"] }, ...agent }, rest);
 
 /** A running daemon whose agent `echo` has some files. */
 async function daemon(config: unknown = answering(), env: Record<string, string> = {}): Promise<Shell & { base: string }> {

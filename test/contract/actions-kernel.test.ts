@@ -7,13 +7,13 @@ import { expect, it } from "vitest";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 it("ACT-07 answers the envelope over HTTP and keeps each call as a step in a trace", async () => {
-  const dataFolder = await temporaryFolder();
+  const [dataFolder, root] = [await temporaryFolder(), await temporaryFolder()];
   await mkdir(join(dataFolder, "actions"));
   await writeFile(join(dataFolder, "actions/say.json"), JSON.stringify({ kind: "shell", command: "printf %s {{x}}", inputs: [{ name: "x", required: true }] }));
-  await writeFile(join(dataFolder, "lines.txt"), "one\ntwo\n");
+  await writeFile(join(root, "lines.txt"), "one\ntwo\n");
   const { kernel } = await runKernel({
     dataFolder,
-    env: { PATH: process.env["PATH"] ?? "", SVC_BUILTIN_FILE_ROOTS: dataFolder },
+    env: { PATH: process.env["PATH"] ?? "", SVC_BUILTIN_FILE_ROOTS: root },
     listen: true,
     inline: [readLines, operatorActions] as Plugin<never>[],
   });

@@ -36,7 +36,11 @@ async function live(plugin: Plugin, options: FakeOptions<Record<string, unknown>
   const daemonEnv = { PATH: process.env["PATH"], HOME: folder, CANARY: "canary-8c1f0a", ...options.env };
   const spawn = createSpawn({ marker: `test-${folder}`, baseEnv: daemonEnv, log: quiet });
   cleanups.push(() => spawn.stopAll());
-  const ctx = createFakeContext(plugin, { spawn, files: createFiles({ own: join(folder, ".svc/plugins/x"), data: join(folder, ".svc") }), ...options });
+  const ctx = createFakeContext(plugin, {
+    spawn,
+    files: createFiles({ own: join(folder, ".svc/plugins/x"), ground: { folder, configFile: join(folder, "svc.json"), dataFolder: join(folder, ".svc") } }),
+    ...options,
+  });
   const life = (plugin.setup(ctx) ?? {}) as Lifecycle;
   await life.start?.();
   cleanups.push(async () => {

@@ -28,7 +28,7 @@ it("an agent changes its tier by one word, and keeps the keys of the others mean
     replies.push(ok ? reply : `failed: ${error}`);
     await kernel.stop({ drainSeconds: 0 });
   }
-  expect(replies).toEqual([expect.stringContaining("/run <action> <json>"), "ECHO: /help", "ECHO: /help"]);
+  expect(replies).toEqual([expect.stringContaining("/status  what I am"), "ECHO: /help", "ECHO: /help"]);
 });
 
 describe.each(APIS)("the tool loop on the %s API", (api) => {

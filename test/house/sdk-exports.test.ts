@@ -25,6 +25,7 @@ const NAMES = [
   "append",
   "channelError",
   "complete",
+  "coversName",
   "definePlugin",
   "isLoaderVariable",
   "modelAddress",

@@ -1,4 +1,5 @@
-import type { PluginContext, Turn } from "@svc/sdk";
+import { coversName, type PluginContext, type Turn } from "@svc/sdk";
+import type { LocalSettings } from "./settings.ts";
 import type { Library } from "./workspace.ts";
 
 /** Carries out a chat command and answers in words. */
@@ -6,16 +7,10 @@ export async function command(ctx: PluginContext, library: Library, turn: Turn, 
   const [, name = "", rest = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
   switch (name) {
     case "help":
-      return [
-        "/help  this list",
-        "/actions  the actions I can run",
-        '/run <action> <json>  run one, for example: /run file.read_lines {"path":"notes.txt"}',
-        "/status  what I am and what I know",
-        "Anything else is searched for in the workspace.",
-      ].join("\n");
+      return help(ctx, turn);
     case "actions": {
-      const actions = ctx.actions.list();
-      return actions.length === 0 ? "No actions are loaded." : actions.map(({ name: action, description }) => `${action}  ${description}`).join("\n");
+      const actions = allowed(ctx, turn);
+      return actions.length === 0 ? none(turn) : actions.map(({ name: action, description }) => `${action}  ${description}`).join("\n");
     }
     case "run":
       return runAction(ctx, turn, rest, signal);
@@ -37,11 +32,39 @@ export async function command(ctx: PluginContext, library: Library, turn: Turn, 
   }
 }
 
+/**
+ * The actions that the operator named for this agent. Nobody who writes to it is asked who they are: a channel's senders, HTTP callers
+ * and other agents all speak through here, and what they may run must be the operator's choice. The operator has `svc actions run`.
+ */
+function allowed(ctx: PluginContext, { agent }: Turn): ReturnType<PluginContext["actions"]["list"]> {
+  const { actions = [] } = (agent.settings.local ?? {}) as LocalSettings;
+  return agent.access === "public" || actions.length === 0 ? [] : ctx.actions.list().filter(({ name }) => coversName(actions, name));
+}
+
+function none({ agent }: Turn): string {
+  if (agent.access === "public") return `Agent ${agent.id} is public, so its senders run no actions; run them with svc actions run.`;
+  return `No actions may be run from here. On its machine: svc actions run <action>. To allow some here, name them: svc config set agents.${agent.id}.local.actions '["http.fetch"]'`;
+}
+
+function help(ctx: PluginContext, turn: Turn): string {
+  const actions = allowed(ctx, turn);
+  const example = actions.some(({ name }) => name === EXAMPLE.action) ? `, for example: /run ${EXAMPLE.action} ${EXAMPLE.input}` : "";
+  return [
+    "/help  this list",
+    ...(actions.length === 0 ? [] : ["/actions  the actions I can run", `/run <action> <json>  run one${example}`]),
+    "/status  what I am and what I know",
+    "Anything else is searched for in the workspace.",
+  ].join("\n");
+}
+
+const EXAMPLE = { action: "file.read_lines", input: '{"path":"notes.txt"}' };
+
 async function runAction(ctx: PluginContext, turn: Turn, rest: string, signal: AbortSignal): Promise<string> {
-  // Whoever holds a token may talk to a public agent: what it does must be the operator's choice, not the sender's.
-  if (turn.agent.access === "public") return `Agent ${turn.agent.id} is public, so its senders run no actions; run them with svc actions run.`;
+  const actions = allowed(ctx, turn);
+  if (actions.length === 0) return none(turn);
   const [, action = "", json = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
   if (action === "") return "Which action? Say /actions for the list, then /run <action> <json>.";
+  if (!actions.some(({ name }) => name === action)) return `The action ${action} may not be run from here; say /actions for those that may.`;
   let input: unknown;
   try {
     input = json.trim() === "" ? {} : JSON.parse(json);

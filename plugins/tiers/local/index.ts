@@ -12,6 +12,12 @@ const agentConfig: ObjectSchema = {
       description: "How the tier local answers.",
       additionalProperties: false,
       properties: {
+        actions: {
+          type: "array",
+          items: { type: "string", minLength: 1 },
+          default: [],
+          description: "actions that whoever writes to the agent may run with /run, * for any characters; empty means none",
+        },
         mode: {
           type: "string",
           enum: ["answer", "echo"],

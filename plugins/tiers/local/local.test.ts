@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Confined, Files, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import type { Action, Confined, Files, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { createFakeContext, tierContract } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import local from "./index.ts";
@@ -39,7 +39,20 @@ async function setUp(files: Record<string, string | Uint8Array> = {}) {
   folders.push(workspace);
   for (const [name, content] of Object.entries(files)) await writeFile(join(workspace, name), content);
   const reads: string[] = [];
-  const ctx = createFakeContext(local, { files: await realFiles(reads), agents: [{ id: "assistant" }] });
+  const ran: unknown[] = [];
+  const action = (name: string): Action => ({
+    name,
+    description: "reads",
+    input: { type: "object", additionalProperties: true },
+    output: {},
+    timeoutMs: 1_000,
+    run: async (input) => ran.push(input),
+  });
+  const ctx = createFakeContext(local, {
+    files: await realFiles(reads),
+    agents: [{ id: "assistant" }],
+    actions: [action("file.read_lines"), action("pwn")],
+  });
   local.setup(ctx as never);
   const tier = ctx.registered.tiers[0] as Tier;
   const ask = async (prompt: string, settings: object = {}, agent: object = {}, signal = new AbortController().signal) => {
@@ -48,7 +61,7 @@ async function setUp(files: Record<string, string | Uint8Array> = {}) {
     for await (const event of tier.run(turn, { prompt } as TurnContext, signal)) events.push(event);
     return { events, text: events.map((event) => (event.type === "text" ? event.text : "")).join("") };
   };
-  return { workspace, tier, ask, reads };
+  return { workspace, tier, ask, reads, ran };
 }
 
 describe("tier local", () => {
@@ -77,19 +90,33 @@ describe("tier local", () => {
     expect((await ask("zebra")).text).toContain("None of the 1 text files");
   });
 
-  it("knows its chat commands, and runs actions through the registry", async () => {
+  it("knows its chat commands", async () => {
     const { ask } = await setUp({ "a.txt": "one" });
-    expect((await ask("/help")).text).toContain("/run <action> <json>");
     expect((await ask("/status")).text).toContain("1 files");
-    expect((await ask("/actions")).text).toBe("No actions are loaded.");
-    expect((await ask("/run nope {}")).text).toContain('"status": "error"');
-    expect((await ask("/run nope {broken")).text).toContain("must be JSON");
     expect((await ask("/dance")).text).toContain("no command /dance");
   });
 
-  it("a public agent's senders run no actions", async () => {
-    const { ask } = await setUp();
-    expect((await ask('/run http.post {"url":"https://example.com"}', {}, { access: "public" })).text).toContain("is public");
+  it("SEC-S1 runs no action that the operator did not name for the agent, and names none in its help", async () => {
+    const { ask, ran } = await setUp({ "a.txt": "one" });
+    for (const text of ["/run file.read_lines {}", "/run pwn {}", "/actions"]) expect((await ask(text)).text).toContain("agents.assistant.local.actions");
+    expect((await ask("/help")).text).not.toContain("/run");
+    const some = { actions: ["file.*"] };
+    expect((await ask("/run pwn {}", some)).text).toContain("may not be run");
+    expect((await ask("/actions", some)).text).toBe("file.read_lines  reads");
+    expect((await ask('/run file.read_lines {"path":"svc.json"}', { actions: ["*"] }, { access: "public" })).text).toContain("is public");
+    expect((await ask("/help", { actions: ["*"] }, { access: "public" })).text).not.toContain("/run");
+    expect(ran).toEqual([]);
+  });
+
+  it("runs the actions that were named through the registry, and says an example of one", async () => {
+    const { ask, ran } = await setUp({ "a.txt": "one" });
+    const some = { actions: ["file.*"] };
+    const [, example = ""] = /for example: (.*)/.exec((await ask("/help", some)).text) ?? [];
+    expect((await ask(example, some)).text).toContain('"status": "ok"');
+    expect(ran).toEqual([{ path: "notes.txt" }]);
+    expect((await ask("/run file.read_lines {broken", some)).text).toContain("must be JSON");
+    expect((await ask("/run", some)).text).toContain("Which action?");
+    expect((await ask("/help", { actions: ["pwn"] })).text).not.toContain("file.read_lines");
   });
 
   it("quotes the start of a long line only, and the rest of it is found, too", async () => {

@@ -1,5 +1,4 @@
-import type { PluginContext, Turn } from "@svc/sdk";
-import { allows } from "./settings.ts";
+import { coversName, type PluginContext, type Turn } from "@svc/sdk";
 import type { Tool } from "./tool.ts";
 
 /** The actions that the agent's configuration allows, as tools. Each call is judged, timed and traced by the daemon. */
@@ -7,7 +6,7 @@ export function actionTools(ctx: Pick<PluginContext, "actions">, turn: Turn, all
   const chain = turn.messages[0].options?.chain;
   return ctx.actions
     .list()
-    .filter(({ name }) => allows(allowed, name))
+    .filter(({ name }) => coversName(allowed, name))
     .map(({ name, description, input }) => ({
       name,
       description,

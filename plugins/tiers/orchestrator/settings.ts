@@ -43,10 +43,3 @@ export const agentConfig: ObjectSchema = {
 export function readAgent({ settings }: Agent): Settings {
   return { ...DEFAULTS, ...(settings.orchestrator as Partial<Settings> | undefined) };
 }
-
-/** Whether one of the patterns covers the name. */
-export function allows(patterns: readonly string[], name: string): boolean {
-  return patterns.some((pattern) => new RegExp(`^${pattern.split("*").map(escapeForPattern).join(".*")}$`, "s").test(name));
-}
-
-const escapeForPattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createKernel, type Kernel } from "@svc/kernel";
+import { afterEach, expect, it } from "vitest";
+import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
+
+const KNOWN = ["tiers/local", "actions/file-read-lines", "actions/file-write-jsonl", "actions/rag-lexical", "features/operator-actions"];
+const CANARY = "canary-4be1c0-of-the-operator";
+
+let kernel: Kernel | undefined;
+afterEach(async () => {
+  await kernel?.stop({ drainSeconds: 0 });
+  kernel = undefined;
+});
+
+/** A daemon whose agent works in the daemon's own folder, whose roots are the whole machine, and whose actions are all allowed. */
+async function open(local: object = { actions: ["*"] }) {
+  const folder = await temporaryFolder();
+  const file = join(folder, "svc.json");
+  const config = {
+    node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "127.0.0.1:0" },
+    agents: { a: { name: "A", workspace: ".", tier: "local", local } },
+    providers: { anthropic: { apiKey: CANARY } },
+  };
+  await writeFile(file, JSON.stringify(config));
+  await writeFile(join(folder, "svc.json.bak.20260101"), CANARY);
+  await writeFile(join(folder, ".env"), `SECRET=${CANARY}\n`);
+  await writeFile(join(folder, "notes.txt"), `The pump is blue.\n`);
+  kernel = await createKernel({
+    config: file,
+    listen: true,
+    env: { PATH: process.env["PATH"] ?? "", SVC_BUILTIN_FILE_ROOTS: "/" },
+    known: KNOWN.map((name) => fileURLToPath(new URL(`../../plugins/${name}`, import.meta.url))),
+  });
+  await kernel.start();
+  await mkdir(join(folder, ".svc/actions"), { recursive: true });
+  const { tasks } = kernel;
+  const say = async (text: string) => (await tasks.run({ entry: "message", channel: "botmsg", chat: "7", text, agent: "a", sender: { id: "7" } })).reply;
+  return { folder, file, base: baseOf(kernel), say };
+}
+
+it("SEC-S1 a sender gets at neither configuration, .env nor data folder, and plants no action, whatever was allowed", async () => {
+  const { folder, base, say, file } = await open();
+  const before = await readFile(file, "utf8");
+  for (const path of ["svc.json", "svc.json.bak.20260101", ".env", ".svc/last-good.json", ".svc/svc.db", "/proc/self/environ", "/proc/self/cwd/.env"]) {
+    const reply = await say(`/run file.read_lines ${JSON.stringify({ path })}`);
+    expect([path, reply]).toEqual([path, expect.stringMatching(/belongs to the daemon|does not exist/)]);
+    const http = await post(base, "/api/actions/builtin/file.read_lines", { path: path.startsWith("/") ? path : join(folder, path) });
+    expect(http.body).toMatchObject({ status: "error", error: expect.stringMatching(/belongs to the daemon|does not exist/) });
+    expect(JSON.stringify([reply, http])).not.toContain(CANARY);
+  }
+  const pwn = { path: join(folder, ".svc/actions/pwn.json"), record: { kind: "shell", command: "id > PWNED" } };
+  expect(await say(`/run file.write_jsonl ${JSON.stringify(pwn)}`)).toContain("belongs to the daemon");
+  expect((await post(base, "/api/actions/builtin/file.write_jsonl", { ...pwn, path: join(folder, ".env") })).body).toMatchObject({ status: "error" });
+  expect((await post(base, "/api/actions/pwn/run", {})).status).toBe(404);
+  expect(existsSync(pwn.path)).toBe(false);
+  expect([await readFile(file, "utf8"), await readFile(join(folder, ".env"), "utf8")]).toEqual([before, `SECRET=${CANARY}\n`]);
+});
+
+it("SEC-S1 the search of a workspace that holds the daemon's files finds none of them", async () => {
+  const { base, say } = await open();
+  expect(await say("canary operator apiKey SECRET providers anthropic")).not.toContain(CANARY);
+  expect(await say("what colour is the pump")).toContain("notes.txt:1");
+  expect((await post(base, "/api/agents/a/index", {})).body).toMatchObject({ files: 1 });
+});
+
+it("OPR-M11 a relative path of /run starts at the agent's workspace, as the example in /help does", async () => {
+  const { say } = await open({ actions: ["file.read_lines"] });
+  const [, example = ""] = /for example: (.*)/.exec(await say("/help")) ?? [];
+  expect(await say(example)).toContain("The pump is blue.");
+  expect(await say('/run file.write_jsonl {"path":"x.jsonl","record":{}}')).toContain("may not be run");
+});
