@@ -127,7 +127,7 @@ async function read({ file, dataFolder, known, env, searchFolders = [] }: Editor
   const entries = Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
   const host = createHost(
     { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read", env: loadEnvironment(folder, env) },
-    { changed: () => {}, failure: () => {}, turned: () => {} },
+    { changed: () => {}, failure: () => {}, broke: () => {}, turned: () => {} },
   );
   return { configuration: await examine(document, host), host };
 }

@@ -21,6 +21,12 @@ export const ERRORS = {
   SVC_PLUGIN_MANIFEST: [500, "{file} does not describe a plugin: {reason}."],
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],
   SVC_PLUGIN_SHAPE: [500, "Plugin {plugin}: {file} has no default export made with definePlugin of the same kind and name."],
+  SVC_PLUGIN_KIND: [500, "Plugin {plugin} cannot be loaded: its kind {reason}."],
+  SVC_PLUGIN_UNDECLARED: [
+    403,
+    "Plugin {plugin} registers {thing}, which registers in the svc member of its package.json does not name; it was refused. Its author must add it.",
+  ],
+  SVC_PLUGIN_UNBUILT: [500, "Plugin {plugin}: its entry {file} is not there; build it, or install it again."],
   SVC_PLUGIN_VERSION: [500, "Plugin {plugin} cannot run here: {reason}."],
   SVC_PLUGIN_SECTION: [500, "Plugin {plugin} can not have {section} of svc.json: {reason}."],
   SVC_PLUGIN_NAME_TAKEN: [

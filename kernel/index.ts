@@ -7,6 +7,7 @@ export { describeProblem } from "./configuration.ts";
 export { checkConfiguration, compareLastGood, configurationSchema, type Editor, type EditorOptions, openEditor } from "./editor.ts";
 export { ERRORS } from "./errors.ts";
 export { blame } from "./host/call.ts";
+export { importFile } from "./host/code.ts";
 export { integrityOf, type Pin, type Pins, readPins, requirePinned, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
 export { accuse, type Held, markedPlugin, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";

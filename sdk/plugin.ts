@@ -136,6 +136,14 @@ export interface Manifest {
   readonly startTimeoutMs?: number;
   /** Command groups it adds to `svc`: each module's default export is a `CommandGroup`; imported only when called. */
   readonly commands?: readonly { readonly name: string; readonly summary: string; readonly module: string }[];
+  /**
+   * What it registers, shown before any of its code runs: `channel acme`, `hook inbound`, `tier acme`, `action acme.*`, `tool acme-search`,
+   * `route GET /acme open`, `server acme`, `authority acme`, `cron nightly *`; `*` stands for any text. What is not here may then not be
+   * registered. Without it an operator sees it only after a first yes, from a dry run.
+   */
+  readonly registers?: readonly string[];
+  /** Hosts that it connects to by itself, past `ctx.fetch`: `irc.example.org:6697`, `*` where its section says which. */
+  readonly network?: readonly string[];
   /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
   readonly connect?: {
     /** The agent that answers. Without it a key `agentBinding`, `defaultAgent` or `agent` of the sample counts. */

@@ -1,6 +1,5 @@
 /* Runs somebody else's plugin in a process of its own, and tells its parent what was seen. Started by look.ts. */
-import { pathToFileURL } from "node:url";
-import { observe, resolveEntry, writeEntry } from "@svc/kernel";
+import { importFile, observe, resolveEntry, writeEntry } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import type { Probed, ProbeTask } from "./look.ts";
 
@@ -37,5 +36,5 @@ async function work(task: ProbeTask): Promise<unknown> {
 }
 
 async function pluginOf(entry: string | undefined): Promise<Plugin<never>> {
-  return ((await import(pathToFileURL(entry as string).href)) as { default: Plugin<never> }).default;
+  return (await importFile(entry as string)).default as Plugin<never>;
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { importFile } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import { type Runner, tortureContract } from "@svc/sdk/testing";
 
@@ -12,7 +12,7 @@ const LIMIT_MS = 60_000;
 
 /** Runs the default export of a package's conformance module, `(runner) => void`: a contract suite given the author's own far end. */
 export async function runSuite(folder: string, module: string): Promise<SuiteReport> {
-  const { default: define } = (await import(pathToFileURL(join(folder, module)).href)) as { default: (runner: Runner) => void };
+  const { default: define } = (await importFile(join(folder, module))) as { default: (runner: Runner) => void };
   return runTests(define);
 }
 

@@ -26,6 +26,7 @@ import { fail } from "../errors.ts";
 import { isPromise, within } from "./call.ts";
 import { lending } from "./lend.ts";
 import { type ProvidedKind, whyUnusable } from "./provided.ts";
+import { nameRoute, requireDeclared } from "./registered.ts";
 import { addTap, type HookName, type ProvidedChannel, type Scope, tie, withdraw } from "./scope.ts";
 
 /** What the kernel lends to plugins. Functions taking a scope make one for that plugin. */
@@ -72,7 +73,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     actions: lend("actions", () => services.actions),
     events: lend("events", () => scopedEvents(scope, services)),
     store: lend("store", () => services.store(scope.id)),
-    jobs: lend("jobs", () => services.jobs(scope)),
+    jobs: lend("jobs", () => declaredJobs(scope, services.jobs(scope))),
     files: lend("files", () => services.files(scope.id)),
     fetch: lend("fetch", () => services.fetch()),
     spawn: lend("spawn", () => services.spawn(scope)),
@@ -150,7 +151,8 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
     const reason = whyUnusable(kind, thing);
     if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind, reason });
   };
-  const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T): (() => void) => {
+  const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T, named = `${kind} ${name}`): (() => void) => {
+    requireDeclared(scope, named);
     services.claim(scope, kind, name);
     list.push(thing);
     scope.changed();
@@ -195,7 +197,24 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
     route(route) {
       need("routes");
       check("route", route);
-      add("route", `${route.server ?? "daemon"} ${route.method} ${route.path}`, scope.routes, route);
+      add("route", `${route.server ?? "daemon"} ${route.method} ${route.path}`, scope.routes, route, nameRoute(route));
+    },
+  };
+}
+
+/** Its cron jobs are part of what it registers. */
+function declaredJobs(scope: Scope, jobs: Jobs): Jobs {
+  return {
+    ...jobs,
+    cron(id, expression, timezone, run) {
+      const named = `cron ${id} ${expression}`;
+      requireDeclared(scope, named);
+      const end = jobs.cron(id, expression, timezone, run);
+      scope.crons.add(named);
+      return () => {
+        scope.crons.delete(named);
+        end();
+      };
     },
   };
 }

@@ -3,11 +3,12 @@ import type { Isolated } from "../isolation/isolate.ts";
 import type { IsolationLimits } from "../isolation/limits.ts";
 import type { PluginStatus } from "../port.ts";
 import { call, within as inScope } from "./call.ts";
-import { reasonOf } from "./hooks.ts";
+import { checkPlugin, requireBuilt } from "./code.ts";
 import { type Pin, type Pins, requirePinned, requireUndrifted } from "./integrity.ts";
-import { registersOf } from "./observe.ts";
+import { describeFailure, type FailedPhase } from "./place.ts";
+import { registersOf } from "./registered.ts";
 import { createScope, describeProvided, disposeScope, type Scope } from "./scope.ts";
-import { checkPlugin, type Source } from "./source.ts";
+import type { Source } from "./source.ts";
 
 /** Milliseconds a plugin may take for each phase of its life. */
 export interface PhaseLimits {
@@ -29,6 +30,8 @@ export interface Entry {
   readonly source: Source;
   /** Whose it is; its scopes say so. */
   readonly host: object;
+  /** Hears of each failure of a phase, once. */
+  readonly broke: (entry: Entry, reason: string, error?: unknown) => void;
   id: string;
   state: PluginStatus["state"];
   reason?: string;
@@ -45,14 +48,19 @@ export interface Entry {
   failures: number;
 }
 
-export function createEntry(source: Source, host: object): Entry {
-  return { source, host, id: source.id, state: "known", took: { load: 0, setup: 0, start: 0 }, failures: 0 };
+export function createEntry(source: Source, host: object, broke: Entry["broke"]): Entry {
+  return { source, host, broke, id: source.id, state: "known", took: { load: 0, setup: 0, start: 0 }, failures: 0 };
 }
 
-export function failEntry(entry: Entry, reason: string): void {
+/** It does not run, for that reason; the error behind it goes where failures are told. */
+export function failEntry(entry: Entry, reason: string, error?: unknown): void {
   entry.state = "failed";
   entry.reason = reason;
+  entry.broke(entry, reason, error);
 }
+
+/** A phase of its life failed: said with the phase and the place in its files. */
+export const failPhase = (entry: Entry, phase: FailedPhase, error: unknown): void => failEntry(entry, describeFailure(error, phase, entry.source), error);
 
 /** Imports a plugin's code, here or in a process of its own. */
 export type ImportCode = (entry: Entry) => Promise<Plugin<never>>;
@@ -66,7 +74,8 @@ export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => P
     if (installed !== undefined) entry.pin = await requirePinned(installed.name, installed.folder, await pins());
     // A scope of its own: what the module starts or throws at its top level is traced back to it.
     const scope = createScope(entry.id as Scope["id"], () => {}, entry.source.id, entry.host);
-    const late = `plugin ${entry.id} took longer than ${limits.loadMs} ms to import`;
+    requireBuilt(entry.source);
+    const late = `plugin ${entry.id} took longer than ${limits.loadMs} ms to import; what its top level awaits belongs into start`;
     const asked = performance.now();
     const plugin = await around(entry, "import", () => {
       // The time it waited for its turn is not its own.
@@ -81,7 +90,7 @@ export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => P
     entry.plugin = plugin;
     entry.id = `${plugin.kind}-${plugin.name}`;
   } catch (error) {
-    failEntry(entry, reasonOf(error));
+    failPhase(entry, "import", error);
   }
   entry.took.load = performance.now() - began;
 }
@@ -98,7 +107,7 @@ export async function setUpEntry(
   const { plugin } = entry;
   if (plugin === undefined) return;
   const began = performance.now();
-  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id, entry.host);
+  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id, entry.host, entry.source.manifest?.registers);
   entry.scope = scope;
   entry.section = JSON.stringify(section);
   try {
@@ -111,7 +120,7 @@ export async function setUpEntry(
     entry.state = "loaded";
     delete entry.reason;
   } catch (error) {
-    failEntry(entry, `setup: ${reasonOf(error)}`);
+    failPhase(entry, "setup", error);
     disposeScope(scope);
     delete entry.scope;
   }
@@ -134,7 +143,7 @@ export async function startEntry(entry: Entry, limits: PhaseLimits, around: Arou
   } catch (error) {
     if (entry.scope === scope) {
       await stopEntry(entry, limits);
-      failEntry(entry, `start: ${reasonOf(error)}`);
+      failPhase(entry, "start", error);
     }
   }
   entry.took.start = performance.now() - began;
@@ -160,7 +169,7 @@ export async function stopEntry(entry: Entry, limits: PhaseLimits): Promise<unkn
 
 export function entryStatus(entry: Entry): PluginStatus {
   const { scope, plugin, source, isolated } = entry;
-  const version = plugin?.version ?? source.version;
+  const version = source.version ?? plugin?.version;
   const process = isolated?.status();
   const reason = entry.reason ?? (process?.state === "waiting" && entry.state === "running" ? `${process.lastEnd}; it is started again` : undefined);
   return {

@@ -10,6 +10,7 @@ import {
   type Entry,
   entryStatus,
   failEntry,
+  failPhase,
   loadEntry,
   PHASE_LIMITS,
   type PhaseLimits,
@@ -23,7 +24,7 @@ import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
 import { createMarked, holdPlugin, readQuarantine } from "./quarantine.ts";
 import type { Scope } from "./scope.ts";
-import { isForeign, originOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
+import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
 
 /** What is known before any plugin code runs. */
 export interface HostSources {
@@ -90,6 +91,8 @@ export interface HostEvents {
   /** A plugin's state or registrations changed. */
   changed(): void;
   failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void;
+  /** A plugin does not run for that reason; `error` is what was thrown, where something was. */
+  broke(plugin: string, reason: string, error?: unknown): void;
   /** The process of an isolated plugin ended or is back, or it is given up. */
   turned(plugin: string, what: "down" | "up" | "failed" | "quarantined", reason: string): void;
 }
@@ -97,7 +100,14 @@ export interface HostEvents {
 export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
   const off = new Set(sources.entries.map(readEntry).flatMap((entry) => (entry.off ? [entry.name] : [])));
   const identity = {};
-  const entries = discover(sources, off, identity);
+  // What fails before the plugins are set up is told then: until then nobody knows which words are secret.
+  let untold: (() => void)[] | undefined = [];
+  const broke: Entry["broke"] = ({ id }, reason, error) => {
+    const tell = () => events.broke(id, reason, error);
+    if (untold === undefined) tell();
+    else untold.push(tell);
+  };
+  const entries = discover(sources, off, identity, broke);
   let live: Live | undefined;
   let pinned: Promise<Pins> | undefined;
   const pins = () => {
@@ -193,6 +203,8 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       ),
     tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
     async setUp(wanted, services) {
+      for (const tell of untold ?? []) tell();
+      untold = undefined;
       // In order and one by one: who comes first owns a contested name, the same way at every start.
       for (const entry of entries) if (mayRun(entry, wanted)) await bring(entry, wanted, services);
     },
@@ -273,7 +285,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         entry.section = JSON.stringify(section);
       } catch (error) {
         await halt(entry);
-        failEntry(entry, `reload: ${reasonOf(error)}`);
+        failPhase(entry, "reload", error);
       }
       return;
     }
@@ -284,21 +296,20 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
 }
 
 function isFrom({ source }: Entry, line: string): boolean {
-  const origin = originOf(source);
-  return origin !== undefined && (line.includes(origin) || line.includes(pathToFileURL(origin).href));
+  return originsOf(source).some((origin) => line.includes(origin) || line.includes(pathToFileURL(origin).href));
 }
 
-function discover(sources: HostSources, off: ReadonlySet<string>, host: object): Entry[] {
+function discover(sources: HostSources, off: ReadonlySet<string>, host: object, broke: Entry["broke"]): Entry[] {
   const entries: Entry[] = [];
   const add = (id: string, from: Source["from"], read: () => Source | undefined) => {
     let entry: Entry;
     try {
       const source = read();
       if (source === undefined) return;
-      entry = createEntry(source, host);
+      entry = createEntry(source, host, broke);
     } catch (error) {
-      entry = createEntry({ id: id as Source["id"], from }, host);
-      failEntry(entry, reasonOf(error));
+      entry = createEntry({ id: id as Source["id"], from }, host, broke);
+      failEntry(entry, reasonOf(error), error);
     }
     if (off.has(entry.id)) entry.state = "disabled";
     entries.push(entry);

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Log } from "@svc/sdk";
 import type { IsolationGround } from "../isolation/isolate.ts";
+import { importPlugin } from "./code.ts";
 import type { Entry, ImportCode, PhaseLimits } from "./entry.ts";
 import type { HostSources } from "./host.ts";
 import { readPins, requirePinned } from "./integrity.ts";
-import { importPlugin } from "./source.ts";
 
 /** Told what becomes of the process of an entry. */
 export interface IsolatedNews {

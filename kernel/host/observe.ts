@@ -3,9 +3,12 @@ import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
 import { createBus } from "../bus/index.ts";
 import { within } from "./call.ts";
+import { checkPlugin, importPlugin, requireBuilt } from "./code.ts";
 import { createContext, type Services } from "./context.ts";
-import { createScope, disposeScope, type Scope } from "./scope.ts";
-import { checkPlugin, importPlugin, type Source } from "./source.ts";
+import { describeFailure, type FailedPhase } from "./place.ts";
+import { registersOf, thingsOf } from "./registered.ts";
+import { createScope, disposeScope } from "./scope.ts";
+import type { Source } from "./source.ts";
 
 /** What a plugin is, as seen by running its `setup` against a host that only records. */
 export interface Observed {
@@ -16,46 +19,45 @@ export interface Observed {
   readonly capabilities: readonly string[];
   /** Kinds of what it registered, sorted: `channel`, `hook inbound`, `route open`, `server` ... */
   readonly registers: readonly string[];
-}
-
-/** The kinds of what a scope holds: what an operator agrees to, and what later versions may not quietly add to. */
-export function registersOf(scope: Scope): string[] {
-  const kinds = new Set([
-    ...scope.taps.map(({ hook }) => `hook ${hook}`),
-    ...scope.channels.map(() => "channel"),
-    ...scope.tiers.map(() => "tier"),
-    ...scope.actions.map(() => "action"),
-    ...scope.tools.map(() => "tool"),
-    ...scope.authorities.map(() => "authority"),
-    ...scope.routes.map(({ guard }) => `route ${guard}`),
-    ...scope.servers.map(() => "server"),
-    // What this machine may do there without a token.
-    ...scope.servers.flatMap(({ localScopes = [] }) => localScopes.map((granted) => `server granting ${granted}`)),
-  ]);
-  return [...kinds].sort();
+  /** Each thing that it registered by its name, sorted: `route GET /acme open`, `cron nightly 0 3 * * *`. */
+  readonly things: readonly string[];
 }
 
 /**
  * Import a plugin and run its `setup` with a configuration from its `sample.json`, or with none. Nothing it asks for happens:
  * capabilities answer with nothing. Its own top-level code does run: do this in a process of its own, and that of an isolated plugin
- * runs in one more, as in the daemon. Throws what `setup` throws.
+ * runs in one more, as in the daemon. Throws what it throws, in words
+ * with the phase and the place.
  */
 export async function observe(source: Source, folder: string | undefined): Promise<Observed> {
-  const plugin = source.isolated === true ? await apart(source) : await importPlugin(source);
+  requireBuilt(source);
+  const plugin = await told("import", source, () => (source.isolated === true ? apart(source) : importPlugin(source)));
   await checkPlugin(source, plugin);
-  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {});
+  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest?.registers);
   try {
-    await within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, folder), recordingServices())));
+    await told("setup", source, async () =>
+      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, folder), recordingServices()))),
+    );
     return {
       id: scope.id,
-      version: plugin.version,
+      version: source.version ?? plugin.version,
       ...(plugin.config === undefined ? {} : { section: plugin.config.at }),
       agentKeys: Object.keys(plugin.agentConfig?.properties ?? {}),
       capabilities: [...plugin.capabilities].sort(),
       registers: registersOf(scope),
+      things: thingsOf(scope),
     };
   } finally {
     disposeScope(scope);
+  }
+}
+
+/** What a phase throws, said as in the daemon: with the phase and the place. */
+async function told<T>(phase: FailedPhase, source: Source, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(describeFailure(error, phase, source), { cause: error });
   }
 }
 
@@ -81,6 +83,7 @@ const nothing: unknown = new Proxy(() => {}, {
 function recordingServices(): Services {
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
   const none = () => nothing as never;
+  const idle = () => {};
   return {
     node: { id: "observed", name: "Observed" },
     env: {},
@@ -91,7 +94,7 @@ function recordingServices(): Services {
     actions: nothing as never,
     log: () => quiet,
     store: none,
-    jobs: none,
+    jobs: () => ({ cron: () => idle, after: () => idle, every: () => idle, missed: async () => [] }),
     files: none,
     fetch: none,
     spawn: none,

@@ -1,6 +1,7 @@
 import type { Action, AgentTool, Authority, Channel, HttpRoute, PluginId, ProvidedServer, TapOptions, Tier } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
+import { requireDeclared } from "./registered.ts";
 
 export type HookName = "inbound" | "route" | "assembleContext" | "dispatch" | "deliver" | "emit";
 
@@ -36,6 +37,10 @@ export interface Scope {
   readonly servers: ProvidedServer[];
   readonly authorities: Authority[];
   readonly tools: AgentTool[];
+  /** Cron jobs that it has set, as `cron <id> <expression>`. */
+  readonly crons: Set<string>;
+  /** What its manifest says that it registers, where it says so: nothing else may be. */
+  readonly declared?: readonly string[];
   /** Run, newest first, when the scope is disposed: subscriptions, jobs, children. */
   readonly disposers: Set<() => void>;
   readonly abort: AbortController;
@@ -46,7 +51,7 @@ export interface Scope {
   changed: () => void;
 }
 
-export function createScope(id: PluginId, changed: () => void, origin: string = id, host?: object): Scope {
+export function createScope(id: PluginId, changed: () => void, origin: string = id, host?: object, declared?: readonly string[]): Scope {
   return {
     id,
     origin,
@@ -59,6 +64,8 @@ export function createScope(id: PluginId, changed: () => void, origin: string = 
     servers: [],
     authorities: [],
     tools: [],
+    crons: new Set(),
+    ...(declared === undefined ? {} : { declared }),
     disposers: new Set(),
     abort: new AbortController(),
     failures: 0,
@@ -68,6 +75,7 @@ export function createScope(id: PluginId, changed: () => void, origin: string = 
 
 export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: TapOptions): void {
   if (typeof run !== "function") throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `tap of ${hook}`, reason: "it is no function" });
+  requireDeclared(scope, `hook ${hook}`);
   // A copy: what a plugin hands over is looked at here and never again.
   scope.taps.push({ scope, hook, run, options: { ...options }, breaker: createBreaker() });
   scope.changed();

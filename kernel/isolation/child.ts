@@ -6,7 +6,9 @@ import { Socket } from "node:net";
 import type { Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk";
 import { createLines } from "../capabilities/lines.ts";
 import { fail } from "../errors.ts";
-import { importPlugin } from "../host/source.ts";
+import { importPlugin } from "../host/code.ts";
+import { placeOf } from "../host/place.ts";
+import type { Source } from "../host/source.ts";
 import { behalf, type ChildContext, type ContextFacts, createChildContext, type Loaded } from "./child-context.ts";
 import { createRegister, type Register } from "./child-register.ts";
 import { type Args, writeError } from "./frames.ts";
@@ -19,6 +21,7 @@ const EMIT_MS = 1_000;
 
 const wire = new Socket({ fd: 3, readable: true, writable: true });
 let id = "plugin" as PluginId;
+let source: Source | undefined;
 let plugin: Plugin<never> | undefined;
 let lifecycle: Lifecycle<never> = {};
 let context: ChildContext | undefined;
@@ -39,13 +42,25 @@ const peer = createPeer({
 });
 
 function serve(on: string, args: Args, served: Served): unknown {
-  return behalf.run(served.id, () => answer(on, args, served));
+  return behalf.run(served.id, () => (PHASES.has(on) ? placed(answer(on, args, served)) : answer(on, args, served)));
+}
+
+const PHASES: ReadonlySet<string> = new Set(["load", "setup", "start", "reload"]);
+
+/** What a phase throws says where: the stack stays here. */
+async function placed(phase: Promise<unknown>): Promise<unknown> {
+  try {
+    return await phase;
+  } catch (error) {
+    const place = source === undefined ? undefined : placeOf(error, source);
+    throw place === undefined ? error : Object.assign(error as Error, { place });
+  }
 }
 
 async function answer(on: string, args: Args, served: Served): Promise<unknown> {
   switch (on) {
     case "load":
-      return load(args as { readonly id: PluginId; readonly entry: string });
+      return load(args as Pick<Source, "id" | "entry" | "folder">);
     case "setup":
       return setUp(args as { readonly facts: ContextFacts; readonly mirror: Mirror });
     case "start":
@@ -82,9 +97,10 @@ async function tellStray(work: () => unknown): Promise<void> {
   }
 }
 
-async function load(source: { readonly id: PluginId; readonly entry: string }): Promise<Described> {
-  id = source.id;
-  plugin = await importPlugin({ ...source, from: "path" });
+async function load(named: Pick<Source, "id" | "entry" | "folder">): Promise<Described> {
+  id = named.id;
+  source = { ...named, from: "path" };
+  plugin = await importPlugin(source);
   const { kind, name, version, svc, config, agentConfig, capabilities } = plugin;
   return { kind, name, version, svc, capabilities, ...(config === undefined ? {} : { config }), ...(agentConfig === undefined ? {} : { agentConfig }) };
 }

@@ -6,7 +6,7 @@ import { startIncarnation } from "./incarnation.ts";
 import type { Keeper, ProcessStatus } from "./keeper.ts";
 import { ISOLATION_LIMITS, type IsolationLimits } from "./limits.ts";
 import { refuseDeclared } from "./refused.ts";
-import { answered, type Start, setUpIsolated } from "./set-up.ts";
+import { answered, loadArgs, type Start, setUpIsolated } from "./set-up.ts";
 import type { Described } from "./wire.ts";
 
 /** What isolation stands on. Only `env` and `hidden` must be given. */
@@ -46,11 +46,11 @@ export interface Isolated {
 export async function isolate(source: Source, ground: IsolationGround): Promise<Isolated> {
   const limits = { ...ISOLATION_LIMITS, ...ground.limits };
   const { manifest } = source;
-  if (manifest !== undefined) refuseDeclared(source.id, manifest.kind, manifest.capabilities);
+  if (manifest !== undefined) refuseDeclared(source.id, manifest.capabilities);
   const confinement = await confine(source, { heapMb: limits.heapMb, path: ground.env["PATH"] ?? "", hidden: ground.hidden });
   const start = starter(source, ground, limits, confinement);
   const described = await describe(source, start, limits);
-  refuseDeclared(source.id, described.kind, described.capabilities);
+  refuseDeclared(source.id, described.capabilities);
   let keeper: Keeper | undefined;
   let dropped = 0;
   const plugin: Plugin<never> = {
@@ -61,7 +61,7 @@ export async function isolate(source: Source, ground: IsolationGround): Promise<
       return setUpIsolated({
         ctx,
         described,
-        entry: source.entry as string,
+        source,
         ground,
         limits,
         start,
@@ -93,7 +93,7 @@ const nobody = { serve: () => undefined, told: () => undefined, dropped: () => u
 async function describe(source: Source, start: Start, limits: IsolationLimits): Promise<Described> {
   const incarnation = await start(nobody, []);
   try {
-    return (await answered(incarnation, "load", { id: source.id, entry: source.entry }, limits.upMs)) as Described;
+    return (await answered(incarnation, "load", loadArgs(source.id, source), limits.upMs)) as Described;
   } finally {
     incarnation.kill("it has told what it is");
     await incarnation.gone;

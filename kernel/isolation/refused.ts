@@ -7,8 +7,7 @@ export const refused = (plugin: string, what: string): SvcError => fail("SVC_ISO
 const NOT_ACROSS: readonly string[] = ["spawn", "warm", "media", "models", "env:*"];
 
 /** Throws `SVC_ISOLATION_REFUSED` for a plugin that declares what an isolated one cannot have: before any of its code runs, where a manifest says so. */
-export function refuseDeclared(plugin: string, kind: string, capabilities: readonly Capability[]): void {
-  if (kind === "store") throw refused(plugin, "a store");
+export function refuseDeclared(plugin: string, capabilities: readonly Capability[]): void {
   const first = capabilities.find((capability) => {
     const name = capability.startsWith("env:") ? capability.slice("env:".length) : "";
     return NOT_ACROSS.includes(capability) || name.startsWith("SVC_") || isLoaderVariable(name);

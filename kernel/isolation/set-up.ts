@@ -1,6 +1,7 @@
 import type { Agent, Capability, Lifecycle, PluginContext } from "@svc/sdk";
 import { AGENT_KEYS } from "../config/core-schema.ts";
 import { fail } from "../errors.ts";
+import type { Source } from "../host/source.ts";
 import { type Args, readError, type WireError } from "./frames.ts";
 import type { Incarnation, IncarnationOptions } from "./incarnation.ts";
 import type { IsolationGround } from "./isolate.ts";
@@ -16,7 +17,7 @@ export type Start = (options: Pick<IncarnationOptions, "serve" | "told" | "dropp
 export interface SetUpOptions {
   readonly ctx: PluginContext<never>;
   readonly described: Described;
-  readonly entry: string;
+  readonly source: Pick<Source, "entry" | "folder">;
   readonly ground: IsolationGround;
   readonly limits: IsolationLimits;
   readonly start: Start;
@@ -117,7 +118,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       doors.close();
     };
     try {
-      await answered(incarnation, "load", { id: ctx.id, entry: options.entry }, limits.upMs);
+      await answered(incarnation, "load", loadArgs(ctx.id, options.source), limits.upMs);
       const own = capabilities.includes("files") ? { own: ctx.files.own.roots } : {};
       const facts = { id: ctx.id, config, node: ctx.node, capabilities, ...own };
       const setUp = (await answered(incarnation, "setup", { facts, mirror: mirrored }, limits.upMs)) as SetUp;
@@ -198,6 +199,9 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       : {}),
   };
 }
+
+/** What its process must know to import it. */
+export const loadArgs = (id: string, { entry, folder }: Pick<Source, "entry" | "folder">): Args => ({ id, entry, ...(folder === undefined ? {} : { folder }) });
 
 /** A call that a process must answer within that time, or it is ended. */
 export async function answered(incarnation: Incarnation, on: string, args: Args, ms: number): Promise<unknown> {

@@ -63,6 +63,7 @@ describe("svc plugin inspect and add", () => {
       agentKeys: [],
       capabilities: [],
       registers: ["hook inbound"],
+      things: ["hook inbound"],
     });
     expect((await shell.svc("plugin", "inspect", ELDER)).out).toContain("registers            action, hook assembleContext, hook inbound, route open");
   });

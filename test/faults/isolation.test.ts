@@ -277,7 +277,6 @@ describe("an isolated plugin that cannot be brought up", () => {
     ["declares spawn", { name: "bad", capabilities: ["spawn"], setup: "" }, /the capability 'spawn'.*take 'process:' off/],
     ["declares every variable", { name: "bad", capabilities: ["env:*"], setup: "" }, /the capability 'env:\*'/],
     ["declares one of the daemon's variables", { name: "bad", capabilities: ["env:SVC_SECRET"], setup: "" }, /env:SVC_SECRET/],
-    ["is a store", { name: "bad", kind: "store", setup: "" }, /a store/],
     ["provides a server", { name: "bad", capabilities: ["routes"], setup: `ctx.provide.server({ name: "s", host: "127.0.0.1", port: 0 });` }, /a server/],
     ["judges bearers", { name: "bad", setup: `ctx.provide.authority({ name: "a", verify: async () => undefined });` }, /an authority/],
   ])("one that %s is refused, in words that say what to do", async (_what, laid, reason) => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { blame, within } from "./call.ts";
+import { checkPlugin, importPlugin } from "./code.ts";
 import { createScope } from "./scope.ts";
-import { checkPlugin, importPlugin } from "./source.ts";
 
 const plugin = (top: string) => `${top}\nexport default { kind: "feature", name: "one", version: "1.0.0", svc: "*", capabilities: [], setup() {} };`;
 
