@@ -2,10 +2,16 @@ import type { Editor } from "@svc/kernel";
 import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
 import { fail } from "./errors.ts";
+import { NO_DAEMON } from "./exit.ts";
 
 /** What the daemon made of a change. */
 export interface Verdict {
+  /** The daemon of this folder runs and has taken the file. */
+  readonly running: boolean;
+  /** The whole change is in force. */
   readonly applied: boolean;
+  /** A part of it is, where something waits for a restart. */
+  readonly partly?: boolean;
   /** Changed paths that wait for a restart. */
   readonly restartRequired: readonly string[];
   /** Why it is not in force yet, when it is not. */
@@ -27,21 +33,28 @@ export async function applyChange(cli: Cli, editor: Editor, options: { readonly 
   const before = editor.original;
   await editor.save(options);
   try {
-    const report = (await cli.request("POST", "/reload")) as { restartRequired: string[]; failed: Verdict["failed"] };
-    return { applied: true, restartRequired: report.restartRequired, failed: report.failed ?? [] };
+    const report = (await cli.request("POST", "/reload")) as Pick<Verdict, "restartRequired" | "failed"> & {
+      readonly changed: readonly string[];
+    };
+    const { changed, restartRequired, failed = [] } = report;
+    return { running: true, applied: restartRequired.length === 0, partly: changed.length > restartRequired.length, restartRequired, failed };
   } catch (error) {
-    if ((error as { code?: string }).code === "SVC_CLI_NO_DAEMON")
-      return { applied: false, restartRequired: [], reloadSkipped: "ECONNREFUSED: the daemon is not running; the change is in force at its next start" };
+    const { code = "", message } = error as { code?: string; message: string };
+    if (NO_DAEMON.has(code)) {
+      const why = code === "SVC_CLI_NO_DAEMON" ? "the daemon is not running" : message;
+      return { running: false, applied: false, restartRequired: [], reloadSkipped: `ECONNREFUSED: ${why}` };
+    }
     await editor.restore(before);
     throw fail("SVC_CLI_TASK_FAILED", { reason: `the daemon refused the change, and it was taken back: ${(error as Error).message}` });
   }
 }
 
-/** The verdict in words. */
-export function describeVerdict({ applied, restartRequired, reloadSkipped, failed = [] }: Verdict): string {
+/** The verdict in words: one of "in force", "waits for a restart" and "not in force yet". */
+export function describeVerdict({ running, partly, restartRequired, reloadSkipped = "", failed = [] }: Verdict): string {
+  const why = reloadSkipped.replace(/^ECONNREFUSED: /, "");
+  const waits = `${partly ? "In force but for what waits" : "Waits"} for a restart (svc daemon restart): ${restartRequired.join(", ")}`;
   return [
-    applied ? "In force now." : (reloadSkipped ?? ""),
-    ...(restartRequired.length === 0 ? [] : [`Waits for a restart (svc daemon restart): ${restartRequired.join(", ")}`]),
+    running ? (restartRequired.length === 0 ? "In force now." : waits) : `Not in force yet: ${why.replace(/\.$/, "")}. It is at its next start.`,
     ...failed.map(({ plugin, reason }) => `Plugin ${plugin} could not follow: ${reason}`),
   ].join("\n");
 }

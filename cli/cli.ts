@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { CliHost } from "@svc/sdk";
-import { type Address, ask, type Frame, stream } from "./client.ts";
+import type { Address } from "./client.ts";
 import type { GroupEntry } from "./group.ts";
+import { type DaemonNote, type OwnDaemon, ownDaemon } from "./own-daemon.ts";
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -11,16 +12,8 @@ export interface GlobalOptions {
   readonly config?: string;
 }
 
-/** What the running daemon left behind for the command line. */
-export interface DaemonNote {
-  readonly pid: number;
-  readonly host: string;
-  readonly port: number;
-  readonly startedAt: number;
-}
-
 /** What our own commands may use; plugins get the `CliHost` part. */
-export interface Cli extends CliHost {
+export interface Cli extends Omit<CliHost, "request">, OwnDaemon {
   readonly file: string;
   readonly json: boolean;
   /** Colours and live output make sense. */
@@ -30,7 +23,6 @@ export interface Cli extends CliHost {
   groups(): readonly GroupEntry[];
   address(): Address;
   note(): DaemonNote | undefined;
-  stream(method: "GET" | "POST", path: string, body?: unknown, signal?: AbortSignal): AsyncGenerator<Frame>;
   /** A line for people, on standard error, so that standard output stays clean for pipes. */
   say(text: string): void;
 }
@@ -59,8 +51,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     note,
     groups,
     address,
-    request: (method, path, body) => ask(address(), method, path, body, localProof(dataFolder)),
-    stream: (method, path, body, signal) => stream(address(), method, path, body, localProof(dataFolder), signal),
+    ...ownDaemon({ folder, dataFolder, address, note }),
     print(human, value) {
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);
     },
@@ -70,21 +61,15 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
   };
 }
 
-/** What proves to a daemon with `node.localSecret` that we may read its files; nothing where it left no such file. */
-function localProof(dataFolder: string): Record<string, string> {
-  try {
-    return { "x-svc-local": readFileSync(join(dataFolder, "local-secret"), "utf8") };
-  } catch {
-    return {};
-  }
-}
-
 /** Control characters of foreign text must not reach a terminal; our own colours are put on afterwards. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 
+/** Where a daemon listens whose configuration says nothing of it. */
+export const DEFAULT_BIND = "127.0.0.1:18800";
+
 /** Where the daemon would listen by its configuration, without loading the kernel. */
 function configuredAddress(file: string): Address {
-  let bind = "127.0.0.1:18800";
+  let bind = DEFAULT_BIND;
   if (existsSync(file)) {
     try {
       const { node } = JSON.parse(readFileSync(file, "utf8")) as { node?: { bind?: string } };
@@ -93,6 +78,11 @@ function configuredAddress(file: string): Address {
       // A broken document is the daemon's to report; the default address is where a client looks.
     }
   }
+  return addressOf(bind);
+}
+
+/** Where a client reaches a daemon that listens on `bind`. */
+export function addressOf(bind: string): Address {
   const at = bind.lastIndexOf(":");
   const host = bind.slice(0, at).replace(/^\[|\]$/g, "");
   return { host: host === "0.0.0.0" || host === "::" || host === "" ? "127.0.0.1" : host, port: Number(bind.slice(at + 1)) || 18800 };

@@ -7,11 +7,19 @@ export interface Address {
   readonly port: number;
 }
 
-type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** What a request carries beside its body, and who is told of the answer before anything of it is used. */
+export interface Terms {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** Rejects what does not come from the daemon that was meant. */
+  judge?(response: IncomingMessage): Promise<void>;
+}
 
 /** Ask the daemon and take its JSON. A refusal becomes an error with the daemon's own words, code and status. */
-export async function ask(address: Address, method: Method, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
-  const response = await send(address, method, path, body, { accept: "application/json", ...headers });
+export async function ask(address: Address, method: Method, path: string, body?: unknown, terms: Terms = {}): Promise<unknown> {
+  const response = await send(address, method, path, body, "application/json", terms);
   const text = await collect(response);
   const answer = text === "" ? undefined : parse(text);
   if ((response.statusCode ?? 500) < 400) return answer;
@@ -25,15 +33,8 @@ export interface Frame {
 }
 
 /** Ask for a server-sent stream and yield its frames as they come. Ends when the daemon ends it; throws when the connection breaks. */
-export async function* stream(
-  address: Address,
-  method: Method,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-  signal?: AbortSignal,
-): AsyncGenerator<Frame> {
-  const response = await send(address, method, path, body, { accept: "text/event-stream", ...headers }, signal);
+export async function* stream(address: Address, method: Method, path: string, body?: unknown, terms: Terms = {}): AsyncGenerator<Frame> {
+  const response = await send(address, method, path, body, "text/event-stream", terms);
   if ((response.statusCode ?? 500) >= 400) throw refusal(response, parse(await collect(response)), path);
   response.setEncoding("utf8");
   let rest = "";
@@ -52,16 +53,10 @@ export async function* stream(
   }
 }
 
-function send(
-  { host, port }: Address,
-  method: Method,
-  path: string,
-  body: unknown,
-  headers: Record<string, string>,
-  signal?: AbortSignal,
-): Promise<IncomingMessage> {
+async function send({ host, port }: Address, method: Method, path: string, body: unknown, accept: string, terms: Terms): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
-  return new Promise((resolve, reject) => {
+  const { headers, signal } = terms;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = httpRequest(
       {
         host,
@@ -70,7 +65,11 @@ function send(
         path,
         agent: false,
         ...(signal === undefined ? {} : { signal }),
-        headers: { ...headers, ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }) },
+        headers: {
+          accept,
+          ...headers,
+          ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+        },
       },
       resolve,
     );
@@ -79,6 +78,13 @@ function send(
     );
     request.end(payload);
   });
+  try {
+    await terms.judge?.(response);
+  } catch (error) {
+    response.destroy();
+    throw error;
+  }
+  return response;
 }
 
 async function collect(response: IncomingMessage): Promise<string> {

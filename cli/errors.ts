@@ -3,6 +3,15 @@ import type { SvcError } from "@svc/sdk";
 /** Errors of the command line itself: code to message. `{name}` is filled from the facts. */
 export const ERRORS = {
   SVC_CLI_NO_DAEMON: "No daemon answers at {address}. Start it with: svc daemon start",
+  SVC_CLI_OTHER_DAEMON:
+    "The daemon of this folder is not running: port {port} belongs to the daemon of {whose}, not of this folder. Nothing was done there. Choose another port for this one with: svc config set node.bind {free}; then: svc daemon start",
+  SVC_CLI_OTHER_PROGRAM:
+    "The daemon of this folder is not running: another program answers at {address}. Choose another port with: svc config set node.bind {free}; then: svc daemon start",
+  SVC_CLI_LOST_FOLDER:
+    "The daemon of this folder (pid {pid}) still runs, but its data folder {data} was removed or replaced under it. End it with: kill {pid}; then: svc daemon start",
+  SVC_CLI_FORBIDDEN: "This user may not read {data}; run svc as the user who started the daemon.",
+  SVC_CLI_FILE: "{file} cannot be used: {reason}; {next}",
+  SVC_CLI_BIND: "The daemon cannot listen on node.bind {bind}: {reason}. Choose another address with: {next}",
   SVC_CLI_USAGE: "{reason}",
   SVC_CLI_NO_CONFIG: "There is no {file}. Make one with: svc init",
   SVC_CLI_START_FAILED: "The daemon did not come up: {reason}\nIts log is {log}",

@@ -3,9 +3,9 @@ export const EXIT = {
   ok: 0,
   failed: 1,
   usage: 2,
-  /** The daemon does not answer. */
+  /** The daemon of this folder does not answer, or its port is somebody else's. */
   noDaemon: 69,
-  /** State can no longer be kept; a supervisor should start the daemon anew. */
+  /** State cannot be kept: the folder, the disk or the database refuses it. */
   storage: 74,
   /** Another daemon holds the folder. */
   running: 75,
@@ -15,13 +15,17 @@ export const EXIT = {
   restart: 79,
 } as const;
 
+/** Codes of "the daemon of this folder does not answer", whoever else may. */
+export const NO_DAEMON: ReadonlySet<string> = new Set(["SVC_CLI_NO_DAEMON", "SVC_CLI_OTHER_DAEMON", "SVC_CLI_OTHER_PROGRAM", "SVC_CLI_LOST_FOLDER"]);
+
 /** The exit code of an error that reached the top. */
 export function exitCodeOf(error: unknown): number {
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code !== "string") return EXIT.failed;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
-  if (code.startsWith("SVC_STORE_")) return EXIT.storage;
+  if (code === "SVC_CLI_BIND") return EXIT.config;
+  if (code === "SVC_CLI_FILE" || code.startsWith("SVC_STORE_")) return EXIT.storage;
   if (code === "SVC_DAEMON_RUNNING") return EXIT.running;
-  if (code === "SVC_CLI_NO_DAEMON") return EXIT.noDaemon;
+  if (NO_DAEMON.has(code)) return EXIT.noDaemon;
   return code === "SVC_CLI_USAGE" || code.startsWith("commander.") ? EXIT.usage : EXIT.failed;
 }

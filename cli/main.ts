@@ -6,6 +6,7 @@ import { EXIT, exitCodeOf } from "./exit.ts";
 import type { GroupEntry, OwnGroup } from "./group.ts";
 import { GROUPS } from "./groups.ts";
 import { groupCommand, outline } from "./program.ts";
+import { explainFiles } from "./system-error.ts";
 
 /** Run one command line and answer the exit code. Only the group that is called is imported. */
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
@@ -30,7 +31,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
     await command.parseAsync([...argv.slice(0, at), ...argv.slice(at + 1)], { from: "user" });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    return report(error, argv.includes("--json"));
+    return report(explainFiles(error), argv.includes("--json"));
   }
 }
 

@@ -17,6 +17,7 @@ export const ERRORS = {
   SVC_STORE_CURSOR: [400, "The document '{key}' to continue after is no longer in {collection}; start the list again."],
   SVC_STORE_VALUE: [400, "The value for {collection} '{key}' can not be stored as JSON: {reason}."],
   SVC_DAEMON_RUNNING: [409, "A daemon already runs on {folder}, process {pid}; stop it first with: svc daemon stop, or use another folder."],
+  SVC_DAEMON_OTHER: [421, "This is not the daemon of the folder that the caller works in; nothing was done."],
   SVC_PLUGIN_TIMEOUT: [504, "Plugin {plugin}: {what} did not answer within {ms} ms."],
   SVC_PLUGIN_MANIFEST: [500, "{file} does not describe a plugin: {reason}."],
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],

@@ -26,6 +26,7 @@ import { describeProblem, readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
 import { noteStart, noteStop, readResume, recover, unfinishedTasks } from "./flow/recover.ts";
+import { healthOf, isDown } from "./health.ts";
 import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
@@ -33,12 +34,12 @@ import type { HttpServer } from "./http/index.ts";
 import { createLog, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
 import { pluginNews } from "./plugin-news.ts";
-import type { Health, KernelPort, PluginStatus, ReloadReport } from "./port.ts";
+import type { Health, KernelPort, ReloadReport } from "./port.ts";
 import { reachOf } from "./reach.ts";
 import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
-import { type KernelStore, lockFolder, openStore } from "./store/index.ts";
+import { ensureInstance, INSTANCE, type KernelStore, lockFolder, openStore, requireMeant } from "./store/index.ts";
 import { createForgetting, FORGET_EVERY_MS, makeWorkspaces, sweepLeftovers } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 
@@ -99,6 +100,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let state: Health["state"] = "stopped";
   let startedAt = now();
   let fatal: Error | undefined;
+  let instance: string | undefined;
   let rooms: Rooms | undefined;
   let http: HttpServer | undefined;
   const servers = createServers({
@@ -158,6 +160,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const lock = onDisk ? lockFolder(dataFolder) : undefined;
       let store: KernelStore | undefined;
       try {
+        if (onDisk) instance = ensureInstance(dataFolder);
         store = openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
         // Whoever held a lease is dead: the folder is ours alone.
         await store.reclaim();
@@ -241,6 +244,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       routes: () => [...own.map((route) => ({ ...route, owner: "kernel" })), ...host.live.routes],
       authorities: () => host.live.authorities,
       ...reach.served(() => bound.host),
+      admit: (headers) => requireMeant(headers, instance),
+      headers: () => (instance === undefined ? {} : { [INSTANCE]: instance }),
       log: log.child("http"),
     });
   }
@@ -311,25 +316,20 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     get defaultAgent() {
       return (configuration.value.node as { defaultAgent?: string }).defaultAgent;
     },
-    health: () => {
-      const plugins = host.statuses();
-      const problems = [
-        ...plugins.filter(isUnwell).map(({ id, reason }) => `${id}: ${reason}`),
-        ...[...configuration.unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
-        ...(fatal === undefined ? [] : [fatal.message]),
-      ];
-      return {
+    health: () =>
+      healthOf({
         ok: state === "running" && fatal === undefined,
         state,
         node: { id: node.id, name: node.name },
+        ...(instance === undefined ? {} : { instance, folder }),
         version: options.version ?? VERSION,
-        pid: process.pid,
-        uptimeSeconds: Math.round((now() - startedAt) / 1000),
-        tasks: { running: rooms?.pipeline.running().length ?? 0, queued: rooms?.pipeline.queued().length ?? 0 },
-        plugins,
-        problems,
-      };
-    },
+        startedAt,
+        now: now(),
+        tasks: rooms?.pipeline,
+        plugins: host.statuses(),
+        unusable: configuration.unusable,
+        fatal,
+      }),
     reload: () => {
       const turn = reloading.then(reload, reload);
       reloading = turn.catch(() => {});
@@ -382,9 +382,6 @@ const entriesOf = (document: ConfigDocument): string[] => {
   const { plugins } = document.expanded as { plugins?: unknown };
   return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
 };
-
-const isDown = ({ state }: PluginStatus) => state === "failed" || state === "quarantined";
-const isUnwell = (plugin: PluginStatus) => isDown(plugin) || (plugin.state === "running" && plugin.isolation?.state === "waiting");
 
 function logOf(given: KernelOptions["log"], secrets: () => Iterable<string>): RootLog {
   if (given !== undefined && "child" in given) return given;

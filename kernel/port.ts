@@ -37,6 +37,9 @@ export interface Health {
   readonly ok: boolean;
   readonly state: "starting" | "running" | "draining" | "stopped";
   readonly node: { readonly id: string; readonly name: string };
+  /** The identity of the data folder, and where relative paths start. Absent for a kernel that keeps nothing on disk. */
+  readonly instance?: string;
+  readonly folder?: string;
   readonly version: string;
   readonly pid: number;
   readonly uptimeSeconds: number;

@@ -88,7 +88,7 @@ interface Written {
  */
 async function prove(cli: Cli, { channel, product }: Form, { editor, verdict, provided, variables, options, questions }: Written): Promise<boolean> {
   const name = product === undefined ? channel : `${product} (${channel})`;
-  if (!verdict.applied) {
+  if (!verdict.running) {
     const next = `Next: svc daemon start, then: svc channel test ${channel}`;
     cli.print(`${name} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}`, { channel, ...verdict });
     return false;

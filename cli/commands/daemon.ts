@@ -122,7 +122,7 @@ async function watch(cli: Cli, options: Readonly<Record<string, unknown>>): Prom
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   try {
-    for await (const { data } of cli.stream("GET", `/events?${query}`, undefined, stop.signal)) {
+    for await (const { data } of cli.stream("GET", `/events?${query}`, undefined, { signal: stop.signal })) {
       const event = data as { at: string; kind: string; type: string; agentId?: string; summary: string };
       cli.print(`${event.at.slice(11, 19)}  ${event.kind.padEnd(8)} ${event.type.padEnd(16)} ${event.summary}`, event);
     }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { AgentCapability, PluginStatus } from "@svc/kernel";
 import { firstParty, installed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
+import { NO_DAEMON } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
 
 interface Finding {
@@ -85,7 +86,8 @@ async function daemon(cli: Cli): Promise<Finding[]> {
       ),
     ];
   } catch (error) {
-    return [{ level: "warning", text: (error as Error).message }];
+    const { code, message } = error as { code?: string; message: string };
+    return [{ level: code === "SVC_CLI_NO_DAEMON" ? "warning" : "error", text: message }];
   }
 }
 
@@ -125,7 +127,7 @@ async function engines(cli: Cli): Promise<Finding[]> {
     });
     return (await Promise.all(asked)).flat();
   } catch (error) {
-    if ((error as { code?: string }).code === "SVC_CLI_NO_DAEMON") return [];
+    if (NO_DAEMON.has((error as { code?: string }).code ?? "")) return [];
     return [{ level: "warning", text: (error as Error).message }];
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { productName } from "../catalog.ts";
-import type { Cli } from "../cli.ts";
+import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
 
@@ -25,11 +25,13 @@ const group: OwnGroup = {
       async run(_args, options, cli) {
         if (existsSync(cli.file)) throw fail("SVC_CLI_EXISTS", { what: cli.file, next: "change it with: svc config set <path> <value>" });
         const tier = typeof options.tier === "string" ? options.tier : await bestTier();
-        writeFirst(cli, tier);
-        cli.print(`Wrote ${cli.file} with the agent "assistant" on tier ${productName("tier", tier, cli.dataFolder)}.\nNext: svc daemon start`, {
+        const bind = await writeFirst(cli, tier);
+        const port = bind === DEFAULT_BIND ? "" : `\nPort 18800 is in use, so this daemon will listen on ${bind}.`;
+        cli.print(`Wrote ${cli.file} with the agent "assistant" on tier ${productName("tier", tier, cli.dataFolder)}.${port}\nNext: svc daemon start`, {
           file: cli.file,
           agent: "assistant",
           tier,
+          bind,
         });
       },
     },
@@ -46,8 +48,8 @@ async function bestTier(): Promise<string> {
   return findPrograms(process.env, tiers)[0]?.tier ?? "local";
 }
 
-/** A node named after this machine and one agent with a short instructions file. */
-export function writeFirst(cli: Cli, tier: string, agent = "assistant"): void {
+/** A node named after this machine and one agent with a short instructions file. Answers where the daemon will listen: the default, else the next free port. */
+export async function writeFirst(cli: Cli, tier: string, agent = "assistant"): Promise<string> {
   const id =
     hostname()
       .split(".")[0]
@@ -57,9 +59,18 @@ export function writeFirst(cli: Cli, tier: string, agent = "assistant"): void {
   const workspace = join(cli.folder, "workspace");
   mkdirSync(workspace, { recursive: true });
   if (!existsSync(join(workspace, "AGENTS.md"))) writeFileSync(join(workspace, "AGENTS.md"), INSTRUCTIONS);
+  const bind = await freeBind();
   const config = {
-    node: { id, name: id, defaultAgent: agent },
+    node: { id, name: id, ...(bind === DEFAULT_BIND ? {} : { bind }), defaultAgent: agent },
     agents: { [agent]: { name: agent === "assistant" ? "Assistant" : agent, workspace: "./workspace", tier } },
   };
   writeFileSync(cli.file, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 });
+  return bind;
+}
+
+async function freeBind(): Promise<string> {
+  const { freePort } = await import("../whose.js");
+  const at = DEFAULT_BIND.lastIndexOf(":");
+  const host = DEFAULT_BIND.slice(0, at);
+  return `${host}:${await freePort({ host, port: Number(DEFAULT_BIND.slice(at + 1)) })}`;
 }

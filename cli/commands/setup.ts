@@ -132,7 +132,7 @@ function byTier(tier: string, engines: readonly FoundEngine[]): FoundEngine {
 async function write(cli: Cli, { agent, engine, model }: Choice): Promise<Verdict> {
   if (!existsSync(cli.file)) {
     const { writeFirst } = await import("./init.js");
-    writeFirst(cli, "local", agent);
+    await writeFirst(cli, "local", agent);
   }
   const editor = await openFile(cli);
   const at = `agents.${agent}`;
@@ -157,9 +157,9 @@ async function bringUp(cli: Cli, verdict: Verdict, { start }: SetupOptions, ques
     if (!cli.json) cli.say("Next: svc daemon start");
     return false;
   };
-  if (!start) return verdict.applied ? false : later();
+  if (!start) return verdict.running ? false : later();
   const agreed = async (question: string) => questions === undefined || (await questions.agree(question));
-  if (!verdict.applied) {
+  if (!verdict.running) {
     if (!(await agreed("The daemon is not running. Start it?"))) return later();
     const { launch } = await import("../daemon/detach.js");
     return (await launch(cli, [])) !== undefined;

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { DEFAULT_BIND } from "../cli.ts";
 import type { OwnGroup } from "../group.ts";
 
 const group: OwnGroup = {
@@ -13,8 +14,8 @@ const group: OwnGroup = {
         if (!existsSync(cli.file)) {
           const { writeFirst } = await import("./init.js");
           // The engine that works on every machine: a first run must not depend on a sign-in elsewhere.
-          writeFirst(cli, "local");
-          cli.say(`Wrote ${cli.file} with the agent "assistant".`);
+          const bind = await writeFirst(cli, "local");
+          cli.say(`Wrote ${cli.file} with the agent "assistant".${bind === DEFAULT_BIND ? "" : ` The default port is in use; it listens on ${bind}.`}`);
         }
         const { daemonCode } = await import("../daemon/daemon-code.js");
         await daemonCode().runDaemon(cli, { lastGood: false, watchdog: true });

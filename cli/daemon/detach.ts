@@ -2,9 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Cli, DaemonNote } from "../cli.ts";
+import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
+import { type DaemonNote, stranger } from "../own-daemon.ts";
 
 /** How long a daemon may take to come up, in milliseconds. */
 export const START_MS = 60_000;
@@ -75,10 +76,7 @@ export function firstWords(cli: Cli): string {
 export async function stopDaemon(cli: Cli, seconds: number | undefined): Promise<void> {
   const { lockHolder } = await import("@svc/kernel");
   const holder = lockHolder(cli.dataFolder);
-  if (holder === undefined) {
-    const { host, port } = cli.address();
-    throw fail("SVC_CLI_NO_DAEMON", { address: `${host}:${port}` });
-  }
+  if (holder === undefined) throw await stranger(cli);
   const { pid } = holder;
   process.kill(pid, "SIGTERM");
   if (cli.terminal) cli.say("Waiting for running work to finish ...");

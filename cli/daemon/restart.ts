@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Cli, DaemonNote } from "../cli.ts";
+import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
+import type { DaemonNote } from "../own-daemon.ts";
 import { firstWords, START_MS } from "./detach.ts";
 
 /** A restart further away than this is not waited for, in milliseconds. */
@@ -22,12 +23,12 @@ export async function restartDaemon(cli: Cli, request: RestartRequest): Promise<
 /** Waits until the new daemon answers; a restart that is held for a window is not waited for, and its time is the answer. */
 export async function restart(cli: Cli, request: RestartRequest): Promise<DaemonNote | { readonly at: string }> {
   const { lockHolder } = await import("@svc/kernel");
-  const { pid } = (await cli.request("GET", "/health")) as { pid: number };
+  const pid = lockHolder(cli.dataFolder)?.pid;
   const { at } = (await cli.request("POST", "/restart", request)) as { at: string };
   if (Date.parse(at) > Date.now() + SOON_MS) return { at };
   if (cli.terminal) cli.say("Waiting for running work to finish ...");
   for (let gone = 0; gone < START_MS; await pause(100)) {
-    if (lockHolder(cli.dataFolder)?.pid === pid) {
+    if (pid !== undefined && lockHolder(cli.dataFolder)?.pid === pid) {
       if (await gaveUp(cli, at))
         throw fail("SVC_CLI_TASK_FAILED", { reason: "the restart was given up: work still runs (shutdown.restart.forbidOnTimeoutRestart)" });
       continue;

@@ -2,11 +2,13 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compareLastGood, createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel";
 import { firstParty } from "../catalog.ts";
-import type { Cli, DaemonNote } from "../cli.ts";
+import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
+import type { DaemonNote } from "../own-daemon.ts";
 import { startSuccessor } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
+import { explainStart } from "./start-failure.ts";
 import { watchLoop } from "./watchdog.ts";
 
 /** Run the daemon in this process until a signal asks it to stop, or somebody to restart. */
@@ -41,7 +43,10 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   });
   catchStrays(kernel, exit);
   process.on("SIGHUP", () => void kernel.reload().catch((error) => kernel.log.error({ err: error }, "reload refused; the running configuration stays")));
-  await kernel.start();
+  await kernel.start().catch(async (error) => {
+    const { node } = kernel.configuration.value as { node: { bind?: string } };
+    throw await explainStart(cli, error, node.bind ?? DEFAULT_BIND);
+  });
   writeNote(cli, kernel);
   notifyReady();
   // A long drain before a restart is no hang.
@@ -110,6 +115,7 @@ async function end(kernel: Kernel, code: number, exit: (code: number) => never):
 
 function writeNote(cli: Cli, kernel: Kernel): void {
   const { address } = kernel;
+  const { instance } = kernel.health();
   if (address === undefined) return;
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const note: DaemonNote = {
@@ -117,6 +123,7 @@ function writeNote(cli: Cli, kernel: Kernel): void {
     host: address.host === "0.0.0.0" || address.host === "::" ? "127.0.0.1" : address.host,
     port: address.port,
     startedAt: Date.now(),
+    ...(instance === undefined ? {} : { instance }),
   };
   writeFileSync(join(cli.dataFolder, "daemon.json"), JSON.stringify(note), { mode: 0o600 });
 }

@@ -1,7 +1,7 @@
 /*
  * One request, top to bottom. Each step names the status with which it may end there; every error goes through `failureOf`.
  *
- *   admit      target, Host, Origin                         400, 403
+ *   admit      target, Host, Origin; meant for this daemon  400, 403, 421
  *   match      the live route table                         400, 404, 405
  *   guard      address or bearer, from the headers alone    401, 403, 429     nothing of the body is read before this
  *   before     the route's own word on path and caller      its own
@@ -10,7 +10,7 @@
  *   handle     the route                                    its own, else 500 with a reference
  *   answer     JSON, bytes, or a stream of events
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { fail } from "../errors.ts";
@@ -51,6 +51,8 @@ export interface SurfaceOptions {
   localProof?(given: unknown): boolean;
   /** Origins of foreign pages that may call it. */
   origins?(): readonly string[];
+  /** Asked for each request that was admitted, before anything else: throws to refuse it. */
+  admit?(headers: IncomingHttpHeaders): void;
   /** On every answer, unless its handler sets the same name. */
   headers?(): Readonly<Record<string, string>>;
   readonly log: Log;
@@ -145,6 +147,7 @@ export function createSurface(options: SurfaceOptions): Surface {
   async function enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
     const refusal = admission(raw);
     if (refusal !== undefined) throw refusal;
+    options.admit?.(raw.headers);
     const target = takeTarget(raw, prefix);
     const method = raw.method ?? "GET";
     const found = table().find(method, target.path);

@@ -145,7 +145,7 @@ describe("configuration", () => {
     const shell = await daemonWith(echoConfig());
     expect((await shell.svc("config", "set", "agents.echo.maxConcurrent", "3")).out).toContain("In force now.");
     const model = await shell.json<{ applied: boolean; restartRequired: string[] }>("config", "set", "agents.echo.model", "m-2");
-    expect(model).toMatchObject({ applied: true, restartRequired: ["agents.echo.model"] });
+    expect(model).toMatchObject({ applied: false, restartRequired: ["agents.echo.model"] });
     await shell.svc("daemon", "stop");
     expect(await shell.json("config", "set", "agents.echo.maxConcurrent", "4")).toMatchObject({
       applied: false,

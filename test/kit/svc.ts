@@ -30,6 +30,7 @@ export async function openShell(env: Record<string, string> = {}): Promise<Shell
   const svc = (...args: string[]) =>
     new Promise<Said>((resolve) => {
       const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
+      child.stdin.end();
       let out = "";
       let err = "";
       child.stdout.on("data", (chunk) => {

@@ -1,0 +1,116 @@
+import { accessSync, constants, readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { INSTANCE, INSTANCE_EXPECTED, readInstance } from "@svc/kernel/instance";
+import { type Address, ask, type Frame, type Method, stream, type Terms } from "./client.ts";
+import { fail } from "./errors.ts";
+
+/** What the running daemon left behind for the command line. */
+export interface DaemonNote {
+  readonly pid: number;
+  readonly host: string;
+  readonly port: number;
+  readonly startedAt: number;
+  /** The identity of the data folder it runs on. Absent in the note of an older daemon. */
+  readonly instance?: string;
+}
+
+/** The folder whose daemon is meant, and where that would answer. */
+export interface Home {
+  readonly folder: string;
+  readonly dataFolder: string;
+  address(): Address;
+  note(): DaemonNote | undefined;
+}
+
+/** The daemon of one folder, and never another one. */
+export interface OwnDaemon {
+  request(method: Method, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
+  stream(method: "GET" | "POST", path: string, body?: unknown, options?: Pick<Terms, "headers" | "signal">): AsyncGenerator<Frame>;
+}
+
+/**
+ * Speaks to the daemon of the folder alone. Each request names the data folder it is meant for, so that another folder's daemon refuses it
+ * before it does anything, and each answer must come from there. Throws `SVC_CLI_NO_DAEMON`, `SVC_CLI_OTHER_DAEMON`, `SVC_CLI_OTHER_PROGRAM`
+ * or `SVC_CLI_LOST_FOLDER` where it is somebody else, or nobody, that answers.
+ */
+export function ownDaemon(home: Home): OwnDaemon {
+  return {
+    async request(method, path, body, headers = {}) {
+      const terms = await agree(home, method);
+      return ask(home.address(), method, path, body, { ...terms, headers: { ...headers, ...terms.headers } });
+    },
+    async *stream(method, path, body, { headers = {}, signal } = {}) {
+      const terms = await agree(home, method);
+      yield* stream(home.address(), method, path, body, { ...terms, ...(signal === undefined ? {} : { signal }), headers: { ...headers, ...terms.headers } });
+    },
+  };
+}
+
+/** How to speak to our own daemon; throws when what answers cannot be it. */
+async function agree(home: Home, method: Method): Promise<Terms> {
+  const note = home.note();
+  const own = readInstance(home.dataFolder);
+  const proof = localProof(home.dataFolder);
+  if (note !== undefined && note.instance === undefined && (await holdsLock(home, note.pid))) return { headers: proof };
+  if (own === undefined) throw await stranger(home);
+  const expected = { [INSTANCE_EXPECTED]: own };
+  const judge = async ({ headers, statusCode }: IncomingMessage) => {
+    if (headers[INSTANCE] !== own || statusCode === MISDIRECTED) throw await stranger(home);
+  };
+  // A program that knows no such header would do what it is asked, and hear our secret: it says first who it is.
+  if ((method !== "GET" || Object.hasOwn(proof, LOCAL_PROOF)) && !(note?.instance === own && isAlive(note.pid)))
+    await ask(home.address(), "GET", "/health", undefined, { headers: expected, judge });
+  return { headers: { ...proof, ...expected }, judge };
+}
+
+const LOCAL_PROOF = "x-svc-local";
+
+/** What proves to a daemon with `node.localSecret` that we may read its files; nothing where it left no such file. */
+function localProof(dataFolder: string): Readonly<Record<string, string>> {
+  try {
+    return { [LOCAL_PROOF]: readFileSync(join(dataFolder, "local-secret"), "utf8") };
+  } catch {
+    return {};
+  }
+}
+
+const MISDIRECTED = 421;
+
+/** An older daemon says nothing of its folder; while it holds the folder's lock, it is ours. */
+async function holdsLock({ dataFolder }: Home, pid: number): Promise<boolean> {
+  const { lockHolder } = await import("@svc/kernel");
+  return lockHolder(dataFolder)?.pid === pid;
+}
+
+/** The error of a folder whose daemon does not answer: nobody does, or somebody else. */
+export async function stranger({ folder, dataFolder, address }: Home): Promise<Error> {
+  const { describeDaemon, freePort, whoseIs } = await import("./whose.js");
+  if (isForbidden(dataFolder)) return fail("SVC_CLI_FORBIDDEN", { data: dataFolder });
+  const at = address();
+  const { host, port } = at;
+  const whose = await whoseIs(at);
+  if (whose.who === "nobody") return fail("SVC_CLI_NO_DAEMON", { address: `${host}:${port}` });
+  if (whose.who === "daemon" && whose.folder === folder) return fail("SVC_CLI_LOST_FOLDER", { pid: whose.pid, data: dataFolder });
+  const free = `${host}:${await freePort({ host, port: port + 1 })}`;
+  if (whose.who === "program") return fail("SVC_CLI_OTHER_PROGRAM", { address: `${host}:${port}`, free });
+  return fail("SVC_CLI_OTHER_DAEMON", { port, whose: describeDaemon(whose), free });
+}
+
+function isForbidden(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

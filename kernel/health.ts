@@ -1,0 +1,33 @@
+import type { Pipeline } from "./flow/doors.ts";
+import type { Health, PluginStatus } from "./port.ts";
+
+/** What health is told from. */
+export interface HealthGround extends Omit<Health, "pid" | "uptimeSeconds" | "tasks" | "problems"> {
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  readonly now: number;
+  /** Undefined while nothing runs. */
+  readonly tasks: Pick<Pipeline, "running" | "queued"> | undefined;
+  /** Agents that cannot run, each with the reason. */
+  readonly unusable: ReadonlyMap<string, string>;
+  readonly fatal: Error | undefined;
+}
+
+/** The answer of `/health`. */
+export function healthOf({ startedAt, now, tasks, unusable, fatal, ...told }: HealthGround): Health {
+  return {
+    ...told,
+    pid: process.pid,
+    uptimeSeconds: Math.round((now - startedAt) / 1000),
+    tasks: { running: tasks?.running().length ?? 0, queued: tasks?.queued().length ?? 0 },
+    problems: [
+      ...told.plugins.filter(isUnwell).map(({ id, reason }) => `${id}: ${reason}`),
+      ...[...unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
+      ...(fatal === undefined ? [] : [fatal.message]),
+    ],
+  };
+}
+
+/** It was to run and does not. */
+export const isDown = ({ state }: PluginStatus): boolean => state === "failed" || state === "quarantined";
+const isUnwell = (plugin: PluginStatus) => isDown(plugin) || (plugin.state === "running" && plugin.isolation?.state === "waiting");
