@@ -8,6 +8,7 @@ import { fail } from "../errors.ts";
 import { processIdentity } from "../store/process-identity.ts";
 import { childEnvironment } from "./child-env.ts";
 import { createKeptOutput } from "./kept-output.ts";
+import { lastWords } from "./last-words.ts";
 import { createLines } from "./lines.ts";
 import { endTree, type Member, memberOf } from "./process-tree.ts";
 import type { SpawnGround } from "./spawn.ts";
@@ -135,7 +136,7 @@ export function startChild(ground: SpawnGround, command: string, args: readonly 
       code: running?.exitCode ?? null,
       signal: running?.signalCode ?? null,
       stdout: stdout.text(),
-      stderr: stderr.text(),
+      stderr: lastWords(stderr.text(), options.env ?? {}, ground.baseEnv),
       truncated: stdout.truncated || stderr.truncated,
       ...(reason === undefined ? {} : { reason }),
     };

@@ -35,9 +35,15 @@ const modes = {
   long() { process.stdout.write('{"a":"' + "x".repeat(50 * 1024 * 1024)); setInterval(() => {}, 1000); },
   silent() { process.stderr.write("it went wrong\\n", () => process.exit(0)); },
   crash() { process.stderr.write("it went wrong\\n", () => process.exit(3)); },
+  leak() { process.stderr.write("\\u001b[31mERROR\\u001b[0m bad key " + process.env.MODEL_API_KEY + "\\u0007\\n", () => process.exit(3)); },
 };
+if (process.env.FAKE_MODE === "mute") {
+  process.on("SIGTERM", () => {});
+  setInterval(() => {}, 1000);
+}
 createInterface({ input: process.stdin }).on("line", (line) => {
   const message = JSON.parse(line);
+  if (process.env.FAKE_MODE === "mute") return;
   if (message.type === "user" || message.method === "turn/start" || message.method === "session/prompt") {
     if (message.id !== undefined && message.method === "turn/start") out({ id: message.id, result: { turn: { id: "u" } } });
     modes[process.env.FAKE_MODE]();
@@ -48,6 +54,8 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   }
 });
 `;
+
+const KEY = "sk-canary-0123456789";
 
 let folder: string;
 beforeAll(() => {
@@ -67,7 +75,7 @@ describe.each(TIERS)("%s on a program that misbehaves", (_, plugin) => {
   afterEach(() => stage.dispose());
 
   async function run(mode: string, options: RunOptions = {}, command = join(folder, "fake.mjs")): Promise<TierEvent[]> {
-    stage = await createStage(plugin as Plugin<never>, { config: { command, env: { FAKE_MODE: mode } }, env: () => ({}) });
+    stage = await createStage(plugin as Plugin<never>, { config: { command, env: { FAKE_MODE: mode, MODEL_API_KEY: KEY } }, env: () => ({}) });
     return stage.run("hello", options);
   }
 
@@ -106,6 +114,40 @@ describe.each(TIERS)("%s on a program that misbehaves", (_, plugin) => {
 
   it.each(["silent", "crash"])("FAULT-26 tells an end without a result, with its last words, whatever the exit code: %s", async (mode) => {
     expect((await run(mode)).at(-1)).toMatchObject({ type: "error", kind: "no-result", message: expect.stringContaining("it went wrong") });
+  });
+
+  it("ENG-6 hands its last words on without its key and without terminal codes", async () => {
+    const last = (await run("leak")).at(-1);
+    expect(last).toMatchObject({ type: "error", kind: "no-result", message: expect.stringContaining("ERROR bad key ***") });
+    expect(JSON.stringify(last)).not.toMatch(/canary|\\u001b|\\u0007/);
+  });
+
+  it.each([false, true])("ENG-8 a run cancelled before the program's first byte ends with its process; warm: %s", async (persistentProcess) => {
+    const abort = new AbortController();
+    const watch = async () => {
+      while ((stage?.processes() ?? []).length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+      abort.abort();
+    };
+    const [events] = await Promise.all([run("mute", { signal: abort.signal, settings: { persistentProcess } }), watch()]);
+    expect(events.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
+    expect(stage.processes()).toEqual([]);
+  });
+
+  it("ENG-8 one of two runs that wait for a shared program is cancelled: the other goes on waiting", async () => {
+    const abort = new AbortController();
+    const other = new AbortController();
+    const settings = { persistentProcess: true };
+    const one = run("mute", { signal: abort.signal, settings, conversation: "one" });
+    while ((stage?.processes() ?? []).length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    const two = stage.run("hello", { signal: other.signal, settings, conversation: "two" });
+    // Time to get in line: nothing to be seen tells that it waits.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    abort.abort();
+    expect((await one).at(-1)).toMatchObject({ kind: "cancelled" });
+    expect(stage.processes().length).toBe(1);
+    other.abort();
+    expect((await two).at(-1)).toMatchObject({ kind: "cancelled" });
+    expect(stage.processes()).toEqual([]);
   });
 
   it("FAULT-27 tells a program that is not there, once, and starts nothing", async () => {

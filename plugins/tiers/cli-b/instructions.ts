@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { PluginContext } from "@svc/sdk";
-import type { Rpc } from "./rpc.ts";
+import type { LineRpc } from "@svc/sdk/engine";
 import type { Section } from "./settings.ts";
 
 /** What a conversation's thread was told last. */
@@ -16,7 +16,7 @@ interface Told {
  */
 export async function instruct(
   ctx: PluginContext<Section>,
-  rpc: Rpc,
+  rpc: LineRpc,
   { conversation, thread, system, resumed }: { readonly conversation: string; readonly thread: string; readonly system: string; readonly resumed: boolean },
 ): Promise<void> {
   const told = ctx.store.collection<Told>("instructions");

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, textOf } from "./rpc.ts";
+import { type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
 import type { AgentSettings } from "./settings.ts";
 
 /** The program's own two switches for a permission mode. */

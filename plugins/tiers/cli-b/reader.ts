@@ -1,5 +1,5 @@
 import type { TierEvent } from "@svc/sdk";
-import { countOf, type Fields, fieldsOf, textOf } from "./rpc.ts";
+import { countOf, type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
 
 /** Reads what the program tells about one turn into events. Pure. */
 export interface Reader {

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type MediaReader, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
-import { createEngines, type Engine, type Engines } from "./engines.ts";
+import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
 import { launchOf } from "./environment.ts";
 import { instruct } from "./instructions.ts";
 import { answer, sandboxOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
-import { type Fields, fieldsOf, type Gone, howItWent, textOf } from "./rpc.ts";
 import { serversOf } from "./servers.ts";
 import { readAgent, type Section } from "./settings.ts";
 
 /** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
 const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
+const CLEAN_MS = 1_000;
+const SPEECH = { who: "tier cli-b", hint: "is it Codex 0.160 or newer?", conversationKey: "threadId" } as const;
 
 /**
  * Runs turns for one plugin:
@@ -22,21 +23,38 @@ const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
  *                                                                                  engine given back, or ended <------'
  */
 export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context: TurnContext, signal: AbortSignal) => AsyncGenerator<TierEvent> {
-  const engines = createEngines(ctx);
+  const engines = createEnginePool({
+    spawn: ctx.spawn,
+    warm: ctx.warm,
+    name: "cli-b",
+    async handshake(rpc) {
+      await rpc.request("initialize", {
+        clientInfo: { name: "svc", title: null, version: "0.1.0" },
+        capabilities: { experimentalApi: true, requestAttestation: false },
+      });
+      rpc.notify("initialized");
+    },
+    // An interrupted turn leaves its commands running.
+    clean: (rpc, thread) =>
+      rpc.request("thread/backgroundTerminals/clean", { threadId: thread }, CLEAN_MS).then(
+        () => true,
+        () => false,
+      ),
+  });
   return (turn, context, signal) => runTurn(ctx, engines, turn, context, signal);
 }
 
-async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
   const { agent } = turn;
   const settings = readAgent(agent);
-  const news: (readonly [method: string, params: Fields] | Gone)[] = [];
+  const news: (readonly [method: string, params: Fields] | RpcGone)[] = [];
   let wake: (() => void) | undefined;
   const push = (item: (typeof news)[number]) => {
     news.push(item);
     wake?.();
   };
-  let engine: Engine | undefined;
+  let engine: PooledEngine | undefined;
   let over = false;
   let silence: (() => void) | undefined;
   let thread: string | undefined;
@@ -49,7 +67,11 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
   try {
     const program = findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? "");
     const launch = launchOf(agent.id, settings, ctx.config, (name) => ctx.env(name));
-    engine = await engines.claim(program, launch, { cwd: agent.workspace, taskId: turn.id, shared: settings.persistentProcess });
+    engine = await engines.claim({
+      launch: { ...launch, ...SPEECH, program, cwd: agent.workspace, taskId: turn.id },
+      shared: settings.persistentProcess,
+      signal,
+    });
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
     const model = turn.messages[0].options?.model ?? agent.model;
@@ -96,13 +118,13 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
   } finally {
     signal.removeEventListener("abort", interrupt);
     silence?.();
-    if (engine !== undefined) await engines.giveBack(engine, { over, ...(signal.aborted && thread !== undefined ? { clean: thread } : {}) });
+    if (engine !== undefined) await engines.giveBack(engine, { over, ...(signal.aborted && thread !== undefined ? { interrupted: thread } : {}) });
   }
 }
 
 /** The thread to go on with, else a new one. A thread that the engine has open already keeps what it was opened with. */
 async function openThread(
-  engine: Engine,
+  engine: PooledEngine,
   wanted: Fields,
   session: string | undefined,
   lost: (reason: string) => void,
@@ -110,7 +132,7 @@ async function openThread(
   if (session !== undefined) {
     try {
       const resumed = await engine.rpc.request("thread/resume", { ...wanted, threadId: session, excludeTurns: true });
-      engine.threads.add(session);
+      engine.opened.add(session);
       return { id: session, ...(textOf(resumed.model) ? { model: resumed.model as string } : {}) };
     } catch (error) {
       if ((error as SvcError).code !== "SVC_RPC_REFUSED") throw error;
@@ -119,7 +141,7 @@ async function openThread(
   }
   const started = await engine.rpc.request("thread/start", wanted);
   const id = textOf(fieldsOf(started.thread).id) ?? "";
-  engine.threads.add(id);
+  engine.opened.add(id);
   return { id, ...(textOf(started.model) ? { model: started.model as string } : {}) };
 }
 
@@ -141,5 +163,5 @@ function failed(error: unknown, signal: AbortSignal): TierEvent {
 }
 
 /** The program went away, or speaks nonsense, before the turn was over. */
-const cutShort = (gone: Gone, signal: AbortSignal): TierEvent =>
-  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...howItWent(gone) };
+const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent =>
+  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...describeGone(gone) };

@@ -1,5 +1,5 @@
 import type { SvcError, TierEvent } from "@svc/sdk";
-import { countOf, type Fields, fieldsOf, textOf } from "./rpc.ts";
+import { countOf, type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
 
 /** Reads what the program tells about one turn into events. Pure: no clock but the one given. */
 export interface Reader {

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type MediaReader, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
 import { readConversation } from "./conversation.ts";
-import { createEngines, type Engine, type Engines } from "./engines.ts";
 import { launchOf, overridesOf } from "./environment.ts";
 import { answer, modeOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader, refusal } from "./reader.ts";
-import { type Fields, fieldsOf, type Gone, howItWent, textOf } from "./rpc.ts";
 import { serversOf } from "./servers.ts";
 import { type AgentSettings, readAgent, type Section } from "./settings.ts";
 
 /** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
 const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
+const SPEECH = { who: "tier cli-c", hint: "is it Gemini CLI 0.60 or newer?", conversationKey: "sessionId", versioned: true } as const;
 
 type News =
   | { readonly kind: "update"; readonly update: Fields }
   | { readonly kind: "declined"; readonly toolCall: Fields }
   | { readonly kind: "result"; readonly result: Fields }
   | { readonly kind: "refused"; readonly error: SvcError }
-  | { readonly kind: "gone"; readonly gone: Gone };
+  | { readonly kind: "gone"; readonly gone: RpcGone };
 
 /**
  * Runs turns for one plugin:
@@ -29,11 +29,17 @@ type News =
  *                                                                                engine given back, or ended <--------------'
  */
 export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context: TurnContext, signal: AbortSignal) => AsyncGenerator<TierEvent> {
-  const engines = createEngines(ctx);
+  const engines = createEnginePool({
+    spawn: ctx.spawn,
+    warm: ctx.warm,
+    name: "cli-c",
+    handshake: (rpc) =>
+      rpc.request("initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false } }),
+  });
   return (turn, context, signal) => runTurn(ctx, engines, turn, context, signal);
 }
 
-async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
   const { agent } = turn;
   const settings = readAgent(agent);
@@ -43,7 +49,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
     news.push(item);
     wake?.();
   };
-  let engine: Engine | undefined;
+  let engine: PooledEngine | undefined;
   let session: string | undefined;
   let silence: (() => void) | undefined;
   let over = false;
@@ -57,12 +63,12 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
     const launch = launchOf(agent.id, { billing: settings.billing, model, overrides: await overrides(ctx, settings.billing) }, ctx.config, (name) =>
       ctx.env(name),
     );
-    engine = await engines.claim(
-      program.file,
-      { env: launch.env, args: [...program.args, ...launch.args] },
-      { cwd: agent.workspace, taskId: turn.id, shared: settings.persistentProcess },
-    );
-    const { rpc, sessions } = engine;
+    engine = await engines.claim({
+      launch: { ...SPEECH, program: program.file, args: [...program.args, ...launch.args], env: launch.env, cwd: agent.workspace, taskId: turn.id },
+      shared: settings.persistentProcess,
+      signal,
+    });
+    const { rpc, opened: sessions } = engine;
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
     const conversation = await readConversation(ctx, turn.route.conversation, context);
@@ -125,7 +131,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: Engines, turn: Tur
   }
 }
 
-async function newSession({ rpc }: Engine, workspace: string): Promise<string> {
+async function newSession({ rpc }: PooledEngine, workspace: string): Promise<string> {
   const opened = await rpc.request("session/new", { cwd: workspace, mcpServers: await serversOf(workspace) });
   return textOf(opened.sessionId) ?? "";
 }
@@ -159,5 +165,5 @@ function failed(error: SvcError, signal: AbortSignal): TierEvent {
 }
 
 /** The program went away, or speaks nonsense, before the turn was over. */
-const cutShort = (gone: Gone, signal: AbortSignal): TierEvent =>
-  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...howItWent(gone) };
+const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent =>
+  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...describeGone(gone) };

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Fields, fieldsOf, textOf } from "./rpc.ts";
+import { type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
 
 /** The MCP servers of `<workspace>/.mcp.json` in the words of the protocol. A file that cannot be read gives none. */
 export async function serversOf(workspace: string): Promise<Fields[]> {

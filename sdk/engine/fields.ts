@@ -1,0 +1,11 @@
+/** A JSON object of a foreign program, before anything is known of it. */
+export type Fields = Record<string, unknown>;
+
+/** The value when it is an object, else an empty one. */
+export const fieldsOf = (value: unknown): Fields => (typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {});
+
+/** The value when it is a text. */
+export const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+/** The value as a whole number of at least 0, else 0. */
+export const countOf = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : 0);

@@ -1,0 +1,168 @@
+import type { ChildEnd, Spawn } from "../capabilities.ts";
+import { svcError } from "../errors.ts";
+import { type Fields, fieldsOf, textOf } from "./fields.ts";
+
+/** What the program tells or asks about one conversation. */
+export interface RpcListener {
+  told(method: string, params: Fields): void;
+  /** The answer to a question of the program; undefined when the method is not offered. */
+  asked(method: string, params: Fields): Fields | undefined;
+  /** The program is gone, or cannot be understood any more. */
+  gone(reason: RpcGone): void;
+}
+
+/** Why a program answers nothing any more. */
+export type RpcGone = { readonly kind: "ended"; readonly end: ChildEnd } | { readonly kind: "broken"; readonly why: string };
+
+/** How to speak to a program. */
+export interface RpcOptions {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly taskId?: string;
+  /** Begins each error of ours: `tier cli-b`. */
+  readonly who: string;
+  /** What to look at when the program does not answer: `is it Codex 0.160 or newer?`. */
+  readonly hint: string;
+  /** Adds `jsonrpc: "2.0"` to each message. */
+  readonly versioned?: boolean;
+  /** The member of `params` that names the conversation a message is about. */
+  readonly conversationKey: string;
+}
+
+/** A program that speaks JSON-RPC in lines on its standard input and output, for many conversations at once. */
+export interface LineRpc {
+  readonly alive: boolean;
+  readonly ended: Promise<ChildEnd>;
+  readonly started: Promise<void>;
+  /**
+   * Rejects with `SVC_RPC_REFUSED`, which carries the program's `reply`, when it says no, with `SVC_RPC_SILENT` when it says
+   * nothing within `limitMs` (default 30,000; 0 waits for as long as the program runs), and with `SVC_RPC_GONE` and a `kind` when it is gone.
+   */
+  request(method: string, params: Fields, limitMs?: number): Promise<Fields>;
+  notify(method: string, params?: Fields): void;
+  /** Hears what concerns a conversation until the returned function is called. */
+  listen(conversation: string, listener: RpcListener): () => void;
+  /** Closes its standard input, waits 2 s for its end, then ends its process tree. */
+  leave(): Promise<void>;
+  /** Ends its process tree. */
+  stop(): Promise<void>;
+}
+
+const REQUEST_MS = 30_000;
+const LEAVE_MS = 2_000;
+/** A message may hold a whole tool result. */
+const LINE_BYTES = 8 * 1024 * 1024;
+const NOISE_LIMIT = 100;
+
+/** Why a program that is gone answers nothing, for the sender: its exit code is no answer, its last words may be one. */
+export function describeGone(gone: RpcGone): { readonly kind: "protocol" | "no-result"; readonly message: string } {
+  if (gone.kind === "broken") return { kind: "protocol", message: `The program's output cannot be read: ${gone.why}.` };
+  const { code, signal, stderr, reason } = gone.end;
+  if (reason === "protocol") return { kind: "protocol", message: "The program printed a line longer than 8 MB." };
+  const words = stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`;
+  return { kind: "no-result", message: `The program ended before its answer (${signal === null ? `exit code ${code}` : `signal ${signal}`}).${words}` };
+}
+
+/** Starts the program; `started` tells whether it came up. */
+export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
+  const { program, args, cwd, env, taskId, who, hint, versioned = false, conversationKey } = options;
+  const listeners = new Map<string, RpcListener>();
+  const open = new Map<number, { resolve: (result: Fields) => void; reject: (error: unknown) => void }>();
+  let gone: RpcGone | undefined;
+  let ids = 0;
+  let noise = 0;
+  const child = spawn(program, args, { cwd, env, ...(taskId === undefined ? {} : { taskId }), stdin: "pipe", maxLineBytes: LINE_BYTES, onLine: take });
+  void child.ended.then((end) => lose({ kind: "ended", end }));
+
+  const send = (message: Fields): void => {
+    // A program that has ended tells so itself.
+    child.write(`${JSON.stringify(versioned ? { jsonrpc: "2.0", ...message } : message)}\n`).catch(() => undefined);
+  };
+
+  function lose(reason: RpcGone): void {
+    if (gone !== undefined) return;
+    gone = reason;
+    for (const { reject } of open.values()) reject(lost(reason));
+    open.clear();
+    for (const listener of listeners.values()) listener.gone(reason);
+  }
+
+  function take(line: string): void {
+    if (!line.startsWith("{")) {
+      if (line.trim() !== "" && ++noise > NOISE_LIMIT) lose({ kind: "broken", why: `it prints lines that are no messages, over ${NOISE_LIMIT} of them` });
+      return;
+    }
+    let message: Fields;
+    try {
+      message = fieldsOf(JSON.parse(line));
+    } catch {
+      lose({ kind: "broken", why: `a line of ${line.length} characters is no JSON` });
+      return;
+    }
+    const params = fieldsOf(message.params);
+    const method = textOf(message.method);
+    const listener = listeners.get(textOf(params[conversationKey]) ?? "");
+    if (method === undefined) settle(message);
+    else if (message.id === undefined) listener?.told(method, params);
+    else {
+      const result = listener?.asked(method, params);
+      send(result === undefined ? { id: message.id, error: { code: -32601, message: `not offered: ${method}` } } : { id: message.id, result });
+    }
+  }
+
+  function settle({ id, result, error }: Fields): void {
+    const waiting = open.get(id as number);
+    open.delete(id as number);
+    if (error === undefined) waiting?.resolve(fieldsOf(result));
+    else waiting?.reject(svcError("SVC_RPC_REFUSED", textOf(fieldsOf(error).message) ?? "refused", { reply: fieldsOf(error) }));
+  }
+
+  const lost = (reason: RpcGone) => svcError("SVC_RPC_GONE", describeGone(reason).message, { kind: describeGone(reason).kind });
+
+  async function request(method: string, params: Fields, limitMs = REQUEST_MS): Promise<Fields> {
+    if (gone !== undefined) throw lost(gone);
+    const id = ++ids;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<Fields>((resolve, reject) => {
+        open.set(id, { resolve, reject });
+        const silent = () => reject(svcError("SVC_RPC_SILENT", `${who}: ${program} did not answer ${method}; ${hint}`));
+        if (limitMs > 0) timer = setTimeout(silent, limitMs).unref();
+        send({ id, method, params });
+      });
+    } finally {
+      open.delete(id);
+      clearTimeout(timer);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    await child.stop();
+    await child.ended;
+  }
+
+  return {
+    get alive() {
+      return gone === undefined;
+    },
+    ended: child.ended,
+    started: child.started,
+    request,
+    notify: (method, params) => send({ method, ...(params === undefined ? {} : { params }) }),
+    listen(conversation, listener) {
+      listeners.set(conversation, listener);
+      if (gone !== undefined) listener.gone(gone);
+      return () => {
+        if (listeners.get(conversation) === listener) listeners.delete(conversation);
+      };
+    },
+    async leave() {
+      child.closeStdin();
+      await Promise.race([child.ended, new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())]);
+      await stop();
+    },
+    stop,
+  };
+}
