@@ -60,7 +60,7 @@ export async function createStage(
     config,
     env: given,
     spawn: around(spawn),
-    files: createFiles({ own: join(folder, "own"), data: join(folder, "data") }),
+    files: createFiles({ own: join(folder, "data/own"), ground: { folder, dataFolder: join(folder, "data") } }),
     media: createMedia(),
     warm: pool.for(`${plugin.kind}-${plugin.name}`),
     agents: [{ id: "ada", workspace, tier: plugin.name }],

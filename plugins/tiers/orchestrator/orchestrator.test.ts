@@ -1,10 +1,10 @@
-import type { ActionEnvelope, PluginContext, TierEvent, Turn } from "@svc/sdk";
+import { type ActionEnvelope, coversName, type PluginContext, type TierEvent, type Turn } from "@svc/sdk";
 import { checkSchema, createFakeContext } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { actionTools } from "./actions.ts";
 import { runCalls, type ToolAnswer } from "./calls.ts";
 import plugin from "./index.ts";
-import { agentConfig, allows, readAgent } from "./settings.ts";
+import { agentConfig, readAgent } from "./settings.ts";
 import { atMost, byModelName, summaryOf, type Tool } from "./tool.ts";
 
 const tool = (name: string, run: Tool["run"] = async () => name): Tool => ({ name, description: name, input: { type: "object" }, run });
@@ -32,10 +32,10 @@ async function collect(calls: readonly { name: string; input: unknown }[], tools
 describe("what an agent may call", () => {
   it("is named by patterns, and is nothing by default", () => {
     expect(readAgent({ settings: {} } as never)).toEqual({ actions: [], maxSteps: 25, serverTimeoutSeconds: 10 });
-    expect(["http.fetch", "http.post", "httpxfetch", "x.http.fetch"].filter((name) => allows(["http.*"], name))).toEqual(["http.fetch", "http.post"]);
-    expect(allows(["*"], "anything.at.all")).toBe(true);
-    expect(allows(["file.read-lines"], "file.read-lines")).toBe(true);
-    expect(allows([], "http.fetch")).toBe(false);
+    expect(["http.fetch", "http.post", "httpxfetch", "x.http.fetch"].filter((name) => coversName(["http.*"], name))).toEqual(["http.fetch", "http.post"]);
+    expect(coversName(["*"], "anything.at.all")).toBe(true);
+    expect(coversName(["file.read-lines"], "file.read-lines")).toBe(true);
+    expect(coversName([], "http.fetch")).toBe(false);
   });
 
   it("refuses settings out of range", () => {
