@@ -102,7 +102,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     store: (id) => store.scope(id),
     jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
     files: (id) => lender.files(join(dataFolder, "plugins", id)),
-    fetch: () => lender.fetch(),
+    fetch: (isolated) => lender.fetch(isolated),
     spawn: (scope) => lender.spawn(scope),
     warm: (scope) => lender.warm(scope),
     media: () => lender.media(),

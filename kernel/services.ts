@@ -34,7 +34,8 @@ export interface LenderGround {
 export interface Lender {
   /** Import what is declared and not there yet. */
   ensure(declared: Iterable<Capability>): Promise<void>;
-  fetch(): GuardedFetch;
+  /** That of an isolated plugin trusts no origin on this machine. */
+  fetch(isolated?: boolean): GuardedFetch;
   files(own: string): Files;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
@@ -46,7 +47,7 @@ export interface Lender {
 }
 
 interface Made {
-  fetch?: GuardedFetch;
+  fetch?: (isolated: boolean) => GuardedFetch;
   files?: (own: string) => Files;
   spawn?: (scope: Scope) => Spawn;
   warm?: (scope: Scope) => Warm;
@@ -62,7 +63,9 @@ export function createLender(ground: LenderGround): Lender {
   const makers: Record<keyof Made, () => Promise<void>> = {
     async fetch() {
       const { createFetch } = await import("./capabilities/fetch.ts");
-      made.fetch = createFetch({});
+      const open = createFetch();
+      const walled = createFetch({ isolated: true });
+      made.fetch = (isolated) => (isolated ? walled : open);
     },
     async files() {
       const { createFiles } = await import("./capabilities/files.ts");
@@ -116,7 +119,7 @@ export function createLender(ground: LenderGround): Lender {
       const missing = [...declared].filter((capability): capability is keyof Made => capability in makers && made[capability as keyof Made] === undefined);
       await Promise.all(missing.map((capability) => makers[capability]()));
     },
-    fetch: () => lend("fetch"),
+    fetch: (isolated = false) => lend("fetch")(isolated),
     files: (own) => lend("files")(own),
     spawn: (scope) => lend("spawn")(scope),
     warm: (scope) => lend("warm")(scope),

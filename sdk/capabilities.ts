@@ -11,6 +11,8 @@ type MaybePromise<T> = T | Promise<T>;
  */
 export type Capability =
   | "fetch"
+  /** Connections of its own, beside `fetch`. Lends nothing; without it an isolated plugin has no network where the system can withhold it. */
+  | "network"
   | "files"
   | "spawn"
   | "warm"

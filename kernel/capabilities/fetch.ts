@@ -3,7 +3,8 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { FetchAnswer, FetchInit, GuardedFetch, SvcError } from "@svc/sdk";
-import { fail } from "../errors.ts";
+import { type ErrorCode, fail } from "../errors.ts";
+import { isThisMachine } from "../http/address.ts";
 import { decoded } from "./decoded.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { type Hop, nextHop, redirectTarget } from "./redirect.ts";
@@ -16,6 +17,8 @@ export interface Address {
 export interface FetchOptions {
   /** The addresses of a host name. Default: the system's resolver. */
   readonly resolve?: (hostname: string) => Promise<readonly Address[]>;
+  /** For whom no origin is trusted that leads back to this machine: its services take whoever calls from here for one of its users. Default false. */
+  readonly isolated?: boolean;
 }
 
 const MAX_BYTES = 1_048_576;
@@ -36,14 +39,15 @@ const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
  *
  * On node:http, not undici: this way nothing is loaded that the daemon has not loaded anyway (undici: 80 ms and 19 MB).
  */
-export function createFetch({ resolve = (hostname) => systemLookup(hostname, { all: true }) }: FetchOptions = {}): GuardedFetch {
+export function createFetch({ resolve = (hostname) => systemLookup(hostname, { all: true }), isolated = false }: FetchOptions = {}): GuardedFetch {
   const agents = (lookup: LookupFunction) => {
     const options = { keepAlive: true, timeout: 10_000, lookup };
     return { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
   };
   // Apart, so that a connection to a trusted origin is never found by a guarded request.
-  const guarded = agents(lookupWith(resolve, isPublicAddress));
-  const trusted = agents(lookupWith(resolve, () => true));
+  const guarded = agents(lookupWith(resolve, isPublicAddress, "SVC_FETCH_BLOCKED"));
+  const mayTrust = (address: string) => !isolated || !isThisMachine(address);
+  const trusted = agents(lookupWith(resolve, mayTrust, "SVC_FETCH_ISOLATED"));
 
   async function follow(first: Hop, init: FetchInit, signal: AbortSignal): Promise<FetchAnswer> {
     const trustedOrigins = new Set((init.trustedOrigins ?? []).filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin).origin));
@@ -51,7 +55,7 @@ export function createFetch({ resolve = (hostname) => systemLookup(hostname, { a
     let hop = first;
     let trust = trustedOrigins.has(hop.url.origin);
     for (let redirects = 0; ; redirects++) {
-      requireAllowed(hop.url, trust);
+      requireAllowed(hop.url, trust, mayTrust);
       const response = await send(hop, (trust ? trusted : guarded)[hop.url.protocol as "http:"], signal);
       const target = targetOf(response, hop.url);
       if (target === undefined) return answer(hop, response, maxBytes);
@@ -92,12 +96,12 @@ export function createFetch({ resolve = (hostname) => systemLookup(hostname, { a
 }
 
 /** The resolver of a connection: what it answers is what is connected to, so nothing can change between the check and the use. */
-function lookupWith(resolve: (hostname: string) => Promise<readonly Address[]>, allowed: (address: string) => boolean): LookupFunction {
+function lookupWith(resolve: (hostname: string) => Promise<readonly Address[]>, allowed: (address: string) => boolean, refusal: ErrorCode): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
         const [first, ...rest] = addresses.filter(({ address }) => allowed(address));
-        if (first === undefined) callback(fail("SVC_FETCH_BLOCKED", { host: hostname }), "", 0);
+        if (first === undefined) callback(fail(refusal, { host: hostname }), "", 0);
         else if (options.all) callback(null, [first, ...rest]);
         else callback(null, first.address, first.family);
       },
@@ -130,12 +134,13 @@ function targetOf(response: IncomingMessage, from: URL): URL | undefined {
   }
 }
 
-function requireAllowed(url: URL, trust: boolean): void {
+function requireAllowed(url: URL, trust: boolean, mayTrust: (address: string) => boolean): void {
   const address = `${url.protocol}//${url.host}`;
   if (url.protocol !== "http:" && url.protocol !== "https:") throw fail("SVC_FETCH_URL", { address, reason: "only http and https are fetched" });
   if (url.username !== "" || url.password !== "") throw fail("SVC_FETCH_URL", { address, reason: "it holds credentials; send a header instead" });
   const literal = url.hostname.replace(/^\[|\]$/g, "");
   if (!trust && isIP(literal) !== 0 && !isPublicAddress(literal)) throw fail("SVC_FETCH_BLOCKED", { host: url.host });
+  if (trust && isIP(literal) !== 0 && !mayTrust(literal)) throw fail("SVC_FETCH_ISOLATED", { host: url.host });
 }
 
 async function send(hop: Hop, agent: HttpAgent, signal: AbortSignal): Promise<IncomingMessage> {

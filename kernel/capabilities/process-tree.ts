@@ -56,14 +56,14 @@ export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly f
     if (tree.leader !== undefined) await endGroup(tree.leader, graceMs);
     return { found: [], survivors: [] };
   }
-  const found = await membersOf(tree);
+  const found = await treeMembers(tree);
   signal(found, "SIGTERM");
   await until(() => !found.some(isAlive), graceMs);
   let members = found;
   const known = new Map(tree.known.map((member) => [member.pid, member]));
   for (let round = 0; members.length > 0 && round < KILL_ROUNDS; round++) {
     for (const member of members) known.set(member.pid, member);
-    members = await membersOf({ ...tree, known: [...known.values()] });
+    members = await treeMembers({ ...tree, known: [...known.values()] });
     signal(members, "SIGKILL");
     const killed = members;
     await until(() => !killed.some(isAlive), 50);
@@ -71,8 +71,8 @@ export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly f
   return { found, survivors: members.filter(isAlive) };
 }
 
-/** The known ones, the group and session, every descendant of those and whoever carries the mark, also from a session of its own. */
-async function membersOf({ known, leader, mark, since = Math.min(...known.map(({ start }) => start)) }: Tree): Promise<readonly Member[]> {
+/** The processes of a tree now: the known ones, the group and session, every descendant of those and whoever carries the mark, also from a session of its own. */
+export async function treeMembers({ known, leader, mark, since = Math.min(...known.map(({ start }) => start)) }: Tree): Promise<readonly Member[]> {
   const rows = await look();
   const above = ancestors(rows);
   const others = rows.filter(({ pid }) => !above.has(pid));

@@ -42,7 +42,7 @@ export interface Services {
   store(id: string): Store;
   jobs(scope: Scope): Jobs;
   files(id: string): Files;
-  fetch(): GuardedFetch;
+  fetch(isolated?: boolean): GuardedFetch;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
   media(): MediaReader;

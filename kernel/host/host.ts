@@ -147,10 +147,11 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     events.failure(scope.id, what, reasonOf(error), breaker);
   };
   const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
+    const lent = entry.source.isolated === true ? { ...services, fetch: () => services.fetch(true) } : services;
     await setUpEntry(
       entry,
       sectionOf(entry, wanted),
-      (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, services),
+      (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, lent),
       changed,
       limits,
       around,

@@ -17,6 +17,7 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 
 const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>> = {
   fetch: true,
+  network: true,
   files: true,
   spawn: true,
   warm: true,

@@ -40,6 +40,12 @@ function isLoopback(address: string): boolean {
   return isIPv6(address) && LOOPBACK.check(address, "ipv6");
 }
 
+/** An address by which a program on this machine reaches this machine. */
+export function isThisMachine(address: string): boolean {
+  const plain = canonicalAddress(address);
+  return plain === "0.0.0.0" || plain === "::" || isLoopback(plain) || isOwn(plain);
+}
+
 function isOwn(address: string): boolean {
   return Object.values(networkInterfaces()).some((cards) => cards?.some((card) => canonicalAddress(card.address) === address));
 }

@@ -2,6 +2,7 @@
  * One request, top to bottom. Each step names the status with which it may end there; every error goes through `failureOf`.
  *
  *   admit      target, Host, Origin; meant for this daemon  400, 403, 421
+ *   wall       no isolated plugin                           403
  *   match      the live route table                         400, 404, 405
  *   guard      address or bearer, from the headers alone    401, 403, 429     nothing of the body is read before this
  *   before     the route's own word on path and caller      its own
@@ -14,6 +15,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { fail } from "../errors.ts";
+import { isIsolated } from "../isolation/own-sockets.ts";
 import { LOCAL_HEADER } from "../local-secret.ts";
 import { peerOf } from "./address.ts";
 import { createAdmission } from "./admit.ts";
@@ -147,6 +149,8 @@ export function createSurface(options: SurfaceOptions): Surface {
   async function enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
     const refusal = admission(raw);
     if (refusal !== undefined) throw refusal;
+    const isolated = isIsolated(raw.socket);
+    if (isolated !== false && (await isolated)) throw fail("SVC_HTTP_ISOLATED");
     options.admit?.(raw.headers);
     const target = takeTarget(raw, prefix);
     const method = raw.method ?? "GET";

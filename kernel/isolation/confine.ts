@@ -10,8 +10,15 @@ export interface Confinement {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** For people: `scrubbed environment`, `permission`, `bubblewrap`. */
+  /** For people: `scrubbed environment`, `permission`, `bubblewrap`, `no network`. */
   readonly walls: readonly string[];
+}
+
+/** The walls of a plugin, with and without a network of its own. */
+export interface Confinements {
+  readonly closed: Confinement;
+  /** For one that declares `network`. */
+  readonly open: Confinement;
 }
 
 /** The program of the process. */
@@ -23,23 +30,41 @@ const PRIVATE = ["/home", "/root", "/mnt", "/media", "/srv", "/var/tmp", "/run"]
  * Node with a capped heap and, where this one has them, permissions: it reads the plugin's own files and the packages it is made of,
  * and may write nothing, start nothing and load no native code. With bubblewrap on `path` also: a read-only system without anybody's
  * files, a `/tmp` and a process table of its own, and death with the daemon. `hidden` are folders that it must not see, such as
- * the data folder. The network stays.
+ * the data folder. Where bubblewrap or `unshare` may do that, it is in an empty network unless it declares one.
  */
 export async function confine(
   source: Source,
   options: { readonly heapMb: number; readonly path: string; readonly hidden: readonly string[] },
-): Promise<Confinement> {
+): Promise<Confinements> {
   const readable = readableBy(source);
-  const bwrap = await findBubblewrap(options.path);
+  const bwrap = await findWorking(options.path, "bwrap", BWRAP_TRIAL);
   const permission = ["--permission", "--experimental-permission"].find((flag) => process.allowedNodeEnvironmentFlags.has(flag));
-  const node = [`--max-old-space-size=${options.heapMb}`, ...(permission === undefined ? [] : permissions(permission, readable, bwrap !== undefined)), PROGRAM];
   const cwd = dirname(source.entry as string);
   const walls = ["scrubbed environment", ...(permission === undefined ? [] : ["permission"]), ...(bwrap === undefined ? [] : ["bubblewrap"])];
-  if (bwrap === undefined) return { command: process.execPath, args: node, cwd, walls };
-  return { command: bwrap, args: [...walled(readable, options.hidden), "--chdir", cwd, "--", process.execPath, ...node], cwd, walls };
+  const emptied = await emptyNetwork(options.path, bwrap);
+
+  function confined(network: boolean): Confinement {
+    const own = permission === undefined ? [] : permissions(permission, readable, bwrap !== undefined, network);
+    const node = [process.execPath, `--max-old-space-size=${options.heapMb}`, ...own, PROGRAM];
+    const inside = bwrap === undefined ? node : [bwrap, ...walled(readable, options.hidden), "--chdir", cwd, "--", ...node];
+    const [command = "", ...args] = network || emptied === undefined ? inside : emptied(inside);
+    return { command, args, cwd, walls: network || emptied === undefined ? walls : [...walls, "no network"] };
+  }
+  return { closed: confined(false), open: confined(true) };
 }
 
-function permissions(flag: string, readable: readonly string[], ownTmp: boolean): string[] {
+/** Puts a command into a network without anything in it; undefined where that cannot be done. */
+async function emptyNetwork(path: string, bwrap: string | undefined): Promise<((command: readonly string[]) => readonly string[]) | undefined> {
+  if (bwrap !== undefined && (await findWorking(path, "bwrap", ["--unshare-net", ...BWRAP_TRIAL])) !== undefined)
+    return ([program = "", ...rest]) => [program, "--unshare-net", ...rest];
+  for (const how of [["--net"], ["--user", "--map-current-user", "--net"]]) {
+    const unshare = await findWorking(path, "unshare", [...how, "--", process.execPath, "--version"]);
+    if (unshare !== undefined) return (command) => [unshare, ...how, "--", ...command];
+  }
+  return undefined;
+}
+
+function permissions(flag: string, readable: readonly string[], ownTmp: boolean, network: boolean): string[] {
   const has = (name: string) => process.allowedNodeEnvironmentFlags.has(name);
   return [
     flag,
@@ -47,7 +72,7 @@ function permissions(flag: string, readable: readonly string[], ownTmp: boolean)
     ...readable.map((path) => `--allow-fs-read=${isFolder(path) ? `${path}/*` : path}`),
     ...(ownTmp ? ["--allow-fs-read=/tmp/*", "--allow-fs-write=/tmp/*"] : []),
     // From the version on that has it, the network is denied without it.
-    ...(has("--allow-net") ? ["--allow-net"] : []),
+    ...(network && has("--allow-net") ? ["--allow-net"] : []),
     ...(has("--disable-warning") ? ["--disable-warning=ExperimentalWarning", "--disable-warning=SecurityWarning"] : []),
   ];
 }
@@ -102,25 +127,23 @@ function isFolder(path: string): boolean {
   }
 }
 
+/** What shows that bubblewrap may do here what is asked of it. */
+const BWRAP_TRIAL = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", process.execPath, "--version"];
 const tried = new Map<string, Promise<boolean>>();
 
-/** The bubblewrap on `path`, where this user may use it. */
-async function findBubblewrap(path: string): Promise<string | undefined> {
+/** The program of that name on `path`, where this user may do with it what `args` do. */
+async function findWorking(path: string, name: string, args: readonly string[]): Promise<string | undefined> {
   const found = path
     .split(delimiter)
-    .map((folder) => join(folder, "bwrap"))
+    .map((folder) => join(folder, name))
     .find((file) => file.startsWith("/") && existsSync(file));
   if (found === undefined) return undefined;
+  const key = JSON.stringify([found, args]);
   const works =
-    tried.get(found) ??
+    tried.get(key) ??
     new Promise<boolean>((resolve) => {
-      execFile(
-        found,
-        ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", process.execPath, "--version"],
-        { timeout: 10_000 },
-        (error) => resolve(error === null),
-      );
+      execFile(found, args, { timeout: 10_000 }, (error) => resolve(error === null));
     });
-  tried.set(found, works);
+  tried.set(key, works);
   return (await works) ? found : undefined;
 }

@@ -12,6 +12,7 @@ import { fail } from "../errors.ts";
 import type { Confinement } from "./confine.ts";
 import type { IsolationLimits } from "./limits.ts";
 import { followOutput } from "./output.ts";
+import { watchTree } from "./own-sockets.ts";
 import { createPeer, type Peer, type PeerOptions } from "./peer.ts";
 
 /** One life of an isolated plugin's process. */
@@ -63,6 +64,9 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
   }
   const pid = child.pid;
   const member = memberOf(pid);
+  const tree = { known: member === undefined ? [] : [member], leader: pid, mark };
+  // Without a network it reaches no port of ours.
+  const unwatch = confinement.walls.includes("no network") ? undefined : watchTree(tree);
   const wire = child.stdio[3] as Duplex;
   let why: string | undefined;
   let over = false;
@@ -119,7 +123,7 @@ export async function startIncarnation(options: IncarnationOptions): Promise<Inc
     peer.end(fail("SVC_ISOLATION_ENDED", { plugin, reason, failure: "unknown" }));
     return reason;
   })();
-  const gone = ended.then(() => endTree({ known: member === undefined ? [] : [member], leader: pid, mark }, 0));
+  const gone = ended.then(() => endTree(tree, 0)).finally(() => unwatch?.());
 
   return {
     pid,

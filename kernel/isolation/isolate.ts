@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { Log, Plugin, PluginContext } from "@svc/sdk";
+import type { Capability, Log, Plugin, PluginContext } from "@svc/sdk";
 import type { Source } from "../host/source.ts";
-import { type Confinement, confine } from "./confine.ts";
+import { type Confinement, type Confinements, confine } from "./confine.ts";
 import { startIncarnation } from "./incarnation.ts";
 import type { Keeper, ProcessStatus } from "./keeper.ts";
 import { ISOLATION_LIMITS, type IsolationLimits } from "./limits.ts";
@@ -47,8 +47,8 @@ export async function isolate(source: Source, ground: IsolationGround): Promise<
   const limits = { ...ISOLATION_LIMITS, ...ground.limits };
   const { manifest } = source;
   if (manifest !== undefined) refuseDeclared(source.id, manifest.capabilities);
-  const confinement = await confine(source, { heapMb: limits.heapMb, path: ground.env["PATH"] ?? "", hidden: ground.hidden });
-  const start = starter(source, ground, limits, confinement);
+  const confinements = await confine(source, { heapMb: limits.heapMb, path: ground.env["PATH"] ?? "", hidden: ground.hidden });
+  const start = starter(source, ground, limits, confinements);
   const described = await describe(source, start, limits);
   refuseDeclared(source.id, described.capabilities);
   let keeper: Keeper | undefined;
@@ -75,16 +75,29 @@ export async function isolate(source: Source, ground: IsolationGround): Promise<
     },
   } as unknown as Plugin<never>;
   const status = (): ProcessStatus => ({ ...(keeper?.status ?? { state: "off", starts: 0, ends: 0 }), dropped });
-  return { plugin, status, walls: confinement.walls };
+  return { plugin, status, walls: wallsFor(confinements, source, described.capabilities).walls };
+}
+
+/** Those with a network for one that declares it: in its manifest, where it has one, for that is what the operator was shown. */
+function wallsFor({ open, closed }: Confinements, { manifest }: Source, capabilities: readonly Capability[]): Confinement {
+  return capabilities.includes("network") && manifest?.capabilities.includes("network") !== false ? open : closed;
 }
 
 /** Starts processes of that plugin. */
-function starter(source: Source, ground: IsolationGround, limits: IsolationLimits, confinement: Confinement): Start {
+function starter(source: Source, ground: IsolationGround, limits: IsolationLimits, confinements: Confinements): Start {
   const marker = ground.marker ?? `isolated-${randomUUID()}`;
   return async (options, capabilities) => {
     const names = capabilities.filter((capability) => capability.startsWith("env:")).map((capability) => capability.slice("env:".length));
     const given = names.flatMap((name) => (ground.env[name] ? [[name, ground.env[name] as string] as const] : []));
-    return startIncarnation({ ...options, plugin: source.id, confinement, limits, baseEnv: ground.env, env: Object.fromEntries(given), marker });
+    return startIncarnation({
+      ...options,
+      plugin: source.id,
+      confinement: wallsFor(confinements, source, capabilities),
+      limits,
+      baseEnv: ground.env,
+      env: Object.fromEntries(given),
+      marker,
+    });
   };
 }
 

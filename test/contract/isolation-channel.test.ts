@@ -61,7 +61,7 @@ async function startFarEnd(): Promise<FarEnd> {
 const channel = (root: string): Laid => ({
   name: "far",
   kind: "channel",
-  capabilities: ["tasks", "store"],
+  capabilities: ["network", "tasks", "store"],
   setup: `const post = async (path, body, signal) => (await fetch("${root}/" + path, { method: "POST", body: JSON.stringify(body), signal })).json();
     const handle = ctx.provide.channel({
       name: "far",
@@ -91,6 +91,7 @@ const BEGUN = "An answer that is long enough to be shown to people while the res
 const tier = (root: string): Laid => ({
   name: "slow",
   kind: "tier",
+  capabilities: ["network"],
   setup: `ctx.provide.tier({ name: "slow", async *run(turn, context, signal) {
     yield { type: "text", text: "${BEGUN}" };
     while (!signal.aborted && (await (await fetch("${root}/shown")).json()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,0 +1,32 @@
+import type { Socket } from "node:net";
+import type { Tree } from "../capabilities/process-tree.ts";
+import { peerOf } from "../http/address.ts";
+
+/**
+ * Processes of isolated plugins that share this machine's network, of every kernel in this process. Their calls to our own ports are
+ * refused: loopback means one of this machine's users, and a plugin behind walls is none.
+ */
+const trees = new Set<Tree>();
+const judged = new WeakMap<Socket, Promise<boolean>>();
+/** What a process asked in its last moment may still wait to be read when it is gone. */
+const LINGER_MS = 60_000;
+
+/** From now on connections of that tree are known. What it answers is to be called when the tree has ended. */
+export function watchTree(tree: Tree): () => void {
+  trees.add(tree);
+  return () => void setTimeout(() => trees.delete(tree), LINGER_MS).unref();
+}
+
+/**
+ * Whether the far end of a connection is a process of an isolated plugin. Looked up once a connection, and only while there is such a
+ * process. True also for one whose far end is closed already: whoever asked awaits no answer. Where there is no `/proc`, nobody is known.
+ */
+export function isIsolated(socket: Socket): boolean | Promise<boolean> {
+  if (trees.size === 0 || !peerOf(socket).own) return false;
+  let found = judged.get(socket);
+  if (found === undefined) {
+    found = import("./socket-owner.ts").then(({ isHeldBy }) => isHeldBy(socket, [...trees]));
+    judged.set(socket, found);
+  }
+  return found;
+}

@@ -1,0 +1,66 @@
+import { readdirSync, readlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { endianness } from "node:os";
+import { type Tree, treeMembers } from "../capabilities/process-tree.ts";
+import { canonicalAddress } from "../http/address.ts";
+
+/** Whether the far end of a connection of this machine belongs to one of these trees; true also for one that is closed already. */
+export async function isHeldBy(socket: Socket, trees: Iterable<Tree>): Promise<boolean> {
+  const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "latin1").catch(() => undefined)));
+  if (tables.every((table) => table === undefined)) return false;
+  const inode = inodeOf(socket, tables.join("\n"));
+  if (inode === undefined || inode === "0") return true;
+  const held = `socket:[${inode}]`;
+  for (const tree of trees) {
+    for (const { pid } of await treeMembers(tree)) if (holds(pid, held)) return true;
+  }
+  return false;
+}
+
+/** The socket at the other end, by the kernel's table of connections: there, ours is the remote one. */
+function inodeOf({ remoteAddress, remotePort, localAddress, localPort }: Socket, table: string): string | undefined {
+  const theirs = place(remoteAddress, remotePort);
+  const ours = place(localAddress, localPort);
+  for (const line of table.split("\n")) {
+    const [, local = "", remote = "", , , , , , , inode] = line.trim().split(/\s+/);
+    if (isPlace(local, theirs) && isPlace(remote, ours)) return inode;
+  }
+  return undefined;
+}
+
+const place = (address = "", port = 0): string => `${canonicalAddress(address)} ${port}`;
+
+function isPlace(entry: string, wanted: string): boolean {
+  const [hex = "", port = ""] = entry.split(":");
+  if (!/^[0-9A-F]{8}(?:[0-9A-F]{24})?$/.test(hex) || !wanted.endsWith(` ${Number.parseInt(port, 16)}`)) return false;
+  return wanted === place(addressOf(hex), Number.parseInt(port, 16));
+}
+
+/** The table holds 32-bit words as this machine has them in memory. */
+function addressOf(hex: string): string {
+  const words = Buffer.from(hex, "hex");
+  if (endianness() === "LE") words.swap32();
+  if (words.length === 4) return words.join(".");
+  if (words.subarray(0, 10).every((byte) => byte === 0) && words.readUInt16BE(10) === 0xffff) return words.subarray(12).join(".");
+  const parts = Array.from({ length: 8 }, (_, at) => words.readUInt16BE(2 * at).toString(16));
+  // In the one spelling in which sockets tell it.
+  return new URL(`http://[${parts.join(":")}]/`).hostname.slice(1, -1);
+}
+
+/** A process of the tree that hides its files counts as the holder, one that is gone does not. */
+function holds(pid: number, held: string): boolean {
+  let files: string[];
+  try {
+    files = readdirSync(`/proc/${pid}/fd`);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ENOENT" && (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+  return files.some((file) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${file}`) === held;
+    } catch {
+      return false;
+    }
+  });
+}
