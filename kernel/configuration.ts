@@ -67,3 +67,9 @@ function wantedOf(value: Readonly<Record<string, unknown>>, broken: ReadonlyMap<
   const agents = Object.values((value.agents ?? {}) as Record<string, { tier?: string } | null>);
   return { section, tiers: new Set(agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : "cli-a"))), broken };
 }
+
+/** What `plugins` names. */
+export const entriesOf = (document: ConfigDocument): string[] => {
+  const { plugins } = document.expanded as { plugins?: unknown };
+  return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
+};

@@ -1,5 +1,6 @@
 import type { Pipeline } from "./flow/doors.ts";
 import type { Health, PluginStatus } from "./port.ts";
+import type { KernelStore } from "./store/index.ts";
 
 /** What health is told from. */
 export interface HealthGround extends Omit<Health, "pid" | "uptimeSeconds" | "tasks" | "problems"> {
@@ -10,20 +11,23 @@ export interface HealthGround extends Omit<Health, "pid" | "uptimeSeconds" | "ta
   readonly tasks: Pick<Pipeline, "running" | "queued"> | undefined;
   /** Agents that cannot run, each with the reason. */
   readonly unusable: ReadonlyMap<string, string>;
+  /** What the store says of itself; undefined while it is not open. */
+  readonly storage: ReturnType<KernelStore["health"]> | undefined;
   readonly fatal: Error | undefined;
 }
 
 /** The answer of `/health`. */
-export function healthOf({ startedAt, now, tasks, unusable, fatal, ...told }: HealthGround): Health {
+export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, ...told }: HealthGround): Health {
   return {
     ...told,
+    ok: told.ok && storage?.ok !== false,
     pid: process.pid,
     uptimeSeconds: Math.round((now - startedAt) / 1000),
     tasks: { running: tasks?.running().length ?? 0, queued: tasks?.queued().length ?? 0 },
     problems: [
       ...told.plugins.filter(isUnwell).map(({ id, reason }) => `${id}: ${reason}`),
       ...[...unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
-      ...(fatal === undefined ? [] : [fatal.message]),
+      ...new Set([fatal?.message, storage?.reason].filter((problem) => problem !== undefined)),
     ],
   };
 }

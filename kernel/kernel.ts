@@ -22,7 +22,7 @@ import { capabilityOf } from "./capability.ts";
 import { channelsOf, testChannelOf } from "./channels.ts";
 import { type Closing, closeAll } from "./closing.ts";
 import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
-import { describeProblem, readConfiguration } from "./configuration.ts";
+import { describeProblem, entriesOf, readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
 import { noteStart, noteStop, readResume, recover, unfinishedTasks } from "./flow/recover.ts";
@@ -31,7 +31,7 @@ import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
-import { createLog, type RootLog } from "./log.ts";
+import { logOf, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
 import { pluginNews } from "./plugin-news.ts";
 import type { Health, KernelPort, ReloadReport } from "./port.ts";
@@ -40,11 +40,14 @@ import { readRestart } from "./restart.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { ensureInstance, INSTANCE, type KernelStore, lockFolder, openStore, requireMeant } from "./store/index.ts";
-import { createForgetting, FORGET_EVERY_MS, makeWorkspaces, sweepLeftovers } from "./upkeep.ts";
+import { createForgetting, FORGET_EVERY_MS, sweepLeftovers } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
+import { createWorkspaces } from "./workspaces.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
+/** How often a workspace that could not be made is tried again, in milliseconds. */
+const WORKSPACES_EVERY_MS = 60_000;
 /** How long an agent waits for a tool, in milliseconds. */
 const TOOL_MS = 60_000;
 
@@ -84,7 +87,15 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   // Before any plugin runs: from then on each promise carries a scope, and importing makes thousands of them.
   if (options.listen) await import("./http/index.ts");
   let configuration = await readConfiguration(document, host);
-  let agents: AgentTable = readAgents(configuration.value, folder, configuration.unusable);
+  const unusable = () => new Map([...workspaces.problems, ...configuration.unusable]);
+  const readTable = (): AgentTable => readAgents(configuration.value, folder, unusable());
+  const workspaces = createWorkspaces(
+    () => log,
+    () => {
+      agents = readTable();
+    },
+  );
+  let agents = readTable();
   const node = configuration.value.node as { id: string; name: string; defaultAgent?: string };
 
   const reach = reachOf(() => configuration.value, stateFolder);
@@ -189,18 +200,21 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       }
       const unfinished = await unfinishedTasks(rooms.core);
       const looked = await rooms.jobBook.earlier();
-      store.onFailure((error) => {
+      const lost = (error: Error): void => {
         fatal = error;
         log.error({ err: error }, "state can no longer be kept; stopping");
         options.onFatal?.(error);
-      });
-      prepareWorkspaces();
+      };
+      store.onFailure(lost);
+      rooms.lock?.watch((reason) => lost(fail("SVC_LOCK_LOST", { reason })));
+      const making = makeWorkspaces();
       reach.open();
       for (const problem of exposures(configuration, dataFolder)) log.warn(describeProblem(problem));
       // 4 set up
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
       unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
+      await making;
       // 5 listen
       if (options.listen) {
         http ??= await serve();
@@ -214,6 +228,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const { resumed, reported } = await recover(unfinished, rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
       if (looked !== undefined) void rooms.schedule.since(looked);
       if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
+      rooms.schedule.every(WORKSPACES_EVERY_MS, workspaces.again);
       rooms.schedule.every(FORGET_EVERY_MS, createForgetting(rooms.core, now));
       state = "running";
       await rememberGood(document);
@@ -232,7 +247,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
   }
 
-  const prepareWorkspaces = () => (onDisk ? makeWorkspaces(agents.list(), log) : undefined);
+  /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
+  const makeWorkspaces = async (): Promise<void> => (onDisk ? workspaces.make(agents.list()) : undefined);
 
   /** The HTTP room is imported only when a port is opened or the routes are mounted. */
   async function serve(): Promise<HttpServer> {
@@ -264,9 +280,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     // What can fail comes first: a reload is refused as a whole.
     await lender.ensure(host.declared());
     configuration = next;
-    agents = readAgents(next.value, folder, next.unusable);
+    agents = readTable();
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
-    prepareWorkspaces();
+    await makeWorkspaces();
     const failed = await host.apply(next.wanted, services);
     pipeline.refill();
     await rememberGood(nextDocument);
@@ -327,7 +343,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         now: now(),
         tasks: rooms?.pipeline,
         plugins: host.statuses(),
-        unusable: configuration.unusable,
+        unusable: unusable(),
+        storage: rooms?.store.health(),
         fatal,
       }),
     reload: () => {
@@ -376,14 +393,4 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       servers: { get: servers.addresses, enumerable: true },
     },
   ) as unknown as Kernel;
-}
-
-const entriesOf = (document: ConfigDocument): string[] => {
-  const { plugins } = document.expanded as { plugins?: unknown };
-  return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
-};
-
-function logOf(given: KernelOptions["log"], secrets: () => Iterable<string>): RootLog {
-  if (given !== undefined && "child" in given) return given;
-  return createLog({ ...(given ?? { destination: "none" as const }), secrets });
 }

@@ -83,6 +83,12 @@ export function createLog({ level = "info", destination, pretty = false, secrets
   return wrap(root, () => ("flushSync" in sink ? sink.flushSync() : undefined));
 }
 
+/** The log that an embedding program gave, or one as it wants it; without a wish none. */
+export function logOf(given: RootLog | Omit<LogOptions, "secrets"> | undefined, secrets: () => Iterable<string>): RootLog {
+  if (given !== undefined && "child" in given) return given;
+  return createLog({ ...(given ?? { destination: "none" as const }), secrets });
+}
+
 type PinoLogger = import("pino").Logger;
 
 function wrap(logger: PinoLogger, flush: () => void): RootLog {

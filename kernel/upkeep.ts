@@ -1,7 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Agent, type Log, remove, type Store } from "@svc/sdk";
+import { remove, type Store } from "@svc/sdk";
 import { MINUTES } from "./job-book.ts";
 import { sweepTemporary } from "./store/index.ts";
 
@@ -64,15 +63,4 @@ export async function sweepLeftovers(folder: string, dataFolder: string): Promis
   const found = await readdir(plugins, { withFileTypes: true }).catch(() => []);
   const own = found.filter((entry) => entry.isDirectory()).map(({ name }) => join(plugins, name));
   await Promise.all([folder, dataFolder, ...own].map(sweepTemporary));
-}
-
-/** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
-export function makeWorkspaces(agents: readonly Agent[], log: Log): void {
-  for (const { id, workspace } of agents) {
-    try {
-      mkdirSync(workspace, { recursive: true });
-    } catch (error) {
-      log.warn({ agent: id, err: error }, `the workspace ${workspace} cannot be made; set agents.${id}.workspace to a folder that can`);
-    }
-  }
 }

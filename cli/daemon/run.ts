@@ -49,8 +49,8 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   });
   writeNote(cli, kernel);
   notifyReady();
-  // A long drain before a restart is no hang.
-  const watchdog = startWatchdog(() => kernel.health().ok || kernel.health().state === "draining");
+  // A long drain before a restart is no hang, and a full disk nothing that a restart would mend.
+  const watchdog = startWatchdog(() => ["running", "draining"].includes(kernel.health().state));
   if (!background) announce(cli, kernel);
   await new Promise<void>((resolve) => {
     restarting.signal.addEventListener("abort", () => resolve(), { once: true });

@@ -37,7 +37,7 @@ parentPort.on("message", (message) => {
  * Moves committed changes from the log into the database off the main thread, every 250 ms while there are any. The log starts over
  * only when a pass ends with nothing new behind it: while writers overtake them, passes follow each other until one was short, and
  * the next runs while they are `paused`; so the log stays small and is written in place. The thread starts with the first write and keeps no process
- * alive. `resume` is called at the end of a pause, `failed` with errors, SQLite's with their code.
+ * alive. `resume` is called at the end of a pause, `failed` with errors, SQLite's with their code, `passed` after each pass.
  */
 export class Checkpointer {
   /** No transaction should begin until `resume` is called. */
@@ -45,6 +45,7 @@ export class Checkpointer {
   readonly #file: string;
   readonly #resume: () => void;
   readonly #failed: (error: Error) => void;
+  readonly #tell: () => void;
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
@@ -53,10 +54,11 @@ export class Checkpointer {
   #passed = 0;
   #closed = false;
 
-  constructor(file: string, resume: () => void, failed: (error: Error) => void) {
+  constructor(file: string, resume: () => void, failed: (error: Error) => void, passed: () => void) {
     this.#file = file;
     this.#resume = resume;
     this.#failed = failed;
+    this.#tell = passed;
   }
 
   /** Something was committed. */
@@ -102,6 +104,7 @@ export class Checkpointer {
     const worker = new Worker(PROGRAM, { eval: true, workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 } });
     worker.on("message", (answer: { log?: number; code?: string; message?: string }) => {
       if (answer.message !== undefined) this.#failed(Object.assign(new Error(answer.message), { code: answer.code }));
+      this.#tell();
       this.#ended(answer.log ?? 0);
     });
     worker.on("error", (error) => {

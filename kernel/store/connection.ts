@@ -4,6 +4,7 @@ import { fail } from "../errors.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { openDatabase, sqliteFailure, storeError } from "./database.ts";
 import { LogSync } from "./log-sync.ts";
+import { Presence } from "./presence.ts";
 import { Reserve } from "./reserve.ts";
 import type { Step, Table } from "./table.ts";
 
@@ -41,6 +42,7 @@ export class Connection {
   readonly #log: Log | undefined;
   readonly #reserve: Reserve | undefined;
   readonly #checkpointer: Checkpointer | undefined;
+  readonly #presence: Presence | undefined;
   readonly #listeners = new Set<(error: SvcError) => void>();
   readonly #sql;
   /** Declared and not yet on disk. */
@@ -71,7 +73,9 @@ export class Connection {
         file,
         () => this.#schedule(),
         (error) => this.#checkpointFailed(error),
+        () => this.#presence?.look(),
       );
+      this.#presence = new Presence([file, `${file}-wal`], (reason) => this.#fail(new Error(reason)));
     }
     const prepare = (sql: string) => this.database.prepare<[]>(sql);
     this.#sql = {
@@ -87,7 +91,7 @@ export class Connection {
   /** Why nothing is stored any more, or why only deletes are. */
   get trouble(): string | undefined {
     if (this.#failure !== undefined) return this.#failure.message;
-    return this.#reserve?.exhausted === true ? fail("SVC_STORE_FULL", { file: this.#file }).message : undefined;
+    return this.#reserve?.restored() === false ? fail("SVC_STORE_FULL", { file: this.#file }).message : undefined;
   }
 
   /** Hears once when the handle has failed; returns the way to stop listening. */
@@ -132,6 +136,7 @@ export class Connection {
 
   async #close(): Promise<void> {
     if (this.#unsettled) await new Promise<void>((resolve) => (this.#idle = resolve));
+    this.#presence?.close();
     await this.#checkpointer?.close();
     this.#sync?.close();
     try {

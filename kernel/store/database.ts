@@ -44,6 +44,8 @@ export function openDatabase(file: string): Database.Database {
     return database;
   } catch (error) {
     database?.close();
+    // The statements of an opening are ours and right: one that SQLite refuses tells of a header or a schema that makes no sense.
+    if (sqliteFailure(error) === "refused") throw fail("SVC_STORE_CORRUPT", { file, reason: (error as Error).message, cause: error });
     throw storeError(error, file);
   }
 }

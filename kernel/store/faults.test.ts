@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Collection } from "@svc/sdk";
+import type { Collection, SvcError } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { checkDatabase } from "./database.ts";
@@ -272,6 +272,56 @@ it("FAULT-13 a damaged database is refused at start, left as it is, and the chec
   writeFileSync(file, "no database at all, but long enough to be looked at ".repeat(100));
   expect(() => openStore({ file })).toThrow(expect.objectContaining({ code: "SVC_STORE_CORRUPT" }));
 });
+
+it("FLT-11 two spoilt bytes anywhere in the header are damage with the file's name, or nothing that matters", async () => {
+  await fill(20, 100);
+  const whole = readFileSync(file);
+  const codes = new Map<string, number>();
+  for (let at = 0; at < 98; at += 2) {
+    const bytes = Buffer.from(whole);
+    bytes[at] = 0xc3;
+    bytes[at + 1] = 0xa7;
+    writeFileSync(file, bytes);
+    try {
+      await openStore({ file }).close();
+    } catch (error) {
+      const { code, message } = error as Error & { code: string };
+      expect(["SVC_STORE_CORRUPT", "SVC_STORE_FAILED", "SVC_STORE_NEWER"], `${at}: ${message}`).toContain(code);
+      expect(message).toContain(file);
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+  }
+  expect(codes.get("SVC_STORE_CORRUPT")).toBeGreaterThan(3);
+  whole.write("\u00c3\u00a7", 46, "latin1");
+  writeFileSync(file, whole);
+  expect(() => openStore({ file })).toThrow(expect.objectContaining({ code: "SVC_STORE_CORRUPT", message: expect.stringContaining("svc db check") }));
+});
+
+for (const [what, harm] of [
+  ["deleted", () => rmSync(file)],
+  ["replaced", () => renameSync(copyOf(file), file)],
+  ["gone with its folder", () => rmSync(folder, { recursive: true })],
+  ["without its log", () => rmSync(`${file}-wal`)],
+] as const) {
+  it(`FLT-6 a database that is ${what} while it is open ends the store: nothing more is acknowledged`, async () => {
+    const store = openStore({ file });
+    const failed = new Promise<SvcError>((resolve) => store.onFailure(resolve));
+    const tasks = store.scope("core").collection("tasks");
+    await tasks.put("a", 1);
+    harm();
+    // SQLite may see it first, in words of its own.
+    expect(await failed).toMatchObject({ code: "SVC_STORE_FAILED", message: expect.stringContaining(file) });
+    await expect(tasks.put("b", 2)).rejects.toMatchObject({ code: "SVC_STORE_FAILED" });
+    expect(store.health()).toMatchObject({ ok: false });
+    await store.close();
+    await mkdir(folder, { recursive: true });
+  });
+}
+
+function copyOf(original: string): string {
+  copyFileSync(original, `${original}.copy`);
+  return `${original}.copy`;
+}
 
 it("FAULT-13 damage met later ends the store, with nothing more written", async () => {
   await fill(40, 1_000_000);

@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { lockFolder, lockHolder } from "./lock.ts";
 import { endedProcess, startChild } from "./processes.harness.ts";
 
@@ -74,4 +74,33 @@ it("of many that find a dead holder exactly one takes over", async () => {
     for (const child of children) child.process.kill("SIGKILL");
     await Promise.all(children.map((child) => child.ended));
   }
+});
+
+it("FLT-6 a lock file that somebody removed is put back, so that a second daemon is kept out", async () => {
+  const lock = lockFolder(folder);
+  const lost: string[] = [];
+  lock.watch((reason) => lost.push(reason));
+  await rm(join(folder, "daemon.lock"));
+  await vi.waitFor(() => expect(lockHolder(folder)?.pid).toBe(process.pid), { timeout: 20_000 });
+  expect(lost).toEqual([]);
+  lock.release();
+  expect(lockHolder(folder)).toBeUndefined();
+});
+
+it("FLT-6 who came in while the lock file was removed is noticed, and so is a folder that is gone", async () => {
+  const lock = lockFolder(folder);
+  await rm(join(folder, "daemon.lock"));
+  const child = startChild("lock", folder);
+  await child.printed(1);
+  const reason = await new Promise<string>((resolve) => lock.watch(resolve));
+  expect(reason).toContain(`process ${child.process.pid} has taken the folder`);
+  lock.release();
+  expect(lockHolder(folder)?.pid).toBe(child.process.pid);
+  child.process.kill("SIGKILL");
+  await child.ended;
+  const again = lockFolder(folder);
+  await rm(folder, { recursive: true });
+  expect(await new Promise<string>((resolve) => again.watch(resolve))).toContain("is gone");
+  again.release();
+  await mkdir(folder);
 });

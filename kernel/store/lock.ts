@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fail } from "../errors.ts";
 import { temporaryName } from "./atomic.ts";
@@ -7,6 +8,11 @@ import { processAlive, processIdentity } from "./process-identity.ts";
 
 /** The right to be the one daemon of a data folder. */
 export interface FolderLock {
+  /**
+   * Looks every two seconds whether the lock file is still there, and puts it back when somebody removed it. `lost` hears once, in words, when
+   * that cannot be: another process holds the folder now, or the folder is gone.
+   */
+  watch(lost: (reason: string) => void): void;
   /** Gives it up. Idempotent. */
   release(): void;
 }
@@ -26,6 +32,7 @@ interface LockRecord extends LockHolder {
 }
 
 const NAME = "daemon.lock";
+const LOOK_EVERY_MS = 2_000;
 
 /**
  * Takes `folder` for this process. Throws `SVC_DAEMON_RUNNING` with the `pid` of a live holder; the lock of a process that is
@@ -44,12 +51,39 @@ export function tryLock(path: string): FolderLock | { readonly holder: LockHolde
   const holder = take(path, mine);
   if (holder !== undefined) return { holder: { pid: holder.pid, startedAt: holder.startedAt } };
   let held = true;
+  let timer: NodeJS.Timeout | undefined;
   return {
+    watch(lost) {
+      timer = setInterval(async () => {
+        const reason = await lossOf(path, mine, () => held);
+        if (reason === undefined || !held) return;
+        clearInterval(timer);
+        lost(reason);
+      }, LOOK_EVERY_MS);
+      timer.unref();
+    },
     release() {
+      clearInterval(timer);
       if (held && read(path) === mine) rmSync(path, { force: true });
       held = false;
     },
   };
+}
+
+/** Why the lock with the content `mine` is lost; undefined when it is there, or there again. */
+async function lossOf(path: string, mine: string, held: () => boolean): Promise<string | undefined> {
+  try {
+    const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
+      throw error;
+    });
+    if (content === mine || !held()) return undefined;
+    const holder = take(path, mine);
+    return holder === undefined ? undefined : `${path} was removed, and process ${holder.pid} has taken the folder`;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" || code === "ENOTDIR" ? `the folder of ${path} is gone` : code === undefined ? message : undefined;
+  }
 }
 
 /** The live holder of `folder`, if there is one. */

@@ -21,7 +21,7 @@ interface Refusal {
 }
 const message = (text: string) => ({ agent: "echo", message: text });
 
-it("FAULT-09 on a full disk the daemon says 507 and when to come back, keeps what it acknowledged, and works again by itself", async (ctx) => {
+it("FAULT-09 FLT-8 on a full disk the daemon says 507 and when to come back, keeps what it acknowledged, and works again by itself", async (ctx) => {
   await mkdir(join(folder, ".svc"));
   const disk = smallDisk(join(folder, ".svc"), "4m");
   if (disk === undefined) return ctx.skip("this user may not mount a tmpfs");
@@ -51,6 +51,9 @@ it("FAULT-09 on a full disk the daemon says 507 and when to come back, keeps wha
       { timeout: 20_000, interval: 20 },
     );
     expect([503, 507]).toContain(refused.status);
+    // FLT-8: whoever watches over it is told, and told when it is over.
+    const full = await ask<{ ok: boolean; problems: string[] }>(daemon.port, "/health");
+    expect(full.body).toMatchObject({ ok: false, problems: [expect.stringContaining("is full")] });
     expect(refused.body.code).toBe("SVC_STORE_FULL");
     expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
     // Reading goes on, and the ballast was given up so that deleting could.
@@ -58,6 +61,7 @@ it("FAULT-09 on a full disk the daemon says 507 and when to come back, keeps wha
     expect(existsSync(join(folder, ".svc/ballast"))).toBe(false);
     rmSync(theirs);
     await vi.waitFor(async () => expect((await ask(daemon.port, "/task", message("after"))).status).toBe(200), { timeout: 20_000, interval: 200 });
+    expect((await ask(daemon.port, "/health")).body).toMatchObject({ ok: true, problems: [] });
     await daemon.kill("SIGTERM");
     const again = await startDaemon(folder);
     expect((await ask<{ traces: { message: string }[] }>(again.port, "/traces?limit=200")).body.traces.map(({ message: text }) => text)).toEqual(
@@ -69,6 +73,20 @@ it("FAULT-09 on a full disk the daemon says 507 and when to come back, keeps wha
     disk.remove();
   }
 });
+
+for (const [what, victim] of [
+  ["database", "svc.db"],
+  ["whole data folder", "."],
+] as const) {
+  it(`FLT-6 OPR-M9 the ${what} is removed under a running daemon: it acknowledges nothing more, says why and ends with 74`, async () => {
+    writeConfig(folder);
+    const daemon = await startDaemon(folder);
+    expect((await ask(daemon.port, "/task", message("before"))).status).toBe(200);
+    rmSync(join(folder, ".svc", victim), { recursive: true });
+    expect(await daemon.ended).toBe(74);
+    expect(daemon.said()).toContain("state can no longer be kept");
+  });
+}
 
 const skipped = lacks("strace", "-o", "/dev/null", "true");
 if (skipped !== undefined) console.warn(`skipped, a disk that fails: ${skipped}`);
@@ -93,4 +111,17 @@ it.skipIf(skipped)("FAULT-11 when the disk refuses an fsync the daemon acknowled
   for (const id of acknowledged) expect((await ask<{ status: string }>(again.port, `/traces/${id}`)).body.status).toBe("ok");
   expect((await ask(again.port, "/task", message("works"))).status).toBe(200);
   await again.kill("SIGTERM");
+});
+
+it("OPR-M10 an agent whose workspace cannot be made is unwell by itself: the daemon starts, the others run, and SIGTERM ends it", async () => {
+  const agent = (workspace: string) => ({ name: "Echo", workspace, tier: "local", local: { mode: "echo" } });
+  writeConfig(folder, { agents: { echo: agent("./w"), b: agent("/proc/nope/ws") } });
+  const daemon = await startDaemon(folder);
+  const { body } = await ask<{ ok: boolean; problems: string[] }>(daemon.port, "/health");
+  expect(body).toMatchObject({ ok: true, problems: [expect.stringContaining("agent b: the workspace /proc/nope/ws cannot be made")] });
+  expect((await ask(daemon.port, "/task", message("hello"))).status).toBe(200);
+  const refused = await ask<{ ok: boolean; error: string }>(daemon.port, "/task", { agent: "b", message: "hello" });
+  expect(refused.body).toMatchObject({ ok: false, error: expect.stringContaining("Agent b cannot run: the workspace /proc/nope/ws cannot be made") });
+  await daemon.kill("SIGTERM");
+  expect(await daemon.ended).toBe(0);
 });

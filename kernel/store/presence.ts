@@ -1,0 +1,57 @@
+import { statSync } from "node:fs";
+import { stat } from "node:fs/promises";
+
+const LOOK_EVERY_MS = 2_000;
+
+/**
+ * Sees when a file that is open here is deleted or replaced: what is written to it from then on goes nowhere. Looks when asked and every
+ * two seconds, never twice at once; a disk that does not answer holds nothing up. Files are compared by name and inode: to open and close
+ * one would end SQLite's locks on it.
+ */
+export class Presence {
+  readonly #files: readonly { readonly file: string; readonly identity: string }[];
+  readonly #gone: (reason: string) => void;
+  readonly #timer: NodeJS.Timeout;
+  #looking = false;
+  #closed = false;
+
+  /** `gone` hears once, in words. */
+  constructor(files: readonly string[], gone: (reason: string) => void) {
+    this.#files = files.map((file) => ({ file, identity: identityOf(statSync(file)) }));
+    this.#gone = gone;
+    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  look(): void {
+    if (this.#looking || this.#closed) return;
+    this.#looking = true;
+    void this.#look().finally(() => {
+      this.#looking = false;
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    for (const { file, identity } of this.#files) {
+      let found: string | undefined;
+      try {
+        found = identityOf(await stat(file));
+      } catch (error) {
+        // Any other trouble is for who reads and writes there.
+        if (!MISSING.has((error as NodeJS.ErrnoException).code ?? "")) continue;
+      }
+      if (found === identity || this.#closed) continue;
+      this.close();
+      this.#gone(`${file} was ${found === undefined ? "deleted" : "replaced"} while the daemon used it`);
+    }
+  }
+}
+
+const MISSING: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+
+const identityOf = ({ dev, ino }: { readonly dev: number; readonly ino: number }): string => `${dev}:${ino}`;

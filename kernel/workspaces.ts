@@ -1,0 +1,101 @@
+import { mkdir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Agent, Log } from "@svc/sdk";
+
+/** The folders that agents work in. */
+export interface Workspaces {
+  /** Why an agent has none, in words, by agent. */
+  readonly problems: ReadonlyMap<string, string>;
+  /**
+   * Makes what is missing, for as long as that takes. Resolves when all were tried, `PATIENCE_MS` after the call at the latest. A later call
+   * takes the place of an earlier one.
+   */
+  make(agents: readonly Agent[]): Promise<void>;
+  /** Tries once more what failed. */
+  again(): Promise<void>;
+}
+
+/** How long one folder may take, and how long all of them may hold up a start, in milliseconds. */
+const ONE_MS = 5_000;
+const PATIENCE_MS = 2_000;
+/** Calls that a file system does not answer each keep one of the few threads on which all files are read and written. */
+const HANGING = 1;
+
+/** `changed` is told when an agent lost its folder or has it again. `makeFolder` is replaced in tests. */
+export function createWorkspaces(log: () => Log, changed: () => void, make: (path: string) => Promise<void> = makeFolder): Workspaces {
+  const problems = new Map<string, string>();
+  /** Workspaces whose file system has not answered yet. */
+  const hanging = new Set<string>();
+  let wanted: readonly Agent[] = [];
+
+  function note({ id, workspace }: Agent, reason: string | undefined): void {
+    const problem = reason && `the workspace ${workspace} cannot be made (${reason}); set agents.${id}.workspace to a folder that can`;
+    if (problem === problems.get(id)) return;
+    if (problem === undefined) {
+      problems.delete(id);
+      log().info({ agent: id }, `the workspace ${workspace} is there`);
+    } else {
+      problems.set(id, problem);
+      log().warn({ agent: id }, problem);
+    }
+    changed();
+  }
+
+  /** Why it could not be made. */
+  async function tryOne(workspace: string): Promise<string | undefined> {
+    if (hanging.has(workspace)) return "its file system does not answer";
+    if (hanging.size >= HANGING) return `not tried, because ${[...hanging][0]} hangs`;
+    hanging.add(workspace);
+    const made = make(workspace)
+      .then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
+      .finally(() => hanging.delete(workspace));
+    return within(made, ONE_MS, `its file system has not answered within ${ONE_MS / 1000} s`);
+  }
+
+  async function work(agents: readonly Agent[]): Promise<void> {
+    const tried = new Map<string, string | undefined>();
+    for (const agent of agents) {
+      if (!tried.has(agent.workspace)) tried.set(agent.workspace, await tryOne(agent.workspace));
+      // A reload may have taken the agent away, or given it another folder.
+      if (wanted.includes(agent)) note(agent, tried.get(agent.workspace));
+    }
+  }
+
+  return {
+    problems,
+    async make(agents) {
+      wanted = agents;
+      const ids = new Set(agents.map(({ id }) => id));
+      for (const id of [...problems.keys()]) if (!ids.has(id)) problems.delete(id);
+      await within(work(agents), PATIENCE_MS, undefined);
+    },
+    again: () => work(wanted.filter(({ id }) => problems.has(id))),
+  };
+}
+
+/** What `work` resolves with, or `otherwise` when it takes longer. */
+async function within<T>(work: Promise<T>, ms: number, otherwise: T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(otherwise), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Each folder is tried once before and once after its parent: `mkdir` with `recursive` goes on for ever where a file system denies both (in /proc). */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && dirname(path) !== path) {
+      await makeFolder(dirname(path));
+      return mkdir(path);
+    }
+    if (code !== "EEXIST" && code !== "EISDIR") throw error;
+    if (!(await stat(path)).isDirectory()) throw error;
+  }
+}
