@@ -16,7 +16,7 @@ export default definePlugin({
 
     async function write(workspace: string, agents: readonly Agent[]): Promise<void> {
       const { merge, serversOf } = await import("./merge.js");
-      const { servers, refused } = serversOf(agents);
+      const { servers, refused } = serversOf(agents, ctx.files.data.roots[0]);
       for (const { agent, server, reason } of refused) ctx.log.error({ agent, server }, `agents.${agent}.mcp.${server} was not written: ${reason}`);
       const before = await ledger.read(workspace);
       if (Object.keys(servers).length === 0 && Object.keys(before).length === 0) return;

@@ -30,6 +30,24 @@ function setUp(before?: string) {
   };
 }
 
+describe("svc mcp", () => {
+  it("ENG-5 is told where its daemon is, however it is started, and keeps what the operator says", async () => {
+    const { json, start } = setUp();
+    const by = (command: string, ...args: string[]) => ({ command, args });
+    await start({
+      plain: by("svc", "mcp", "--agent", "ada"),
+      npx: by("npx", "svc", "mcp", "--agent", "ada"),
+      node: by("node", "/opt/svc/cli/bin/svc.mjs", "mcp", "--agent", "ada"),
+      told: { ...by("svc", "mcp", "--agent", "ada"), env: { SVC_CONFIG: "/other/svc.json" } },
+      foreign: by("mcp", "--agent", "svc"),
+    });
+    const found = Object.fromEntries(
+      Object.entries(json().mcpServers as Record<string, { env?: { SVC_CONFIG?: string } }>).map(([name, { env }]) => [name, env?.SVC_CONFIG]),
+    );
+    expect(found).toEqual({ plain: "/daemon/svc.json", npx: "/daemon/svc.json", node: "/daemon/svc.json", told: "/other/svc.json", foreign: undefined });
+  });
+});
+
 describe("CFG-19 writing .mcp.json", () => {
   it("CFG-19 makes the file, and none for an agent without servers", async () => {
     const some = setUp();

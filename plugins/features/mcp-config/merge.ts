@@ -1,3 +1,4 @@
+import { basename, dirname, join } from "node:path";
 import { type Agent, isLoaderVariable } from "@svc/sdk";
 import { applyEdits, type Edit, modify, type ParseError, parse } from "jsonc-parser";
 
@@ -11,20 +12,38 @@ export interface RefusedServer {
   readonly reason: string;
 }
 
-/** The entries that some agents of one workspace ask for. An environment that makes programs load code is refused. */
-export function serversOf(agents: readonly Agent[]): { readonly servers: Servers; readonly refused: readonly RefusedServer[] } {
+/**
+ * The entries that some agents of one workspace ask for. An environment that makes programs load code is refused. Engines start `svc
+ * mcp` in the workspace, where no svc.json is: it is told of this daemon's folder, which is the parent of `dataFolder`.
+ */
+export function serversOf(agents: readonly Agent[], dataFolder?: string): { readonly servers: Servers; readonly refused: readonly RefusedServer[] } {
   const servers: Record<string, Readonly<Record<string, unknown>>> = {};
+  const asked = new Map<string, unknown>();
   const refused: RefusedServer[] = [];
   for (const { id, settings } of agents) {
     for (const [server, entry] of Object.entries((settings.mcp as Record<string, Record<string, unknown>> | undefined) ?? {})) {
       const loader = Object.keys((entry.env as Record<string, string> | undefined) ?? {}).find(isLoaderVariable);
       if (loader !== undefined) refused.push({ agent: id, server, reason: `the variable ${loader} makes programs load code` });
-      else if (server in servers && JSON.stringify(servers[server]) !== JSON.stringify(entry))
+      else if (asked.has(server) && JSON.stringify(asked.get(server)) !== JSON.stringify(entry))
         refused.push({ agent: id, server, reason: "another agent with this workspace has a different server of this name" });
-      else servers[server] = entry;
+      else {
+        asked.set(server, entry);
+        servers[server] = dataFolder !== undefined && isOwn(entry) ? findingUs(entry, dataFolder) : entry;
+      }
     }
   }
   return { servers, refused };
+}
+
+/** `svc mcp --agent <id>`, however svc is started. */
+const isOwn = ({ command, args }: Readonly<Record<string, unknown>>): boolean => {
+  const words = [command, ...(Array.isArray(args) ? args : [])].map((word) => basename(String(word)).replace(/\.(?:mjs|cmd)$/, ""));
+  return words.includes("mcp") && words.includes("svc") && words.indexOf("svc") === words.indexOf("mcp") - 1;
+};
+
+function findingUs(entry: Readonly<Record<string, unknown>>, dataFolder: string): Readonly<Record<string, unknown>> {
+  const env = (entry.env ?? {}) as Readonly<Record<string, string>>;
+  return env.SVC_CONFIG === undefined ? { ...entry, env: { ...env, SVC_CONFIG: join(dirname(dataFolder), "svc.json") } } : entry;
 }
 
 /**

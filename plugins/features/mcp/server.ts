@@ -1,5 +1,6 @@
+import { PassThrough } from "node:stream";
 import { Server } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { CliHost, ObjectSchema } from "@svc/sdk";
 
 interface ListedTool {
@@ -10,25 +11,58 @@ interface ListedTool {
 
 /** Longest text of one tool result; foreign text may be endless (000:L371). */
 const LONGEST = 40_000;
+/** Longest delay of a timer. */
+const FOREVER_MS = 2 ** 31 - 1;
 
-/** Serve until standard input ends. Each call asks the daemon anew, so that a restart or a reload in between costs nothing. */
+/**
+ * Serve until standard input ends and the calls under way are answered. Each call asks the daemon anew, so that a restart or a reload
+ * in between costs nothing. A daemon or an agent that is not there is told on standard error at once, and to the model at each call.
+ */
 export async function serve(agent: string, cli: CliHost): Promise<void> {
   const path = `/agents/${encodeURIComponent(agent)}/tools`;
-  serveStdio(() => {
-    const server = new Server({ name: "svc", version: "0.1.0" }, { capabilities: { tools: {} } });
-    server.setRequestHandler("tools/list", async () => {
-      const { tools } = (await cli.request("GET", path)) as { tools: ListedTool[] };
-      return { tools: tools.map(({ name, description, input }) => ({ name, description, inputSchema: input as never })) };
-    });
-    server.setRequestHandler("tools/call", async ({ params }) => {
-      try {
-        const { text } = (await cli.request("POST", `${path}/${encodeURIComponent(params.name)}`, params.arguments ?? {})) as { text: string };
-        return { content: [{ type: "text" as const, text: text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)` }] };
-      } catch (error) {
-        return { content: [{ type: "text" as const, text: (error as Error).message }], isError: true };
-      }
-    });
-    return server;
-  });
-  await new Promise<void>((resolve) => process.stdin.once("close", resolve));
+  const busy = new Set<Promise<unknown>>();
+  const underWay = <T>(call: Promise<T>): Promise<T> => {
+    busy.add(call);
+    const over = () => void busy.delete(call);
+    call.then(over, over);
+    return call;
+  };
+  const tools = async () => ((await cli.request("GET", path)) as { tools: ListedTool[] }).tools;
+
+  async function call(name: string, input: unknown) {
+    try {
+      const { text } = (await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input)) as { text: string };
+      return { content: [{ type: "text" as const, text: text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)` }] };
+    } catch (error) {
+      return { content: [{ type: "text" as const, text: (error as Error).message }], isError: true };
+    }
+  }
+
+  // The transport drops its calls when its input ends: it is told of the end once they are answered.
+  const input = new PassThrough();
+  process.stdin.pipe(input, { end: false });
+  const connection = serveStdio(
+    () => {
+      const server = new Server({ name: "svc", version: "0.1.0" }, { capabilities: { tools: {} } });
+      server.setRequestHandler("tools/list", () =>
+        underWay(
+          tools().then((listed) => ({ tools: listed.map(({ name, description, input: schema }) => ({ name, description, inputSchema: schema as never })) })),
+        ),
+      );
+      server.setRequestHandler("tools/call", ({ params }) => underWay(call(params.name, params.arguments ?? {})));
+      return server;
+    },
+    { transport: new StdioServerTransport(input) },
+  );
+  tools().catch((error: Error) => process.stderr.write(`svc mcp: ${error.message}\n`));
+  // A promise alone does not keep the process.
+  const awake = setInterval(() => {}, FOREVER_MS);
+  await new Promise<void>((resolve) => process.stdin.once("end", resolve).once("close", resolve));
+  // What came in with the end is taken up in a turn of the loop of its own.
+  do {
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.allSettled(busy);
+  } while (busy.size > 0 || input.readableLength > 0);
+  await connection.close();
+  clearInterval(awake);
 }
