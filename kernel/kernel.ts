@@ -5,10 +5,11 @@
  *   2 open      data folder lock, store                                     fails: SVC_DAEMON_RUNNING, SVC_STORE_*
  *   3 build     bus, log, hooks, pipeline, capabilities
  *   4 set up    each plugin's setup; a broken one is listed and left out
- *   5 listen    HTTP, if asked for
- *   6 start     each plugin's start, side by side, each with its limit
- *   7 recover   what a crash or stop left unfinished
- *   8 run       until stop or restart: refuse, drain, interrupt, close in the opposite order
+ *   5 readmit   what a crash or stop left unfinished stands in line again, before anything new can
+ *   6 listen    HTTP, if asked for: work is taken, and waits behind what was readmitted
+ *   7 start     each plugin's start, side by side, each with its limit
+ *   8 open      the work begins, in the old order; what is not resumed is reported
+ *   9 run       until stop or restart: refuse, drain, interrupt, close in the opposite order
  */
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -25,7 +26,7 @@ import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loa
 import { describeProblem, entriesOf, readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
-import { noteStart, noteStop, readResume, recover, unfinishedTasks } from "./flow/recover.ts";
+import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
 import { healthOf, isDown } from "./health.ts";
 import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
@@ -198,7 +199,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         lock?.release();
         throw error;
       }
-      const unfinished = await unfinishedTasks(rooms.core);
       const looked = await rooms.jobBook.earlier();
       const lost = (error: Error): void => {
         fatal = error;
@@ -215,24 +215,27 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       await host.setUp(configuration.wanted, rooms.services);
       unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
       await making;
-      // 5 listen
+      // 5 readmit
+      const recovery = await recover(rooms, readResume(configuration.value), bus, log, now);
+      // 6 listen
       if (options.listen) {
         http ??= await serve();
         await http.listen(reach.bind());
       }
-      // 6 start
+      // 7 start
       await host.start();
-      // 7 recover
+      // 8 open
       await rooms.deliveries.start();
-      await noteStart(rooms.core, now());
-      const { resumed, reported } = await recover(unfinished, rooms.core, rooms.pipeline, readResume(configuration.value), bus, log, now);
+      await noteStart(rooms.core, recovery.start);
+      rooms.pipeline.open();
+      const reported = await recovery.report();
       if (looked !== undefined) void rooms.schedule.since(looked);
       if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
       rooms.schedule.every(WORKSPACES_EVERY_MS, workspaces.again);
       rooms.schedule.every(FORGET_EVERY_MS, createForgetting(rooms.core, now));
       state = "running";
       await rememberGood(document);
-      bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed, reported } });
+      bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed: recovery.resumed, reported } });
       for (const { id, state: ended, reason } of host.statuses().filter(isDown))
         bus.publish({ kind: "status", type: `plugin:${ended}`, summary: `${id} ${ended}: ${reason}`, data: { plugin: id } });
     } catch (error) {
@@ -269,7 +272,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   /** The document as it is now. */
   const reopen = () => openDocument(source, "file" in source ? loadEnvironment(folder, options.env ?? process.env) : env);
 
-  // 8 run
+  // 9 run
   async function reload(): Promise<ReloadReport> {
     await starting;
     if (state === "draining") throw fail("SVC_DAEMON_DRAINING");

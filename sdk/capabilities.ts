@@ -295,8 +295,13 @@ export interface Trace {
   /** The original message, whole. Rows from before schema version 8 have only `messagePreview`. */
   readonly message?: string;
   readonly messagePreview?: string;
-  /** Task ids answered by this turn, where several were collected. */
+  /** Task ids answered by this turn, where several were collected; only in the trace of the first one. */
   readonly tasks?: readonly string[];
+  /**
+   * The task whose turn answered this one too. Its trace holds steps, usage and answer; `get` shows the answer (or the error) here as
+   * well, `list` does not.
+   */
+  readonly lead?: string;
   readonly response?: string;
   readonly error?: string;
   readonly errorKind?: string;

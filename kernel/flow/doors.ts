@@ -1,18 +1,22 @@
 import type { Accepted, Message, Route, TaskEvent, Tasks } from "@svc/sdk";
 import type { AgentTable } from "../agents.ts";
 import { fail } from "../errors.ts";
+import { currentScope, within } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
 import type { Deliveries } from "./deliver/port.ts";
+import type { Intake } from "./intake.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 import { defaultRoute, endedOutcome } from "./routing.ts";
-import { createTask, describeTask, type Task } from "./task.ts";
+import { createTask, describeTask, type Task, whenPlaced } from "./task.ts";
 
 /** The pipeline from outside: `Tasks` for the entries, and what boot and shutdown need. */
 export interface Pipeline extends Tasks {
-  /** Put a stored task back to work after a restart. */
+  /** Put a stored task back to work after a restart, ahead of what is accepted later. */
   readmit(record: TaskRecord): void;
+  /** Let what was readmitted and accepted so far begin, in that order. Until then everything waits. */
+  open(): void;
   /** End a stored task without running it, and tell its sender. */
   close(record: TaskRecord, outcome: Outcome): Promise<void>;
   /** Take and begin no new work from now on, until `admit`. */
@@ -40,15 +44,16 @@ export interface Admission {
 /** The pipeline's steps and state, as the doors need them. */
 export interface Inside {
   readonly tasks: Map<string, Task>;
+  readonly intake: Intake;
   readonly lanes: Lanes<Task>;
   readonly deliveries: Deliveries;
   readonly whenIdle: (() => void)[];
   accept(message: Message, admission?: Admission): Promise<{ task?: Task; accepted: Accepted }>;
-  advance(task: Task): Promise<void>;
   finish(batch: readonly Task[], outcome: Outcome): Promise<void>;
   inRoot<T>(task: Task, step: () => T): T;
   live(): Live;
   agents(): AgentTable;
+  open(): void;
   refuse(): void;
   admit(): void;
   refill(): void;
@@ -57,7 +62,7 @@ export interface Inside {
 }
 
 export function openDoors(inside: Inside): Pipeline {
-  const { tasks, lanes, deliveries, accept, advance, finish, inRoot } = inside;
+  const { tasks, intake, lanes, deliveries, accept, finish, inRoot } = inside;
   /** A collected message is answered by the turn of the first one. */
   const leading = (id: string) => tasks.get(id)?.lead ?? tasks.get(id);
   const running = () => [...tasks.values()].filter((task) => task.state === "running" && task.lead === undefined);
@@ -67,7 +72,7 @@ export function openDoors(inside: Inside): Pipeline {
     const task = leading(id);
     if (task === undefined || task.ending !== undefined) return false;
     task.ending = ending;
-    if (task.state === "waiting" && lanes.remove(task)) await inRoot(task, () => finish([task], endedOutcome(ending)));
+    if (task.state === "waiting" ? lanes.remove(task) : intake.remove(task)) await inRoot(task, () => finish([task], endedOutcome(ending)));
     else {
       task.abort.abort(ending);
       await task.result;
@@ -78,7 +83,10 @@ export function openDoors(inside: Inside): Pipeline {
   return {
     accept: async (message) => (await accept(message)).accepted,
     async run(message, listen, signal) {
-      const { task, accepted } = await accept(message, listen === undefined ? {} : { listen });
+      // What a plugin does when it hears something is its own doing, not that of the plugin whose engine said it.
+      const scope = currentScope();
+      const heard = scope === undefined || listen === undefined ? listen : (event: TaskEvent) => within(scope, () => listen(event));
+      const { task, accepted } = await accept(message, heard === undefined ? {} : { listen: heard });
       if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
       const stop = () => {
         // A turn that answers others too goes on for them.
@@ -102,7 +110,7 @@ export function openDoors(inside: Inside): Pipeline {
       const message: Message = { ...context, entry: "followup", text, ...(sender === undefined ? {} : { sender: { id: sender } }) };
       const { task, accepted } = await accept(message, { pinned: route, front: replace, keep: true });
       // It must stand in line before the followed task ends, or another message could slip in between.
-      await task?.placed.promise;
+      await new Promise<void>((resolve) => (task === undefined ? resolve() : whenPlaced(task, resolve)));
       if (replace) void end(followed.record.id, { kind: "cancelled", text: "cancelled: replaced by a follow-up" });
       return accepted;
     },
@@ -112,8 +120,9 @@ export function openDoors(inside: Inside): Pipeline {
     readmit(record) {
       const task = createTask(record, inside.live(), { keep: true });
       tasks.set(record.id, task);
-      inRoot(task, () => void advance(task));
+      intake.enter(task);
     },
+    open: inside.open,
     async close(record, outcome) {
       const route = record.route ?? defaultRoute(record.inbound, inside.agents());
       const task = createTask(route === undefined ? record : { ...record, route, agent: route.agent }, inside.live());

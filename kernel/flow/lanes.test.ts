@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createLanes, type Place, type QueueMode } from "./lanes.ts";
 
+const LIMITS = { items: 4, size: 100 };
+
 /** Lanes whose turns end when the test says so. */
 function setUp(limit = 1) {
   const batches: string[][] = [];
-  const lanes = createLanes<string>((batch) => batches.push([...batch]));
+  const lanes = createLanes<string>((batch) => batches.push([...batch]), LIMITS);
   const place = (conversation: string, mode: QueueMode, extra: Partial<Place> = {}): Place => ({
     conversation,
     agent: "a",
@@ -22,6 +24,16 @@ describe("lanes", () => {
     lanes.release("c");
     lanes.release("c");
     expect(batches).toEqual([["1"], ["2", "3", "4"]]);
+  });
+
+  it("FLT-1 collect makes turns of so many items and such a size; one that is too large runs alone", () => {
+    const { lanes, batches, place } = setUp();
+    for (let n = 0; n < 7; n += 1) lanes.enter(`${n}`, place("many", "collect", { size: 1 }));
+    for (let turn = 0; turn < 3; turn += 1) lanes.release("many");
+    expect(batches.splice(0)).toEqual([["0"], ["1", "2", "3", "4"], ["5", "6"]]);
+    for (const [n, size] of [0, 50, 40, 20, 101, 1].entries()) lanes.enter(`${n}`, place("large", "collect", { size }));
+    for (let turn = 0; turn < 5; turn += 1) lanes.release("large");
+    expect(batches).toEqual([["0"], ["1", "2"], ["3"], ["4"], ["5"]]);
   });
 
   it("RUN-07 followup runs each as a turn of its own", () => {
@@ -123,7 +135,7 @@ describe("lanes over many turns", () => {
       running.set(conversation, [...agents][0] as string);
       expect([...running.values()].filter((agent) => agents.has(agent)).length).toBeLessThanOrEqual(2);
       seen.push(...batch);
-    });
+    }, LIMITS);
     for (let step = 0; step < 4_000; step += 1) {
       const busy = [...running.keys()];
       if (busy.length > 0 && random(2) === 0) {
@@ -149,7 +161,7 @@ describe("lanes over many turns", () => {
   it("starts nothing while paused, and what may start when that is over or a limit has grown", () => {
     let limit = 1;
     const batches: string[][] = [];
-    const lanes = createLanes<string>((batch) => batches.push([...batch]));
+    const lanes = createLanes<string>((batch) => batches.push([...batch]), LIMITS);
     const place = (conversation: string): Place => ({ conversation, agent: "a", mode: () => "followup", limit: () => limit });
     lanes.pause();
     for (const item of ["1", "2", "3"]) expect(lanes.enter(item, place(item))).toBe("held");

@@ -10,10 +10,18 @@ export interface Place {
   readonly limit: () => number;
   /** Only items of one sort become one turn. Asked when two might. */
   readonly sort?: () => string;
+  /** What it adds to the size of a turn. */
+  readonly size?: number;
   /** Ahead of everything that waits, as a turn of its own. */
   readonly front?: boolean;
   /** Held even under `drop`. */
   readonly keep?: boolean;
+}
+
+/** How much `collect` makes one turn of at most; an item that is larger by itself is a turn of its own. */
+export interface TurnLimits {
+  readonly items: number;
+  readonly size: number;
 }
 
 interface Held<T> {
@@ -50,7 +58,7 @@ export interface Lanes<T> {
   resume(): void;
 }
 
-export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation: string) => void): Lanes<T> {
+export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation: string) => void, limits: TurnLimits): Lanes<T> {
   const lanes = new Map<string, Lane<T>>();
   /** Per agent: running turns, and the lanes with work that wait for a slot, first come first served. */
   const agents = new Map<string, { active: number; readonly ready: Lane<T>[] }>();
@@ -84,15 +92,20 @@ export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation
     }
   };
 
-  /** Under `collect` everything held of one sort becomes one turn, but an item that came to the front runs alone. */
+  /** Under `collect` what is held of one sort becomes one turn, as far as the limits go; an item that came to the front runs alone. */
   const nextBatch = (lane: Lane<T>): [T, ...T[]] => {
-    const { item, place } = lane.held.shift() as Held<T>;
-    const batch: [T, ...T[]] = [item];
-    if (place.front || place.mode() !== "collect") return batch;
-    const joins = (next: Held<T> | undefined) =>
-      next !== undefined && !next.place.front && next.place.agent === place.agent && next.place.sort?.() === place.sort?.();
-    while (joins(lane.held[0])) batch.push((lane.held.shift() as Held<T>).item);
-    return batch;
+    const { held } = lane;
+    const { item, place } = held[0] as Held<T>;
+    let count = 1;
+    if (!place.front && held.length > 1 && place.mode() === "collect") {
+      const sort = place.sort?.();
+      let size = place.size ?? 0;
+      const joins = ({ place: next }: Held<T>) =>
+        !next.front && next.agent === place.agent && (size += next.size ?? 0) <= limits.size && next.sort?.() === sort;
+      while (count < Math.min(held.length, limits.items) && joins(held[count] as Held<T>)) count += 1;
+    }
+    const [, ...joined] = held.splice(0, count);
+    return [item, ...joined.map((next) => next.item)];
   };
 
   const fill = (id: string | undefined) => {

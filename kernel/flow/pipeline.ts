@@ -1,3 +1,17 @@
+/*
+ * One message, top to bottom. Each step names the errors with which it may end there.
+ *
+ *   1 accept    stored with its dedup key, then acknowledged           SVC_DAEMON_DRAINING, SVC_TASK_DUPLICATE, SVC_STORE_*
+ *   2 intake    one at a time for each origin (`intake.ts`); the
+ *               taps of `inbound` and `route`, or the default route    dropped, refused (SVC_AGENT_*, SVC_INTENT_REFUSED, ...)
+ *   3 lane      one turn a conversation, `maxConcurrent` an agent;
+ *               `queueMode` decides about what waits (`lanes.ts`)      dropped
+ *   4 run       context, engine, its events (`turn.ts`)                timeout, stalled, cancelled, the engine's own
+ *   5 finish    the `deliver` taps; answer and outbox in one commit;
+ *               then events, callers and the next of the lane          held, store
+ *
+ * A restart enters at 2 with what is stored (`recover.ts`); nothing leaves 2 before `open`.
+ */
 import { AsyncResource } from "node:async_hooks";
 import { type Accepted, type Inbound, type Log, type Message, type Op, put, type Route, remove, type TaskEvent, type TaskResult, type Turn } from "@svc/sdk";
 import type { AgentSettings, AgentTable } from "../agents.ts";
@@ -13,11 +27,13 @@ import { type Answer, answerOf } from "./answer.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import { type Admission, openDoors, type Pipeline } from "./doors.ts";
+import { createIntake } from "./intake.ts";
 import { createLanes } from "./lanes.ts";
+import { COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
-import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
+import { mergedRow, newTaskId, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, factsOf, refusalOf } from "./routing.ts";
-import { createTask, resultOf, type Task, tell } from "./task.ts";
+import { createTask, place, resultOf, type Task, tell } from "./task.ts";
 import { attemptTurn } from "./turn.ts";
 import { unstoredNotice } from "./words.ts";
 
@@ -44,7 +60,13 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   const announce = createAnnouncer(bus);
   const tooMuch = createLoopGuard({ now });
   const tasks = new Map<string, Task>();
-  const lanes = createLanes<Task>((batch, conversation) => inRoot(batch[0], () => void work(batch, conversation)));
+  const lanes = createLanes<Task>((batch, conversation) => inRoot(batch[0], () => void work(batch, conversation)), {
+    items: COLLECT_MESSAGES,
+    size: COLLECT_CHARACTERS,
+  });
+  const intake = createIntake((task) => inRoot(task, () => void advance(task)));
+  lanes.pause();
+  let opened = false;
   let refusing = false;
   /** Why nothing is begun any more, once that is so. */
   let closing: Ending | undefined;
@@ -93,7 +115,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     tell(task, { type: "accepted", taskId: id, rootId });
     // Stored, and so kept for the next start: a stop came in between.
     if (closing !== undefined) settle(task, interruptedResult(task, closing));
-    else inRoot(task, () => void advance(task));
+    else intake.enter(task);
     return { task, accepted: { taskId: id, rootId, duplicate: false } };
   }
 
@@ -140,11 +162,12 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       agent: route.agent,
       mode: () => settings()?.queueMode ?? "collect",
       limit: () => settings()?.maxConcurrent ?? 1,
-      sort: () => sortOf(task.record.inbound, route),
+      sort: () => sortOf(task.record, route),
+      size: task.record.inbound.text.length,
       front: task.front,
       keep: task.keep,
     });
-    task.placed.resolve();
+    place(task);
     if (entered === "dropped") return drop(task, "the conversation is busy and its agent's queueMode is drop");
     if (entered === "held") {
       task.step = "queued";
@@ -182,12 +205,12 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     const everyone = (event: TaskEvent) => {
       for (const task of batch) tell(task, event);
     };
-    record.attempts += 1;
+    for (const task of batch) task.record.attempts += 1;
     if (batch.length > 1) record.tasks = batch.map((task) => task.record.id);
     else delete record.tasks;
     // Waited for when the engine is about to start, and so seldom waited for: the context was assembled meanwhile.
     const counted = store
-      .note(batch.map((task) => put(TRACES, task.record.id, { ...task.record, attempts: record.attempts, steps: [] })))
+      .note(batch.map((task) => put(TRACES, task.record.id, { ...task.record, steps: [] })))
       .catch((error) => log.error({ err: error }, "the start of a task was not stored"));
     announce.started(record);
     everyone({ type: "started", taskId: record.id, agent: record.agent });
@@ -237,6 +260,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   async function finish(batch: readonly Task[], ended: Outcome): Promise<void> {
     const lead = batch[0] as Task;
     const { record, live } = lead;
+    for (const task of batch) place(task);
     if (ended.errorKind === "interrupted" && refusing) {
       for (const task of batch) settle(task, interruptedResult(task, { text: ended.error ?? "" }, ended.reply));
       return;
@@ -244,13 +268,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     const { delivery, outcome } = await answered(record, live, ended);
     Object.assign(record, { status: outcome.status, endedAt: now(), response: outcome.reply }, factsOf(outcome));
     const sends = delivery !== undefined && delivery.held === undefined && !record.silent && deliveries.reaches(delivery.target);
-    const ops: Op[] = batch.map((task) =>
-      put(
-        TRACES,
-        task.record.id,
-        task === lead ? record : { ...record, id: task.record.id, inbound: task.record.inbound, startedAt: task.record.startedAt, steps: [] },
-      ),
-    );
+    const ops: Op[] = batch.map((task) => put(TRACES, task.record.id, task === lead ? record : mergedRow(task.record, record)));
     let result = resultOf(record, now());
     try {
       if (sends) ops.push(...deliveries.ops(delivery));
@@ -302,6 +320,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
 
   async function drop(task: Task, reason: string): Promise<void> {
     const { record } = task;
+    place(task);
     // Not stored any longer than it took to decide: only its dedup key stays.
     await store.commit([remove(TRACES, record.id)]).catch((error) => log.error({ err: error }, "a dropped message was not removed"));
     announce.dropped(record, reason);
@@ -320,27 +339,34 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   function settle(task: Task, result: TaskResult): void {
     task.state = "settled";
     tasks.delete(task.record.id);
-    task.placed.resolve();
+    place(task);
     task.settle(result);
     task.listeners.clear();
   }
 
   return openDoors({
     tasks,
+    intake,
     lanes,
     deliveries,
     accept,
-    advance,
     finish,
     live: ground.live,
     agents: ground.agents,
     inRoot,
     whenIdle,
+    open,
     refuse,
     admit,
     close,
     refill,
   });
+
+  function open(): void {
+    opened = true;
+    intake.open();
+    if (!refusing) lanes.resume();
+  }
 
   function refuse(): void {
     refusing = true;
@@ -349,11 +375,11 @@ export function createPipeline(ground: PipelineGround): Pipeline {
 
   function admit(): void {
     refusing = false;
-    lanes.resume();
+    refill();
   }
 
   function refill(): void {
-    if (!refusing) lanes.resume();
+    if (opened && !refusing) lanes.resume();
   }
 
   function close(ending: Ending): void {
@@ -361,7 +387,10 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   }
 }
 
-/** Messages become one turn only where its answer reaches all of them, and where they ask the same of it. */
-function sortOf({ options }: Inbound, { reply: { channel, chat, account, thread } }: Route): string {
-  return JSON.stringify([channel, chat, account, thread, options]);
+/**
+ * Messages become one turn only where its answer reaches all of them, and where they ask the same of it. What a restart interrupted is
+ * taken up as it was: a turn that brought the daemon down costs no further message a try.
+ */
+function sortOf({ inbound: { options }, attempts }: TaskRecord, { reply: { channel, chat, account, thread } }: Route): string {
+  return JSON.stringify([channel, chat, account, thread, options, attempts]);
 }

@@ -15,8 +15,10 @@ export interface TaskRecord {
   silent?: boolean;
   startedAt: number;
   endedAt?: number;
-  /** All task ids of a collected turn. */
+  /** All task ids of a collected turn; kept with its first task alone. */
   tasks?: string[];
+  /** The first task of the collected turn that answered this one: its row holds answer, error, usage and steps of both. */
+  lead?: string;
   response?: string;
   error?: string;
   errorKind?: string;
@@ -30,6 +32,30 @@ export interface TaskRecord {
 /** The collection of records, and its indexes. */
 export const TRACES = "traces";
 export const TRACE_INDEXES = ["status", "agent"] as const;
+
+/** The row of a task that the turn of another one has answered: what the turn did stands with that one alone. */
+export function mergedRow({ id, inbound, agent, conversation, route, attempts, startedAt }: TaskRecord, lead: TaskRecord): TaskRecord {
+  const { status, endedAt } = lead;
+  return {
+    id,
+    inbound,
+    status,
+    agent,
+    conversation,
+    ...(route === undefined ? {} : { route }),
+    attempts,
+    startedAt,
+    ...(endedAt === undefined ? {} : { endedAt }),
+    lead: lead.id,
+    steps: [],
+  };
+}
+
+/** A record of a merged task with the answer that its lead's row holds. */
+export function withLead(record: TaskRecord, { response, error, errorKind, model, sessionId }: TaskRecord): TaskRecord {
+  const facts = { response, error, errorKind, model, sessionId };
+  return { ...record, ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) };
+}
 
 /** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */
 export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace {

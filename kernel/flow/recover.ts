@@ -35,11 +35,14 @@ export const STARTS = "starts";
 
 const RUNNING = "running";
 
-/** Note a start, and whether the run before it ended in good order. */
-export async function noteStart(store: Store, now: number): Promise<void> {
-  const marks = store.collection<{ at: number }>("marks");
-  const crashed = (await marks.get(RUNNING)) !== undefined;
-  await store.commit([put("marks", RUNNING, { at: now }), append(STARTS, { at: now, clean: !crashed } satisfies Start)]);
+/** The start that is under way, not noted yet: was the run before it ended in good order? */
+async function thisStart(store: Store, now: number): Promise<Start> {
+  return { at: now, clean: (await store.collection("marks").get(RUNNING)) === undefined };
+}
+
+/** Note a start: from now on the end of this process counts as a crash, unless it is noted too. */
+export async function noteStart(store: Store, start: Start): Promise<void> {
+  await store.commit([put("marks", RUNNING, { at: start.at }), append(STARTS, start)]);
 }
 
 /** The run ends in good order. */
@@ -74,8 +77,8 @@ export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: b
   return { resume: true, silent: rules.directChannels.includes(inbound.channel) };
 }
 
-/** The records still in flight, oldest first. Read before anything can hand over new work, or that would be among them. */
-export async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
+/** The records still in flight, oldest first. */
+async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
   const records = store.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
   const unfinished: TaskRecord[] = [];
   for (let after: string | undefined; ; ) {
@@ -86,51 +89,68 @@ export async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
   }
 }
 
+/** What becomes of the work that an earlier run left in flight. */
+export interface Recovery {
+  /** The start that is under way, for `noteStart`. */
+  readonly start: Start;
+  /** Tasks put back to work. */
+  readonly resumed: number;
+  /** Close the others as interrupted, with word to their senders, once their channels are up. Answers how many these were. */
+  report(): Promise<number>;
+}
+
 /**
- * Run once, when everything has started: each record that an earlier run left in flight is put back to work in its old order, or
- * closed as interrupted with word to its sender. Afterwards none is left in flight without a task behind it.
+ * Put each unfinished record that may be resumed back to work in the old order. Called before anything else can hand work over, so that
+ * nothing overtakes it; after `report` none is left in flight without a task behind it.
  */
 export async function recover(
-  unfinished: readonly TaskRecord[],
-  store: Store,
-  pipeline: Pipeline,
+  { core, pipeline }: { readonly core: Store; readonly pipeline: Pick<Pipeline, "find" | "readmit" | "close"> },
   rules: ResumeRules,
   bus: Bus,
   log: Log,
   now: () => number,
-): Promise<{ resumed: number; reported: number }> {
-  const starts = (await store.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
-  const crashLoop = isCrashLoop(starts, rules, now());
-  if (crashLoop && unfinished.length > 0) {
-    log.warn({ tasks: unfinished.length }, "repeated crashes: resuming is paused, unfinished work is reported instead");
-    bus.publish({
-      kind: "status",
-      type: "status",
-      summary: `resuming is paused after repeated crashes; ${unfinished.length} tasks reported`,
-      data: { state: "resume-paused" },
-    });
-  }
-  let resumed = 0;
-  let reported = 0;
+): Promise<Recovery> {
+  // A plugin may have handed something over in its setup.
+  const unfinished = (await unfinishedTasks(core)).filter(({ id }) => pipeline.find(id) === undefined);
+  const start = await thisStart(core, now());
+  const earlier = (await core.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
+  const crashLoop = isCrashLoop([...earlier, start], rules, now());
+  const refused: { readonly record: TaskRecord; readonly reason: string }[] = [];
   for (const record of unfinished) {
     const verdict = judgeRecord(record, rules, crashLoop, now());
-    if (verdict.resume) {
-      resumed += 1;
-      const steps =
-        record.attempts === 0
-          ? record.steps
-          : [...record.steps, { name: "restart", kind: "prepare", at: now(), error: "interrupted by a restart and resumed" }];
-      pipeline.readmit({ ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(verdict.silent ? { silent: true } : {}) });
-    } else {
-      reported += 1;
-      log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${verdict.reason}`);
-      await pipeline.close(record, {
-        status: "error",
-        reply: "",
-        error: `interrupted by a restart; not resumed because ${verdict.reason}`,
-        errorKind: "interrupted",
-      });
+    if (!verdict.resume) {
+      refused.push({ record, reason: verdict.reason });
+      continue;
     }
+    const steps =
+      record.attempts === 0
+        ? record.steps
+        : [...record.steps, { name: "restart", kind: "prepare" as const, at: now(), error: "interrupted by a restart and resumed" }];
+    pipeline.readmit({ ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(verdict.silent ? { silent: true } : {}) });
   }
-  return { resumed, reported };
+  return {
+    start,
+    resumed: unfinished.length - refused.length,
+    async report() {
+      if (crashLoop && unfinished.length > 0) {
+        log.warn({ tasks: unfinished.length }, "repeated crashes: resuming is paused, unfinished work is reported instead");
+        bus.publish({
+          kind: "status",
+          type: "status",
+          summary: `resuming is paused after repeated crashes; ${unfinished.length} tasks reported`,
+          data: { state: "resume-paused" },
+        });
+      }
+      for (const { record, reason } of refused) {
+        log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${reason}`);
+        await pipeline.close(record, {
+          status: "error",
+          reply: "",
+          error: `interrupted by a restart; not resumed because ${reason}`,
+          errorKind: "interrupted",
+        });
+      }
+      return refused.length;
+    },
+  };
 }

@@ -23,8 +23,10 @@ export interface Task {
   ending?: Ending;
   /** The event that caused what happens now, for the parents of further events. */
   cause?: string;
-  /** Resolved once it stands in its lane, or has ended before. */
-  readonly placed: { readonly promise: Promise<void>; readonly resolve: () => void };
+  /** It stands in its lane, or is ending without one: what came after it may go on. */
+  placed: boolean;
+  /** Called when that is so. */
+  awaited?: (() => void)[];
 }
 
 export function createTask(record: TaskRecord, live: Live, options: { front?: boolean; keep?: boolean } = {}): Task {
@@ -32,14 +34,9 @@ export function createTask(record: TaskRecord, live: Live, options: { front?: bo
   const result = new Promise<TaskResult>((resolve) => {
     settle = resolve;
   });
-  let resolve!: () => void;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
   return {
     record,
     live,
-    placed: { promise, resolve },
     listeners: new Set(),
     result,
     settle,
@@ -48,7 +45,21 @@ export function createTask(record: TaskRecord, live: Live, options: { front?: bo
     keep: options.keep ?? false,
     step: "accepted",
     state: "accepted",
+    placed: false,
   };
+}
+
+/** Says that the task stands in its lane, or never will. */
+export function place(task: Task): void {
+  if (task.placed) return;
+  task.placed = true;
+  for (const listener of task.awaited?.splice(0) ?? []) listener();
+}
+
+/** Runs `listener` once the task is placed; at once when it already is. */
+export function whenPlaced(task: Task, listener: () => void): void {
+  if (task.placed) listener();
+  else (task.awaited ??= []).push(listener);
 }
 
 /** Tell whoever listens. A listener that throws loses its place and disturbs nobody. */

@@ -1,12 +1,14 @@
 import type { Collection, Trace, Traces } from "@svc/sdk";
-import { type TaskRecord, traceOf } from "./record.ts";
+import { type TaskRecord, traceOf, withLead } from "./record.ts";
 
 /** Reads task traces, newest first. Channels are few per agent, so that filter is applied while paging. */
 export function createTraces(records: Collection<TaskRecord>): Traces {
   return {
     async get(id) {
       const found = await records.get(id);
-      return found === undefined ? undefined : traceOf(found.value);
+      if (found === undefined) return undefined;
+      const lead = found.value.lead === undefined ? undefined : await records.get(found.value.lead);
+      return traceOf(lead === undefined ? found.value : withLead(found.value, lead.value));
     },
     async list({ agent, channel, status, before, limit = 50 } = {}) {
       const where = { ...(agent === undefined ? {} : { agent }), ...(status === undefined ? {} : { status }) };

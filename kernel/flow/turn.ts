@@ -161,10 +161,7 @@ function refuseUnenforced(turn: Turn, live: Live): void {
 export async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): Promise<Outcome> {
   const seen: Seen = { text: "", notice, blocked: [] };
   try {
-    await stoppable(
-      within(prepared.scope, () => consume(prepared, seen, control)),
-      control,
-    );
+    await stoppable(consume(prepared, seen, control), control);
   } catch (error) {
     control.failed(prepared.scope, "tier run", error);
     seen.end ??= { type: "error", kind: String((error as { code?: unknown } | null | undefined)?.code ?? "tier"), message: reasonOf(error) };
@@ -213,15 +210,17 @@ interface Seen {
   end?: Extract<TierEvent, { type: "done" | "error" }>;
 }
 
-async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Promise<void> {
-  const iterator = prepared.run()[Symbol.asyncIterator]();
+/** Only what the engine does itself runs as its plugin's: what the kernel and its listeners make of an event is not held against it. */
+async function consume({ scope, run }: Prepared, seen: Seen, control: TurnControl): Promise<void> {
+  const iterator = within(scope, () => run()[Symbol.asyncIterator]());
+  const ask = () => iterator.next();
   for (;;) {
-    const next = await iterator.next();
+    const next = await within(scope, ask);
     if (next.done) return;
     if (seen.over) break;
     if (!isTierEvent(next.value)) {
-      const wrong = fail("SVC_TIER_EVENT", { plugin: prepared.scope.id });
-      control.failed(prepared.scope, "tier run", wrong);
+      const wrong = fail("SVC_TIER_EVENT", { plugin: scope.id });
+      control.failed(scope, "tier run", wrong);
       seen.end = { type: "error", kind: wrong.code, message: wrong.message };
       break;
     }
@@ -229,7 +228,12 @@ async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Pr
     if (seen.end !== undefined) break;
   }
   // The engine may still have to put things away; the slot is freed when it has, or after the grace period.
-  if (iterator.return !== undefined) await atMost(control.graceMs, iterator.return());
+  const { return: end } = iterator;
+  if (end !== undefined)
+    await atMost(
+      control.graceMs,
+      within(scope, () => end.call(iterator)),
+    );
 }
 
 /** Wait for the end of `work`, however it ends, but no longer than that. */

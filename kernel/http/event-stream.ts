@@ -45,7 +45,7 @@ export class ServerSentStream implements FrameStream {
   }
 
   event(name: string, data: unknown): boolean {
-    return this.write(frameOf(name, data));
+    return !this.closed && this.write(frameOf(name, data));
   }
 
   comment(text: string): boolean {

@@ -1,7 +1,9 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
 import { definePlugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
-import { runKernel } from "../kit/kernel.ts";
+import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
 import { hasten } from "../kit/time.ts";
 
@@ -105,7 +107,30 @@ describe("runs", () => {
     const [, ...answers] = await Promise.all(runs);
     expect(tier.prompts).toEqual(["hold", "one\n\ntwo\n\nthree"]);
     for (const answer of answers) expect(answer.reply).toBe("one\n\ntwo\n\nthree");
-    for (const { taskId } of answers) expect(await kernel.traces.get(taskId)).toMatchObject({ status: "ok", tasks: answers.map((answer) => answer.taskId) });
+    const [lead, ...merged] = answers.map(({ taskId }) => taskId);
+    expect(await kernel.traces.get(lead as string)).toMatchObject({ status: "ok", tasks: [lead, ...merged] });
+    for (const id of merged) expect(await kernel.traces.get(id)).toMatchObject({ status: "ok", lead, response: "one\n\ntwo\n\nthree", attempts: 1 });
+  });
+
+  it("FLT-1 what comes in while a turn runs becomes turns of 50 messages and 64,000 characters, and is stored once", async () => {
+    const folder = await temporaryFolder();
+    const { kernel, tier, message } = await runKernel({ folder, dataFolder: join(folder, ".svc") });
+    const runs = [kernel.tasks.run(message("hold"))];
+    await until(() => tier.held === 1);
+    for (let n = 0; n < 120; n += 1) runs.push(kernel.tasks.run(message(`${n} small`)));
+    for (let n = 0; n < 40; n += 1) runs.push(kernel.tasks.run(message(`${n} ${"large ".repeat(1_000)}`)));
+    await until(() => kernel.tasks.queued().length === 160);
+    tier.release();
+    const answers = await Promise.all(runs);
+    expect(tier.turns.map(({ turn }) => turn.messages.length)).toEqual([1, 50, 50, 30, 10, 10, 10]);
+    const [, first, second] = answers;
+    expect(second).toMatchObject({ ok: true, reply: first?.reply });
+    const rows = await kernel.traces.list({ limit: 1_000 });
+    expect(rows.filter(({ response }) => response !== undefined)).toHaveLength(7);
+    expect(rows.filter(({ tasks }) => tasks !== undefined)).toHaveLength(6);
+    await kernel.stop();
+    // 40 x 6 KB came in; each is stored as it came, once more with its turn's start and end, and once in an answer.
+    expect((await stat(join(folder, ".svc/svc.db"))).size).toBeLessThan(3_000_000);
   });
 
   it("RUN-07 drop discards with an event, and keeps no text", async () => {

@@ -1,6 +1,7 @@
-import type { HttpRequest, HttpRoute, Message } from "@svc/sdk";
+import type { HttpRequest, HttpRoute, Message, TaskEvent } from "@svc/sdk";
 import { fail } from "../../errors.ts";
 import type { KernelPort } from "../../port.ts";
+import { type FrameStream, frameOf } from "../event-stream.ts";
 
 interface TaskBody {
   readonly agent: string;
@@ -20,6 +21,7 @@ const MAX_KEY = 200;
  * `Idempotency-Key` again answers with the task that it named first.
  */
 export function taskRoute(port: KernelPort): HttpRoute {
+  const frames = createFramer();
   return {
     method: "POST",
     path: "/task",
@@ -44,10 +46,10 @@ export function taskRoute(port: KernelPort): HttpRoute {
       if (port.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
       try {
         if (wantsJson(request)) return await port.tasks.run(message);
-        const stream = reply.stream({ deferred: true });
+        // Every stream of this server takes frames that are serialised already; plugins are only promised events.
+        const stream = reply.stream({ deferred: true }) as FrameStream;
         const result = await port.tasks.run(message, (event) => {
-          const { type, ...facts } = event;
-          stream.event(type, facts);
+          if (!stream.closed) stream.write(frames(event));
         });
         stream.event("done", result);
         stream.end();
@@ -57,6 +59,19 @@ export function taskRoute(port: KernelPort): HttpRoute {
         reply.send(JSON.stringify({ ok: true, taskId: task, duplicate: true }), "application/json; charset=utf-8");
       }
     },
+  };
+}
+
+/** The frame of an event. All callers that a collected turn answers are told of an event one after the other: it is serialised once. */
+function createFramer(): (event: TaskEvent) => string {
+  let last: TaskEvent | undefined;
+  let frame = "";
+  return (event) => {
+    if (event === last) return frame;
+    const { type, ...facts } = event;
+    last = event;
+    frame = frameOf(type, facts);
+    return frame;
   };
 }
 
