@@ -7,6 +7,7 @@ import { type SvcError, svcError } from "@svc/sdk";
 export const ERRORS = {
   SVC_STORE_CONFLICT: [409, "The stored state of {collection} '{key}' has changed meanwhile; read it again and repeat."],
   SVC_LOCK_LOST: [503, "This daemon no longer holds its folder ({reason}) and ends: two daemons on one folder would harm its state."],
+  SVC_BACKUP_FAILED: [500, "The database {file} could not be copied to {target}: {reason}."],
   SVC_STORE_BUSY: [503, "Another process holds the database {file}; end it or try again."],
   SVC_STORE_FULL: [507, "The disk of {file} is full: nothing was stored. Free some room, or shorten what is kept; deleting still works."],
   SVC_STORE_FAILED: [503, "The database {file} failed ({reason}) and takes nothing more; check the disk, then start the daemon again."],

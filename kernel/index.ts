@@ -15,5 +15,6 @@ export { type PluginEntry, readEntry, readManifest, resolveEntry, type Source, w
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";
 export type * from "./port.ts";
+export { backupDatabase } from "./store/backup.ts";
 export { checkDatabase } from "./store/database.ts";
 export { lockHolder } from "./store/lock.ts";

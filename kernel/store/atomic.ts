@@ -59,8 +59,8 @@ export async function sweepTemporary(folder: string): Promise<readonly string[]>
   return removed;
 }
 
-/** A rename is on disk only when its folder is. */
-async function syncFolder(folder: string): Promise<void> {
+/** Brings the names in `folder` to the disk: a rename is there only when its folder is. */
+export async function syncFolder(folder: string): Promise<void> {
   // Windows can not open a folder; NTFS journals the rename itself.
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
