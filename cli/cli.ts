@@ -61,8 +61,8 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
   };
 }
 
-/** Control characters of foreign text must not reach a terminal; our own colours are put on afterwards. */
-export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+/** What a terminal obeys, and what turns the order of text round, must not reach a terminal from foreign text; our own colours are put on afterwards. */
+export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "");
 
 /** Where a daemon listens whose configuration says nothing of it. */
 export const DEFAULT_BIND = "127.0.0.1:18800";

@@ -57,7 +57,7 @@ function modeOf(file: string): number {
 /** The paths of secrets that stand in the file itself. */
 const literalSecrets = (raw: unknown, root: Configuration["composed"]["root"]): readonly string[] =>
   secretPlaces(raw, root)
-    .filter(({ value }) => value !== "" && referencesIn(value).length === 0)
+    .filter(({ value, known }) => known && value !== "" && referencesIn(value).length === 0)
     .map(({ path }) => formatPath(path));
 
 const isBelow = (path: string, folder: string): boolean => {

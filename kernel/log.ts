@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import type { Log } from "@svc/sdk";
+import { CONTROLS } from "./controls.ts";
 
 /** The kernel's log, and one child for each room and plugin. */
 export interface RootLog extends Log {
@@ -106,6 +107,8 @@ function wrap(logger: PinoLogger, flush: () => void): RootLog {
 
 /** Causes of causes; a chain may be a ring. */
 const DEEPEST_CAUSE = 5;
+/** Characters of an error's message; vendors put whole answers into theirs. */
+const LONGEST_ERROR = 8_000;
 
 /** An error without the request or response objects that vendors hang on theirs. */
 function describeError(error: unknown, depth: unknown = 0): unknown {
@@ -114,15 +117,18 @@ function describeError(error: unknown, depth: unknown = 0): unknown {
   const level = typeof depth === "number" ? depth : 0;
   return {
     type: error.name,
-    message: error.message,
+    message: error.message.slice(0, LONGEST_ERROR),
     ...(code === undefined ? {} : { code }),
-    stack: error.stack,
+    stack: error.stack?.slice(0, 2 * LONGEST_ERROR),
     ...(error.cause === undefined || level >= DEEPEST_CAUSE ? {} : { cause: describeError(error.cause, level + 1) }),
   };
 }
 
-/** JSON escapes C0 controls only; terminals obey DEL and C1, too. */
-const escapeControls = (line: string): string => line.replace(/[\u007f-\u009f]/g, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** JSON escapes C0 controls only. The line's own end stays. */
+const escapeControls = (line: string): string =>
+  `${line.trimEnd().replace(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+
+const cleaned = (text: string): string => text.replace(new RegExp(`${CONTROLS.source}+`, "g"), " ");
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 
@@ -137,6 +143,8 @@ function forPeople(line: string): string {
   };
   const message = err?.message === msg ? undefined : err?.message;
   const rest = Object.entries(facts).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
-  const text = [[msg, message].filter(Boolean).join(": "), ...rest].join(" ").replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
-  return `${new Date(time).toISOString().slice(11, 19)} ${(LEVELS[level] ?? "").padEnd(5)} ${plugin === undefined ? "" : `${plugin}: `}${text}\n`;
+  const text = [[msg, message].filter(Boolean).join(": "), ...rest].join(" ");
+  const at = new Date(time);
+  const clock = Number.isNaN(at.getTime()) ? "--:--:--" : at.toISOString().slice(11, 19);
+  return `${cleaned(`${clock} ${(LEVELS[level] ?? "").padEnd(5)} ${plugin === undefined ? "" : `${plugin}: `}${text}`)}\n`;
 }

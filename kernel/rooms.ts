@@ -16,6 +16,7 @@ import type { Host } from "./host/host.ts";
 import { claimMinute, createJobBook, type JobBook, minutesOf } from "./job-book.ts";
 import { scopedJobs } from "./jobs.ts";
 import type { RootLog } from "./log.ts";
+import { pluginLog } from "./log-facts.ts";
 import { createSchedule, type Schedule } from "./schedule/index.ts";
 import { createLender, type Lender } from "./services.ts";
 import type { FolderLock, KernelStore, ScopedStore } from "./store/index.ts";
@@ -98,7 +99,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     agents: { get: (id) => ground.agents().get(id), list: () => ground.agents().list() },
     traces,
     actions,
-    log: (id) => log.child(id),
+    log: (id) => pluginLog(log.child(id)),
     store: (id) => store.scope(id),
     jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
     files: (id) => lender.files(join(dataFolder, "plugins", id)),

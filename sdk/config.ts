@@ -29,6 +29,8 @@ export interface Schema {
   readonly else?: Schema;
   /** Ours: the value is a credential. It is masked in `config show` and scrubbed from logs; present but empty refuses everything. */
   readonly secret?: boolean;
+  /** Ours: the value may be a credential, as the environment of a program may: it is masked in `config show`, and may be anything. */
+  readonly masked?: boolean;
   /** Ours: a change waits for a restart. */
   readonly restart?: boolean;
 }

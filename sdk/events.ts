@@ -16,9 +16,11 @@ export interface Envelope {
   readonly text?: string;
   /** Facts for plain streams and typed subscribers: ids, numbers, states. Never a prompt, an answer or a secret. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** The plugin that published it, as the daemon knows it; absent on what the daemon itself tells. */
+  readonly source?: string;
 }
 
-/** What a publisher gives; the bus adds id, root, parent, node and time. */
+/** What a publisher gives; the bus adds id, root, parent, node, time and source. Types `task:*`, `plugin:*` and `delivery:*` are the daemon's own. */
 export interface Publication {
   readonly kind: string;
   readonly type: string;

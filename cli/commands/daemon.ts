@@ -123,8 +123,9 @@ async function watch(cli: Cli, options: Readonly<Record<string, unknown>>): Prom
   process.once("SIGINT", () => stop.abort());
   try {
     for await (const { data } of cli.stream("GET", `/events?${query}`, undefined, { signal: stop.signal })) {
-      const event = data as { at: string; kind: string; type: string; agentId?: string; summary: string };
-      cli.print(`${event.at.slice(11, 19)}  ${event.kind.padEnd(8)} ${event.type.padEnd(16)} ${event.summary}`, event);
+      const event = data as { at: string; kind: string; type: string; agentId?: string; summary: string; source?: string };
+      const by = event.source === undefined ? "" : ` (${event.source})`;
+      cli.print(`${event.at.slice(11, 19)}  ${event.kind.padEnd(8)} ${event.type.padEnd(16)} ${event.summary}${by}`, event);
     }
   } catch (error) {
     if (!stop.signal.aborted) throw error;

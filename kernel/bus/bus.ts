@@ -19,8 +19,10 @@ export interface Recent {
 }
 
 /** The one bus of a process: everything the daemon does is published here (000:L262-320). */
-export interface Bus extends Omit<Events, "recent"> {
+export interface Bus extends Omit<Events, "recent" | "publish"> {
   readonly node: string;
+  /** `source`: the plugin that publishes; the kernel names none. */
+  publish(event: Publication, source?: string): Envelope;
   /** The root of the running work, if it has one. */
   current(): Root | undefined;
   /** Reserve a root id before its first event: it is stored with the message. The first event published under it has it as its id. */
@@ -59,7 +61,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
   // What listeners do belongs to the root of the event they heard, and that event caused it.
   const listeners = createListeners(({ id, rootId }, tell) => roots.within({ rootId, parentId: id }, tell), onListenerError);
 
-  function publish(event: Publication): Envelope {
+  function publish(event: Publication, source?: string): Envelope {
     const root = roots.current();
     const id = root !== undefined && roots.take(root.rootId) ? root.rootId : nextId();
     const envelope: { -readonly [K in keyof Envelope]: Envelope[K] } = {
@@ -76,6 +78,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
     if (event.ref !== undefined) envelope.ref = event.ref;
     if (event.text !== undefined) envelope.text = event.text;
     if (event.data !== undefined) envelope.data = event.data;
+    if (source !== undefined) envelope.source = source;
     ring.push(envelope);
     listeners.tell(envelope);
     return envelope;

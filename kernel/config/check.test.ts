@@ -342,7 +342,7 @@ describe("plugins", () => {
       providers: { a: { apiKey: "***" }, b: { apiKey: "" } },
       dashboard: { port: 1, token: "***", daemons: [{ url: "u", token: "***" }] },
       agents: {
-        a: { ...AGENT, mcp: { x: { env: { API_KEY: "***", MODE: "m" } } }, integrations: [{ kind: "k", label: "l", credentials: { tokenEnv: "NAME" } }] },
+        a: { ...AGENT, mcp: { x: { env: { API_KEY: "***", MODE: "***" } } }, integrations: [{ kind: "k", label: "l", credentials: { tokenEnv: "NAME" } }] },
       },
       voice: { apiKey: "***", name: "n" },
     });

@@ -12,11 +12,11 @@ export function editorSchema(root: ObjectSchema): Readonly<Record<string, unknow
   };
 }
 
-/** Without `secret` and `restart`, which only svc knows. */
+/** Without `secret`, `masked` and `restart`, which only svc knows. */
 function standard(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(standard);
   if (!isRecord(value)) return value;
-  const { secret, restart, description, format, ...rest } = value as Schema;
+  const { secret, masked: _masked, restart, description, format, ...rest } = value as Schema;
   const words = [description, secret === true && "a credential: name an environment variable, as ${NAME}", restart === true && "a change waits for a restart"];
   const text = words.filter((word) => typeof word === "string").join("; ");
   const copy = Object.entries(rest).map(([key, inner]) => [key, LITERAL.has(key) ? inner : key === "properties" ? each(inner) : standard(inner)]);

@@ -122,6 +122,7 @@ function formatMessage(format: string, data: string): string {
   if (data === "") return "must not be empty";
   if (format === "regex") return `is no usable regular expression: ${patternTrouble(data)}`;
   if (format === "url") return "must be an address such as https://host.example/path";
+  if (format === "line") return "must be one line without control characters and marks that turn the order of text";
   if (format === "timezone") return "must be a time zone such as UTC or Europe/Berlin";
   return `must be a valid ${format}`;
 }

@@ -8,6 +8,8 @@ export interface SecretPlace {
   readonly value: string;
   /** The schema says so. Otherwise the key's name does, in a map of free names or where no schema knows the key. */
   readonly declared: boolean;
+  /** False where it may as well be a plain value: it is masked, and nothing else. */
+  readonly known: boolean;
 }
 
 const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$/i;
@@ -17,8 +19,10 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
   const places: SecretPlace[] = [];
   const visit = (at: unknown, schemas: readonly Schema[], path: ConfigPath, byName: boolean): void => {
     if (typeof at === "string") {
-      const declared = schemas.flatMap(branches).some((schema) => schema.secret === true);
-      if (declared || byName) places.push({ path, value: at, declared });
+      const all = schemas.flatMap(branches);
+      const declared = all.some((schema) => schema.secret === true);
+      const masked = all.some((schema) => schema.masked === true);
+      if (declared || byName || masked) places.push({ path, value: at, declared, known: declared || byName });
       return;
     }
     if (typeof at !== "object" || at === null) return;
@@ -37,10 +41,14 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
 /** Shorter ones cannot be told from ordinary words. */
 const SHORTEST_SCRUBBED = 6;
 const SHORTEST_SAFE = 16;
+/** A value that may be plain is scrubbed only if it looks like none: no path, no sentence, no name. */
+const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+-]{20,}=*$/;
 
 /** The texts that must appear in no log and no answer: each credential, and a header's without its scheme. */
 export function scrubbed(places: readonly SecretPlace[]): readonly string[] {
-  const values = places.flatMap(({ value }) => [value, value.replace(/^(?:bearer|basic|token)\s+/i, "")]);
+  const values = places
+    .filter(({ known, value }) => known || RANDOM.test(value))
+    .flatMap(({ value }) => [value, value.replace(/^(?:bearer|basic|token)\s+/i, "")]);
   return [...new Set(values)].filter((value) => value.length >= SHORTEST_SCRUBBED);
 }
 

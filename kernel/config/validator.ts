@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
 import type { Ajv, ErrorObject } from "ajv";
+import { CONTROLS } from "../controls.ts";
 import { plainCheck } from "../plain-schema.ts";
 import { patternTrouble } from "./safe-pattern.ts";
 import { closed } from "./schema-at.ts";
@@ -12,6 +13,7 @@ export type Validator = (value: unknown) => readonly ErrorObject[];
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   url: (text) => /^(?:https?|wss?):\/\//i.test(text) && URL.canParse(text),
   uri: (text) => URL.canParse(text),
+  line: (text) => text.search(CONTROLS) === -1,
   regex: (text) => patternTrouble(text) === undefined,
   timezone: (text) => {
     try {
@@ -47,6 +49,7 @@ function engine(): Ajv {
       formats: { ...FORMATS },
     });
     shared.addKeyword({ keyword: "secret", schemaType: "boolean" });
+    shared.addKeyword({ keyword: "masked", schemaType: "boolean" });
     shared.addKeyword({ keyword: "restart", schemaType: "boolean" });
   }
   return shared;

@@ -219,11 +219,17 @@ function declaredJobs(scope: Scope, jobs: Jobs): Jobs {
   };
 }
 
+/** What only the daemon knows: others stand on it. */
+const OWN_TYPES = /^(?:task|plugin|delivery):|^message:matched$/;
+
 /** The bus for one plugin: its listeners end with it, and one that throws is counted against it. */
 function scopedEvents(scope: Scope, services: Services): PluginContext["events"] {
   const { bus } = services;
   return {
-    publish: (event) => bus.publish(event),
+    publish(event) {
+      if (OWN_TYPES.test(event.type)) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
+      return bus.publish(event, scope.id);
+    },
     recent: (since) => bus.recent(since === undefined ? {} : { since }),
     root: (entry) => bus.root(entry),
     within: (root, work) => bus.within(root, work),

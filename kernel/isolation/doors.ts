@@ -52,13 +52,9 @@ export const DOORS: Readonly<Record<string, Door>> = {
 };
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-const LONGEST_TEXT = 4_000;
 
-/** A log line of the plugin, cut to a length that a log bears. */
+/** A log line of the plugin. Its context cuts it to a length that a log bears. */
 export function writeLog(ctx: PluginContext<never>, { level, facts, text }: Args): void {
   const known = LEVELS.find((one) => one === level) ?? "info";
-  const words = typeof text === "string" ? text.slice(0, LONGEST_TEXT) : undefined;
-  const plain = typeof facts === "object" && facts !== null ? facts : String(facts);
-  const long = JSON.stringify(plain).slice(0, LONGEST_TEXT + 1);
-  ctx.log[known](long.length <= LONGEST_TEXT ? plain : typeof plain === "string" ? plain.slice(0, LONGEST_TEXT) : { facts: long }, words);
+  ctx.log[known](typeof facts === "object" && facts !== null ? facts : String(facts), typeof text === "string" ? text : undefined);
 }

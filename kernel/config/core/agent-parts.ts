@@ -2,6 +2,7 @@ import type { ObjectSchema, Schema } from "@svc/sdk";
 import { choice, count, flag, text, word, words } from "./shapes.ts";
 
 const STRINGS: Schema = { type: "object", additionalProperties: { type: "string" } };
+const MASKED: Schema = { type: "object", additionalProperties: { type: "string", masked: true } };
 
 /** `agents.<id>.mcp.<name>` (001:L47, L73). That `command` or `url` is there is a rule across fields: see `core-rules.ts`. */
 export const MCP_SERVER: ObjectSchema = {
@@ -10,9 +11,9 @@ export const MCP_SERVER: ObjectSchema = {
     type: choice("transport", ["stdio", "http"], { default: "stdio" }),
     command: word("program to start, for stdio"),
     args: words("program arguments"),
-    env: { ...STRINGS, description: "environment of the program" },
+    env: { ...MASKED, description: "environment of the program" },
     url: word("server address, for http", { format: "url" }),
-    headers: { ...STRINGS, description: "request headers" },
+    headers: { ...MASKED, description: "request headers" },
   },
 };
 

@@ -14,7 +14,7 @@ export const AGENT: ObjectSchema = {
   type: "object",
   required: ["name", "workspace"],
   properties: {
-    name: word("display name"),
+    name: word("display name", { format: "line" }),
     workspace: word("working folder: instructions, skills, tool-server configuration"),
     tier: word("execution engine", { pattern: "^[a-z][a-z0-9-]*$", default: "cli-a" }),
     provider: word("entry of providers, for sdk and orchestrator agents"),

@@ -7,8 +7,8 @@ export const NODE: ObjectSchema = {
   description: "identity of this machine",
   required: ["id", "name"],
   properties: {
-    id: word("stable machine slug, the node's name on the mesh", { restart: true }),
-    name: word("readable name", { restart: true }),
+    id: word("stable machine slug, the node's name on the mesh", { restart: true, format: "line" }),
+    name: word("readable name", { restart: true, format: "line" }),
     bind: word("address of the daemon's API, host:port", {
       default: "127.0.0.1:18800",
       pattern: "^(?:\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
