@@ -20,6 +20,11 @@ export interface HttpRoute {
   /** Keep the raw bytes and take any content type: for signatures. */
   readonly raw?: boolean;
   /**
+   * Bytes of a body, at most 26,214,400 (25 MB), whoever calls: a forge's payload from outside is larger than what strangers may send by
+   * default (65,536; 1,048,576 for known callers). Bodies above that share 104,857,600 bytes at a time; beyond, 503.
+   */
+  readonly maxBytes?: number;
+  /**
    * Asked after the guard and before the body is read: throw what path, query and caller alone decide (an unknown id is 404
    * even where the body is broken too). `body` and `raw` are unset.
    */

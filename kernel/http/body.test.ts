@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import type { HttpRoute } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { json, peer, rawExchange, type Serving, serve, tableAuthority } from "./http.harness.ts";
@@ -12,6 +14,24 @@ const post = async (path: string, init: RequestInit) => {
 };
 
 describe("bodies", () => {
+  it("AUT-A7 larger ones than usual share what there is room for, and give it back", async () => {
+    const large: HttpRoute = { method: "POST", path: "/large", guard: "open", raw: true, maxBytes: 80, handle: ({ raw }) => ({ bytes: raw?.length }) };
+    server = await serve([large], { bodyLimits: { unknown: 10, known: 10, large: 100 } });
+    const head = `POST /large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 80\r\n\r\n`;
+    for (let round = 0; round < 2; round += 1) {
+      const slow = connect(server.port, "127.0.0.1");
+      slow.write(`${head}begun`);
+      await once(server.fastify.server, "request");
+      expect(await post("/large", { method: "POST", body: "x".repeat(80) })).toMatchObject({ status: 503, body: { code: "SVC_HTTP_BODIES" } });
+      expect((await post("/large", { method: "POST", body: "x".repeat(20) })).body).toEqual({ bytes: 20 });
+      if (round === 0) slow.destroy();
+      else slow.write("x".repeat(75));
+      await once(slow, round === 0 ? "close" : "data");
+      await expect.poll(async () => (await post("/large", { method: "POST", body: "x".repeat(80) })).status).toBe(200);
+      slow.destroy();
+    }
+  });
+
   it("API-11 every refusal is JSON with an error text: no page, no stack", async () => {
     const fails: HttpRoute = {
       method: "GET",

@@ -36,6 +36,29 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
   });
 }
 
+/** Bodies that are larger than usual, which share so many bytes while they come in. */
+export interface LargeBodies {
+  /** As `readBody`; throws 503 where too much is under way. */
+  read(request: IncomingMessage, limit: number): Promise<Buffer>;
+}
+
+export function createLargeBodies(total: number): LargeBodies {
+  let taken = 0;
+  return {
+    async read(request, limit) {
+      // A length that was promised is held to; without one it may be all that is allowed.
+      const claimed = Math.min(Number(request.headers["content-length"] ?? limit), limit);
+      if (taken + claimed > total) throw fail("SVC_HTTP_BODIES");
+      taken += claimed;
+      try {
+        return await readBody(request, limit);
+      } finally {
+        taken -= claimed;
+      }
+    },
+  };
+}
+
 /** Refuses what is not JSON by its headers. Compressed bodies are refused too: nothing here unpacks them. */
 export function checkJsonType({ headers }: IncomingMessage): void {
   const type = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?([\w-]+)"?\s*)?$/i.exec(headers["content-type"] ?? "");

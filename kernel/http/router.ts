@@ -32,6 +32,8 @@ interface Node {
   readonly entries: Map<string, Entry>;
 }
 
+/** What a route may ask for, in bytes. */
+const MAX_BODY = 26_214_400;
 const MAX_PARAMETER = 1_000;
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
@@ -86,6 +88,8 @@ export function checkRoute(route: OwnedRoute): Entry {
     .filter((part) => part.startsWith(":") || part === "*")
     .map((part) => (part === "*" ? part : part.slice(1)));
   if (new Set(names).size < names.length) throw bad("a parameter is there twice");
+  const { maxBytes } = route;
+  if (maxBytes !== undefined && !(Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= MAX_BODY)) throw bad(`its maxBytes must be from 1 to ${MAX_BODY}`);
   return { route, rule: ruleOf(route), names };
 }
 

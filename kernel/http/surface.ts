@@ -19,7 +19,7 @@ import { isIsolated } from "../isolation/own-sockets.ts";
 import { LOCAL_HEADER } from "../local-secret.ts";
 import { peerOf } from "./address.ts";
 import { createAdmission } from "./admit.ts";
-import { checkJsonType, type JsonParser, parseJson, readBody } from "./body.ts";
+import { checkJsonType, createLargeBodies, type JsonParser, parseJson, readBody } from "./body.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { failureOf } from "./failure.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
@@ -35,6 +35,8 @@ import { createThrottle, type ThrottleLimits } from "./throttle.ts";
 export interface BodyLimits {
   readonly unknown: number;
   readonly known: number;
+  /** All at once of those that a route's `maxBytes` lets be larger. */
+  readonly large: number;
 }
 
 export interface SurfaceOptions {
@@ -97,7 +99,7 @@ type Carrier = FastifyRequest & { [CALL]: Call };
 
 const STREAM_HEADERS: Readonly<Record<string, string>> = { ...PRIVATE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
 
-export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576 };
+export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576, large: 104_857_600 };
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
 
 export function createSurface(options: SurfaceOptions): Surface {
@@ -119,6 +121,7 @@ export function createSurface(options: SurfaceOptions): Surface {
   });
   const streams = createOpenStreams(streamLimits, guards.identify);
   const check = createChecker();
+  const large = createLargeBodies(bodyLimits.large);
   let router: Router | undefined;
   let networks: readonly string[] = NO_PROXIES;
   let proxies: TrustedProxies = createTrustedProxies(networks);
@@ -198,7 +201,9 @@ export function createSurface(options: SurfaceOptions): Surface {
     if (hasBody && route.raw !== true) checkJsonType(raw);
     const { local, token, peer } = served.caller;
     const isKnown = local || token !== undefined || peer !== undefined;
-    const bytes = hasBody ? await readBody(raw, isKnown ? bodyLimits.known : bodyLimits.unknown) : NO_BYTES;
+    const usual = isKnown ? bodyLimits.known : bodyLimits.unknown;
+    const { maxBytes = usual } = route;
+    const bytes = hasBody ? await (maxBytes > usual ? large.read(raw, maxBytes) : readBody(raw, maxBytes)) : NO_BYTES;
     if (route.raw === true) {
       served.raw = bytes;
       return;

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { definePlugin, type Plugin, requireMarker, requireSignature } from "@svc/sdk";
+import { definePlugin, type HttpRequest, type Plugin, requireMarker, requireSignature, type SignatureScheme } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { baseOf, runKernel } from "../kit/kernel.ts";
 
@@ -64,6 +64,84 @@ describe("signed and marked routes", () => {
       expect(await send(odd, {})).toBe(401);
     }
     expect(passed).toEqual([odd, odd]);
+  });
+
+  it("AUT-A7 a webhook may ask for larger bodies than strangers send by default, to the byte, and no more than there is room for", async () => {
+    const MAX = 26_214_400;
+    const large = definePlugin({
+      kind: "feature",
+      name: "large",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: ["routes"],
+      setup(ctx) {
+        const handle = async (request: HttpRequest) => {
+          await requireSignature(request, SECRET);
+          return { bytes: request.raw?.length };
+        };
+        for (const [path, maxBytes] of Object.entries({ "/large": MAX, "/some": 200_000 }))
+          ctx.provide.route({ method: "POST", path, guard: "signed", raw: true, maxBytes, handle });
+        ctx.provide.route({ method: "POST", path: "/usual", guard: "signed", raw: true, handle });
+        ctx.provide.route({ method: "POST", path: "/too-large", guard: "signed", raw: true, maxBytes: MAX + 1, handle });
+      },
+    });
+    const { kernel } = await runKernel({ inline: [large as Plugin<never>], listen: true });
+    const post = async (path: string, size: number) => {
+      const body = "x".repeat(size);
+      const answer = await fetch(`${baseOf(kernel)}${path}`, { method: "POST", body, headers: { ...sign(body), "x-forwarded-for": "203.0.113.9" } });
+      return [answer.status, ((await answer.json()) as { bytes?: number }).bytes];
+    };
+    expect(await post("/large", 70_000)).toEqual([200, 70_000]);
+    expect(await post("/large", MAX)).toEqual([200, MAX]);
+    expect(await post("/large", MAX + 1)).toEqual([413, undefined]);
+    expect(await post("/some", 200_000)).toEqual([200, 200_000]);
+    expect(await post("/some", 200_001)).toEqual([413, undefined]);
+    expect(await post("/usual", 70_000)).toEqual([413, undefined]);
+    expect((await fetch(`${baseOf(kernel)}/too-large`, { method: "POST", body: "x" })).status).toBe(404);
+  });
+
+  it("AUT-A7 a sender may sign in its own way: another header, a time that is signed too, another digest", async () => {
+    const raw = Buffer.from('{"odd":  "spacing"}');
+    const now = 1_700_000_000_000;
+    const time = now / 1000;
+    const mac = (content: string, algorithm = "sha256", encoding: "hex" | "base64" = "hex", key = SECRET) =>
+      createHmac(algorithm, key).update(content).digest(encoding);
+    const judge = (scheme: SignatureScheme, headers: Record<string, string>, secret: string | undefined = SECRET) =>
+      requireSignature({ raw, headers }, secret, scheme, () => now).then(
+        () => "ok",
+        ({ code }) => code,
+      );
+    const hub: SignatureScheme = { header: "X-Hub-Signature-256", prefix: "sha256=" };
+    expect(await judge(hub, { "x-hub-signature-256": `sha256=${mac(`${raw}`)}` })).toBe("ok");
+    expect(await judge(hub, { "x-hub-signature-256": mac(`${raw}`) })).toBe("SVC_REQUEST_UNSIGNED");
+    expect(await judge({ header: "x-plain" }, { "x-plain": mac(`${raw}`) })).toBe("ok");
+    expect(await judge({ header: "x-plain", algorithm: "SHA-1" }, { "x-plain": mac(`${raw}`, "sha1") })).toBe("ok");
+    const wide: SignatureScheme = { header: "x-plain", algorithm: "SHA-512", encoding: "base64" };
+    expect(await judge(wide, { "x-plain": mac(`${raw}`, "sha512", "base64") })).toBe("ok");
+    expect(await judge(wide, { "x-plain": "not base64!" })).toBe("SVC_REQUEST_UNSIGNED");
+
+    const listed: SignatureScheme = { header: "stripe-signature", field: "v1", time: { field: "t" } };
+    const list = (at: number, ...digests: string[]) => ({ "stripe-signature": [`t=${at}`, ...digests.map((digest) => `v1=${digest}`), "v0=zz"].join(",") });
+    expect(await judge(listed, list(time, mac(`${time}.${raw}`)))).toBe("ok");
+    expect(await judge(listed, list(time, mac("other"), mac(`${time}.${raw}`)))).toBe("ok");
+    expect(await judge(listed, list(time + 1, mac(`${time}.${raw}`)))).toBe("SVC_REQUEST_UNSIGNED");
+    expect(await judge(listed, list(time, mac(`${raw}`)))).toBe("SVC_REQUEST_UNSIGNED");
+    expect(await judge(listed, { "stripe-signature": `v1=${mac(`.${raw}`)}` })).toBe("SVC_REQUEST_UNSIGNED");
+    for (const late of [-301, 301]) expect(await judge(listed, list(time + late, mac(`${time + late}.${raw}`)))).toBe("SVC_REQUEST_STALE");
+    expect(await judge({ ...listed, toleranceSeconds: 400 }, list(time - 301, mac(`${time - 301}.${raw}`)))).toBe("ok");
+
+    const slack: SignatureScheme = { header: "x-slack-signature", prefix: "v0=", time: { header: "x-slack-request-timestamp" }, content: "v0:{time}:{body}" };
+    const signed = { "x-slack-signature": `v0=${mac(`v0:${time}:${raw}`)}` };
+    expect(await judge(slack, { ...signed, "x-slack-request-timestamp": `${time}` })).toBe("ok");
+    expect(await judge(slack, signed)).toBe("SVC_REQUEST_UNSIGNED");
+
+    const token: SignatureScheme = { header: "x-none", token: "X-Gitlab-Token" };
+    expect(await judge(token, { "x-gitlab-token": SECRET })).toBe("ok");
+    expect(await judge(token, { "x-gitlab-token": `${SECRET}x` })).toBe("SVC_REQUEST_UNSIGNED");
+    for (const secret of [undefined, ""]) {
+      expect(await judge({ header: "x-plain" }, { "x-plain": mac(`${raw}`, "sha256", "hex", "") }, secret as string)).not.toBe("ok");
+      expect(await judge(token, { "x-gitlab-token": "" }, secret as string)).not.toBe("ok");
+    }
   });
 
   it("AUTH-22 a board write without X-Requested-With: svc-board is 403 by its value, before anything is done", async () => {
