@@ -17,7 +17,7 @@ const post = async (path: string, init: RequestInit) => {
 
 describe("slow and broken clients", () => {
   it("FAULT-49 headers or a body that do not come are 408, and the others are served meanwhile", async () => {
-    server = await serve([echo], { timeouts: { headers: 200, request: 400, check: 50 } });
+    server = await serve([echo], { timeouts: { headers: 700, request: 1_400, check: 50 } });
     const stuck = [
       "GET /echo HTTP/1.1\r\nHost: local",
       "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{",
