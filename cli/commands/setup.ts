@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { TaskResult } from "@svc/sdk";
-import { firstParty, installed } from "../catalog.ts";
+import { firstParty, installed, productName } from "../catalog.ts";
 import { applyChange, openFile, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -49,10 +49,10 @@ interface SetupOptions {
   readonly start: boolean;
 }
 
-/** What is to be written. */
-interface Choice {
+/** What may be written, the choice first. */
+interface Plan {
   readonly agent: string;
-  readonly engine: FoundEngine;
+  readonly engines: readonly FoundEngine[];
   readonly model?: string;
 }
 
@@ -64,25 +64,38 @@ async function setup(cli: Cli, options: SetupOptions, questions: Questions | und
   const found = await findEngines(loadEnvironment(cli.folder, process.env), tiers);
   if (!cli.json) cli.say(`Found here:\n${found.map(({ label }) => `  ${label}`).join("\n")}`);
 
-  const choice = await choose(cli, found, options, questions);
-  const { agent, engine, model } = choice;
-  const verdict = await write(cli, choice);
-  const settings = { file: cli.file, agent, tier: engine.tier, ...(engine.provider && { provider: engine.provider.name }), ...(model && { model }) };
-  const words = `Agent ${agent} runs on tier ${engine.tier}${engine.provider ? ` with the provider ${engine.provider.name}` : ""}${model ? ` and the model ${model}` : ""}: ${cli.file}`;
-  if (!cli.json) cli.say(words);
-
-  if (!(await bringUp(cli, verdict, options, questions))) {
-    cli.print("", settings);
-    return;
+  const { agent, engines, model } = await choose(cli, found, options, questions);
+  await prepare(cli, agent);
+  const before = readFileSync(cli.file, "utf8");
+  const failures: { readonly engine: string; readonly error: string; readonly next: string }[] = [];
+  for (const [at, engine] of engines.entries()) {
+    const own = at === 0 ? model : engine.models[0];
+    const verdict = await write(cli, agent, engine, own);
+    const settings = { file: cli.file, agent, tier: engine.tier, ...(engine.provider && { provider: engine.provider.name }), ...(own && { model: own }) };
+    const words = `Agent ${agent} runs on ${productName("tier", engine.tier, cli.dataFolder)}${engine.provider ? ` with the provider ${engine.provider.name}` : ""}${own ? ` and the model ${own}` : ""}: ${cli.file}`;
+    if (!cli.json) cli.say(words);
+    if (!(await bringUp(cli, verdict, options, questions))) {
+      cli.print("", settings);
+      return;
+    }
+    const { ok, reply, error } = await tryOut(cli, agent);
+    if (ok) {
+      cli.print(`${agent}: ${reply}`, { ...settings, ok, reply, ...(failures.length === 0 ? {} : { failures }) });
+      return;
+    }
+    failures.push({ engine: engine.label, error: error ?? "no answer", next: engine.hint });
+    if (!cli.json) cli.say(`Agent ${agent} does not answer: ${error}\nNext: ${engine.hint}; then again: svc setup`);
+    await takeBack(cli, before);
+    const following = engines[at + 1];
+    if (following === undefined || (questions !== undefined && !(await questions.agree(`Try ${following.label}?`)))) break;
   }
-  const { ok, reply, error } = await tryOut(cli, agent);
-  cli.print(ok ? `${agent}: ${reply}` : "", { ...settings, ok, ...(ok ? { reply } : { error, next: engine.hint }) });
-  if (ok) return;
-  cli.say(`Agent ${agent} does not answer: ${error}\nNext: ${engine.hint}; then again: svc setup`);
+  const last = failures.at(-1);
+  cli.print("", { file: cli.file, agent, ok: false, error: last?.error, next: last?.next, failures });
+  if (!cli.json) cli.say(`No engine answers. ${cli.file} is as it was before.`);
   process.exitCode = EXIT.failed;
 }
 
-async function choose(cli: Cli, found: readonly FoundEngine[], options: SetupOptions, questions: Questions | undefined): Promise<Choice> {
+async function choose(cli: Cli, found: readonly FoundEngine[], options: SetupOptions, questions: Questions | undefined): Promise<Plan> {
   const editor = existsSync(cli.file) ? await openFile(cli) : undefined;
   const agents = (editor?.get("agents") ?? {}) as Record<string, { tier?: string; provider?: string; model?: string }>;
   const usual = (editor?.get("node.defaultAgent") as string | undefined) ?? Object.keys(agents)[0] ?? "assistant";
@@ -90,20 +103,16 @@ async function choose(cli: Cli, found: readonly FoundEngine[], options: SetupOpt
   if (!/^[a-z0-9][a-z0-9_-]*$/.test(agent)) throw fail("SVC_CLI_USAGE", { reason: `'${agent}' is no agent id: lower-case letters, digits, '_' and '-'` });
 
   const present = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
-  const engines = [...kept(present, found), ...found];
-  const engine =
-    options.tier === undefined
-      ? (engines[
-          (await questions?.choose(
-            `Which engine for ${agent}?`,
-            engines.map(({ label }) => label),
-          )) ?? 0
-        ] as FoundEngine)
-      : byTier(options.tier, engines);
-  const { models } = engine;
-  const at = options.model === undefined && models.length > 1 ? ((await questions?.choose("Which model?", models)) ?? 0) : 0;
-  const model = options.model ?? models[at];
-  return { agent, engine, ...(model === undefined ? {} : { model }) };
+  const now = kept(present, found);
+  const engines = [...now, ...found];
+  const labels = engines.map(({ label }) => label);
+  const at = options.tier === undefined ? ((await questions?.choose(`Which engine for ${agent}?`, labels)) ?? 0) : 0;
+  const first = options.tier === undefined ? (engines[at] as FoundEngine) : byTier(options.tier, engines);
+  const { models } = first;
+  const model = options.model ?? models[options.model === undefined && models.length > 1 ? ((await questions?.choose("Which model?", models)) ?? 0) : 0];
+  // A tier that was named is the only one; an agent that works on an engine of its operator's choice does not end on the built-in one.
+  const others = options.tier !== undefined ? [] : engines.filter((engine) => engine !== first && (now.length === 0 || engine.tier !== "local"));
+  return { agent, engines: [first, ...others], ...(model === undefined ? {} : { model }) };
 }
 
 /** What an agent runs on already is proposed first: nobody's choice is changed unasked. The built-in engine is only where one starts. */
@@ -128,27 +137,36 @@ function byTier(tier: string, engines: readonly FoundEngine[]): FoundEngine {
   return { models: [], hint: "run: svc doctor", ...same, label: tier, tier };
 }
 
+/** Makes the configuration where there is none: what a failed try goes back to. */
+async function prepare(cli: Cli, agent: string): Promise<void> {
+  if (existsSync(cli.file)) return;
+  const { writeFirst } = await import("./init.js");
+  await writeFirst(cli, "local", agent);
+}
+
 /** Writes the choice in place. What the checks or the daemon refuse is not written. */
-async function write(cli: Cli, { agent, engine, model }: Choice): Promise<Verdict> {
-  if (!existsSync(cli.file)) {
-    const { writeFirst } = await import("./init.js");
-    await writeFirst(cli, "local", agent);
-  }
+async function write(cli: Cli, agent: string, { tier, provider, settings = {} }: FoundEngine, model: string | undefined): Promise<Verdict> {
   const editor = await openFile(cli);
   const at = `agents.${agent}`;
   if (editor.get(at) === undefined) {
     const workspace = `./workspaces/${agent}`;
-    editor.set(at, JSON.stringify({ name: agent, workspace, tier: engine.tier }));
+    editor.set(at, JSON.stringify({ name: agent, workspace, tier }));
     mkdirSync(resolve(cli.folder, workspace), { recursive: true });
-  } else editor.set(`${at}.tier`, engine.tier);
-  const { provider } = engine;
+  } else editor.set(`${at}.tier`, tier);
   if (provider !== undefined && editor.get(`providers.${provider.name}`) === undefined)
     editor.set(`providers.${provider.name}`, JSON.stringify(provider.entry));
-  for (const [key, value] of Object.entries({ provider: provider?.name, model })) {
+  for (const [key, value] of Object.entries({ provider: provider?.name, model, ...settings })) {
     if (value === undefined) editor.remove(`${at}.${key}`);
     else editor.set(`${at}.${key}`, value);
   }
   return applyChange(cli, editor);
+}
+
+/** A choice that does not answer is not left behind. */
+async function takeBack(cli: Cli, before: string): Promise<void> {
+  await (await openFile(cli)).restore(before);
+  // The next choice, or the next start, is in force whatever the daemon says to this.
+  await cli.request("POST", "/reload").catch(() => undefined);
 }
 
 /** Starts the daemon, or restarts it where the change waits for that. False when it is not up on the new settings, which is said. */
@@ -173,8 +191,11 @@ async function bringUp(cli: Cli, verdict: Verdict, { start }: SetupOptions, ques
   return false;
 }
 
+/** How long an engine may take for a hello; there may be another one to try. */
+const TRY_MINUTES = 2;
+
 async function tryOut(cli: Cli, agent: string): Promise<Pick<TaskResult, "ok" | "reply" | "error">> {
-  const body = { agent, message: HELLO, freshSession: true, timeoutMinutes: 5, context: { channel: "cli", chatId: "setup" } };
+  const body = { agent, message: HELLO, freshSession: true, timeoutMinutes: TRY_MINUTES, context: { channel: "cli", chatId: "setup" } };
   if (!cli.json) cli.say(`> ${HELLO}`);
   try {
     const { ok, reply, error, status } = (await cli.request("POST", "/task", body)) as TaskResult;

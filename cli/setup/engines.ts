@@ -8,6 +8,8 @@ export interface FoundEngine {
   readonly tier: string;
   /** The entry of `providers` it needs, and what to write there when there is none. */
   readonly provider?: { readonly name: string; readonly entry: Readonly<Record<string, string>> };
+  /** Further settings of the agent, such as who pays. */
+  readonly settings?: Readonly<Record<string, string | undefined>>;
   /** Models to choose from, the proposed one first. Empty: the engine chooses. */
   readonly models: readonly string[];
   /** What to look at when it does not answer. */
@@ -16,9 +18,9 @@ export interface FoundEngine {
 
 /** Programs with a sign-in of their own, by tier, the preferred one first. */
 const PROGRAMS = [
-  { tier: "cli-a", program: "claude", name: "Claude Code", hint: "run claude once in a terminal and sign in" },
-  { tier: "cli-b", program: "codex", name: "Codex", hint: "sign in with: codex login" },
-  { tier: "cli-c", program: "gemini", name: "Gemini CLI", hint: "run gemini once in a terminal and sign in" },
+  { tier: "cli-a", program: "claude", name: "Claude Code", key: "ANTHROPIC_API_KEY", hint: "run claude once in a terminal and sign in" },
+  { tier: "cli-b", program: "codex", name: "Codex", key: "OPENAI_API_KEY", hint: "sign in with: codex login" },
+  { tier: "cli-c", program: "gemini", name: "Gemini CLI", key: "GEMINI_API_KEY", hint: "run gemini once in a terminal and sign in" },
 ] as const;
 
 const KEYS = [
@@ -71,12 +73,27 @@ export async function findEngines(env: NodeJS.ProcessEnv, tiers: ReadonlySet<str
   return [...programs, ...keys, ...servers.flat(), BUILT_IN];
 }
 
-/** The programs on PATH whose plugin is installed. */
+/** The programs on PATH whose plugin is installed: on their own sign-in first, then on a key that is set. */
 export function findPrograms(env: NodeJS.ProcessEnv, tiers: ReadonlySet<string>): FoundEngine[] {
-  return PROGRAMS.flatMap(({ tier, program, name, hint }) => {
-    const file = tiers.has(tier) ? onPath(program, env.PATH ?? "") : undefined;
-    return file === undefined ? [] : [{ label: `${name} (tier ${tier}; ${file})`, tier, models: [], hint }];
+  const there = PROGRAMS.flatMap((known) => {
+    const file = tiers.has(known.tier) ? onPath(known.program, env.PATH ?? "") : undefined;
+    return file === undefined ? [] : [{ ...known, file }];
   });
+  const signedIn = there.map(
+    ({ tier, name, file, hint }): FoundEngine => ({ label: `${name} (tier ${tier}; ${file})`, tier, models: [], hint, settings: { billing: undefined } }),
+  );
+  const paid = there
+    .filter(({ key }) => (env[key] ?? "") !== "")
+    .map(
+      ({ tier, name, key }): FoundEngine => ({
+        label: `${name} (tier ${tier}), paid by ${key}`,
+        tier,
+        models: [],
+        hint: `check that ${key} is valid; a daemon that a supervisor starts finds it in .env beside svc.json`,
+        settings: { billing: "api" },
+      }),
+    );
+  return [...signedIn, ...paid];
 }
 
 function onPath(program: string, path: string): string | undefined {

@@ -88,7 +88,7 @@ describe("what is proposed", () => {
     expect(agentOf(keyed, "assistant")).toMatchObject({ tier: "sdk", provider: "anthropic" });
     expect(keyed.config().providers).toEqual({ anthropic: { apiKey: "${ANTHROPIC_API_KEY}" } });
     expect(agentOf(both, "assistant")).toEqual({ name: "Assistant", workspace: "./workspace", tier: "cli-b" });
-    expect(setups[2]?.err).toMatch(/Codex \(.*\/codex\)\n {2}OpenAI API \(OPENAI_API_KEY is set\)/);
+    expect(setups[2]?.err).toMatch(/Codex \(.*\/codex\)\n {2}Codex \(tier cli-b\), paid by OPENAI_API_KEY\n {2}OpenAI API \(OPENAI_API_KEY is set\)/);
     for (const { out, err } of setups) expect(out + err).not.toContain("canary");
     for (const shell of [bare, keyed, both]) {
       expect((await shell.svc("config", "check")).code).toBe(0);
@@ -151,12 +151,32 @@ describe("from nothing to an answer", () => {
     expect(shell.pid()).not.toBe(pid);
   });
 
-  it("says what is wrong and the next step when the engine does not answer", async () => {
-    const shell = await bareMachine({ codex: "#!/bin/sh\necho 'not signed in' >&2\nexit 1\n" });
+  it("ENG-9 OPR-m20 goes on to the next engine when one does not answer, says why, and ends with an answer", async () => {
+    const { port } = await modelServer("tiny:1b");
+    const codex = "#!/bin/sh\necho 'not signed in' >&2\nexit 1\n";
+    const shell = await bareMachine({ codex }, { OLLAMA_HOST: `http://localhost:${port}` });
     shell.write(echoConfig());
     const setup = await shell.svc("setup", "--yes", "--agent", "helper");
-    expect(setup.code).toBe(1);
+    expect(setup).toMatchObject({ code: 0, out: "helper: Good morning.\n" });
     expect(setup.err).toMatch(/Agent helper does not answer: .+\nNext: sign in with: codex login; then again: svc setup/);
+    expect(agentOf(shell, "helper")).toMatchObject({ tier: "sdk", provider: "ollama", model: "tiny:1b" });
+    expect(agentOf(shell, "echo")).toEqual(echoConfig().agents.echo);
+  });
+
+  it("ENG-9 a machine where no engine answers ends on the built-in one", async () => {
+    const shell = await bareMachine({ codex: "#!/bin/sh\nexit 1\n" });
+    shell.write({ node: { id: "n", name: "N", bind: "127.0.0.1:0" } });
+    const setup = await shell.json<{ ok: boolean; tier: string; failures: { engine: string }[] }>("setup", "--yes");
+    expect(setup).toMatchObject({ ok: true, tier: "local", failures: [{ engine: expect.stringContaining("Codex") }] });
+  });
+
+  it("ENG-9 OPR-m20 a tier that was named and does not answer is taken back", async () => {
+    const shell = await bareMachine({ codex: "#!/bin/sh\nexit 1\n" });
+    shell.write(echoConfig());
+    const before = await readFile(join(shell.folder, "svc.json"), "utf8");
+    const setup = await shell.svc("setup", "--yes", "--tier", "cli-b");
+    expect(setup).toMatchObject({ code: 1, err: expect.stringContaining("svc.json is as it was before") });
+    expect(await readFile(join(shell.folder, "svc.json"), "utf8")).toBe(before);
   });
 
   it("asks this machine alone, whatever OLLAMA_HOST says and wherever an answer leads", async () => {
@@ -228,7 +248,7 @@ describe("questions", () => {
     let shown = "";
     const answers = [
       [/Which agent\?.*: $/, "main"],
-      [/1 to \d+ \[1\]: $/, "2"],
+      [/1 to \d+ \[1\]: $/, "3"],
       [/Start it\?.*: $/, "n"],
     ] as const;
     let next = 0;
