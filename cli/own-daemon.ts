@@ -13,6 +13,8 @@ export interface DaemonNote {
   readonly startedAt: number;
   /** The identity of the data folder it runs on. Absent in the note of an older daemon. */
   readonly instance?: string;
+  /** The file its log goes to. Absent for a daemon in the foreground. */
+  readonly log?: string;
 }
 
 /** The folder whose daemon is meant, and where that would answer. */

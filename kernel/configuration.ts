@@ -1,5 +1,6 @@
+import type { Log } from "@svc/sdk";
 import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem } from "./config/index.ts";
-import { CORE_KEYS, checkDocument, composeSchema, parsePath } from "./config/index.ts";
+import { CORE_KEYS, checkDocument, composeSchema, parsePath, rememberLastGood } from "./config/index.ts";
 import { fail } from "./errors.ts";
 import type { Host, Wanted } from "./host/host.ts";
 
@@ -73,3 +74,9 @@ export const entriesOf = (document: ConfigDocument): string[] => {
   const { plugins } = document.expanded as { plugins?: unknown };
   return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
 };
+
+/** A convenience: what runs goes on without it. A configuration with which no agent can run is nothing to go back to. */
+export async function keepLastGood({ document: { text }, value, unusable }: Configuration, dataFolder: string, log: Log): Promise<void> {
+  if (text === undefined || Object.keys(value.agents ?? {}).every((id) => unusable.has(id))) return;
+  await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
+}

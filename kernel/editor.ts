@@ -16,7 +16,7 @@ import {
   saveDocument,
   setValue,
 } from "./config/index.ts";
-import { type Configuration, describeProblem, examine } from "./configuration.ts";
+import { type Configuration, describeProblem, entriesOf, examine } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
 import { createHost, type Host } from "./host/host.ts";
@@ -123,8 +123,7 @@ function readableText(options: EditorOptions): string {
 async function read({ file, dataFolder, known, env, searchFolders = [] }: EditorOptions, text: string): Promise<{ configuration: Configuration; host: Host }> {
   const folder = dirname(resolve(file));
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
-  const { plugins } = document.expanded as { plugins?: unknown };
-  const entries = Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
+  const entries = entriesOf(document);
   const host = createHost(
     { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read", env: loadEnvironment(folder, env) },
     { changed: () => {}, failure: () => {}, broke: () => {}, turned: () => {} },

@@ -22,16 +22,17 @@ import { type Bus, createBus } from "./bus/index.ts";
 import { capabilityOf } from "./capability.ts";
 import { channelsOf, testChannelOf } from "./channels.ts";
 import { type Closing, closeAll } from "./closing.ts";
-import { type ConfigDocument, type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument, rememberLastGood } from "./config/index.ts";
-import { describeProblem, entriesOf, readConfiguration } from "./configuration.ts";
+import { type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument } from "./config/index.ts";
+import { describeProblem, entriesOf, keepLastGood, readConfiguration } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
-import { noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
-import { healthOf, isDown } from "./health.ts";
+import { lastCrash, noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
+import { healthOf } from "./health.ts";
 import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
+import { createLifeNews } from "./life-news.ts";
 import { logOf, type RootLog } from "./log.ts";
 import type { Kernel, KernelOptions } from "./options.ts";
 import { pluginNews } from "./plugin-news.ts";
@@ -109,10 +110,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     onListenerError: (error) => log.error({ err: error }, "an event listener failed"),
     now,
   });
+  const news = createLifeNews(log, bus, node.name);
   let state: Health["state"] = "stopped";
   let startedAt = now();
   let fatal: Error | undefined;
   let instance: string | undefined;
+  let crashedAt: number | undefined;
+  const { version = VERSION } = options;
   let rooms: Rooms | undefined;
   let http: HttpServer | undefined;
   const servers = createServers({
@@ -166,6 +170,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     state = "starting";
     startedAt = now();
     fatal = undefined;
+    news.starting({ version, node: node.id, folder, ...(onDisk ? { dataFolder } : {}) });
     try {
       // 2 open
       if (onDisk) mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
@@ -217,37 +222,32 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       await making;
       // 5 readmit
       const recovery = await recover(rooms, readResume(configuration.value), bus, log, now);
+      if (!recovery.start.clean) news.crashed();
       // 6 listen
       if (options.listen) {
         http ??= await serve();
-        await http.listen(reach.bind());
+        news.listening(await http.listen(reach.bind()));
       }
       // 7 start
       await host.start();
+      news.plugins(host.statuses());
       // 8 open
       await rooms.deliveries.start();
       await noteStart(rooms.core, recovery.start);
       rooms.pipeline.open();
       const reported = await recovery.report();
+      crashedAt = await lastCrash(rooms.core);
       if (looked !== undefined) void rooms.schedule.since(looked);
       if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
       rooms.schedule.every(WORKSPACES_EVERY_MS, workspaces.again);
       rooms.schedule.every(FORGET_EVERY_MS, createForgetting(rooms.core, now));
       state = "running";
-      await rememberGood(document);
-      bus.publish({ kind: "status", type: "status", summary: `${node.name} started`, data: { state, resumed: recovery.resumed, reported } });
-      for (const { id, state: ended, reason } of host.statuses().filter(isDown))
-        bus.publish({ kind: "status", type: `plugin:${ended}`, summary: `${id} ${ended}: ${reason}`, data: { plugin: id } });
+      await keepLastGood(configuration, dataFolder, log);
+      news.running({ resumed: recovery.resumed, reported, startMs: now() - startedAt }, host.statuses());
     } catch (error) {
       await close().catch(() => {});
       throw error;
     }
-  }
-
-  /** A convenience: what runs goes on without it. */
-  async function rememberGood({ text }: ConfigDocument): Promise<void> {
-    if (text === undefined) return;
-    await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
   }
 
   /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
@@ -277,8 +277,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     await starting;
     if (state === "draining") throw fail("SVC_DAEMON_DRAINING");
     const { services, lender, pipeline } = open();
-    const nextDocument = reopen();
-    const next = await readConfiguration(nextDocument, host);
+    const next = await readConfiguration(reopen(), host);
     const { changed, restartRequired } = diffConfig(configuration.value, next.value, next.checked.restartPaths);
     // What can fail comes first: a reload is refused as a whole.
     await lender.ensure(host.declared());
@@ -286,11 +285,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     agents = readTable();
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
     await makeWorkspaces();
-    const failed = await host.apply(next.wanted, services);
+    const report = { reloaded: true, changed, restartRequired, failed: await host.apply(next.wanted, services) };
     pipeline.refill();
-    await rememberGood(nextDocument);
-    bus.publish({ kind: "status", type: "status", summary: `configuration reloaded: ${changed.length} changes`, data: { state, changed, restartRequired } });
-    return { reloaded: true, changed, restartRequired, failed };
+    await keepLastGood(next, dataFolder, log);
+    news.reloaded(report);
+    return report;
   }
 
   async function stop({ drainSeconds: given }: { drainSeconds?: number } = {}): Promise<void> {
@@ -316,6 +315,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       ["the temporary folder", () => (onDisk ? undefined : rm(stateFolder, { recursive: true, force: true }))],
     ];
     await closeAll(steps, log).finally(() => {
+      news.stopped();
       unheard();
       rooms = undefined;
       state = "stopped";
@@ -341,7 +341,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         state,
         node: { id: node.id, name: node.name },
         ...(instance === undefined ? {} : { instance, folder }),
-        version: options.version ?? VERSION,
+        version,
+        ...(crashedAt === undefined ? {} : { lastCrash: new Date(crashedAt).toISOString() }),
         startedAt,
         now: now(),
         tasks: rooms?.pipeline,
@@ -352,7 +353,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       }),
     reload: () => {
       const turn = reloading.then(reload, reload);
-      reloading = turn.catch(() => {});
+      reloading = turn.catch(news.refused);
       return turn;
     },
     async restart(request) {

@@ -132,19 +132,25 @@ const cleaned = (text: string): string => text.replace(new RegExp(`${CONTROLS.so
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 
-function forPeople(line: string): string {
-  const { level, time, plugin, msg, err, ...facts } = JSON.parse(line) as {
-    level: number;
-    time: number;
-    plugin?: string;
-    msg?: string;
-    err?: { message?: string };
-    [fact: string]: unknown;
-  };
+/** One line of JSON as a person reads it; one that is no JSON as it is. `dated` puts the day before the time. */
+export function forPeople(line: string, dated = false): string {
+  let parsed: { [fact: string]: unknown; level?: number; time?: number; plugin?: string; name?: string; msg?: string; err?: { message?: string } };
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    return `${cleaned(line.trimEnd())}\n`;
+  }
+  const { level = 30, time = 0, plugin, name, msg, err, ...facts } = parsed;
   const message = err?.message === msg ? undefined : err?.message;
-  const rest = Object.entries(facts).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const rest = Object.entries(facts).map(([fact, value]) => `${fact}=${typeof value === "string" ? value : JSON.stringify(value)}`);
   const text = [[msg, message].filter(Boolean).join(": "), ...rest].join(" ");
   const at = new Date(time);
-  const clock = Number.isNaN(at.getTime()) ? "--:--:--" : at.toISOString().slice(11, 19);
-  return `${cleaned(`${clock} ${(LEVELS[level] ?? "").padEnd(5)} ${plugin === undefined ? "" : `${plugin}: `}${text}`)}\n`;
+  const clock = Number.isNaN(at.getTime())
+    ? "--:--:--"
+    : at
+        .toISOString()
+        .slice(dated ? 0 : 11, 19)
+        .replace("T", " ");
+  const who = plugin ?? name;
+  return `${cleaned(`${clock} ${(LEVELS[level] ?? "").padEnd(5)} ${who === undefined ? "" : `${who}: `}${text}`)}\n`;
 }

@@ -59,6 +59,7 @@ export function createWayOut(ground: WayOutGround): WayOut {
 
   async function restart({ by = "someone", reason = "no reason given" }: RestartRequest): Promise<void> {
     if (leaving !== undefined) return;
+    ground.log.info({ by, reason }, "a restart is asked for");
     ground.tell(`restart asked for by ${by}: ${reason}`, { restart: "begun", by, reason });
     const departure = { idleOnly: ground.rules().forbidOnTimeoutRestart, startAnew: true, hurry: new AbortController() };
     const left = await leave(departure);
@@ -82,14 +83,21 @@ export function createWayOut(ground: WayOutGround): WayOut {
     // First: a job that fires now would claim its minute and be refused.
     const held = schedule.hold();
     pipeline.refuse();
+    const waited = pipeline.running().length;
+    ground.log.info({ running: waited, queued: pipeline.queued().length }, waited === 0 ? "stopping" : "stopping: running tasks may finish first");
     await drain(pipeline, (agent) => given ?? ground.drainSeconds(agent), departure.hurry.signal);
     if (departure.idleOnly && pipeline.running().length > 0) {
       pipeline.admit();
       schedule.resume();
       ground.enter("running");
+      ground.log.warn({ running: pipeline.running().length }, "the restart is given up: tasks still run (shutdown.restart.forbidOnTimeoutRestart)");
       return false;
     }
     await held;
+    const cut = pipeline.running();
+    if (cut.length > 0)
+      ground.log.warn({ tasks: cut.map(({ id }) => id) }, "running tasks are interrupted; the next start takes them up again, if they may be");
+    else if (waited > 0) ground.log.info("running tasks have finished");
     await pipeline.interrupt();
     await ground.close();
     return true;

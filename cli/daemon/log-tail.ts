@@ -1,13 +1,14 @@
 import { createReadStream, existsSync, statSync, watchFile } from "node:fs";
 import { open } from "node:fs/promises";
-import type { Cli } from "../cli.ts";
+import { forPeople } from "@svc/kernel/log";
+import { type Cli, plain } from "../cli.ts";
 import { fail } from "../errors.ts";
-
-const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
 
 /** Print the last lines of the log, and go on as they come when `follow` says so. */
 export async function showLog(cli: Cli, lines: number, follow: boolean): Promise<void> {
-  if (!existsSync(cli.logFile)) throw fail("SVC_CLI_MISSING", { what: `log at ${cli.logFile}`, next: "svc daemon start" });
+  const elsewhere = await writesElsewhere(cli);
+  if (!existsSync(cli.logFile)) throw elsewhere ?? fail("SVC_CLI_MISSING", { what: `log at ${cli.logFile}`, next: "svc daemon start" });
+  if (elsewhere !== undefined) cli.say(`${elsewhere.message} This is the log of an earlier one in the background.`);
   const size = statSync(cli.logFile).size;
   for (const line of (await tail(cli.logFile, size, lines)).filter((text) => text !== "")) show(cli, line);
   if (!follow) return;
@@ -25,6 +26,15 @@ export async function showLog(cli: Cli, lines: number, follow: boolean): Promise
     });
   });
   process.exit();
+}
+
+/** A daemon in the foreground keeps no file: what it has to say is where it was started. */
+async function writesElsewhere(cli: Cli): Promise<Error | undefined> {
+  const note = cli.note();
+  if (note === undefined || note.log !== undefined) return undefined;
+  const { lockHolder } = await import("@svc/kernel");
+  if (lockHolder(cli.dataFolder)?.pid !== note.pid) return undefined;
+  return fail("SVC_CLI_LOG_ELSEWHERE", { pid: note.pid });
 }
 
 /** The last lines, read backwards in blocks so that a long log costs no more than a short one. */
@@ -48,18 +58,15 @@ async function tail(file: string, size: number, lines: number): Promise<string[]
   }
 }
 
+/** For people as in a terminal, the day before the time; under `--json` one object a line. */
 function show(cli: Cli, line: string): void {
-  let entry: { level?: number; time?: number | string; name?: string; plugin?: string; msg?: string; err?: { message?: string } };
+  process.stdout.write(cli.json ? `${asJson(line)}\n` : plain(forPeople(line, true)));
+}
+
+function asJson(line: string): string {
   try {
-    entry = JSON.parse(line);
+    return JSON.stringify(JSON.parse(line));
   } catch {
-    cli.print(line, { text: line });
-    return;
+    return JSON.stringify({ text: line });
   }
-  const time = new Date(entry.time ?? 0).toISOString().slice(0, 19).replace("T", " ");
-  const from = entry.plugin ?? entry.name ?? "";
-  cli.print(
-    `${time} ${(LEVELS[entry.level ?? 30] ?? "info").padEnd(5)} ${from === "" ? "" : `${from}: `}${entry.msg ?? ""}${entry.err?.message === undefined ? "" : ` (${entry.err.message})`}`,
-    entry,
-  );
 }

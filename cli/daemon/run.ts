@@ -42,12 +42,12 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     onRestart: () => restarting.abort(),
   });
   catchStrays(kernel, exit);
-  process.on("SIGHUP", () => void kernel.reload().catch((error) => kernel.log.error({ err: error }, "reload refused; the running configuration stays")));
+  process.on("SIGHUP", () => void kernel.reload().catch(() => {}));
   await kernel.start().catch(async (error) => {
     const { node } = kernel.configuration.value as { node: { bind?: string } };
     throw await explainStart(cli, error, node.bind ?? DEFAULT_BIND);
   });
-  writeNote(cli, kernel);
+  writeNote(cli, kernel, background);
   notifyReady();
   // A long drain before a restart is no hang, and a full disk nothing that a restart would mend.
   const watchdog = startWatchdog(() => ["running", "draining"].includes(kernel.health().state));
@@ -63,7 +63,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
       }
       stopping = true;
       notifyStopping();
-      kernel.log.info({ signal }, "stopping");
+      kernel.log.info({ signal }, "asked to stop");
       kernel.stop().then(resolve, (error) => {
         kernel.log.error({ err: error }, "the stop was not clean");
         process.exitCode = EXIT.failed;
@@ -113,7 +113,7 @@ async function end(kernel: Kernel, code: number, exit: (code: number) => never):
   return exit(code);
 }
 
-function writeNote(cli: Cli, kernel: Kernel): void {
+function writeNote(cli: Cli, kernel: Kernel, background: boolean): void {
   const { address } = kernel;
   const { instance } = kernel.health();
   if (address === undefined) return;
@@ -124,6 +124,7 @@ function writeNote(cli: Cli, kernel: Kernel): void {
     port: address.port,
     startedAt: Date.now(),
     ...(instance === undefined ? {} : { instance }),
+    ...(background ? { log: cli.logFile } : {}),
   };
   writeFileSync(join(cli.dataFolder, "daemon.json"), JSON.stringify(note), { mode: 0o600 });
 }

@@ -1,4 +1,4 @@
-import type { Envelope, Step, TaskResult } from "@svc/sdk";
+import type { Envelope, Log, Step, TaskResult } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import type { TaskRecord } from "./record.ts";
 
@@ -12,7 +12,11 @@ export interface Announcer {
   completed(record: TaskRecord, result: TaskResult): void;
 }
 
-export function createAnnouncer(bus: Bus): Announcer {
+/** A reason may quote what it is about; a longer one is cut. */
+const REASON_CHARS = 300;
+
+/** A failed task is told to the log as well, with its reason and without a word of its message. */
+export function createAnnouncer(bus: Bus, log: Log): Announcer {
   const about = ({ agent, inbound }: TaskRecord) => ({
     ...(agent === "" ? {} : { agentId: agent }),
     ...(inbound.platformId === undefined ? {} : { ref: inbound.platformId }),
@@ -51,7 +55,19 @@ export function createAnnouncer(bus: Bus): Announcer {
     step(record, { name, phase }) {
       bus.publish({ ...run(record), type: "task:step", summary: `${name} ${phase}`, data: { taskId: record.id, step: name, phase } });
     },
-    completed(record, { status, errorKind, durationMs, usage, sessionId }) {
+    completed(record, { status, error = "", errorKind, durationMs, usage, sessionId }) {
+      if (status !== "ok") {
+        const { text } = record.inbound;
+        const reason = (text === "" ? error : error.replaceAll(text, "...")).slice(0, REASON_CHARS);
+        const facts = {
+          task: record.id,
+          agent: record.agent,
+          channel: record.inbound.channel,
+          status,
+          ...(errorKind === undefined ? {} : { kind: errorKind }),
+        };
+        log[errorKind === "cancelled" ? "info" : "warn"]({ ...facts, durationMs, reason }, "a task failed");
+      }
       const data = {
         taskId: record.id,
         status,

@@ -57,7 +57,7 @@ const GRACE_MS = 5_000;
 
 export function createPipeline(ground: PipelineGround): Pipeline {
   const { store, bus, deliveries, log, now } = ground;
-  const announce = createAnnouncer(bus);
+  const announce = createAnnouncer(bus, log);
   const tooMuch = createLoopGuard({ now });
   const tasks = new Map<string, Task>();
   const lanes = createLanes<Task>((batch, conversation) => inRoot(batch[0], () => void work(batch, conversation)), {

@@ -33,6 +33,9 @@ export interface Start {
 
 export const STARTS = "starts";
 
+/** So many starts are looked at. */
+const LOOKED_BACK = 50;
+
 const RUNNING = "running";
 
 /** The start that is under way, not noted yet: was the run before it ended in good order? */
@@ -43,6 +46,12 @@ async function thisStart(store: Store, now: number): Promise<Start> {
 /** Note a start: from now on the end of this process counts as a crash, unless it is noted too. */
 export async function noteStart(store: Store, start: Start): Promise<void> {
   await store.commit([put("marks", RUNNING, { at: start.at }), append(STARTS, start)]);
+}
+
+/** The latest start that followed a run which did not end in good order, in Unix milliseconds. */
+export async function lastCrash(store: Store): Promise<number | undefined> {
+  const starts = await store.journal<Start>(STARTS).tail(LOOKED_BACK);
+  return starts.map(({ value }) => value).findLast(({ clean }) => !clean)?.at;
 }
 
 /** The run ends in good order. */
@@ -113,7 +122,7 @@ export async function recover(
   // A plugin may have handed something over in its setup.
   const unfinished = (await unfinishedTasks(core)).filter(({ id }) => pipeline.find(id) === undefined);
   const start = await thisStart(core, now());
-  const earlier = (await core.journal<Start>(STARTS).tail(50)).map(({ value }) => value);
+  const earlier = (await core.journal<Start>(STARTS).tail(LOOKED_BACK)).map(({ value }) => value);
   const crashLoop = isCrashLoop([...earlier, start], rules, now());
   const refused: { readonly record: TaskRecord; readonly reason: string }[] = [];
   for (const record of unfinished) {

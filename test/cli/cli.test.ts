@@ -111,6 +111,34 @@ describe("configuration", () => {
     expect((await shell.svc("daemon", "send", "echo", "still here")).out).toContain("still here");
   });
 
+  it("OPR-m1 CON-D6 AUT-B4 a change has one verdict, in words and as JSON: in force, or waiting for a restart", async () => {
+    const shell = await daemonWith(echoConfig());
+    const verdicts = async (...args: string[]) => [(await shell.svc(...args)).out, await shell.json<{ applied: boolean }>(...args)] as const;
+    const [hot, hotJson] = await verdicts("config", "set", "agents.echo.name", "Other");
+    expect(hot).toBe("agents.echo.name is set. In force now.\n");
+    expect(hotJson).toMatchObject({ applied: true, restartRequired: [] });
+    for (const [path, value] of [
+      ["node.name", "New"],
+      ["agents.echo.model", "m-2"],
+      ["plugins", '["!feature-mcp"]'],
+    ] as const) {
+      const { out } = await shell.svc("config", "set", path, value);
+      expect(out).not.toContain("In force");
+      expect(out).toContain(`Waits for a restart (svc daemon restart): ${path}`);
+      const again = value === "New" ? "Newer" : value === "m-2" ? "m-3" : "[]";
+      expect(await shell.json("config", "set", path, again)).toMatchObject({ applied: false, restartRequired: [path] });
+    }
+  });
+
+  it("OPR-m4 a configuration with which no agent can run is not kept as the last good one", async () => {
+    const shell = await daemonWith(echoConfig());
+    await shell.svc("daemon", "stop");
+    shell.write(echoConfig({ model: "${NOT_SET_ANYWHERE}" }));
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    await shell.svc("daemon", "stop");
+    expect(readFileSync(join(shell.folder, ".svc/last-good.json"), "utf8")).not.toContain("NOT_SET_ANYWHERE");
+  });
+
   it("CFG-02 a value out of range is refused with its path; both ends of the range pass", async () => {
     const shell = await shellWith(echoConfig());
     for (const value of ["1", "240"]) expect(await shell.svc("config", "set", "agents.echo.maxExecutionMinutes", value)).toMatchObject({ code: 0 });

@@ -4,6 +4,7 @@ import { asLines, createHistory, fitMessages, type Place, speakerOf } from "./hi
 import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
 import { createPreamble } from "./preamble.ts";
 import { references } from "./references.ts";
+import { createRemark } from "./remark.ts";
 import { headed } from "./words.ts";
 
 /** Before the strategies, which choose from the history. */
@@ -34,6 +35,7 @@ export default definePlugin({
       (workspace) => ctx.files.under(workspace),
       (file, error) => ctx.log.warn({ err: error }, `${file} of a workspace was not read`),
     );
+    const remark = createRemark(ctx.log, REMARKABLE);
     /** Turns that run, by task: what was asked and answered, and where its history is. */
     const running = new Map<string, { readonly place: Place; readonly from?: string; readonly text: string; answer?: string }>();
 
@@ -95,7 +97,7 @@ export default definePlugin({
       const size = sizeOf(layers);
       const told = fitMessages(past.messages, CAP - size);
       const characters = size + told.characters;
-      if (characters > REMARKABLE) ctx.log.info({ agent: turn.agent.id, task: turn.id, characters }, `the assembled context exceeds ${REMARKABLE} characters`);
+      if (characters > REMARKABLE) remark(turn.agent.id, characters);
       return { ...context, system, layers, history: told.messages, strategy: context.strategy ?? "layered" };
     }
 
