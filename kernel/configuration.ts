@@ -44,8 +44,7 @@ export async function readConfiguration(document: ConfigDocument, host: Host): P
   const fatal = problems.filter(
     (problem) => problem.severity === "error" && problem.owner === undefined && !(problem.agent !== undefined && comesFromUnset(document, problem)),
   );
-  if (fatal.length > 0)
-    throw fail("SVC_CONFIG_INVALID", { file: document.file ?? "the configuration", reason: fatal.map(describeProblem).join("\n  "), problems });
+  if (fatal.length > 0) throw fail("SVC_CONFIG_INVALID", { file: document.file ?? "the configuration", reason: describeProblems(fatal), problems });
   return configuration;
 }
 
@@ -53,6 +52,15 @@ export async function readConfiguration(document: ConfigDocument, host: Host): P
 export function describeProblem(problem: ConfigProblem): string {
   const place = problem.line === undefined ? "" : `${problem.line}:${problem.column} `;
   return `${place}${problem.path === "" ? "" : `${problem.path}: `}${problem.message}`;
+}
+
+/** So many problems are told; who has mended these sees the rest. */
+const TOLD = 20;
+
+/** One a line, and how many more there are. */
+export function describeProblems(problems: readonly ConfigProblem[]): string {
+  const lines = problems.slice(0, TOLD).map(describeProblem);
+  return [...lines, ...(problems.length > TOLD ? [`... and ${problems.length - TOLD} more`] : [])].join("\n  ");
 }
 
 const comesFromUnset = (document: ConfigDocument, { path }: ConfigProblem): boolean =>

@@ -16,7 +16,7 @@ import {
   saveDocument,
   setValue,
 } from "./config/index.ts";
-import { type Configuration, describeProblem, entriesOf, examine } from "./configuration.ts";
+import { type Configuration, describeProblems, entriesOf, examine } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
 import { createHost, type Host } from "./host/host.ts";
@@ -71,7 +71,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
       // What was wrong before does not keep one from mending the rest.
       const fresh = errorsOf(changed.configuration).filter((problem) => !before.has(describe(problem)));
       if (fresh.length > 0)
-        throw fail("SVC_CONFIG_INVALID", { file: options.file, reason: `${fresh.map(describeProblem).join("\n  ")}\nNothing was changed.`, problems: fresh });
+        throw fail("SVC_CONFIG_INVALID", { file: options.file, reason: `${describeProblems(fresh)}\nNothing was changed.`, problems: fresh });
       await saveDocument(options.file, text, { expect: original, backup });
       configuration = changed.configuration;
     },

@@ -119,6 +119,9 @@ async function schema(write: boolean, cli: Cli): Promise<void> {
   cli.print(`The schema is in ${file}, and ${cli.file} names it. Write it again after an upgrade or a new plugin.`, { file });
 }
 
+/** So many problems are shown: who has mended these sees the rest. */
+const TOLD = 20;
+
 async function check(cli: Cli): Promise<void> {
   const { checkConfiguration, describeProblem } = await import("@svc/kernel");
   const { problems, plugins } = await checkConfiguration({
@@ -130,7 +133,8 @@ async function check(cli: Cli): Promise<void> {
   const errors = problems.filter(({ severity }) => severity === "error");
   const failed = plugins.filter(({ state }) => state === "failed");
   const lines = [
-    ...problems.map((problem) => `${problem.severity}: ${cli.file}:${describeProblem(problem)}`),
+    ...problems.slice(0, TOLD).map((problem) => `${problem.severity}: ${cli.file}:${describeProblem(problem)}`),
+    ...(problems.length > TOLD ? [`... and ${problems.length - TOLD} more; --json lists all`] : []),
     ...failed.filter(({ id }) => !errors.some(({ owner }) => owner === id)).map(({ id, reason }) => `error: plugin ${id}: ${reason}`),
     errors.length + failed.length === 0 ? `${cli.file} is valid.` : `${cli.file} is not valid.`,
   ];

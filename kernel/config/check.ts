@@ -3,6 +3,7 @@ import type { ComposedSchema } from "./compose.ts";
 import { crossRules } from "./core-rules.ts";
 import { CORE_KEYS } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
+import { malformedIn } from "./expand.ts";
 import { explain, type Finding } from "./explain.ts";
 import { type ConfigPath, formatPath, isRecord } from "./path.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "./secrets.ts";
@@ -75,6 +76,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   for (const finding of strangers) add(finding);
   for (const { owner, ...finding } of asleep) add(finding, "warning", owner);
   for (const finding of emptied(document)) add(finding, "warning");
+  for (const finding of malformed(document)) add(finding, "warning");
 
   const places = secretPlaces(value, composed.root);
   const failed = new Set(problems.filter(({ severity }) => severity === "error").map(({ path }) => path));
@@ -119,6 +121,26 @@ function checkAgentKeys(
     for (const { path, message } of validate(schema, own)) add({ path: ["agents", id, ...path], message }, "error", owner);
     Object.assign(agent, own);
   }
+}
+
+/** A default or a missing brace: taken as ordinary text, which is hardly what was meant. */
+function malformed(document: ConfigDocument): readonly Finding[] {
+  const findings: Finding[] = [];
+  const visit = (at: unknown, path: ConfigPath): void => {
+    if (typeof at === "string") {
+      const [name] = malformedIn(at);
+      if (name === undefined) return;
+      const meant = name === "" ? "${NAME}" : `\${${name}}`;
+      findings.push({
+        path,
+        message: `holds \${${name} that is no reference and is taken as it is; write ${meant}, without a default, and give the variable a value`,
+      });
+    } else if (typeof at === "object" && at !== null) {
+      for (const [key, inner] of Object.entries(at)) visit(inner, [...path, Array.isArray(at) ? Number(key) : key]);
+    }
+  };
+  visit(document.raw, []);
+  return findings;
 }
 
 /** An unset variable in a list leaves an empty entry. It must match nothing (CFG-04), and the operator should know. */

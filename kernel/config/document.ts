@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { fail } from "../errors.ts";
 import { expandValue, referencesBelow, referencesIn, variable } from "./expand.ts";
@@ -39,11 +40,23 @@ export function openDocument(source: DocumentSource, env: NodeJS.ProcessEnv): Co
 /** What a configuration file holds. Throws `SVC_CONFIG_MISSING` or `SVC_CONFIG_UNREADABLE`. */
 export function readText(file: string): string {
   try {
-    return withoutMark(readFileSync(file, "utf8"));
+    return withoutMark(decode(readFileSync(file), file));
   } catch (error) {
+    if ((error as { code?: string }).code === "SVC_CONFIG_SYNTAX") throw error;
     if ((error as NodeJS.ErrnoException).code === "ENOENT") throw fail("SVC_CONFIG_MISSING", { file, cause: error });
     throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
   }
+}
+
+/** Bytes that are no UTF-8 would be lost with the next change of the file, so nothing of it is used. */
+function decode(bytes: Buffer, file: string): string {
+  const refuse = (where: string, reason: string) => fail("SVC_CONFIG_SYNTAX", { where, reason, file });
+  const wide = bytes.length >= 2 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff) || bytes[0] === 0 || bytes[1] === 0);
+  if (wide) throw refuse(file, "it is written in UTF-16; save it as UTF-8");
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  const lines = bytes.toString("latin1").split("\n");
+  const line = lines.findIndex((one) => !isUtf8(Buffer.from(one, "latin1")));
+  throw refuse(`${file}:${line + 1}`, "this line is not UTF-8 (written in Latin-1 or Windows-1252?); save the file as UTF-8");
 }
 
 const withoutMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);

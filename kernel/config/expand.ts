@@ -6,6 +6,11 @@ export function referencesIn(text: string): readonly string[] {
   return [...new Set(Array.from(text.matchAll(REFERENCE), (found) => found[1] as string))];
 }
 
+/** The beginnings of a reference that are none, such as `${NAME:-x}`: each as a name, or empty where there is none. */
+export function malformedIn(text: string): readonly string[] {
+  return Array.from(text.replace(REFERENCE, "").matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)?/g), (found) => found[1] ?? "");
+}
+
 /** The value of a variable; empty when it is not set (001:L8). Names of JavaScript's own machinery are not variables. */
 export function variable(env: NodeJS.ProcessEnv, name: string): string {
   return Object.hasOwn(env, name) ? (env[name] ?? "") : "";

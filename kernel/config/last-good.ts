@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fail } from "../errors.ts";
 import { atomicWrite } from "../store/atomic.ts";
 import { differingLines } from "./line-difference.ts";
+import { maskText } from "./mask-text.ts";
 
 const NAME = "last-good.json";
 
@@ -22,9 +23,13 @@ export async function lastGood(dataFolder: string): Promise<string | undefined> 
   }
 }
 
-/** What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, for a person; empty when the two are the same. */
+/**
+ * What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, credentials masked, for a person;
+ * empty when the two are the same.
+ */
 export function differenceFrom(lastGoodText: string, text: string): string {
+  const shown = { "-": maskText(lastGoodText).split("\n"), "+": maskText(text).split("\n") };
   return differingLines(lastGoodText, text)
-    .map(({ sign, number, line }) => `${sign} ${String(number).padStart(4)}  ${line}`)
+    .map(({ sign, number }) => `${sign} ${String(number).padStart(4)}  ${shown[sign][number - 1]}`)
     .join("\n");
 }

@@ -29,6 +29,8 @@ const OPENING: ReadonlySet<number> = new Set([1, 3]);
 const CLOSING: ReadonlySet<number> = new Set([2, 4]);
 const END = 17;
 
+const COMMENT = "comments are not allowed in svc.json, which is plain JSON; take it out, or keep notes in a file beside it";
+
 const REASONS: Readonly<Record<string, string>> = {
   InvalidSymbol: "there is something here that is no JSON",
   InvalidNumberFormat: "this number is not written as JSON wants it",
@@ -36,11 +38,11 @@ const REASONS: Readonly<Record<string, string>> = {
   ValueExpected: "a value is missing here",
   ColonExpected: "a colon is missing here",
   CommaExpected: "a comma is missing here",
-  CloseBraceExpected: "a closing } is missing; is the file cut off?",
-  CloseBracketExpected: "a closing ] is missing; is the file cut off?",
+  CloseBraceExpected: "a closing } is missing: the file seems to be cut off",
+  CloseBracketExpected: "a closing ] is missing: the file seems to be cut off",
   EndOfFileExpected: "there is more text after the end of the configuration",
-  InvalidCommentToken: "comments are not allowed in svc.json",
-  UnexpectedEndOfComment: "comments are not allowed in svc.json",
+  InvalidCommentToken: COMMENT,
+  UnexpectedEndOfComment: COMMENT,
   UnexpectedEndOfString: "this text has no closing quote",
   UnexpectedEndOfNumber: "this number is cut off",
   InvalidUnicode: "this \\u escape is not complete",
@@ -68,7 +70,7 @@ export function parseText(text: string, file: string): ParsedText {
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false });
   const [error] = errors;
-  if (error !== undefined) throw refuse(error.offset, REASONS[printParseErrorCode(error.error)] ?? "this is no JSON");
+  if (error !== undefined) throw refuse(error.offset, foreign(text, error.offset) ?? REASONS[printParseErrorCode(error.error)] ?? "this is no JSON");
   if (tree?.type !== "object") throw refuse(tree?.offset ?? 0, "the whole configuration must be one object { ... }");
 
   const read = (node: Node): unknown => {
@@ -98,6 +100,22 @@ export function parseText(text: string, file: string): ParsedText {
       return position(name.offset);
     },
   };
+}
+
+/** What other languages and programs write that JSON does not know, in words for who wrote it; undefined for any other mistake. */
+function foreign(text: string, offset: number): string | undefined {
+  const rest = text.slice(offset, offset + 200);
+  if (!/^\s*[{[]/.test(text) && /^\s*(?:---|#|[A-Za-z_][\w-]*\s*[:=])/.test(text))
+    return 'this is no JSON (YAML or TOML?); svc.json is one object: { "node": { ... } }';
+  if (rest.startsWith("'")) return "texts and keys stand in double quotes, not in single ones";
+  if (rest.startsWith("#")) return COMMENT;
+  if (/^[\u201c\u201d\u201e]/.test(rest)) return 'these are typographic quotes; JSON knows the straight one only: "';
+  const [, word, colon] = /^([A-Za-z_$][\w$-]*)(\s*:)?/.exec(rest) ?? [];
+  if (word === undefined) return undefined;
+  if (colon !== undefined) return `the key ${word} must stand in double quotes: "${word}"`;
+  if (/^[+-]?(?:NaN|Infinity)$/.test(word)) return `${word} is no number that JSON knows`;
+  if (/^(?:true|false|null|none|undefined)$/i.test(word)) return `'${word}' is no value that JSON knows; it knows true, false and null`;
+  return "a text must stand in double quotes";
 }
 
 /** The parser recurses, so the depth is found by the scanner, which does not. */

@@ -12,7 +12,8 @@ export interface SecretPlace {
   readonly known: boolean;
 }
 
-const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$/i;
+/** Names that tell of a credential. */
+export const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$/i;
 
 /** Every credential in `value`, empty ones too. */
 export function secretPlaces(value: unknown, root: ObjectSchema): readonly SecretPlace[] {
@@ -42,7 +43,7 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
 const SHORTEST_SCRUBBED = 6;
 const SHORTEST_SAFE = 16;
 /** A value that may be plain is scrubbed only if it looks like none: no path, no sentence, no name. */
-const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+-]{20,}=*$/;
+export const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+-]{20,}=*$/;
 
 /** The texts that must appear in no log and no answer: each credential, and a header's without its scheme. */
 export function scrubbed(places: readonly SecretPlace[]): readonly string[] {
