@@ -1,7 +1,7 @@
 /**
  * An engine that notes each run in the file `SVC_TEST_LEDGER` before it answers, and two channels to the platform at
  * `SVC_TEST_PLATFORM`, so that a test can see what was done and what was said how often. `POST /said` is how the platform tells that
- * a person wrote. Of the channels `keyed` hands a key over and `keyless` has none to hand over.
+ * a person wrote. A run takes `SVC_TEST_LEDGER_MS` milliseconds. Of the channels `keyed` hands a key over and `keyless` has none to hand over.
  */
 import { appendFileSync } from "node:fs";
 
@@ -16,7 +16,7 @@ export default {
       name: "ledger",
       async *run({ id, messages: [{ chat, text }] }) {
         appendFileSync(process.env.SVC_TEST_LEDGER, `${JSON.stringify({ chat, text, taskId: id })}\n`);
-        await new Promise((resolve) => setTimeout(resolve, text.length % 5));
+        await new Promise((resolve) => setTimeout(resolve, Number(process.env.SVC_TEST_LEDGER_MS ?? text.length % 5)));
         yield { type: "text", text: `did ${text}` };
         yield { type: "done" };
       },
