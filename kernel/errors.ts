@@ -103,6 +103,11 @@ export const ERRORS = {
   SVC_CONFIG_INVALID: [400, "{file} cannot be used:\n  {reason}"],
   SVC_KERNEL_STOPPED: [503, "The kernel is not running; call start first."],
   SVC_KERNEL_STARTED: [409, "The kernel is already running."],
+  SVC_CALL_DEADLOCK: [
+    409,
+    "Agent {agent} cannot be asked: the call would wait for {tasks}, which cannot end before it is answered. Raise agents.{agent}.maxConcurrent, or let agents not call back who called them.",
+  ],
+  SVC_CALL_DEPTH: [409, "Agent {agent} is not asked: {limit} calls of agents wait for each other already; see svc trace show for who calls whom."],
   SVC_CAPABILITY_MISSING: [500, "The capability '{capability}' was not loaded; a plugin must declare it."],
   SVC_FETCH_URL: [400, "The address '{address}' can not be fetched: {reason}."],
   SVC_FETCH_BLOCKED: [403, "{host} is not fetched: it is not a public address. Name its origin in the configuration of what calls it, if it is meant."],

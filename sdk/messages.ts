@@ -51,6 +51,8 @@ export interface TurnOptions {
   readonly chain?: readonly string[];
   /** The agent that asks, where one agent calls another. */
   readonly askedBy?: string;
+  /** The task that waits for the answer, where one does: a call that could only wait for it in turn is refused. */
+  readonly callerTask?: string;
   /** A job that must never be resumed after a restart. */
   readonly scheduled?: boolean;
 }

@@ -49,6 +49,14 @@ export function createActions(ground: ActionGround): Actions {
     }
   }
 
+  /** Agent and chain of the running task that a call is part of, where its door does not name them. */
+  function onBehalf(taskId: string | undefined): Pick<ActionCall, "agent" | "chain"> {
+    const task = taskId === undefined ? undefined : ground.task(taskId);
+    if (task === undefined) return {};
+    const { chain } = task.inbound.options ?? {};
+    return { agent: task.agent, ...(chain === undefined ? {} : { chain }) };
+  }
+
   async function perform(owned: Owned<Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
     const { thing: action, scope } = owned;
     const wrongInput = await whatIsWrong(owned, "input", input);
@@ -58,7 +66,7 @@ export function createActions(ground: ActionGround): Actions {
     if (asked.signal?.aborted) follow();
     asked.signal?.addEventListener("abort", follow, { once: true });
     const { step: _step, ...facts } = asked;
-    const context: ActionCall = { ...facts, signal: stop.signal };
+    const context: ActionCall = { ...onBehalf(asked.taskId), ...facts, signal: stop.signal };
     try {
       const output = await call(
         { scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) },

@@ -50,6 +50,8 @@ export interface Lanes<T> {
   release(conversation: string): void;
   /** Take a waiting item out. False when it does not wait (any more). */
   remove(item: T): boolean;
+  /** What the first item of a conversation waits for: its running turn (`lane`), or a slot of an agent; nothing where it may start. */
+  blocker(conversation: string): { readonly lane: boolean; readonly agent?: string } | undefined;
   /** What waits, oldest first within each conversation. */
   waiting(): T[];
   /** Start nothing any more. */
@@ -156,6 +158,14 @@ export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation
         return true;
       }
       return false;
+    },
+    blocker(conversation) {
+      const lane = lanes.get(conversation);
+      if (lane === undefined) return undefined;
+      if (lane.running !== undefined) return { lane: true };
+      const { awaited, held } = lane;
+      if (awaited === undefined || agentOf(awaited).active < (held[0]?.place.limit() ?? 0)) return undefined;
+      return { lane: false, agent: awaited };
     },
     waiting: () => [...lanes.values()].flatMap((lane) => lane.held.map(({ item }) => item)),
     pause() {

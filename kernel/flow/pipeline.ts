@@ -35,6 +35,7 @@ import { mergedRow, newTaskId, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, factsOf, refusalOf } from "./routing.ts";
 import { createTask, place, resultOf, type Task, tell } from "./task.ts";
 import { attemptTurn } from "./turn.ts";
+import { deadlock, tooDeep } from "./waits.ts";
 import { unstoredNotice } from "./words.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
@@ -140,7 +141,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       record.agent = route.agent;
       record.conversation = route.conversation;
       const settings = ground.agents().settings(route.agent);
-      const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : refusalOf(inbound, settings);
+      const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : (refusalOf(inbound, settings) ?? tooDeep(task, tasks));
       if (refusal !== undefined) return await finish([task], errorOutcome(refusal, "refused"));
       task.cause = announce.matched(record).id;
       const left = queue(task, route);
@@ -170,6 +171,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     place(task);
     if (entered === "dropped") return drop(task, "the conversation is busy and its agent's queueMode is drop");
     if (entered === "held") {
+      const forEver = task.record.inbound.options?.callerTask === undefined ? undefined : deadlock(task, tasks, lanes);
+      if (forEver !== undefined && lanes.remove(task)) return finish([task], errorOutcome(forEver, "deadlock"));
       task.step = "queued";
       tell(task, { type: "queued", taskId: task.record.id });
     }

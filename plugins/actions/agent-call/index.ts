@@ -40,7 +40,7 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: TIMEOUT_MS,
-      async run(input, { signal, door, agent, chain = [] }) {
+      async run(input, { signal, door, agent, taskId: callerTask, chain = [] }) {
         const { agentId, message, freshSession = true } = input as { agentId: string; message: string; freshSession?: boolean };
         if (!ctx.agents.get(agentId))
           throw svcError("SVC_AGENT_UNKNOWN", `There is no agent '${agentId}'; see svc agent list.`, { status: 404, field: "agentId" });
@@ -54,7 +54,11 @@ export default definePlugin({
             chat: freshSession ? `${asker}-${crypto.randomUUID()}` : asker,
             agent: agentId,
             text: message,
-            options: { freshSession, ...(agent === undefined ? {} : { askedBy: agent, chain: [...chain.filter((one) => one !== agent), agent] }) },
+            options: {
+              freshSession,
+              ...(agent === undefined ? {} : { askedBy: agent, chain: [...chain.filter((one) => one !== agent), agent] }),
+              ...(callerTask === undefined ? {} : { callerTask }),
+            },
           },
           undefined,
           signal,

@@ -52,11 +52,13 @@ export default definePlugin({
       path: "/api/actions/builtin/:name",
       guard: "mesh",
       body: { type: "object", additionalProperties: true },
-      async handle({ params, body, query, signal }) {
+      async handle({ params, body, query, caller, signal }) {
         const name = params["name"] ?? "";
         if (!builtin().some((action) => action.name === name))
           throw svcError("SVC_ACTION_UNKNOWN", `There is no action '${name}'; see svc actions builtin.`, { status: 404 });
-        return ctx.actions.run(name, body ?? {}, { door: doorOf(query), signal });
+        // The running task that a program on this machine calls for: its agent, and who called that one, count for the call.
+        const task = caller.local ? query["task"] : undefined;
+        return ctx.actions.run(name, body ?? {}, { door: doorOf(query), signal, ...(task === undefined || task === "" ? {} : { taskId: task }) });
       },
     });
     ctx.provide.route({

@@ -1,0 +1,94 @@
+import { type Actions, definePlugin, type Plugin } from "@svc/sdk";
+import { expect, it, vi } from "vitest";
+import agentCall from "../../plugins/actions/agent-call/index.ts";
+import { type RunOptions, runKernel } from "../kit/kernel.ts";
+
+/**
+ * A tier whose agents carry out what they are told: `call <agent> <rest>` asks that agent and answers with its words or its error;
+ * `ring <agents>` calls the next in the ring for ever; `wait` waits until `go`.
+ */
+function caller() {
+  let go = (): void => {};
+  const gate = new Promise<void>((resolve) => (go = resolve));
+  let actions: Actions | undefined;
+  const plugin = definePlugin({
+    kind: "tier",
+    name: "caller",
+    version: "1.0.0",
+    svc: "*",
+    capabilities: ["actions"],
+    setup(ctx) {
+      actions = ctx.actions;
+      ctx.provide.tier({
+        name: "caller",
+        async *run(turn, { prompt }) {
+          const [verb, next, ...rest] = prompt.split(" ");
+          const say = async (agentId: string, message: string, freshSession = true) => {
+            // The chain is not named: the daemon knows it from the task.
+            const { status, output, error } = await ctx.actions.run("agent.call", { agentId, message, freshSession }, { door: "agent", taskId: turn.id });
+            return status === "ok" ? (output as { reply: string }).reply : `FAILED ${error}`;
+          };
+          if (verb === "wait") await gate;
+          if (verb === "call" || verb === "same") yield { type: "text", text: await say(next as string, rest.join(" "), verb === "call") };
+          else if (verb === "ring") yield { type: "text", text: await say(next as string, `ring ${[...rest, next].join(" ")}`) };
+          else yield { type: "text", text: `${turn.agent.id} says ${prompt}` };
+          yield { type: "done" };
+        },
+      });
+    },
+  });
+  return { plugin: plugin as Plugin<never>, go: () => go(), actions: () => actions as Actions };
+}
+
+async function agents(count: Record<string, number>, { config = {}, ...options }: RunOptions = {}) {
+  const tier = caller();
+  const table = Object.entries(count).map(([id, maxConcurrent]) => [id, { name: id, workspace: "./w", tier: "caller", maxConcurrent }]);
+  const run = await runKernel({ inline: [tier.plugin, agentCall as Plugin<never>], config: { agents: Object.fromEntries(table), ...config }, ...options });
+  return { ...run, ...tier };
+}
+
+const idle = (kernel: { tasks: { running(): unknown[]; queued(): unknown[] } }) =>
+  vi.waitFor(() => expect([...kernel.tasks.running(), ...kernel.tasks.queued()]).toEqual([]), { timeout: 10_000 });
+
+it.each([1, 8])("FLT-7 two agents that call each other for ever, %i turns each, end with an error that says who waits for whom", async (slots) => {
+  const { kernel, message } = await agents({ a: slots, b: slots });
+  const { ok, reply } = await kernel.tasks.run(message("ring b a"));
+  expect(ok).toBe(true);
+  expect(reply).toMatch(/Agent [ab] cannot be asked: the call would wait for task_\w+ of agent [ab].*which cannot end before it is answered/s);
+  const traces = await kernel.traces.list({ limit: 100 });
+  expect(traces.filter(({ errorKind }) => errorKind === "deadlock")).toHaveLength(1);
+  expect(traces).toHaveLength(2 * slots + 1);
+  await idle(kernel);
+});
+
+it("FLT-7 a conversation that waits for itself, and two chains that wait for each other, end at once too", async () => {
+  const { kernel, message } = await agents({ a: 4, b: 4, c: 1, d: 1 });
+  // `same` keeps one conversation an asker: the second call of a to b waits for the first, which waits for it.
+  const own = await kernel.tasks.run(message("same b same a same b hello"));
+  expect(own.reply).toContain("cannot be asked: the call would wait for");
+  const runs = ["c", "d"].map((agent) => kernel.tasks.run(message(`call ${agent === "c" ? "d" : "c"} hello`, { agent, chat: agent })));
+  const replies = (await Promise.all(runs)).map(({ reply }) => reply).join("\n");
+  expect(replies).toContain("cannot be asked");
+  await idle(kernel);
+});
+
+it("FLT-7 a call that waits for somebody else's work is answered when that is done", async () => {
+  const { kernel, message, go } = await agents({ a: 2, b: 1 });
+  const other = kernel.tasks.run(message("wait", { agent: "b", chat: "other" }));
+  await vi.waitFor(() => expect(kernel.tasks.running()).toHaveLength(1));
+  const asked = kernel.tasks.run(message("call b hello"));
+  await vi.waitFor(() => expect(kernel.tasks.queued()).toHaveLength(1));
+  go();
+  expect(await asked).toMatchObject({ ok: true, reply: "b says hello" });
+  expect(await other).toMatchObject({ ok: true });
+});
+
+it("FLT-7 calls within calls end at 32, and RUN-10 holds where only the task is named", async () => {
+  const many = await agents({ a: 100, b: 100 });
+  expect((await many.kernel.tasks.run(many.message("ring b a"))).reply).toContain("32 calls of agents wait for each other already");
+  expect(await many.kernel.traces.list({ limit: 100 })).toHaveLength(34);
+  const strict = { a: { name: "a" }, b: { name: "b" }, c: { name: "c", maxDelegationDepth: 2 } };
+  const table = Object.entries(strict).map(([id, more]) => [id, { workspace: "./w", tier: "caller", ...more }]);
+  const { kernel, message } = await agents({}, { config: { agents: Object.fromEntries(table) } });
+  expect((await kernel.tasks.run(message("call b call c hello"))).reply).toContain("maxDelegationDepth is 2");
+});
