@@ -26,8 +26,10 @@ export interface CarryGround {
 
 /** A pause up to this long is waited for in place; a longer one gives the letter back. */
 const SHORT_WAIT_MS = 3_000;
-/** After how many tries' pause a doubtful send is repeated, and how many more the next time: a platform that hangs gets some minutes to come back. */
-const FIRST_DOUBT = 4;
+/**
+ * How many steps of the backoff each doubtful send in a row adds to the pause: 1, 16 and 256 s. One cut connection costs the reader a
+ * second, and a platform that hangs gets some minutes to come back.
+ */
 const DOUBT_STEP = 4;
 const MEDIA = "media";
 
@@ -138,7 +140,7 @@ function refused(refusal: Refusal, repeatable: boolean, letter: Letter, provided
       { channel: channel.name, delivery: letter.delivery.id, reason: refusal.reason, doubts: doubts + 1 },
       "possible duplicate: the platform may have taken a message whose answer never came",
     );
-    return { kind: "later", waitMs: backoff(FIRST_DOUBT + doubts * DOUBT_STEP), counts: "doubt", refusal };
+    return { kind: "later", waitMs: backoff(doubts * DOUBT_STEP), counts: "doubt", refusal };
   }
   // A channel that has gone down meanwhile is no fault of the letter.
   return { kind: "later", waitMs: backoff(letter.tries), counts: provided.state === "ready" ? "try" : "nothing", refusal };
