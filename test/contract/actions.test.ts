@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { link, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, link, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -282,3 +282,32 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+it("SEC-S1 runs no action file that another user may have written, and says why and what to do", async () => {
+  const { ctx, run } = await operator({ mine: { kind: "shell", command: "echo mine" }, open: { kind: "shell", command: "echo open" } });
+  const file = (id: string) => join(folder, ".svc/actions", `${id}.json`);
+  await chmod(file("open"), 0o666);
+  expect(await run("mine")).toMatchObject({ ok: true });
+  expect(await run("open")).toMatchObject({ code: "SVC_OPERATOR_ACTION_INVALID", error: expect.stringContaining(`chmod go-w ${file("open")}`) });
+  await chmod(file("open"), 0o644);
+  expect(await run("open")).toMatchObject({ ok: true });
+  await chmod(join(folder, ".svc/actions"), 0o777);
+  expect(await run("mine")).toMatchObject({ error: expect.stringContaining("other users can write") });
+  await chmod(join(folder, ".svc/actions"), 0o700);
+  if (process.getuid?.() === 0) {
+    await chown(file("mine"), 12_345, 12_345);
+    expect(await run("mine")).toMatchObject({ error: expect.stringContaining("belongs to the user with the id 12345") });
+  }
+  expect(ctx.registered.actions.map(({ name }) => name)).toEqual(["open"]);
+});
+
+it("SEC-S1 tells of an action that appears while the daemon runs, in the log and on the bus", async () => {
+  const { ctx, run } = await operator({ first: { kind: "shell", command: "echo 1" } });
+  const told = () => ctx.events.published.filter(({ type }) => type === "operator-actions:found").map(({ data }) => data);
+  expect(told()).toEqual([]);
+  expect(ctx.logged.filter(({ level }) => level === "info")).toMatchObject([{ facts: { actions: ["first"] } }]);
+  await writeFile(join(folder, ".svc/actions/planted.json"), JSON.stringify({ kind: "shell", command: "echo 2" }));
+  expect(await run("planted")).toMatchObject({ ok: true });
+  expect(told()).toEqual([{ action: "planted", kind: "shell" }]);
+  expect(ctx.logged.filter(({ level }) => level === "info").at(-1)).toMatchObject({ facts: { action: "planted", kind: "shell" } });
+});

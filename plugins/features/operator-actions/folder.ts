@@ -1,3 +1,4 @@
+import { lstat } from "node:fs/promises";
 import type { Confined } from "@svc/sdk";
 import { type Definition, parseDefinition } from "./definition.ts";
 
@@ -32,8 +33,9 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
   let looking: Promise<void> | undefined;
   let next: Promise<void> | undefined;
 
-  const read = async (id: string, file: string, stamp: string): Promise<Entry> => {
+  const read = async (id: string, file: string, stamp: string, foreign: string | undefined): Promise<Entry> => {
     try {
+      if (foreign !== undefined) throw new Error(`The action ${file} is not run: ${foreign}.`);
       const text = new TextDecoder("utf-8", { fatal: true }).decode(await data.read(`${FOLDER}/${file}`, MAX_BYTES));
       const definition = parseDefinition(id, JSON.parse(text));
       events.added(definition);
@@ -54,11 +56,13 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
     });
     const files = found.filter(({ name, kind }) => kind === "file" && name.endsWith(".json") && !name.startsWith("."));
     for (const file of [...entries.keys()]) if (!files.some(({ name }) => name === file)) drop(file);
+    const openFolder = files.length === 0 ? undefined : await whyForeign(await data.resolve(FOLDER));
     for (const { name, size, mtimeMs } of files) {
-      const stamp = `${size} ${mtimeMs}`;
+      const foreign = openFolder ?? (await whyForeign(await data.resolve(`${FOLDER}/${name}`)));
+      const stamp = `${size} ${mtimeMs} ${foreign ?? ""}`;
       if (entries.get(name)?.stamp === stamp) continue;
       drop(name);
-      entries.set(name, await read(name.slice(0, -".json".length), name, stamp));
+      entries.set(name, await read(name.slice(0, -".json".length), name, stamp, foreign));
     }
   };
   const list = () => [...entries.values()].flatMap(({ definition }) => (definition ? [definition] : [])).sort((left, right) => (left.id < right.id ? -1 : 1));
@@ -78,4 +82,15 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
     list,
     errors: () => [...entries].flatMap(([file, { error }]) => (error === undefined ? [] : [{ file, error }])),
   };
+}
+
+const OTHERS_WRITE = 0o022;
+
+/** Why somebody else than the daemon's user (or root) may have written this; undefined when nobody can have, or nothing is there. */
+async function whyForeign(path: string): Promise<string | undefined> {
+  const user = process.getuid?.();
+  const found = await lstat(path).catch(() => undefined);
+  if (user === undefined || found === undefined) return undefined;
+  if (found.uid !== user && found.uid !== 0) return `${path} belongs to the user with the id ${found.uid}; if it is yours run: chown ${user} ${path}`;
+  return (found.mode & OTHERS_WRITE) === 0 ? undefined : `other users can write ${path}; look at it, then run: chmod go-w ${path}`;
 }

@@ -18,9 +18,11 @@ export default definePlugin({
   name: "operator-actions",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["actions", "env:*", "fetch", "files", "jobs", "routes", "spawn"],
+  capabilities: ["actions", "env:*", "events", "fetch", "files", "jobs", "routes", "spawn"],
   setup(ctx) {
     const provided = new Map<string, () => void>();
+    /** What is there at the start is told in one line, what comes later one by one. */
+    let started = false;
     const toAction = (definition: Definition): Action => ({
       name: definition.id,
       description: definition.title,
@@ -33,7 +35,18 @@ export default definePlugin({
       },
     });
     const folder = createActionFolder(ctx.files.data, {
-      added: (definition) => void provided.set(definition.id, ctx.provide.action(toAction(definition))),
+      added(definition) {
+        provided.set(definition.id, ctx.provide.action(toAction(definition)));
+        if (!started) return;
+        const { id, work } = definition;
+        ctx.log.info({ action: id, kind: work.kind }, `the action ${id} is new or has changed, and can be run`);
+        ctx.events.publish({
+          kind: "status",
+          type: "operator-actions:found",
+          summary: `the action ${id} is new or has changed`,
+          data: { action: id, kind: work.kind },
+        });
+      },
       withdrawn(id) {
         provided.get(id)?.();
         provided.delete(id);
@@ -101,6 +114,9 @@ export default definePlugin({
           unwatch ??= watchFolder(await ctx.files.data.resolve(FOLDER), () => void look().catch(onFailure));
         };
         await lookAndWatch();
+        started = true;
+        const found = folder.list().map(({ id }) => id);
+        if (found.length > 0) ctx.log.info({ actions: found.slice(0, 50) }, `${found.length} operator actions can be run`);
         ctx.jobs.every(LOOK_EVERY_MS, lookAndWatch);
       },
       async stop() {
