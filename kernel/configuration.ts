@@ -44,7 +44,10 @@ export async function readConfiguration(document: ConfigDocument, host: Host): P
   const fatal = problems.filter(
     (problem) => problem.severity === "error" && problem.owner === undefined && !(problem.agent !== undefined && comesFromUnset(document, problem)),
   );
-  if (fatal.length > 0) throw fail("SVC_CONFIG_INVALID", { file: document.file ?? "the configuration", reason: describeProblems(fatal), problems });
+  if (fatal.length > 0) {
+    const file = document.file ?? "the configuration";
+    throw fail("SVC_CONFIG_INVALID", { file, reason: describeProblems(fatal), path: fatal[0]?.path, problems });
+  }
   return configuration;
 }
 

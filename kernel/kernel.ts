@@ -193,6 +193,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
             host,
             now,
             provideServer: servers.provide,
+            requireServable: (route) => (route.server === undefined ? http : servers.find(route.server))?.requireServable(route),
             config: () => configuration.value,
             agents: () => agents,
           },
@@ -216,6 +217,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       reach.open();
       for (const problem of exposures(configuration, dataFolder)) log.warn(describeProblem(problem));
       // 4 set up
+      if (options.listen) http ??= await serve();
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
       unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
@@ -224,10 +226,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const recovery = await recover(rooms, readResume(configuration.value), bus, log, now);
       if (!recovery.start.clean) news.crashed();
       // 6 listen
-      if (options.listen) {
-        http ??= await serve();
-        news.listening(await http.listen(reach.bind()));
-      }
+      if (options.listen && http !== undefined) news.listening(await http.listen(reach.bind()));
       // 7 start
       await host.start();
       news.plugins(host.statuses());

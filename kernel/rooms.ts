@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Traces } from "@svc/sdk";
+import type { HttpRoute, Traces } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import type { Bus } from "./bus/index.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
@@ -49,6 +49,8 @@ export interface RoomsGround {
   readonly host: Host;
   readonly now: () => number;
   readonly provideServer: Services["server"];
+  /** Throws for a route that the server it names cannot serve. */
+  requireServable(route: HttpRoute): void;
   config(): Readonly<Record<string, unknown>>;
   agents(): AgentTable;
 }
@@ -110,7 +112,10 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     models: () => lender.models(),
     render: () => lender.render(),
     ensure: (capabilities) => lender.ensure(capabilities),
-    claim: host.claim,
+    claim(scope, kind, name, thing) {
+      host.claim(scope, kind, name);
+      if (kind === "route") ground.requireServable(thing as HttpRoute);
+    },
     server: ground.provideServer,
     channelState: (channel) => deliveries.channelState(channel),
     failed: (scope, what, error) => host.failed(scope, what, error),

@@ -232,6 +232,9 @@ describe("the core", () => {
     expect(only(check({ agents: { "Big One": AGENT } }))).toMatchObject({ path: "agents.Big One", agent: "Big One" });
     expect(only(check({ node: { ...NODE, bind: "localhost:99999" } })).path).toBe("node.bind");
     expect(only(check({ node: { ...NODE, bind: "18800" } })).path).toBe("node.bind");
+    // OPR-m18
+    for (const bind of ["18800", "localhost", "127.0.0.1", "http://localhost:1"])
+      expect(only(check({ node: { ...NODE, bind } })).message).toBe("must be host:port, such as 127.0.0.1:18800");
     expect(check({ node: { ...NODE, bind: "[::1]:0" } }).problems).toEqual([]);
   });
 

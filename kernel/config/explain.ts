@@ -121,6 +121,7 @@ export function unknownKey(key: string, known: readonly string[]): string {
 function formatMessage(format: string, data: string): string {
   if (data === "") return "must not be empty";
   if (format === "regex") return `is no usable regular expression: ${patternTrouble(data)}`;
+  if (format === "address") return "must be host:port, such as 127.0.0.1:18800";
   if (format === "url") return "must be an address such as https://host.example/path";
   if (format === "line") return "must be one line without control characters and marks that turn the order of text";
   if (format === "timezone") return "must be a time zone such as UTC or Europe/Berlin";

@@ -14,6 +14,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   url: (text) => /^(?:https?|wss?):\/\//i.test(text) && URL.canParse(text),
   uri: (text) => URL.canParse(text),
   line: (text) => text.search(CONTROLS) === -1,
+  address: (text) => /^(?:\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}$/.test(text),
   regex: (text) => patternTrouble(text) === undefined,
   timezone: (text) => {
     try {

@@ -41,7 +41,7 @@ export function createActions(ground: ActionGround): Actions {
   async function whatIsWrong({ thing: action, scope }: Owned<Action>, way: "input" | "output", value: unknown): Promise<string | undefined> {
     const schema = action[way];
     let judge = judges.get(schema);
-    if (judge === undefined) judges.set(schema, (judge = judgeOf(closed(schema))));
+    if (judge === undefined) judges.set(schema, (judge = judgeOf(closed(schema, "open"))));
     try {
       return await judge(value);
     } catch (error) {

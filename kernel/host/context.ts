@@ -27,7 +27,7 @@ import { isPromise, within } from "./call.ts";
 import { lending } from "./lend.ts";
 import { type ProvidedKind, whyUnusable } from "./provided.ts";
 import { nameRoute, requireDeclared } from "./registered.ts";
-import { addTap, type HookName, type ProvidedChannel, type Scope, tie, withdraw } from "./scope.ts";
+import { addTap, type HookName, type ProvidedChannel, placeOf, type Scope, tie, withdraw } from "./scope.ts";
 
 /** What the kernel lends to plugins. Functions taking a scope make one for that plugin. */
 export interface Services {
@@ -51,7 +51,7 @@ export interface Services {
   /** Makes capabilities ready that no plugin has declared. */
   ensure(capabilities: readonly Capability[]): Promise<void>;
   /** Refuses a second thing of the same kind and name, naming its owner. */
-  claim(scope: Scope, kind: ProvidedKind, name: string): void;
+  claim(scope: Scope, kind: ProvidedKind, name: string, thing: unknown): void;
   server(scope: Scope, server: ProvidedServer): ServerHandle;
   /** A channel's platform connected or went away. */
   channelState(channel: ProvidedChannel): void;
@@ -153,7 +153,7 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
   };
   const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T, named = `${kind} ${name}`): (() => void) => {
     requireDeclared(scope, named);
-    services.claim(scope, kind, name);
+    services.claim(scope, kind, name, thing);
     list.push(thing);
     scope.changed();
     return () => withdraw(scope, list, thing);
@@ -197,7 +197,7 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
     route(route) {
       need("routes");
       check("route", route);
-      add("route", `${route.server ?? "daemon"} ${route.method} ${route.path}`, scope.routes, route, nameRoute(route));
+      add("route", placeOf(route), scope.routes, route, nameRoute(route));
     },
   };
 }

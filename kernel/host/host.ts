@@ -23,7 +23,7 @@ import { type Pins, readPins } from "./integrity.ts";
 import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
 import { createMarked, holdPlugin, readQuarantine } from "./quarantine.ts";
-import type { Scope } from "./scope.ts";
+import { placeOf, type Scope } from "./scope.ts";
 import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
 
 /** What is known before any plugin code runs. */
@@ -381,6 +381,6 @@ function ownNames(scope: Scope, kind: string): string[] {
     case "authority":
       return scope.authorities.map(({ name }) => name);
     default:
-      return scope.routes.map((route) => `${route.server ?? "daemon"} ${route.method} ${route.path}`);
+      return scope.routes.map(placeOf);
   }
 }

@@ -51,6 +51,9 @@ export interface Scope {
   changed: () => void;
 }
 
+/** Where a route stands, by whatever names its parameters go: two routes of one place cannot both be served. */
+export const placeOf = ({ server = "daemon", method, path }: HttpRoute): string => `${server} ${method} ${path.replace(/:\w+/g, ":*")}`;
+
 export function createScope(id: PluginId, changed: () => void, origin: string = id, host?: object, declared?: readonly string[]): Scope {
   return {
     id,

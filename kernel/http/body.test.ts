@@ -32,6 +32,19 @@ describe("bodies", () => {
     }
   });
 
+  it("CON-D1 an object that lists no properties takes any, one that lists some takes no other", async () => {
+    const free: HttpRoute = {
+      ...echo,
+      path: "/free",
+      body: { type: "object", properties: { input: { type: "object" }, list: { type: "array", items: { type: "object" } } } },
+    };
+    server = await serve([free]);
+    const body = { input: { command: "git push", deep: { more: 1 } }, list: [{ a: 1 }] };
+    expect(await post("/free", json(body))).toMatchObject({ status: 200, body: { body } });
+    expect((await post("/free", json({ ...body, other: 1 }))).status).toBe(400);
+    expect((await post("/free", json({ input: "text" }))).body.field).toBe("input");
+  });
+
   it("API-11 every refusal is JSON with an error text: no page, no stack", async () => {
     const fails: HttpRoute = {
       method: "GET",
@@ -129,9 +142,10 @@ describe("bodies", () => {
       [{ name: "x", deep: { list: [{ n: 1 }, { n: "1" }] } }, "deep.list.1.n"],
       [{ name: "x", deep: { list: [{ m: 1 }] } }, "deep.list.0.m"],
     ] as const) {
-      expect(await post("/strict", json(body))).toMatchObject({ status: 400, body: { code: "SVC_HTTP_INVALID", path, field: path.split(".").at(-1) } });
+      expect(await post("/strict", json(body)), path).toMatchObject({ status: 400, body: { code: "SVC_HTTP_INVALID", path, field: path.split(".").at(-1) } });
     }
     expect((await post("/strict", { method: "POST" })).body.field).toBe("name");
+    expect((await post("/strict", json({ nmae: "x", extra: 1 }))).body.error).toBe("'name' is missing, 'nmae', 'extra' are not known fields.");
     for (const broken of ["{", "[1,]", "", " ", "\u0000", '{"__proto__":{"x":1}}', '{"a":{"constructor":{"prototype":{}}}}', "[]", '"text"', "null"]) {
       expect((await post("/strict", json(broken))).status, broken).toBe(400);
     }

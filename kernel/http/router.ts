@@ -50,7 +50,12 @@ export function createRouter(routes: readonly OwnedRoute[], refused: (route: Own
     try {
       const entry = checkRoute(route);
       const at = place(root, route.path);
-      if (at.has(route.method)) throw fail("SVC_HTTP_ROUTE", { method: route.method, target: route.path, reason: "another route has this method and path" });
+      const taken = at.get(route.method);
+      if (taken !== undefined) {
+        const { owner = "kernel" } = taken.route;
+        const reason = `${owner === "kernel" ? "the kernel" : owner} has this method and path already`;
+        throw fail("SVC_HTTP_ROUTE", { method: route.method, target: route.path, reason });
+      }
       at.set(route.method, entry);
       if (entry.names.length === 0) direct.set(`${route.method} ${route.path}`, { entry, params: NO_PARAMS });
       entries.push(entry);

@@ -1,5 +1,7 @@
 import type { Schema } from "@svc/sdk";
 import type { ErrorObject, ValidateFunction } from "ajv";
+import { isRecord } from "../config/path.ts";
+import { closed } from "../config/schema-at.ts";
 import { fail } from "../errors.ts";
 import { type Fits, plainCheck } from "../plain-schema.ts";
 import { compileStrict } from "../strict-schema.ts";
@@ -40,13 +42,14 @@ export function createChecker(): Checker {
       cache.set(schema, (known = { shape, fits: plainCheck(shape, { defaults: false }) }));
     }
     if (known.fits?.(value)) return undefined;
-    if (known.compiled === undefined) return compile(known).then((fresh) => judge(fresh, where, value));
-    judge(known.compiled, where, value);
+    const { shape } = known;
+    if (known.compiled === undefined) return compile(known).then((fresh) => judge(fresh, where, shape, value));
+    judge(known.compiled, where, shape, value);
     return undefined;
   }
 
   return {
-    body: (schema, value) => check(bodies, "body", schema, closed, value),
+    body: (schema, value) => check(bodies, "body", schema, shut, value),
     query(schema, values) {
       const typed = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typedAs(schema.properties?.[name]?.type, text)]));
       return check(queries, "query", schema, open, typed);
@@ -59,30 +62,23 @@ async function compile(known: Known): Promise<ValidateFunction> {
   return known.compiled;
 }
 
-function judge(check: ValidateFunction, where: "body" | "query", value: unknown): void {
-  if (!check(value)) throw refusal(where, check.errors?.[0]);
+function judge(check: ValidateFunction, where: "body" | "query", shape: Schema, value: unknown): void {
+  if (!check(value)) throw refusal(where, check.errors?.[0], whatElse(shape, value));
 }
 
+/** Of an object, what is missing and what nobody knows, where it is both: most likely the one is the other, misspelt. */
+function whatElse({ required = [], properties = {}, additionalProperties }: Schema, value: unknown): string | undefined {
+  if (!isRecord(value) || additionalProperties !== false) return undefined;
+  const missing = required.filter((name) => !Object.hasOwn(value, name));
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(properties, name));
+  if (missing.length === 0 || unknown.length === 0) return undefined;
+  const listed = (names: readonly string[], one: string, more: string) => `${names.map((name) => `'${name}'`).join(", ")} ${names.length === 1 ? one : more}`;
+  return `${listed(missing, "is missing", "are missing")}, ${listed(unknown, "is not a known field", "are not known fields")}`;
+}
+
+/** An object that lists its properties takes no others; one that lists none takes anything. */
+const shut = (schema: Schema): Schema => closed(schema, "open");
 const open = (schema: Schema): Schema => ({ ...schema, additionalProperties: true });
-
-/** The same schema with every object that lists its properties shut against others. */
-function closed(schema: Schema): Schema {
-  const { properties, items, ...rest } = schema;
-  if (properties === undefined && items === undefined)
-    return schema.type === "object" &&
-      schema.additionalProperties === undefined &&
-      schema.anyOf === undefined &&
-      schema.oneOf === undefined &&
-      schema.allOf === undefined
-      ? { ...schema, additionalProperties: false }
-      : { ...schema };
-  return {
-    ...(properties === undefined ? {} : { additionalProperties: false }),
-    ...rest,
-    ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, closed(inner)])) }),
-    ...(items === undefined ? {} : { items: closed(items) }),
-  };
-}
 
 function typedAs(type: Schema["type"], text: string): unknown {
   if ((type === "integer" || type === "number") && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
@@ -90,7 +86,7 @@ function typedAs(type: Schema["type"], text: string): unknown {
   return text;
 }
 
-function refusal(where: "body" | "query", error: ErrorObject | undefined): Error {
+function refusal(where: "body" | "query", error: ErrorObject | undefined, whole: string | undefined): Error {
   const inner = error?.params.missingProperty ?? error?.params.additionalProperty ?? error?.params.propertyName;
   const parts = (error?.instancePath ?? "")
     .split("/")
@@ -100,6 +96,8 @@ function refusal(where: "body" | "query", error: ErrorObject | undefined): Error
   const path = parts.join(".");
   const reason = error?.keyword === "required" ? "is missing" : error?.keyword === "additionalProperties" ? "is not a known field" : allowed(error);
   const facts = path === "" ? {} : { path, field: parts.at(-1) };
+  if (whole !== undefined && parts.length === 1)
+    return fail("SVC_HTTP_INVALID", { subject: whole.slice(0, whole.indexOf(" ")), reason: whole.slice(whole.indexOf(" ") + 1), ...facts });
   return fail("SVC_HTTP_INVALID", { subject: path === "" ? `The ${where}` : `'${path}'`, reason, ...facts });
 }
 

@@ -78,6 +78,8 @@ export interface Surface {
   /** Serves below the prefix it is registered with; a route of the carrying app wins over one of ours. */
   readonly mount: FastifyPluginCallback;
   routes(): readonly ServedRoute[];
+  /** Throws `SVC_HTTP_ROUTE` for a route of a plugin that could not be served: malformed, unguarded, or one of the kernel's own. */
+  requireServable(route: OwnedRoute): void;
   /** Routes or authorities are others than before: the table is built afresh, and open streams are judged again (as they are every second). */
   changed(): void;
   /** End the streams that nobody works on any more, and let no new one outlive its handler. */
@@ -126,9 +128,10 @@ export function createSurface(options: SurfaceOptions): Surface {
   let networks: readonly string[] = NO_PROXIES;
   let proxies: TrustedProxies = createTrustedProxies(networks);
 
+  const here = (): OwnedRoute[] => options.routes().filter((route) => (route.server ?? "daemon") === name);
+
   /** The table of this moment. */
   function table(): Router {
-    const here = () => options.routes().filter((route) => (route.server ?? "daemon") === name);
     router ??= createRouter(here(), ({ owner = "kernel" }, error) => log.error({ plugin: owner, err: error }, "a route is not served"));
     return router;
   }
@@ -241,6 +244,12 @@ export function createSurface(options: SurfaceOptions): Surface {
   return {
     mount,
     routes: () => table().entries.map(({ route }) => ({ method: route.method, path: route.path, guard: route.guard, owner: route.owner ?? "kernel" })),
+    requireServable(route) {
+      const kernels = here().filter(({ owner }) => owner === "kernel");
+      createRouter([...kernels, route], (refused, error) => {
+        if (refused === route) throw error;
+      });
+    },
     changed() {
       router = undefined;
       void streams.recheck();

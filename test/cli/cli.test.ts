@@ -188,6 +188,14 @@ describe("configuration", () => {
     const reload = await fetch(`http://127.0.0.1:${port}/reload`, { method: "POST" });
     expect(reload.status).toBe(400);
     expect(((await reload.json()) as { error: string }).error).toContain("svc.json");
+    // CON-D5: the place of the first mistake, as a field of its own.
+    shell.write(echoConfig({}, { session: { maxTurnsPerSession: 1 } }));
+    const judged = await (await fetch(`http://127.0.0.1:${port}/reload`, { method: "POST" })).json();
+    expect(judged).toMatchObject({ code: "SVC_CONFIG_INVALID", path: "session.maxTurnsPerSession" });
+    expect(JSON.parse((await shell.svc("config", "check", "--json")).out)).toMatchObject({
+      valid: false,
+      problems: [{ path: "session.maxTurnsPerSession", message: expect.stringContaining("from 2 to 200") }],
+    });
     expect((await shell.svc("daemon", "send", "echo", "unharmed")).out).toContain("unharmed");
   });
 });

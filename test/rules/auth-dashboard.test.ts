@@ -141,6 +141,18 @@ describe("the single token", () => {
     expect((await get(at.dashboard, "/")).status).toBe(200);
   });
 
+  it("CON-D12 AUTH-01 below /api/ who has no token does not learn which paths there are", async () => {
+    const at = await guarded({ dashboard: { token: LEGACY } });
+    for (const path of ["/api/admin/agents", "/api/", "/api/live/nowhere"]) {
+      for (const headers of [{}, bearer("wrong")]) expect((await get(at.dashboard, path, headers)).status, path).toBe(401);
+      expect((await send(at.dashboard, path, {}, {}, "DELETE")).status).toBe(401);
+      expect(await get(at.dashboard, path, bearer(LEGACY))).toMatchObject({ status: 404, body: { code: "SVC_DASHBOARD_NOT_FOUND" } });
+    }
+    expect((await get(at.dashboard, "/nowhere")).status).toBe(404);
+    const open = await guarded();
+    expect((await get(open.dashboard, "/api/admin/agents")).status).toBe(404);
+  });
+
   it("AUTH-10 the single token does not open the public endpoint: 401, it is no scoped token", async () => {
     const at = await guarded({ dashboard: { token: LEGACY } });
     expect(await send(at.dashboard, messages("foo"), { message: "x" }, bearer(LEGACY))).toMatchObject({
@@ -258,7 +270,8 @@ describe("tokens in URLs", () => {
     expect(await status("/api/live?token=wrong", bearer(secret))).toBe(200);
     await at.svc("token", "revoke", id);
     expect(await status(`/api/live/stream?token=${secret}`)).toBe(401);
-    expect(await status(`/api/none?token=${secret}`)).toBe(404);
+    expect(await status(`/api/none?token=${secret}`)).toBe(401);
+    expect(await status(`/none?token=${secret}`)).toBe(404);
     await at.kernel.stop();
     const { readFile } = await import("node:fs/promises");
     const log = await readFile(at.logFile, "utf8");

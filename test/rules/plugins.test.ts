@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { API_FLOOR, API_GENERATION } from "@svc/sdk";
+import type { Kernel } from "@svc/kernel";
+import { API_FLOOR, API_GENERATION, type Plugin } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { baseOf, runKernel, temporaryFolder } from "../kit/kernel.ts";
@@ -17,6 +18,37 @@ describe("a compiled plugin built against an earlier sdk", () => {
     expect(await kernel.tasks.run(message("refuse me"))).toMatchObject({ ok: false, error: expect.stringContaining("the elder says no") });
     expect(events).toContainEqual(expect.objectContaining({ type: "elder" }));
     expect(await (await fetch(`${baseOf(kernel)}/elder`)).json()).toMatchObject({ seen: 2 });
+  });
+});
+
+describe("a route that cannot be served", () => {
+  const plugin = (name: string, route: object) =>
+    ({
+      kind: "feature",
+      name,
+      version: "1.0.0",
+      svc: "*",
+      capabilities: ["routes"],
+      setup: (ctx: { provide: { route(route: object): void } }) => ctx.provide.route({ method: "GET", guard: "open", handle: () => name, ...route }),
+    }) as unknown as Plugin<never>;
+  const stateOf = (kernel: Kernel, id: string) => kernel.health().plugins.find((one) => one.id === id);
+
+  it.each([
+    ["is the kernel's own", { path: "/health" }, /GET \/health .*the kernel/],
+    ["is the kernel's own but for the name of a parameter", { path: "/traces/:trace" }, /the kernel/],
+    ["has no guard that exists", { path: "/x", guard: "everybody" }, /guard 'everybody' does not exist/],
+    ["has no path", { path: "x" }, /its path must be/],
+  ])("AUT-B7 fails its plugin where it %s", async (_what, route, reason) => {
+    const { kernel } = await runKernel({ inline: [plugin("clash", route)], listen: true });
+    expect(stateOf(kernel, "feature-clash")).toMatchObject({ state: "failed", reason: expect.stringMatching(reason) });
+    expect(((await (await fetch(`${baseOf(kernel)}/health`)).json()) as { ok: boolean }).ok).toBe(true);
+  });
+
+  it("AUT-B7 fails the later of two plugins, also where only a parameter is called otherwise", async () => {
+    const { kernel } = await runKernel({ inline: [plugin("one", { path: "/things/:id" }), plugin("two", { path: "/things/:name" })], listen: true });
+    expect(stateOf(kernel, "feature-one")).toMatchObject({ state: "running" });
+    expect(stateOf(kernel, "feature-two")).toMatchObject({ state: "failed", reason: expect.stringContaining("feature-one") });
+    expect(await (await fetch(`${baseOf(kernel)}/things/1`)).json()).toBe("one");
   });
 });
 

@@ -113,6 +113,7 @@ describe("reload", () => {
       writeFileSync(file, broken);
       await expect(kernel.reload()).rejects.toMatchObject({ status: 400 });
     }
+    await expect(kernel.reload()).rejects.toMatchObject({ code: "SVC_CONFIG_INVALID", path: "agents.a.maxConcurrent" });
     tier.release();
     expect((await running).ok).toBe(true);
     expect((await ask(kernel, "fine")).ok).toBe(true);

@@ -11,7 +11,7 @@ export const NODE: ObjectSchema = {
     name: word("readable name", { restart: true, format: "line" }),
     bind: word("address of the daemon's API, host:port", {
       default: "127.0.0.1:18800",
-      pattern: "^(?:\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
+      format: "address",
       restart: true,
     }),
     hosts: words("names by which browsers and proxies reach this daemon and its dashboard, beside localhost and the address of bind", { default: [] }),

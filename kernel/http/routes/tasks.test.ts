@@ -77,9 +77,7 @@ describe("the rest", () => {
     expect((await at.call("/traces/task_none")).body).toMatchObject({ code: "SVC_TRACE_UNKNOWN" });
   });
 
-  it("CFG-10 POST /reload reports what changed, and is 400 with the path when the file is broken", async () => {
+  it("CFG-10 POST /reload reports what changed", async () => {
     expect((await at.call("/reload", { method: "POST" })).body).toEqual({ reloaded: true, changed: ["agents.echo.model"], restartRequired: [], failed: [] });
-    at.kernel.state.reload = Object.assign(new Error("agents.echo.tier is missing"), { status: 400, code: "SVC_CONFIG_INVALID", path: "agents.echo.tier" });
-    expect(await at.call("/reload", { method: "POST" })).toMatchObject({ status: 400, body: { path: "agents.echo.tier" } });
   });
 });

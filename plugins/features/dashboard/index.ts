@@ -2,6 +2,7 @@ import { definePlugin } from "@svc/sdk";
 import { createDaemons } from "./daemons.ts";
 import { createLegacyAuthority } from "./legacy-token.ts";
 import { liveStreamRoute } from "./live-stream.ts";
+import { nowhereRoutes } from "./nowhere.ts";
 import { HEADERS, pageRoute } from "./page.ts";
 import { publicMessagesRoute } from "./public-messages.ts";
 import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
@@ -37,6 +38,8 @@ export default definePlugin<DashboardSettings>({
       liveStreamRoute(daemons, ctx),
       taskStreamRoute(ctx),
       taskActionRoute(daemons),
+      // With a token, who has none does not learn which paths there are.
+      ...(token === undefined ? [] : nowhereRoutes()),
     ])
       ctx.provide.route(route);
     return {
