@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { HttpRoute, Traces } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import type { Bus } from "./bus/index.ts";
+import type { Provider } from "./capabilities/models/address.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { createActions } from "./flow/actions.ts";
 import { createDeliveries } from "./flow/deliver/index.ts";
@@ -87,6 +88,8 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     protected: { dataFolder, folder: ground.folder, ...(ground.configFile === undefined ? {} : { configFile: ground.configFile }) },
     marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
     processPool: () => ground.config().processPool as PoolLimits,
+    providers: () => (ground.config().providers ?? {}) as Readonly<Record<string, Provider>>,
+    agent: (id) => ground.agents().get(id),
   });
   const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady });
   const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: ground.agents, failed: host.failed });

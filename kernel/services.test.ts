@@ -20,6 +20,8 @@ async function spawning(): Promise<{ lender: Lender; close: () => Promise<void> 
     protected: { folder: ".", dataFolder: ".svc" },
     marker: "services-test",
     processPool: () => ({ maxIdleSeconds: 1, maxAgeSeconds: 1, sweepIntervalSeconds: 1 }),
+    providers: () => ({}),
+    agent: () => undefined,
   });
   await lender.ensure(["spawn"]);
   return {

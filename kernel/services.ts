@@ -1,4 +1,5 @@
 import {
+  type Agent,
   type Capability,
   type Files,
   type GuardedFetch,
@@ -10,6 +11,7 @@ import {
   type Store,
   type Warm,
 } from "@svc/sdk";
+import type { Provider } from "./capabilities/models/address.ts";
 import type { ProtectedGround } from "./capabilities/protected.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { fail } from "./errors.ts";
@@ -28,6 +30,9 @@ export interface LenderGround {
   readonly marker: string;
   /** The live section `processPool`. */
   readonly processPool: () => PoolLimits;
+  /** The live section `providers`, and the live agents. */
+  readonly providers: () => Readonly<Record<string, Provider>>;
+  readonly agent: (id: string) => Agent | undefined;
 }
 
 /** The capabilities with weight: each is imported when the first plugin that declares it is set up, and lives until the kernel stops. */
@@ -101,8 +106,10 @@ export function createLender(ground: LenderGround): Lender {
       made.media = createMedia();
     },
     async models() {
-      const { createModels } = await import("./capabilities/models.ts");
-      made.models = createModels({ env });
+      const { createModels } = await import("./capabilities/models/index.ts");
+      const models = createModels({ env, providers: ground.providers, agent: ground.agent });
+      closers.add(async () => models.close());
+      made.models = models;
     },
     async render() {
       const { createRender } = await import("./capabilities/render.ts");

@@ -1,5 +1,4 @@
 import type { ActionEnvelope } from "./action.ts";
-import type { Schema } from "./config.ts";
 import type { Delivery, Media, Message, TaskResult, Usage } from "./messages.ts";
 import type { TierEvent } from "./tier.ts";
 
@@ -217,18 +216,6 @@ export interface Picture {
   readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   /** Where it lies, for programs that read it themselves. */
   readonly path?: string;
-}
-
-/** Capability `models`: one forced-tool extraction call to the configured small model. */
-export interface Models {
-  /** The answer is validated against `schema`. Throws `SVC_MODEL_NO_KEY`, `SVC_MODEL_SCHEMA`, `SVC_MODEL_FAILED` or `SVC_MODEL_SHAPE`. */
-  extract(request: {
-    readonly prompt: string;
-    readonly system?: string;
-    readonly schema: Schema;
-    readonly maxTokens?: number;
-    readonly signal?: AbortSignal;
-  }): Promise<unknown>;
 }
 
 /** Capability `render`: markdown to a platform's dialect and split to its limit, fences reopened. */

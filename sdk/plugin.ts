@@ -1,11 +1,12 @@
 import type { Action, Actions } from "./action.ts";
 import type { Agents } from "./agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Models, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
+import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
+import type { Models } from "./models.ts";
 import type { Store } from "./store.ts";
 import type { Tier } from "./tier.ts";
 

@@ -68,19 +68,29 @@ export function turnText(context: Pick<TurnContext, "layers" | "prompt">): strin
   return [...layers, context.prompt].filter((text) => text !== "").join("\n\n");
 }
 
-/** What a history costs at most, in tokens of four characters (000:L34, CTX-09). */
-const HISTORY_TOKENS = 6000;
+/** What a history costs at most: 6000 tokens of four characters (000:L34, CTX-09). */
+const HISTORY_CHARACTERS = 24_000;
 
 /**
  * The newest messages that fit the cap together, oldest first, from a message of the user on: for tiers that hand the history to
- * a model themselves. A message that would go over it is left out, with all before it.
+ * a model themselves. A history that has grown over the cap is cut in steps of a quarter of it, so that many turns in a row begin with
+ * the same words, which vendors keep in a cache. `share` is how much of the cap may be used.
  */
-export function recentHistory(history: TurnContext["history"]): TurnContext["history"] {
-  let room = HISTORY_TOKENS * 4;
-  let first = history.length;
-  while (first > 0 && (room -= history[first - 1]?.text.length ?? 0) >= 0) first -= 1;
+export function recentHistory(history: TurnContext["history"], share = 1): TurnContext["history"] {
+  const room = HISTORY_CHARACTERS * share;
+  const excess = history.reduce((sum, { text }) => sum + text.length, 0) - room;
+  if (excess <= 0) return fromUser(history, 0);
+  const step = room / 4;
+  let left = step > 0 ? Math.ceil(excess / step) * step : excess;
+  let first = 0;
+  while (first < history.length && left > 0) left -= history[first++]?.text.length ?? 0;
+  return fromUser(history, first);
+}
+
+function fromUser(history: TurnContext["history"], from: number): TurnContext["history"] {
+  let first = from;
   while (first < history.length && history[first]?.role !== "user") first += 1;
-  return history.slice(first);
+  return first === 0 ? history : history.slice(first);
 }
 
 /** A tool call or another visible piece of work. `start` and `end` share `id`; `end` alone is allowed. Summaries, never whole inputs. */

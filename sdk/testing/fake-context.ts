@@ -1,9 +1,10 @@
 import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Models, Render, Spawn, Traces, Warm } from "../capabilities.ts";
+import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Render, Spawn, Traces, Warm } from "../capabilities.ts";
 import type { ObjectSchema } from "../config.ts";
 import { svcError } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
+import type { Models } from "../models.ts";
 import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext, Provide } from "../plugin.ts";
 import type { Store } from "../store.ts";
@@ -30,7 +31,8 @@ export interface FakeOptions<C> {
   readonly warm?: Warm;
   /** Left out: pictures are read from their `data`; no file is. */
   readonly media?: MediaReader;
-  readonly models?: Models;
+  /** Of its members as many as the plugin uses. */
+  readonly models?: Partial<Models>;
   readonly render?: Render;
   readonly traces?: Traces;
 }
@@ -129,7 +131,7 @@ export function createFakeContext<C = Record<string, unknown>>(
       return lend("media", options.media ?? { pictures: (media) => readPictures(media, async () => undefined) });
     },
     get models() {
-      return lend("models", options.models ?? notGiven<Models>("models"));
+      return lend("models", { ...NO_MODELS, ...options.models });
     },
     get render() {
       return lend("render", options.render ?? notGiven<Render>("render"));
@@ -228,6 +230,8 @@ function createJobs({ jobs }: Registered): Jobs {
 function completeAgent(agent: Pick<Agent, "id"> & Partial<Agent>): Agent {
   return { name: agent.id, workspace: `/daemon/workspace/${agent.id}`, tier: "local", mentions: [], access: "private", settings: {}, ...agent };
 }
+
+const NO_MODELS: Models = { extract: notGiven("models.extract"), stream: notGiven("models.stream"), usable: notGiven("models.usable") };
 
 /** Throws at the first call or member, so that a plugin may still hold the capability in its setup. */
 function notGiven<T extends object>(capability: string): T {

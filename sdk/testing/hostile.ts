@@ -1,6 +1,8 @@
-import type { Child, Files, GuardedFetch, Models, Render, Spawn } from "../capabilities.ts";
+import type { Child, Files, GuardedFetch, Render, Spawn } from "../capabilities.ts";
 import type { Schema } from "../config.ts";
 import { svcError } from "../errors.ts";
+import { tierFailure } from "../failure.ts";
+import type { ModelEvent, Models } from "../models.ts";
 import type { Op, Store } from "../store.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeOptions } from "./fake-context.ts";
@@ -99,7 +101,19 @@ function fullStore(): Store {
   };
 }
 
-const models = (extract: Models["extract"]): Models => ({ extract });
+async function* failing(message: string): AsyncGenerator<ModelEvent> {
+  yield tierFailure("network", message);
+}
+
+async function* silent(signal?: AbortSignal): AsyncGenerator<ModelEvent> {
+  if (signal !== undefined) await hang(signal).catch(() => undefined);
+}
+
+const models = (extract: Models["extract"], stream: Models["stream"] = () => failing("there is no vendor here")): Models => ({
+  extract,
+  stream,
+  usable: async () => ({ ok: true, detail: "a model" }),
+});
 
 function unreadable(failure: () => never): Files {
   const files = createMemoryFiles();
@@ -142,7 +156,10 @@ export const farEnds: readonly FarEnd[] = [
       ...base,
       fetch: (_url, { signal } = {}) => hang(signal),
       spawn: spawnOf("", 1, true),
-      models: models(({ signal }) => hang(signal)),
+      models: models(
+        ({ signal }) => hang(signal),
+        ({ signal }) => silent(signal),
+      ),
       files: createMemoryFiles(),
     }),
   },

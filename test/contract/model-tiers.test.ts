@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { TaskEvent, Tier } from "@svc/sdk";
 import { createFakeContext, createMemoryFiles, tierContract } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
+import { createModels } from "../../kernel/capabilities/models/index.ts";
 import layered from "../../plugins/features/context-layered/index.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
 import orchestrator from "../../plugins/tiers/orchestrator/index.ts";
@@ -11,10 +12,18 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { startModelServer } from "../peers/model-server.ts";
 import { APIS, providersOf, server, stage, textsOf } from "./model-tiers.harness.ts";
 
+/** The real client, on the model server. */
+const modelsOn = (url: string) =>
+  createModels({
+    env: {},
+    providers: () => ({ anthropic: { apiKey: "k", endpoint: url } }),
+    agent: (id) => ({ id, name: id, workspace: "/", tier: "contract", mentions: [], access: "private", settings: {} }),
+  });
+
 describe("tier sdk", () => {
   tierContract({ describe, it }, async () => {
     const peer = await startModelServer();
-    const ctx = createFakeContext(sdk, { config: { anthropic: { apiKey: "k", endpoint: peer.url } } });
+    const ctx = createFakeContext(sdk, { models: modelsOn(peer.url) });
     sdk.setup(ctx);
     return {
       tier: ctx.registered.tiers[0] as Tier,
@@ -40,7 +49,7 @@ describe("tier orchestrator", () => {
       run: async (input: Record<string, unknown>) => (input.a as number) + 1,
     } as const;
     const ctx = createFakeContext(orchestrator, {
-      config: { anthropic: { apiKey: "k", endpoint: peer.url } },
+      models: modelsOn(peer.url),
       actions: [add],
       files: createMemoryFiles(),
     });
@@ -177,7 +186,7 @@ describe.each(["sdk", "orchestrator"])("tier %s", (tier) => {
     }));
     const { ask } = await stage(tier, { context: { history } });
     await ask("now");
-    expect(server.requests[0]!.body.messages).toHaveLength(13);
+    expect(server.requests[0]!.body.messages).toHaveLength(11);
     expect(JSON.stringify(server.requests[0]!.body.messages).length).toBeLessThan(6000 * 4 + 2_000);
   });
 

@@ -117,7 +117,7 @@ describe.each(APIS)("the tool loop on the %s API", (api) => {
 describe("tool servers", () => {
   const withServers = async (mcp: object, orchestrator: object = {}) => {
     const workspace = await temporaryFolder();
-    const running = await stage("orchestrator", { agent: { workspace, mcp, orchestrator } });
+    const running = await stage("orchestrator", { agent: { workspace, mcp, orchestrator, maxConcurrent: 2 } });
     return { ...running, workspace };
   };
   const adding = { command: process.execPath, args: [MCP, "add"] };
@@ -180,5 +180,32 @@ describe("tool servers", () => {
     const pid = Number(stepsOf(trace)[0]?.output);
     expect(pid).toBeGreaterThan(1);
     await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false);
+  });
+
+  it("ENG-14 a server stays ready between turns, is replaced when it has died or is configured anew, and ends with the daemon", async () => {
+    const { ask, workspace, kernel } = await withServers({ sums: adding });
+    const pidOf = async (words = "") =>
+      Number(stepsOf((await ask(`CALL:mcp__sums__pid:{} ${words}`)).trace).find(({ name }) => name === "mcp__sums__pid")?.output);
+    const gone = (pid: number) => expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false);
+    const first = await pidOf();
+    expect(first).toBeGreaterThan(1);
+    expect(await pidOf()).toBe(first);
+    await ask("CALL:mcp__sums__die:{}");
+    const second = await pidOf();
+    expect(second).not.toBe(first);
+    await writeFile(join(workspace, ".mcp.json"), JSON.stringify({ mcpServers: { sums: { ...adding, env: { CHANGED: "1" } } } }));
+    const third = await pidOf();
+    expect(third).not.toBe(second);
+    await gone(second);
+    await kernel.stop({ drainSeconds: 0 });
+    await gone(third);
+  });
+
+  it("ENG-14 turns of one agent side by side do not share a server", async () => {
+    const { ask } = await withServers({ sums: adding }, {});
+    const pids = (await Promise.all([ask("CALL:mcp__sums__pid:{} one", { chat: "c1" }), ask("CALL:mcp__sums__pid:{} two", { chat: "c2" })])).map(
+      ({ trace }) => stepsOf(trace)[0]?.output,
+    );
+    expect(new Set(pids).size).toBe(2);
   });
 });

@@ -20,7 +20,6 @@ const NAMES = [
   "API_GENERATION",
   "FAILURES",
   "LAYERS",
-  "MAIN_PROVIDER",
   "SDK_VERSION",
   "append",
   "channelError",
@@ -28,9 +27,6 @@ const NAMES = [
   "coversName",
   "definePlugin",
   "isLoaderVariable",
-  "modelAddress",
-  "modelFailure",
-  "probeProviders",
   "push",
   "put",
   "readPictures",
@@ -42,6 +38,7 @@ const NAMES = [
   "svcError",
   "tierFailure",
   "traitsOf",
+  "turnMessages",
   "turnText",
 ];
 const TESTING_NAMES = [

@@ -15,7 +15,7 @@ const history = [1, 2, 3].flatMap((turn) => [
 it("CTX-07 a small model that does not answer is given up after the limit, and told so", async () => {
   vi.useFakeTimers();
   let told: AbortSignal | undefined;
-  const silent: Models = {
+  const silent: Pick<Models, "extract"> = {
     extract: ({ signal }) => {
       told = signal;
       return new Promise(() => {});

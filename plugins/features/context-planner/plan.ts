@@ -45,7 +45,7 @@ const SYSTEM =
  * Asks the small model. The question holds the newest message, the last exchange, and `earlier` requests before that one (001:L91).
  * Rejects when the model fails, answers in another shape, or takes longer than the limit.
  */
-export async function makePlan(models: Models, prompt: string, history: readonly Said[], earlier: number, signal: AbortSignal): Promise<Plan> {
+export async function makePlan(models: Pick<Models, "extract">, prompt: string, history: readonly Said[], earlier: number, signal: AbortSignal): Promise<Plan> {
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {

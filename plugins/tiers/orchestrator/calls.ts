@@ -1,18 +1,9 @@
-import type { TierEvent } from "@svc/sdk";
+import type { ModelToolCall, TierEvent } from "@svc/sdk";
 import { atMost, summaryOf, type Tool } from "./tool.ts";
-
-/** What the model wants done. */
-export interface ToolCall {
-  /** The model's own id, which the answer must name. */
-  readonly id: string;
-  /** By the name that the model was given. */
-  readonly name: string;
-  readonly input: unknown;
-}
 
 /** What came of it, in the words that the model hears. */
 export interface ToolAnswer {
-  readonly call: ToolCall;
+  readonly call: ModelToolCall;
   readonly text: string;
   readonly failed: boolean;
 }
@@ -23,7 +14,7 @@ export interface ToolAnswer {
  * apart where a model gives the same ids again.
  */
 export async function* runCalls(
-  calls: readonly ToolCall[],
+  calls: readonly ModelToolCall[],
   tools: ReadonlyMap<string, Tool>,
   round: number,
   signal: AbortSignal,
@@ -31,7 +22,11 @@ export async function* runCalls(
   const idOf = (at: number) => `${round}.${at}`;
   const answers: ToolAnswer[] = [];
   const running = new Map<number, Promise<Ended>>();
-  const aborted = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
+  let stopped = (): void => {};
+  const aborted = new Promise<undefined>((resolve) => {
+    stopped = () => resolve(undefined);
+  });
+  signal.addEventListener("abort", stopped, { once: true });
   for (const [at, call] of calls.entries()) {
     const name = tools.get(call.name)?.name ?? call.name;
     yield { type: "step", step: { id: idOf(at), name, phase: "start", input: isObject(call.input) ? summaryOf(call.input) : "" } };
@@ -46,6 +41,7 @@ export async function* runCalls(
     const told = answer.failed ? { error: atMost(answer.text, 300) } : { output: atMost(answer.text, 300) };
     yield { type: "step", step: { id: idOf(at), name: tools.get(answer.call.name)?.name ?? answer.call.name, phase: "end", ...told, durationMs } };
   }
+  signal.removeEventListener("abort", stopped);
   return answers;
 }
 
@@ -56,7 +52,7 @@ interface Ended {
 }
 
 /** The one place that every call passes: a tool that was not offered to this agent is not run. */
-async function perform(at: number, step: string, call: ToolCall, tool: Tool | undefined, signal: AbortSignal): Promise<Ended> {
+async function perform(at: number, step: string, call: ModelToolCall, tool: Tool | undefined, signal: AbortSignal): Promise<Ended> {
   const began = Date.now();
   const ended = (text: string, failed: boolean): Ended => ({ at, answer: { call, text: atMost(text), failed }, durationMs: Date.now() - began });
   if (tool === undefined) return ended(`There is no tool '${call.name}'.`, true);

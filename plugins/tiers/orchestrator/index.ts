@@ -1,38 +1,26 @@
-import { definePlugin, type Lifecycle, type ModelAddress, modelAddress, type Provider, probeProviders } from "@svc/sdk";
+import { definePlugin, type Lifecycle } from "@svc/sdk";
+import { createServerPool } from "./server-pool.ts";
 import { agentConfig } from "./settings.ts";
 
 /** The service's own tool loop: a model with the actions and tool servers of its agent. It keeps no conversation, so none rotates (CTX-09). */
-export default definePlugin<Readonly<Record<string, Provider>>>({
+export default definePlugin({
   kind: "tier",
   name: "orchestrator",
   version: "0.1.0",
   svc: "^0.1.0",
-  config: { at: "providers" },
   agentConfig,
-  capabilities: ["actions", "files", "media", "spawn"],
-  setup(ctx): Lifecycle<Readonly<Record<string, Provider>>> {
-    let providers = ctx.config;
+  capabilities: ["actions", "files", "media", "models", "spawn", "warm"],
+  setup(ctx): Lifecycle {
+    const servers = createServerPool(() => ctx.warm);
     ctx.provide.tier({
       name: "orchestrator",
       async *run(turn, context, signal) {
         if (signal.aborted) return;
-        let address: ModelAddress;
-        try {
-          address = modelAddress(providers, turn.agent, turn.messages[0].options?.model);
-        } catch (error) {
-          const { kind, message } = error as Error & { kind: string };
-          yield { type: "error", kind, message };
-          return;
-        }
         const { runTurn } = await import("./run.js");
-        yield* runTurn(ctx, address, turn, context, signal);
+        yield* runTurn(ctx, servers, turn, context, signal);
       },
-      probe: async () => probeProviders(providers),
+      probe: async (agent) => (agent === undefined ? { ok: true, detail: "each agent's provider decides" } : ctx.models.usable(agent.id)),
     });
-    return {
-      async reload(config) {
-        providers = config;
-      },
-    };
+    return {};
   },
 });

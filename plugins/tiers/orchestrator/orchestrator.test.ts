@@ -1,5 +1,15 @@
-import { type ActionEnvelope, coversName, type PluginContext, type TierEvent, type Turn } from "@svc/sdk";
-import { checkSchema, createFakeContext } from "@svc/sdk/testing";
+import {
+  type ActionEnvelope,
+  coversName,
+  type ModelCall,
+  type ModelEvent,
+  type PluginContext,
+  type TierEvent,
+  type Turn,
+  type TurnContext,
+  tierFailure,
+} from "@svc/sdk";
+import { checkSchema, createFakeContext, createMemoryFiles } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { actionTools } from "./actions.ts";
 import { runCalls, type ToolAnswer } from "./calls.ts";
@@ -134,12 +144,87 @@ describe("calls", () => {
   });
 });
 
-it("RUN-13 a turn without a key starts nothing", async () => {
-  const ctx = createFakeContext(plugin, { config: {} });
+/** The tier on a model that answers each call with the next of these, and the calls that were made. */
+function setUp(...answers: readonly ModelEvent[][]) {
+  const calls: ModelCall[] = [];
+  async function* stream(call: ModelCall): AsyncGenerator<ModelEvent> {
+    calls.push(call);
+    yield* answers[calls.length - 1] ?? [];
+  }
+  const ctx = createFakeContext(plugin, { models: { stream }, files: createMemoryFiles(), actions: [adding] });
   plugin.setup(ctx);
-  const events: TierEvent[] = [];
-  const turn = { id: "task_1", agent: { id: "ada", settings: {} }, messages: [{}] } as unknown as Turn;
-  const run = ctx.registered.tiers[0]?.run(turn, { system: "", layers: [], prompt: "x", media: [], history: [] }, new AbortController().signal);
-  for await (const event of run ?? []) events.push(event);
-  expect(events).toEqual([{ type: "error", kind: "no-key", message: "No API key for provider" }]);
+  const ask = async (context: Partial<TurnContext> = {}, signal = new AbortController().signal): Promise<TierEvent[]> => {
+    const agent = { id: "ada", workspace: "/w", settings: { orchestrator: { actions: ["*"] } } };
+    const turn = { id: "task_1", agent, messages: [{}] } as unknown as Turn;
+    const whole = { system: "", layers: [], prompt: "hello", media: [], history: [], ...context };
+    const events: TierEvent[] = [];
+    for await (const event of ctx.registered.tiers[0]?.run(turn, whole, signal) ?? []) events.push(event);
+    return events;
+  };
+  return { ask, calls };
+}
+const adding = {
+  name: "math.add",
+  description: "Adds.",
+  input: { type: "object", properties: { a: { type: "number" } } },
+  output: { type: "number" },
+  timeoutMs: 1_000,
+  run: async (input: Record<string, unknown>) => (input.a as number) + 1,
+} as const;
+const usage = (input: number): ModelEvent => ({ type: "usage", usage: { input, output: 1, cacheRead: 2, cacheCreate: 0 }, model: "m-1" });
+const calling: ModelEvent[] = [
+  usage(10),
+  {
+    type: "end",
+    stopped: "tool_use",
+    reply: { role: "assistant", text: "", calls: [{ id: "c1", name: "math_add", input: { a: 41 } }], own: { as: "it came" } },
+  },
+];
+const done: ModelEvent[] = [{ type: "text", text: "42" }, usage(20), { type: "end", stopped: "stop", reply: { role: "assistant", text: "42" } }];
+const past = [
+  { role: "user" as const, text: "before" },
+  { role: "assistant" as const, text: "answered" },
+];
+
+describe("the loop", () => {
+  it("RUN-13 a turn without a key ends as the model's failure", async () => {
+    const { ask, calls } = setUp([tierFailure("no-key", "No API key for provider")]);
+    expect(await ask()).toEqual([{ type: "error", kind: "no-key", message: "No API key for provider" }]);
+    expect(calls).toHaveLength(1);
+  });
+
+  it("gives an answer back as it came, then the results, and sums up what the calls have cost", async () => {
+    const { ask, calls } = setUp(calling, done);
+    expect((await ask()).slice(-2)).toEqual([{ type: "usage", usage: { input: 30, output: 2, cacheRead: 4, cacheCreate: 0 }, model: "m-1" }, { type: "done" }]);
+    expect(calls[1]?.messages.slice(-2)).toEqual([
+      (calling[1] as { reply: object }).reply,
+      { role: "tool", results: [{ id: "c1", name: "math_add", text: "42" }], cache: true },
+    ]);
+  });
+
+  it("ENG-10 marks the end of the history, and in later steps the end of the conversation", async () => {
+    const { ask, calls } = setUp(calling, done);
+    await ask({ history: past });
+    expect(calls.map(({ messages }) => messages.map(({ cache }) => cache === true))).toEqual([
+      [false, true, false],
+      [false, true, false, false, true],
+    ]);
+  });
+
+  it("ENG-11 a run that is cancelled in its second call tells what the first has cost", async () => {
+    const stop = new AbortController();
+    const { ask, calls } = setUp(calling, []);
+    setTimeout(() => stop.abort(), 0);
+    const events = await ask({}, stop.signal);
+    expect(calls.length).toBeGreaterThan(0);
+    expect(events.at(-1)).toMatchObject({ type: "usage", usage: { input: 10, output: 1 } });
+    expect(events.some(({ type }) => type === "done")).toBe(false);
+  });
+
+  it("ENG-13 sends less of the history when the model finds the conversation too long, in any step", async () => {
+    const tooLong = [tierFailure("context", "too long")];
+    const { ask, calls } = setUp(calling, tooLong, tooLong, done);
+    expect((await ask({ history: past })).at(-1)).toEqual({ type: "done" });
+    expect(calls.map(({ messages }) => messages.length)).toEqual([3, 5, 5, 3]);
+  });
 });

@@ -1,14 +1,25 @@
-import type { ModelAddress, PluginContext, SvcError, TierEvent, Turn, TurnContext, Usage } from "@svc/sdk";
+import {
+  type ModelCall,
+  type ModelEvent,
+  type ModelMessage,
+  type PluginContext,
+  type TierEvent,
+  type TierFailure,
+  type Turn,
+  type TurnContext,
+  tierFailure,
+  turnMessages,
+  type Usage,
+} from "@svc/sdk";
 import { actionTools } from "./actions.ts";
-import { runCalls } from "./calls.ts";
-import { callModel, type ModelAnswer, toolMessage } from "./client.ts";
-import { messagesOf, systemOf } from "./content.ts";
+import { runCalls, type ToolAnswer } from "./calls.ts";
+import type { ServerPool } from "./server-pool.ts";
 import { openServers } from "./servers.ts";
 import { readAgent } from "./settings.ts";
 import { byModelName } from "./tool.ts";
 
-/** Room for each answer where the task names no smaller one. */
-const MAX_OUTPUT_TOKENS = 16_384;
+/** How much of the history is sent: less each time that the model finds the conversation too long. */
+const SHARES = [1, 0.25, 0];
 
 /**
  * One turn, top to bottom:
@@ -20,76 +31,145 @@ const MAX_OUTPUT_TOKENS = 16_384;
  *      '-> one that fails or hangs: a step with its error, the turn goes on without it
  */
 export async function* runTurn(
-  ctx: Pick<PluginContext, "actions" | "files" | "media" | "spawn">,
-  address: ModelAddress,
+  ctx: Pick<PluginContext, "actions" | "files" | "media" | "models" | "spawn">,
+  pool: ServerPool,
   turn: Turn,
   context: TurnContext,
   signal: AbortSignal,
 ): AsyncGenerator<TierEvent> {
   const settings = readAgent(turn.agent);
-  const system = systemOf(context);
-  const messages = await messagesOf(ctx.media, context);
-  const maxOutputTokens = turn.messages[0].options?.maxOutputTokens ?? MAX_OUTPUT_TOKENS;
+  const given = await ctx.media.pictures(context.media);
   // Planning is thinking without doing.
   const plans = turn.agent.settings.permissionMode === "plan";
-  const servers = plans ? undefined : await openServers(ctx, turn, settings.serverTimeoutSeconds * 1000, signal);
-  const spent: { -readonly [K in keyof Omit<Usage, "cost">]-?: number } = { input: 0, output: 0, cacheRead: 0, cacheCreate: 0 };
-  let model = address.model;
-  const usage = (): TierEvent => ({ type: "usage", usage: { ...spent }, model });
+  const servers = plans ? undefined : await openServers(ctx, pool, turn, settings.serverTimeoutSeconds * 1000, signal);
+  const bill = createBill();
   try {
     yield* servers?.missing ?? [];
     const tools = byModelName(plans ? [] : [...actionTools(ctx, turn, settings.actions), ...(servers?.tools ?? [])]);
-    const speech = { begun: false };
+    const { model, maxOutputTokens } = turn.messages[0].options ?? {};
+    const call: Omit<ModelCall, "messages"> = {
+      agent: turn.agent.id,
+      ...(model === undefined ? {} : { model }),
+      system: context.system,
+      tools: [...tools].map(([name, { description, input }]) => ({ name, description, input })),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      signal,
+    };
+    const talk: Talk = {
+      past: (share) => turnMessages(context, given, share),
+      shares: context.history.length === 0 ? [0] : [...SHARES],
+      since: [],
+      begun: false,
+    };
     for (let round = 1; round <= settings.maxSteps; round += 1) {
-      const answer = yield* spaced(callModel({ address, system, messages, tools, maxOutputTokens }, signal), speech);
-      model = answer.model;
-      for (const [kind, tokens] of Object.entries(answer.usage)) spent[kind as keyof typeof spent] += tokens;
-      if (answer.calls.length === 0 && !repeats(answer)) {
-        yield usage();
-        yield speech.begun ? { type: "done" } : { type: "error", kind: "no-answer", message: `The model gave no answer; it stopped with '${answer.stopped}'.` };
+      const said = yield* ask(ctx.models, call, talk, bill);
+      if (said === undefined) break;
+      if (said.type === "error") {
+        yield* bill.told();
+        yield said;
         return;
       }
-      messages.push(...answer.messages);
-      if (round === settings.maxSteps) break;
-      const answers = yield* runCalls(answer.calls, tools, round, signal);
-      if (answers === undefined) return;
-      if (answers.length > 0) messages.push(toolMessage(answers));
+      const { reply, stopped } = said;
+      const { calls = [] } = reply;
+      if (calls.length === 0) {
+        yield* bill.told();
+        yield talk.begun ? { type: "done" } : tierFailure("no-answer", `The model gave no answer; it stopped with '${stopped}'.`);
+        return;
+      }
+      if (round === settings.maxSteps) {
+        yield* bill.told();
+        yield tierFailure(
+          "step-limit",
+          `The work was not done after ${settings.maxSteps} model calls; raise agents.${turn.agent.id}.orchestrator.maxSteps, or ask for less at once.`,
+        );
+        return;
+      }
+      const answers = yield* runCalls(calls, tools, round, signal);
+      if (answers === undefined) break;
+      talk.since.push(reply, resultsOf(answers));
     }
-    yield usage();
-    yield {
-      type: "error",
-      kind: "step-limit",
-      message: `The work was not done after ${settings.maxSteps} model calls; raise agents.${turn.agent.id}.orchestrator.maxSteps, or ask for less at once.`,
-    };
-  } catch (error) {
-    if (signal.aborted) return;
-    const { code, message, kind } = error as SvcError & { kind?: string };
-    if (code !== "SVC_MODEL_CALL") throw error;
-    yield usage();
-    yield { type: "error", kind: kind ?? "model", message };
+    // Ended from outside: what was spent is told all the same.
+    yield* bill.told();
   } finally {
-    await servers?.close();
+    await servers?.release(!signal.aborted);
   }
 }
 
-/** The model called something in a way that cannot be read; it was told so and may try again. */
-const repeats = ({ messages }: ModelAnswer): boolean => messages.at(-1)?.role === "tool";
+/** The conversation of one turn. */
+interface Talk {
+  past(share: number): ModelMessage[];
+  /** Shares of the history that may still be tried. */
+  shares: number[];
+  readonly since: ModelMessage[];
+  /** Something was said: the words of the next step stand apart from it. */
+  begun: boolean;
+}
 
-/** An empty line between the words of one step and those of the next. */
-async function* spaced(stream: AsyncGenerator<TierEvent, ModelAnswer>, speech: { begun: boolean }): AsyncGenerator<TierEvent, ModelAnswer> {
-  let apart = speech.begun;
-  try {
-    for (;;) {
-      const next = await stream.next();
-      if (next.done) return next.value;
-      if (next.value.type === "text") {
-        if (apart) yield { type: "text", text: "\n\n" };
-        apart = false;
-        speech.begun = true;
+/** One call of the model, with less history where it finds the conversation too long. Undefined when the signal aborted. */
+async function* ask(
+  models: PluginContext["models"],
+  call: Omit<ModelCall, "messages">,
+  talk: Talk,
+  bill: Bill,
+): AsyncGenerator<TierEvent, Extract<ModelEvent, { type: "end" | "error" }> | undefined> {
+  for (;;) {
+    const last = talk.since.at(-1);
+    // The next step sends all of it again.
+    const since = last === undefined ? [] : [...talk.since.slice(0, -1), { ...last, cache: true }];
+    let apart = talk.begun;
+    let failure: TierFailure | undefined;
+    for await (const event of models.stream({ ...call, messages: [...talk.past(talk.shares[0] ?? 0), ...since] })) {
+      if (event.type === "end") return event;
+      if (event.type === "error") failure = event;
+      else if (event.type === "usage") bill.add(event);
+      else {
+        if (event.type === "text") {
+          if (apart) yield { type: "text", text: "\n\n" };
+          apart = false;
+          talk.begun = true;
+        }
+        yield event;
       }
-      yield next.value;
     }
-  } finally {
-    await stream.return(undefined as never);
+    if (failure?.kind !== "context" || talk.shares.length < 2) return failure;
+    const [left] = talk.shares.splice(0, 1);
+    yield { type: "step", step: { id: `history ${left}`, name: "history", phase: "end", output: "too long for the model; shortened" } };
   }
+}
+
+const resultsOf = (answers: readonly ToolAnswer[]): ModelMessage => ({
+  role: "tool",
+  results: answers.map(({ call: { id, name }, text, failed }) => ({ id, name, text, ...(failed ? { failed } : {}) })),
+});
+
+/** What the calls of a turn have cost together. */
+interface Bill {
+  add(told: Extract<ModelEvent, { type: "usage" }>): void;
+  /** Nothing when no vendor has told anything. */
+  told(): TierEvent[];
+}
+
+function createBill(): Bill {
+  let spent: Usage | undefined;
+  let model: string | undefined;
+  return {
+    add(told) {
+      model = told.model;
+      spent = sum(spent, told.usage);
+    },
+    told: () => (spent === undefined ? [] : [{ type: "usage", usage: spent, ...(model === undefined ? {} : { model }) }]),
+  };
+}
+
+function sum(before: Usage | undefined, more: Usage): Usage {
+  if (before === undefined) return more;
+  const both = (left = 0, right = 0) => left + right;
+  const cost = before.cost === undefined && more.cost === undefined ? {} : { cost: both(before.cost, more.cost) };
+  return {
+    input: before.input + more.input,
+    output: before.output + more.output,
+    cacheRead: both(before.cacheRead, more.cacheRead),
+    cacheCreate: both(before.cacheCreate, more.cacheCreate),
+    ...cost,
+  };
 }

@@ -1,5 +1,5 @@
 import type { PluginContext, SvcError, TierEvent, Turn } from "@svc/sdk";
-import type { Server } from "./server.ts";
+import { closeAll, type ServerPool } from "./server-pool.ts";
 import type { Tool } from "./tool.ts";
 
 /** An entry of `mcpServers` in `.mcp.json`, or of `agents.<id>.mcp`. */
@@ -16,14 +16,24 @@ export interface Servers {
   readonly tools: readonly Tool[];
   /** Those that cannot be used, each as a step with its error (FAULT-74). */
   readonly missing: readonly TierEvent[];
-  close(): Promise<void>;
+  /** Ends them, or keeps them ready for the next turn. */
+  release(keep: boolean): Promise<void>;
 }
 
 const FILE = ".mcp.json";
 const MAX_BYTES = 1_048_576;
 
-/** Opens the servers of the workspace's `.mcp.json` and the agent's `mcp`, side by side. One that fails leaves the others be. */
-export async function openServers(ctx: Pick<PluginContext, "files" | "spawn">, turn: Turn, limitMs: number, signal: AbortSignal): Promise<Servers> {
+/**
+ * The servers of the workspace's `.mcp.json` and the agent's `mcp`: those that are ready, and the others opened side by side. One that
+ * fails leaves the others be.
+ */
+export async function openServers(
+  ctx: Pick<PluginContext, "files" | "spawn">,
+  pool: ServerPool,
+  turn: Turn,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Servers> {
   const missing: TierEvent[] = [];
   const began = Date.now();
   const miss = (name: string, error: unknown) =>
@@ -37,20 +47,33 @@ export async function openServers(ctx: Pick<PluginContext, "files" | "spawn">, t
   } catch (error) {
     miss(FILE, error);
   }
-  let open: Server[] = [];
   const entries = Object.entries({ ...(turn.agent.settings.mcp as Record<string, ServerEntry> | undefined), ...written });
+  const configuration = JSON.stringify([turn.agent.workspace, entries]);
+  const set = pool.take(turn.agent.id, configuration);
   if (entries.length > 0) {
     const { openServer } = await import("./server.js");
-    const opened = await Promise.all(
-      entries.map(([name, entry]) => openServer(ctx, turn, name, entry, limitMs, signal).catch((error) => void miss(`mcp__${name}`, error))),
+    const open = async ([name, entry]: [string, ServerEntry]) => {
+      const ready = set.get(name);
+      if (ready === undefined) set.set(name, await openServer(ctx, turn, name, entry, limitMs, signal));
+      else await ready.refresh(limitMs);
+    };
+    await Promise.all(
+      entries.map((entry) =>
+        open(entry).catch((error) => {
+          void set.get(entry[0])?.close();
+          set.delete(entry[0]);
+          miss(`mcp__${entry[0]}`, error);
+        }),
+      ),
     );
-    open = opened.filter((server) => server !== undefined);
   }
   return {
-    tools: open.flatMap(({ tools }) => tools),
+    // In the order of the configuration, whichever was ready first: vendors cache what is the same from turn to turn.
+    tools: entries.flatMap(([name]) => set.get(name)?.tools ?? []),
     missing,
-    async close() {
-      await Promise.all(open.map((server) => server.close()));
+    async release(keep) {
+      if (keep) pool.keep(turn.agent.id, configuration, set);
+      else await closeAll(set);
     },
   };
 }

@@ -1,157 +1,105 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Provider, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import type { ModelCall, ModelEvent, Models, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { tierFailure } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import plugin from "./index.ts";
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
+const said = (text: string): ModelEvent[] => [
+  { type: "text", text },
+  { type: "usage", usage: { input: 1, output: 1 }, model: "m-1" },
+  { type: "end", stopped: "stop", reply: { role: "assistant", text } },
+];
+
+/** The tier on a model that answers each call with the next of these, and the calls that were made. */
+function setUp(...answers: readonly ModelEvent[][]) {
+  const calls: ModelCall[] = [];
+  async function* stream(call: ModelCall): AsyncGenerator<ModelEvent> {
+    calls.push(call);
+    yield* answers[calls.length - 1] ?? [];
   }
-});
-
-/** A model API on this machine; `url` is its endpoint. */
-async function api(answer: RequestListener): Promise<{ url: string; requests: IncomingMessage[] }> {
-  const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
-    requests.push(request);
-    request.resume().on("end", () => answer(request, response));
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests };
-}
-
-const piece = (delta: object, reason: string | null = null) =>
-  `data: ${JSON.stringify({ id: "c", created: 1, model: "m-1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
-const says =
-  (...pieces: string[]): RequestListener =>
-  (_, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const part of pieces) response.write(part);
-    response.end();
-  };
-
-function setUp(providers: Record<string, Provider>) {
-  const ctx = createFakeContext(plugin, { config: providers });
-  const lifecycle = plugin.setup(ctx);
+  const usable: Models["usable"] = async (agent) => ({ ok: true, detail: `the model of ${agent}` });
+  const ctx = createFakeContext(plugin, { models: { stream, usable } });
+  plugin.setup(ctx);
   const tier = ctx.registered.tiers[0] as Tier;
-  const ask = async (context: Partial<TurnContext> = {}, signal = new AbortController().signal): Promise<TierEvent[]> => {
-    const agent = { id: "ada", model: "m", settings: { provider: "near" } };
+  const ask = async (context: Partial<TurnContext> = {}, options: object = {}, signal = new AbortController().signal): Promise<TierEvent[]> => {
+    const turn = { id: "task_1", agent: { id: "ada", settings: {} }, messages: [{ options }] } as unknown as Turn;
     const events: TierEvent[] = [];
-    const whole = { system: "", layers: [], prompt: "hello", media: [], history: [], ...context };
-    for await (const event of tier.run({ id: "task_1", agent, messages: [{}] } as unknown as Turn, whole, signal)) events.push(event);
+    for await (const event of tier.run(turn, { system: "", layers: [], prompt: "hello", media: [], history: [], ...context }, signal)) events.push(event);
     return events;
   };
-  return { tier, ask, lifecycle };
+  return { tier, ask, calls };
 }
+const past = (n: number, size = 10) =>
+  Array.from({ length: n }, (_, at) => ({ role: at % 2 === 0 ? ("user" as const) : ("assistant" as const), text: `${at} `.padEnd(size, "x") }));
 
 describe("tier sdk", () => {
-  it("asks a server on this machine without a key", async () => {
-    const { url, requests } = await api(says(piece({ content: "good " }), piece({ content: "day" }), piece({}, "stop"), "data: [DONE]\n\n"));
-    const { ask } = setUp({ near: { endpoint: url } });
-    const events = await ask();
-    expect(events.map((event) => (event.type === "text" ? event.text : event.type))).toEqual(["good ", "day", "usage", "done"]);
-    expect(requests[0]).toMatchObject({ method: "POST", url: "/v1/chat/completions" });
-    expect(requests[0]?.headers.authorization).toBeUndefined();
-  });
-
-  it("does not follow a redirect: the key stays with the configured address", async () => {
-    const elsewhere = await api(says(piece({ content: "stolen" }), piece({}, "stop")));
-    const { url } = await api((_, response) => response.writeHead(307, { location: `${elsewhere.url}/chat/completions` }).end());
-    const { ask } = setUp({ near: { endpoint: url, apiKey: "sk-secret" } });
-    const events = await ask();
-    expect(events).toMatchObject([{ type: "error", kind: "network" }]);
-    expect(JSON.stringify(events)).not.toContain("sk-secret");
-    expect(elsewhere.requests).toEqual([]);
-  });
-
-  it("FAULT-73 takes an end without the API's word for it as cut, and asks again only before the first word", async () => {
-    let asked = 0;
-    const { url } = await api((request, response) => {
-      asked += 1;
-      const midway = says(piece({ content: "half an ans" }));
-      const whole = says(piece({ content: "whole" }), piece({}, "stop"));
-      return (asked === 1 ? says(piece({ role: "assistant", content: "" })) : asked === 2 ? whole : midway)(request, response);
-    });
-    const { ask } = setUp({ near: { endpoint: url } });
-    expect((await ask()).at(-1)).toEqual({ type: "done" });
-    expect(asked).toBe(2);
-    expect(await ask()).toMatchObject([
-      { type: "text", text: "half an ans" },
-      { type: "error", kind: "cut" },
-    ]);
-    expect(asked).toBe(3);
-  });
-
-  it("FAULT-73 does so on the Anthropic API too, where a stream may simply end", async () => {
-    const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
-    const message = { id: "m", type: "message", role: "assistant", model: "m-1", content: [], stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
-    const { url, requests } = await api(
-      says(
-        event("message_start", { message }),
-        event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
-        event("content_block_delta", { index: 0, delta: { type: "text_delta", text: "half an ans" } }),
-      ),
-    );
-    expect(await setUp({ near: { api: "anthropic", endpoint: url } }).ask()).toMatchObject([
-      { type: "text", text: "half an ans" },
-      { type: "error", kind: "cut" },
-    ]);
-    expect(requests).toHaveLength(1);
-  });
-
-  it("FAULT-73 waits as long as the API asks for", async () => {
-    let asked = 0;
-    const { url } = await api((request, response) => {
-      asked += 1;
-      if (asked > 1) return says(piece({ content: "at last" }), piece({}, "stop"))(request, response);
-      response.writeHead(429, { "retry-after": "0", "content-type": "application/json" }).end('{"error":{"message":"slow down"}}');
-    });
-    expect((await setUp({ near: { endpoint: url } }).ask()).at(-1)).toEqual({ type: "done" });
-    const impatient = await api(
-      (_, response) => void response.writeHead(429, { "retry-after": "3600", "content-type": "application/json" }).end('{"error":{"message":"slow down"}}'),
-    );
-    expect(await setUp({ near: { endpoint: impatient.url } }).ask()).toMatchObject([
-      { type: "error", kind: "rate-limit", message: expect.stringContaining("slow down") },
-    ]);
-    expect(impatient.requests).toHaveLength(1);
+  it("asks for the agent's model with what the task allows, and passes on what it says", async () => {
+    const { ask, calls } = setUp(said("good day"));
+    const events = await ask({ system: "Be kind." }, { model: "m-2", maxOutputTokens: 77 });
+    expect(events.map(({ type }) => type)).toEqual(["text", "usage", "done"]);
+    expect(calls[0]).toMatchObject({ agent: "ada", model: "m-2", maxOutputTokens: 77, system: "Be kind.", messages: [{ role: "user", text: "hello" }] });
   });
 
   it("calls an answer without a word an error", async () => {
-    const { url } = await api(says(piece({}, "content_filter")));
-    expect((await setUp({ near: { endpoint: url } }).ask()).at(-1)).toMatchObject({
-      type: "error",
-      kind: "no-answer",
-      message: expect.stringContaining("content_filter"),
-    });
+    const { ask } = setUp([{ type: "end", stopped: "content_filter", reply: { role: "assistant", text: "" } }]);
+    expect(await ask()).toMatchObject([{ type: "error", kind: "no-answer", message: expect.stringContaining("content_filter") }]);
   });
 
-  it("lets go of the connection when its reader goes away", async () => {
-    let closed: () => void = () => undefined;
-    const gone = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
-    const { url } = await api((_, response) => {
-      response.on("close", closed);
-      response.writeHead(200, { "content-type": "text/event-stream" }).write(piece({ content: "and so on" }));
-    });
-    const { tier } = setUp({ near: { endpoint: url } });
-    const turn = { id: "task_1", agent: { id: "ada", model: "m", settings: { provider: "near" } }, messages: [{}] } as unknown as Turn;
-    for await (const _ of tier.run(turn, { system: "", layers: [], prompt: "hello", media: [], history: [] }, new AbortController().signal)) break;
-    await gone;
+  it("ENG-13 sends less of the history when the model finds the conversation too long, and says so", async () => {
+    const tooLong = [tierFailure("context", "too long")];
+    const { ask, calls } = setUp(tooLong, tooLong, said("at last"));
+    const events = await ask({ history: past(20, 1_000) });
+    expect(events.map(({ type }) => type)).toEqual(["step", "step", "text", "usage", "done"]);
+    const sizes = calls.map(({ messages }) => messages.length);
+    expect(sizes).toEqual([21, expect.any(Number), 1]);
+    expect(sizes[1]).toBeGreaterThan(1);
+    expect(sizes[1]).toBeLessThan(8);
   });
 
-  it("RUN-13 says that there is no key, and learns of one without being set up again", async () => {
-    const { ask, tier, lifecycle } = setUp({ near: { endpoint: "https://models.example" } });
-    expect(await ask()).toEqual([{ type: "error", kind: "no-key", message: "No API key for provider" }]);
-    expect(await tier.probe?.()).toMatchObject({ ok: false });
-    const { url } = await api(says(piece({ content: "yes" }), piece({}, "stop")));
-    await lifecycle?.reload?.({ near: { endpoint: url, apiKey: "k" } });
-    expect((await ask()).at(-1)).toEqual({ type: "done" });
-    expect(await tier.probe?.()).toEqual({ ok: true, detail: "providers: near" });
+  it("ENG-13 a turn that is too long by itself fails as that", async () => {
+    const tooLong = [tierFailure("context", "too long")];
+    const { ask, calls } = setUp(tooLong);
+    expect(await ask()).toMatchObject([{ type: "error", kind: "context" }]);
+    expect(calls).toHaveLength(1);
+    const withPast = setUp(tooLong, tooLong, tooLong);
+    expect((await withPast.ask({ history: past(4) })).at(-1)).toMatchObject({ type: "error", kind: "context" });
+    expect(withPast.calls).toHaveLength(3);
   });
+
+  it("ENG-15 the words of earlier turns are sent without their layers, those of this turn once", async () => {
+    const { ask, calls } = setUp(said("yes"));
+    const layers = [{ name: "identity", priority: 4, text: "## Identity\nYou are Ada." }];
+    await ask({ layers, history: past(10) });
+    expect(JSON.stringify(calls[0]?.messages).match(/## Identity/g)).toHaveLength(1);
+  });
+
+  it("OPR-M5 is as usable as the model of the agent that is asked about", async () => {
+    const { tier } = setUp();
+    expect(await tier.probe?.({ id: "ada" } as never)).toEqual({ ok: true, detail: "the model of ada" });
+    expect(await tier.probe?.()).toMatchObject({ ok: true });
+  });
+});
+
+it("ENG-10 the requests of turns in a row begin alike: the history is cut in steps, and its end is marked for the cache", async () => {
+  const exchanges = past(400, 500);
+  const requests: string[][] = [];
+  const marks: string[] = [];
+  for (let turn = 0; turn < 200; turn += 1) {
+    const { ask, calls } = setUp(said("yes"));
+    await ask({ history: exchanges.slice(0, turn * 2), layers: [{ name: "intent", priority: 5, text: `turn ${turn}` }] });
+    const { messages } = calls[0]!;
+    requests.push(messages.map((message) => JSON.stringify("text" in message ? message.text : "")));
+    marks.push(messages.map((message) => (message.cache === true ? "x" : ".")).join(""));
+  }
+  /** Whether all but the turn's own words of the request before stand at the start of this one. */
+  const alike = requests.slice(1).map((request, at) => {
+    const before = requests[at]!.slice(0, -1);
+    return before.every((text, place) => request[place] === text);
+  });
+  const moved = alike.filter((same) => !same).length;
+  expect(moved).toBeGreaterThan(0);
+  // At 500 characters a message a quarter of the cap is six exchanges.
+  expect(moved).toBeLessThan(200 / 5);
+  // Never on the last message, which holds the layers of this turn.
+  expect(marks.slice(1).every((line) => /^\.*x\.$/.test(line))).toBe(true);
 });

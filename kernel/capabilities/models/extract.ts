@@ -1,9 +1,9 @@
 import type { FetchAnswer, GuardedFetch, Models, Schema } from "@svc/sdk";
-import { fail } from "../errors.ts";
-import { createFetch } from "./fetch.ts";
-import { compileSchema } from "./shape.ts";
+import { fail } from "../../errors.ts";
+import { createFetch } from "../fetch.ts";
+import { compileSchema } from "../shape.ts";
 
-export interface ModelsOptions {
+export interface ExtractOptions {
   /** `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, their `_BASE_URL`, and `SVC_EXTRACT_MODEL`; read at each call. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch?: GuardedFetch;
@@ -74,34 +74,25 @@ const OPENAI: Api = {
 };
 
 /**
- * The capability `models`: one call with a forced tool, so that the answer is data and not prose. With both keys set, Anthropic is
- * asked. The base address is the operator's word and may lie on this machine; it is never redirected from.
+ * `extract` of the capability `models`: one call with a forced tool, so that the answer is data and not prose. With both keys set,
+ * Anthropic is asked. The base address is the operator's word and may lie on this machine; it is never redirected from.
  */
-export function createModels({ env, fetch = createFetch() }: ModelsOptions): Models {
-  return {
-    async extract(request) {
-      const api = [ANTHROPIC, OPENAI].find(({ keyVariable }) => env[keyVariable]);
-      const key = api && env[api.keyVariable];
-      if (!api || !key) throw fail("SVC_MODEL_NO_KEY");
-      const model = env["SVC_EXTRACT_MODEL"] || api.model;
-      const checkShape = await compileSchema(request.schema);
-      const bare = request.schema.type === "object";
-      const answer = await ask(
-        fetch,
-        api,
-        env[api.baseVariable] || api.base,
-        key,
-        model,
-        api.body(model, request, bare ? request.schema : wrapped(request.schema)),
-        request.signal,
-      );
-      const shape = (reason: string) => fail("SVC_MODEL_SHAPE", { model, reason });
-      const given = calledWith(api, answer, shape);
-      const value = bare ? given : member(given, "value");
-      const wrong = checkShape(value);
-      if (wrong !== undefined) throw shape(api.cut(answer) ? `it was cut off at the limit of tokens; raise maxTokens (${wrong})` : wrong);
-      return value;
-    },
+export function createExtract({ env, fetch = createFetch() }: ExtractOptions): Models["extract"] {
+  return async (request) => {
+    const api = [ANTHROPIC, OPENAI].find(({ keyVariable }) => env[keyVariable]);
+    const key = api && env[api.keyVariable];
+    if (!api || !key) throw fail("SVC_MODEL_NO_KEY");
+    const model = env["SVC_EXTRACT_MODEL"] || api.model;
+    const checkShape = await compileSchema(request.schema);
+    const bare = request.schema.type === "object";
+    const body = api.body(model, request, bare ? request.schema : wrapped(request.schema));
+    const answer = await ask(fetch, api, env[api.baseVariable] || api.base, key, model, body, request.signal);
+    const shape = (reason: string) => fail("SVC_MODEL_SHAPE", { model, reason });
+    const given = calledWith(api, answer, shape);
+    const value = bare ? given : member(given, "value");
+    const wrong = checkShape(value);
+    if (wrong !== undefined) throw shape(api.cut(answer) ? `it was cut off at the limit of tokens; raise maxTokens (${wrong})` : wrong);
+    return value;
   };
 }
 

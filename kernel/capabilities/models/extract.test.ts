@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Schema } from "@svc/sdk";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createModels } from "./models.ts";
+import { createExtract } from "./extract.ts";
 
 const key = "sk-canary-5e0a";
 const schema: Schema = { type: "object", properties: { city: { type: "string" }, n: { type: "integer" } }, required: ["city"], additionalProperties: false };
@@ -75,8 +75,9 @@ const openai =
     return { body: { choices: [{ index: 0, finish_reason: finish, message: { role: "assistant", content: null, tool_calls: calls } }] } };
   };
 
-const withAnthropic = (more: Record<string, string> = {}) => createModels({ env: { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base, ...more } });
-const withOpenai = (more: Record<string, string> = {}) => createModels({ env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${base}/v1/`, ...more } });
+const models = (options: Parameters<typeof createExtract>[0]) => ({ extract: createExtract(options) });
+const withAnthropic = (more: Record<string, string> = {}) => models({ env: { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base, ...more } });
+const withOpenai = (more: Record<string, string> = {}) => models({ env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${base}/v1/`, ...more } });
 
 async function failure(work: Promise<unknown>): Promise<{ code: string; message: string }> {
   const error = await work.then(
@@ -128,7 +129,7 @@ describe("extraction", () => {
 describe("failures", () => {
   it("ACT-12 names the variables when there is no key, and an empty one is none", async () => {
     for (const env of [{}, { ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "" }]) {
-      const error = await failure(createModels({ env }).extract({ prompt: "p", schema }));
+      const error = await failure(models({ env }).extract({ prompt: "p", schema }));
       expect(error).toMatchObject({ code: "SVC_MODEL_NO_KEY", message: expect.stringMatching(/ANTHROPIC_API_KEY.*OPENAI_API_KEY/) });
     }
   });

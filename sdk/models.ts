@@ -1,0 +1,114 @@
+import type { Picture } from "./capabilities.ts";
+import type { ObjectSchema, Schema } from "./config.ts";
+import type { TierFailure } from "./failure.ts";
+import type { Usage } from "./messages.ts";
+import { recentHistory, type TurnContext, turnText } from "./tier.ts";
+
+/** Capability `models`: the models of the configuration. Addresses and keys are the kernel's business: a plugin sees neither. */
+export interface Models {
+  /**
+   * One forced-tool extraction call to the configured small model; the answer is validated against `schema`. Throws
+   * `SVC_MODEL_NO_KEY`, `SVC_MODEL_SCHEMA`, `SVC_MODEL_FAILED` or `SVC_MODEL_SHAPE`.
+   */
+  extract(request: {
+    readonly prompt: string;
+    readonly system?: string;
+    readonly schema: Schema;
+    readonly maxTokens?: number;
+    readonly signal?: AbortSignal;
+  }): Promise<unknown>;
+  /**
+   * One streamed call of an agent's model: its `provider` says where and how, its `model` which. Ends with exactly one `end` or `error`,
+   * or, when `signal` aborts, without one; never throws. What fails before the first word is tried again where that may help.
+   * Whoever stops reading ends the call.
+   */
+  stream(call: ModelCall): AsyncIterable<ModelEvent>;
+  /** Whether the agent's model can be called, as far as the configuration tells. Asks nobody. */
+  usable(agent: string): Promise<{ readonly ok: boolean; readonly detail: string }>;
+}
+
+/** What is asked of a model. */
+export interface ModelCall {
+  /** The id of the agent whose model it is. */
+  readonly agent: string;
+  /** In place of the agent's own. */
+  readonly model?: string;
+  readonly system?: string;
+  readonly messages: readonly ModelMessage[];
+  /** What it may call. Its calls come back; running them is the caller's. */
+  readonly tools?: readonly ModelTool[];
+  readonly maxOutputTokens?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A part of a conversation. `cache`: the next call begins with the same words up to here, so that a vendor that wants to be told may
+ * keep them; two such marks count, later ones first.
+ */
+export type ModelMessage =
+  | { readonly role: "user"; readonly text: string; readonly pictures?: readonly Picture[]; readonly cache?: boolean }
+  | ModelReply
+  | { readonly role: "tool"; readonly results: readonly ModelToolResult[]; readonly cache?: boolean };
+
+/** What a model has said. An answer goes back into the next call as it came: it may hold thoughts that the vendor has signed. */
+export interface ModelReply {
+  readonly role: "assistant";
+  readonly text: string;
+  readonly calls?: readonly ModelToolCall[];
+  /** The vendor's own form of this answer. */
+  readonly own?: unknown;
+  readonly cache?: boolean;
+}
+
+export interface ModelTool {
+  /** Letters, digits, `_` and `-`, at most 64. */
+  readonly name: string;
+  readonly description: string;
+  readonly input: ObjectSchema;
+}
+
+export interface ModelToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** Unset when it was no JSON. Not checked against the tool's schema. */
+  readonly input?: unknown;
+}
+
+/** Each call is answered, in the order of the calls. */
+export interface ModelToolResult {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  readonly failed?: boolean;
+}
+
+/** What a model's call brings. `usage` comes once, also of a call that was ended, as far as the vendor has told it by then. */
+export type ModelEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thinking"; readonly text: string }
+  | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number }
+  | { readonly type: "usage"; readonly usage: Usage; readonly model: string }
+  /** `stopped` is the vendor's own word for why. */
+  | { readonly type: "end"; readonly stopped: string; readonly reply: ModelReply }
+  | TierFailure;
+
+/**
+ * A turn as messages for a model: the bounded history, whose end is marked for the cache, then pictures and words of this turn.
+ * `share` of the usual room for history is used: less where the model has found it too long.
+ */
+export function turnMessages(
+  context: Pick<TurnContext, "history" | "layers" | "prompt">,
+  given: { readonly pictures: readonly Picture[]; readonly note: string } = { pictures: [], note: "" },
+  share = 1,
+): ModelMessage[] {
+  // An empty text is no message to the vendors.
+  const past = recentHistory(
+    context.history.filter(({ text }) => text.trim() !== ""),
+    share,
+  );
+  const last = past.length - 1;
+  return [
+    ...past.map(({ role, text }, at): ModelMessage => ({ role, text, ...(at === last ? { cache: true } : {}) })),
+    { role: "user", text: turnText(context) + given.note, ...(given.pictures.length === 0 ? {} : { pictures: given.pictures }) },
+  ];
+}
