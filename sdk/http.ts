@@ -70,7 +70,10 @@ export interface HttpReply {
 }
 
 export interface EventStream {
-  /** False when the client is gone or too slow and was dropped. */
+  /**
+   * False when the client is gone or too slow and was dropped. One that reads the answer of a `POST` too slowly is not: it misses
+   * events, is told how many by one named `omitted`, and always gets the last one before `end`.
+   */
   event(name: string, data: unknown): boolean;
   comment(text: string): boolean;
   end(): void;

@@ -210,10 +210,15 @@ interface Seen {
   end?: Extract<TierEvent, { type: "done" | "error" }>;
 }
 
+/** Characters that an engine may say in a row before the loop turns; each event counts as `EVENT_COST` more. */
+const BURST = 131_072;
+const EVENT_COST = 64;
+
 /** Only what the engine does itself runs as its plugin's: what the kernel and its listeners make of an event is not held against it. */
 async function consume({ scope, run }: Prepared, seen: Seen, control: TurnControl): Promise<void> {
   const iterator = within(scope, () => run()[Symbol.asyncIterator]());
   const ask = () => iterator.next();
+  let burst = 0;
   for (;;) {
     const next = await within(scope, ask);
     if (next.done) return;
@@ -226,6 +231,11 @@ async function consume({ scope, run }: Prepared, seen: Seen, control: TurnContro
     }
     note(next.value, seen, control);
     if (seen.end !== undefined) break;
+    burst += EVENT_COST + (next.value.type === "text" ? next.value.text.length : 0);
+    if (burst < BURST) continue;
+    // An engine that has very much to say at once must not keep the loop from sending it.
+    burst = 0;
+    await new Promise((resolve) => setImmediate(resolve));
   }
   // The engine may still have to put things away; the slot is freed when it has, or after the grace period.
   const { return: end } = iterator;

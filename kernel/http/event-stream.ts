@@ -26,15 +26,21 @@ export class ServerSentStream implements FrameStream {
   readonly #raw: ServerResponse;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #maxWaiting: number;
+  readonly #leavesOut: boolean;
   #pending = "";
+  /** Frames that were left out since the last one that was not, and the newest of them. */
+  #omitted = 0;
+  #newest = "";
   #scheduled = false;
   #listeners: (() => void)[] = [];
 
   /**
    * `deferred`: headers wait for the first frame, so that until then the answer can still be another one. `maxWaiting`: bytes that
-   * may wait for a slow client; above it the client is dropped.
+   * may wait for a slow client; above it the client is dropped. With `leavesOut` it is kept, and misses what comes until it has caught up:
+   * a frame `omitted` tells how much that was, and the last frame of all is never left out.
    */
-  constructor(raw: ServerResponse, headers: Readonly<Record<string, string>>, deferred: boolean, maxWaiting: number) {
+  constructor(raw: ServerResponse, headers: Readonly<Record<string, string>>, deferred: boolean, maxWaiting: number, leavesOut = false) {
+    this.#leavesOut = leavesOut;
     this.#raw = raw;
     this.#headers = headers;
     this.#maxWaiting = maxWaiting;
@@ -54,6 +60,12 @@ export class ServerSentStream implements FrameStream {
 
   write(frames: string): boolean {
     if (this.closed) return false;
+    if (this.#leavesOut && this.writableLength > this.#maxWaiting) {
+      this.#omitted += 1;
+      this.#newest = frames;
+      return true;
+    }
+    if (this.#omitted > 0) this.#tellOmitted(this.#omitted);
     this.#pending += frames;
     this.#schedule();
     return true;
@@ -62,13 +74,22 @@ export class ServerSentStream implements FrameStream {
   end(): void {
     if (this.closed) return;
     this.#head();
+    if (this.#omitted > 0) {
+      const newest = this.#newest;
+      this.#tellOmitted(this.#omitted - 1);
+      this.#pending += newest;
+    }
     this.#raw.end(this.#pending);
     this.#pending = "";
     this.#close();
-    if (this.#raw.writableLength <= this.#maxWaiting) return;
-    // It may have stopped reading for good: then the end never reaches it.
-    const patience = setTimeout(() => this.#raw.destroy(), PATIENCE_MS);
-    this.#raw.once("close", () => clearTimeout(patience));
+    // It may have stopped reading for good: then the end never reaches it. As long as it takes something it is waited for.
+    if (this.#raw.writableLength > this.#maxWaiting) this.#raw.setTimeout(PATIENCE_MS, () => this.#raw.destroy());
+  }
+
+  #tellOmitted(events: number): void {
+    if (events > 0) this.#pending += frameOf("omitted", { events });
+    this.#omitted = 0;
+    this.#newest = "";
   }
 
   get writableLength(): number {
@@ -110,7 +131,7 @@ export class ServerSentStream implements FrameStream {
     if (this.#pending === "") this.#raw.flushHeaders();
     else this.#raw.write(this.#pending);
     this.#pending = "";
-    if (this.#raw.writableLength > this.#maxWaiting) this.drop();
+    if (!this.#leavesOut && this.#raw.writableLength > this.#maxWaiting) this.drop();
   };
 
   #close(): void {

@@ -118,6 +118,47 @@ describe("streams", () => {
     expect((await open("/scoped", bearer("one"))).status).toBe(200);
   });
 
+  it("FLT-9 streams that watch take no place of those that work", async () => {
+    const work: HttpRoute = { ...listen, method: "POST", path: "/work" };
+    server = await serve([listen, work], { streamLimits: { perBearer: 2, total: 2, maxWaiting: 1_000_000 } });
+    const status = async (init: RequestInit, path: string) => (await fetch(`${server.url}${path}`, init)).status;
+    for (const expected of [200, 200, 503]) expect(await status({}, "/listen")).toBe(expected);
+    for (const expected of [200, 200, 503]) expect(await status(json({}), "/work")).toBe(expected);
+  });
+
+  it("ENG-17 who reads the stream of its work too slowly misses events, hears how many, and gets the last one", async () => {
+    const begin = deferred<EventStream>();
+    const work: HttpRoute = { ...listen, method: "POST", path: "/work", handle: async (_, reply) => begin.resolve(reply.stream()) };
+    server = await serve([work], { streamLimits: { perBearer: 2, total: 2, maxWaiting: 100_000 } });
+    const slow = connect(server.port, "127.0.0.1", () =>
+      slow.write("POST /work HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+    );
+    slow.pause();
+    const stream = await begin.promise;
+    // One event alone may be larger than what may wait.
+    stream.event("text", "x".repeat(7_000_000));
+    for (let n = 0; n < 100_000; n += 1) stream.event("text", n);
+    for (let n = 0; n < 20; n += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      stream.event("text", "y".repeat(1_000_000));
+    }
+    stream.event("done", { reply: "z".repeat(2_000_000) });
+    stream.end();
+    expect(stream.closed).toBe(true);
+    let said = "";
+    slow.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    slow.resume();
+    await once(slow, "close");
+    const events = [...said.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name);
+    expect(events[0]).toBe("text");
+    expect(events.slice(-2)).toEqual(["omitted", "done"]);
+    const omitted = [...said.matchAll(/^event: omitted\ndata: \{"events":(\d+)\}$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+    expect(events.filter((name) => name === "text").length + omitted).toBe(100_021);
+    expect(said).toContain("z".repeat(2_000_000));
+  });
+
   it("FAULT-30 a thousand clients at once leave the server answering", async () => {
     server = await serve([listen, echo], { streamLimits: { perBearer: 64, total: 100, maxWaiting: 1_000_000 } });
     const clients = Array.from({ length: 1000 }, () => {

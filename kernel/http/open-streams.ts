@@ -2,6 +2,7 @@ import type { Identity } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { ServerSentStream } from "./event-stream.ts";
 
+/** Counted apart for streams that only watch (`GET`) and those of work that was asked for. */
 export interface StreamLimits {
   /** Streams of one bearer. */
   readonly perBearer: number;

@@ -121,7 +121,10 @@ export function createSurface(options: SurfaceOptions): Surface {
     ...(options.localScopes === undefined ? {} : { localScopes: options.localScopes }),
     throttle: createThrottle(options.throttle),
   });
-  const streams = createOpenStreams(streamLimits, guards.identify);
+  // Those who only watch take no place of those who ask for work.
+  const watched = createOpenStreams(streamLimits, guards.identify);
+  const worked = createOpenStreams(streamLimits, guards.identify);
+  const streams = [watched, worked];
   const check = createChecker();
   const large = createLargeBodies(bodyLimits.large);
   let router: Router | undefined;
@@ -177,9 +180,11 @@ export function createSurface(options: SurfaceOptions): Surface {
     if (route.query !== undefined) await check.query(route.query, served.query);
     let place: { outlive(): void } | undefined;
     const answer = new ServedReply(reply, (deferred) => {
-      streams.reserve(proof);
-      const stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, streamLimits.maxWaiting);
-      place = streams.add(stream, proof);
+      const works = route.method !== "GET";
+      const pool = works ? worked : watched;
+      pool.reserve(proof);
+      const stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, streamLimits.maxWaiting, works);
+      place = pool.add(stream, proof);
       return stream;
     });
     try {
@@ -230,7 +235,7 @@ export function createSurface(options: SurfaceOptions): Surface {
       sendJson(reply.code(status).headers(headers), body);
     });
     app.addHook("preClose", (next) => {
-      streams.drain();
+      for (const pool of streams) pool.drain();
       next();
     });
     app.addHook("onRequest", async (request, reply) => {
@@ -252,10 +257,14 @@ export function createSurface(options: SurfaceOptions): Surface {
     },
     changed() {
       router = undefined;
-      void streams.recheck();
+      for (const pool of streams) void pool.recheck();
     },
-    drain: streams.drain,
-    endStreams: streams.endAll,
+    drain() {
+      for (const pool of streams) pool.drain();
+    },
+    endStreams() {
+      for (const pool of streams) pool.endAll();
+    },
   };
 }
 
