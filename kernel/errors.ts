@@ -32,10 +32,7 @@ export const ERRORS = {
   SVC_PLUGIN_UNBUILT: [500, "Plugin {plugin}: its entry {file} is not there; build it, or install it again."],
   SVC_PLUGIN_VERSION: [500, "Plugin {plugin} cannot run here: {reason}."],
   SVC_PLUGIN_SECTION: [500, "Plugin {plugin} can not have {section} of svc.json: {reason}."],
-  SVC_PLUGIN_NAME_TAKEN: [
-    500,
-    "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; switch one of them off with \"!<id>\" in plugins.",
-  ],
+  SVC_PLUGIN_NAME_TAKEN: [500, "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; {next}."],
   SVC_CAPABILITY_UNDECLARED: [500, "Plugin {plugin} uses the capability '{capability}' without naming it in {where}."],
   SVC_HOOK_REQUIRED: [503, "The {hook} policy of plugin {plugin} could not be asked: {reason}."],
   SVC_RUN_STALLED: [504, "timed out before spawn after {seconds}s in step {step}"],

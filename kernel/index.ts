@@ -8,10 +8,14 @@ export { checkConfiguration, compareLastGood, configurationSchema, type Editor, 
 export { ERRORS } from "./errors.ts";
 export { blame } from "./host/call.ts";
 export { importFile } from "./host/code.ts";
-export { integrityOf, type Pin, type Pins, readPins, requirePinned, writePins } from "./host/integrity.ts";
+export { changedDependencies, type Dependencies, dependenciesOf } from "./host/dependencies.ts";
+export { type Pin, type Pins, readPins, requirePinned, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
+export { integrityOf } from "./host/package-hash.ts";
 export { accuse, type Held, markedPlugin, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
 export { type PluginEntry, readEntry, readManifest, resolveEntry, type Source, writeEntry } from "./host/source.ts";
+export { observeApart } from "./isolation/observe-apart.ts";
+export { refuseDeclared } from "./isolation/refused.ts";
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";
 export type * from "./port.ts";

@@ -143,7 +143,7 @@ export interface Manifest {
    * registered. Without it an operator sees it only after a first yes, from a dry run.
    */
   readonly registers?: readonly string[];
-  /** Hosts that it connects to by itself, past `ctx.fetch`: `irc.example.org:6697`, `*` where its section says which. */
+  /** Hosts that it connects to by itself, with the capability `network`: `irc.example.org:6697`, `*` where its section says which. */
   readonly network?: readonly string[];
   /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
   readonly connect?: {

@@ -20,13 +20,20 @@ const group: OwnGroup = {
     {
       name: "add",
       args: "<package>",
-      summary: "Install a plugin (name, name@version or ./path), show what it does, pin it and name it in svc.json",
+      summary: "Show what a plugin (name, name@version or ./path) asks for, install it, pin it and name it in svc.json",
       options: [
         yes,
         { flags: "--allow-scripts", description: "let npm run the package's install scripts" },
         { flags: "--isolate", description: "let it run in a process of its own" },
       ],
       run: async ([word], options, cli) => (await import("../plugin/add.js")).add(cli, word as string, options),
+    },
+    {
+      name: "update",
+      args: "[plugin]",
+      summary: "Bring an installed plugin, or all of them, to the newest version; asks about what it could not do before",
+      options: [yes, { flags: "--allow-scripts", description: "let npm run the package's install scripts" }],
+      run: async ([word], options, cli) => (await import("../plugin/update.js")).update(cli, word, options),
     },
     {
       name: "remove",

@@ -1,84 +1,132 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Observed } from "@svc/kernel";
+import type { Observed, Pin } from "@svc/kernel";
 import { describeVerdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { requireYes } from "./ask.ts";
+import { requireOwnId, requireOwnNames } from "./clash.ts";
 import { type DependencyRoot, openRoot } from "./dependency-root.ts";
-import { describeDrift, describeObserved } from "./describe.ts";
+import { describeChange, describeDeclared, describeDrift, describeObserved, hasGrown } from "./describe.ts";
 import { changeEntries, isIsolated } from "./entries.ts";
-import { look } from "./look.ts";
+import { declaredOf, look } from "./look.ts";
+import { changingTree, filesOf, pin } from "./pinned.ts";
 import { sampleText } from "./sample.ts";
 import { isPath, namingTrouble, packageSubject, type Subject, subjectAt } from "./subject.ts";
 
-/** Add a plugin: fetch it aside, show what it does, and only after a yes install it, pin it and name it in svc.json. */
-export async function add(cli: Cli, word: string, options: Readonly<Record<string, unknown>>): Promise<void> {
+type Options = Readonly<Record<string, unknown>>;
+
+/**
+ * Add a plugin: fetch it aside, show what its manifest says, and only after a yes let its code run, behind walls, to see that it does no
+ * more; then install it, pin it and name it in svc.json.
+ */
+export async function add(cli: Cli, word: string, options: Options): Promise<void> {
   if (word.startsWith("-")) throw fail("SVC_CLI_USAGE", { reason: `'${word}' is no package and no path` });
   if (isPath(word)) return addPath(cli, word, options);
+  await aside(cli, /\.(tgz|tar\.gz)$/.test(word) ? resolve(word) : word, options, (fetched) => install(cli, fetched, options));
+}
+
+/** A package that npm has fetched into a folder of its own. */
+export interface Fetched {
+  readonly name: string;
+  /** What it is installed by, once more: an exact version where the registry recorded one. */
+  readonly spec: string;
+  readonly root: DependencyRoot;
+}
+
+/** Fetches a package aside and hands it over; what was fetched is gone afterwards. */
+export async function aside<T>(cli: Cli, spec: string, options: Options, work: (fetched: Fetched) => Promise<T>): Promise<T> {
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
-  const staging = openRoot(mkdtempSync(join(cli.dataFolder, "staging-")));
+  const root = openRoot(mkdtempSync(join(cli.dataFolder, "staging-")));
   try {
-    await addPackage(cli, staging, /\.(tgz|tar\.gz)$/.test(word) ? resolve(word) : word, options);
+    await root.install(spec, { scripts: options.allowScripts === true });
+    const [name, recorded] = Object.entries(root.packages())[0] ?? [];
+    if (name === undefined || recorded === undefined) throw fail("SVC_CLI_NPM", { what: "install", reason: `it installed nothing for ${spec}` });
+    return await work({ name, spec: /^\d/.test(recorded) ? `${name}@${recorded}` : spec, root });
   } finally {
-    rmSync(staging.folder, { recursive: true, force: true });
+    rmSync(root.folder, { recursive: true, force: true });
   }
 }
 
-async function addPath(cli: Cli, word: string, options: Readonly<Record<string, unknown>>): Promise<void> {
+async function addPath(cli: Cli, word: string, options: Options): Promise<void> {
   const found = subjectAt(cli, word);
   const subject = { ...found, isolated: options.isolate === true || (await isIsolated(cli, found.entry)) };
-  const observed = await look(subject);
-  show(cli, describeObserved(observed, subject.isolated));
-  await requireYes(cli, `Let ${subject.entry} run in ${placeOf(subject)}?`, options);
-  await enlist(cli, subject, observed, "It is not pinned: its files may change, as its author's do.");
+  const observed = await consent(cli, subject, options, `Let ${subject.entry} run in ${placeOf(subject)}?`);
+  await enlist(cli, subject, observed, ["It is not pinned: its files may change, as its author's do."]);
 }
 
-async function addPackage(cli: Cli, staging: DependencyRoot, spec: string, options: Readonly<Record<string, unknown>>): Promise<void> {
-  const { integrityOf, readPins, writePins } = await import("@svc/kernel");
-  const scripts = options.allowScripts === true;
-  await staging.install(spec, { scripts });
-  const [name, recorded] = Object.entries(staging.packages())[0] ?? [];
-  if (name === undefined || recorded === undefined) throw fail("SVC_CLI_NPM", { what: "install", reason: `it installed nothing for ${spec}` });
+/** Installs what was fetched, after a yes to what it is. `willing`: one is needed only for what it could not do before. */
+export async function install(cli: Cli, { name, spec, root: staging }: Fetched, options: Options, willing = false): Promise<void> {
+  const { readManifest, readPins } = await import("@svc/kernel");
   const isolated = options.isolate === true || (await isIsolated(cli, name));
   const staged = { ...packageSubject(name, staging.folderOf(name)), isolated };
   if (staged.pkg?.svc === undefined) throw fail("SVC_CLI_PLUGIN_LOOK", { plugin: name, reason: 'its package.json has no "svc" member, so it is no plugin' });
   const trouble = namingTrouble(staged.pkg);
   if (trouble !== undefined) cli.say(`warning: ${trouble}`);
-  const observed = await look(staged);
-  const seen = await integrityOf(staging.folderOf(name));
+  const { integrity: seen } = await filesOf(staging.folderOf(name));
   const pins = await readPins(cli.dataFolder);
-  const before = Object.hasOwn(pins, name) ? pins[name] : undefined;
-  show(
-    cli,
-    [
-      describeObserved(observed, isolated),
-      ...(before === undefined ? [] : ["  since it was trusted:", ...describeDrift(before, observed, seen).map((line) => `    ${line}`)]),
-    ].join("\n"),
-  );
-  await requireYes(cli, `Install ${name} ${observed.version} and let it run in ${placeOf(staged)}?`, options);
-
-  const root = openRoot(cli.dataFolder);
-  // A version that the registry recorded is fetched again by that version: what was looked at is what is installed.
-  await root.install(/^\d/.test(recorded) ? `${name}@${recorded}` : spec, { scripts });
-  const integrity = await integrityOf(root.folderOf(name));
-  if (integrity !== seen && !scripts) {
-    if (before === undefined) await root.uninstall(name);
-    throw fail("SVC_CLI_PLUGIN_LOOK", { plugin: name, reason: "what was installed is not what was looked at a moment ago; it is not trusted" });
-  }
-  const { id, version, capabilities, registers } = observed;
-  await writePins(cli.dataFolder, { ...pins, [name]: { id, version, integrity, capabilities, registers, trustedAt: new Date().toISOString() } });
-  await enlist(cli, { ...packageSubject(name, root.folderOf(name)), isolated }, observed, `${name} ${version} is installed and pinned.`);
+  const before = Object.hasOwn(pins, name) ? (pins[name] as Pin) : undefined;
+  const known = openRoot(cli.dataFolder);
+  const old = before === undefined ? undefined : attempt(() => readManifest(known.folderOf(name), "package"));
+  const what = `Install ${name} ${staged.pkg.version} and let it run in ${placeOf(staged)}?`;
+  const observed = await consent(cli, staged, options, what, { before, old, seen, willing });
+  const moved = await changingTree(cli, async (root) => {
+    await root.install(spec, { scripts: options.allowScripts === true });
+    const files = await filesOf(root.folderOf(name));
+    if (files.integrity !== seen && options.allowScripts !== true) {
+      if (before === undefined) await root.uninstall(name);
+      throw fail("SVC_CLI_PLUGIN_LOOK", { plugin: name, reason: "what was installed is not what was looked at a moment ago; it is not trusted" });
+    }
+    await pin(cli, name, observed, files);
+  });
+  await enlist(cli, { ...packageSubject(name, known.folderOf(name)), isolated }, observed, [
+    `${name} ${observed.version} is installed and pinned.`,
+    ...moved.filter((other) => other !== name).map((other) => `npm changed what ${other} depends on with it; that is pinned anew.`),
+  ]);
 }
 
+interface Earlier {
+  readonly before?: Pin | undefined;
+  /** The manifest that is installed. */
+  readonly old?: Awaited<ReturnType<typeof declaredOf>> | undefined;
+  readonly seen: string;
+  readonly willing: boolean;
+}
+
+/**
+ * Shows what the manifest says and asks; only then the plugin's code runs, behind walls. One whose manifest does not say what it
+ * registers is asked about again when that is known.
+ */
+async function consent(cli: Cli, subject: Subject, options: Options, question: string, earlier?: Earlier): Promise<Observed> {
+  const declared = await declaredOf(subject);
+  await requireOwnId(cli, subject, declared);
+  const { isolated = false } = subject;
+  const says = declared.manifest?.registers !== undefined;
+  const changed = earlier?.old === undefined ? [] : describeChange(earlier.old, declared);
+  show(cli, [describeDeclared(declared, isolated), ...since(changed)]);
+  const mayAsk = earlier?.willing !== true;
+  if (mayAsk || hasGrown(changed))
+    await requireYes(cli, says ? question : `Run the setup of ${subject.entry} once, behind walls, to see what it registers?`, options);
+  const observed = await look(cli, subject);
+  await requireOwnNames(cli, subject, observed);
+  const drift = earlier?.before === undefined ? [] : describeDrift(earlier.before, observed, earlier.seen);
+  if (!says || drift.length > 0) show(cli, [describeObserved(observed, isolated), ...since(drift)]);
+  if (!says && (mayAsk || hasGrown(drift))) await requireYes(cli, question, options);
+  return observed;
+}
+
+const since = (drift: readonly string[]): string[] => (drift.length === 0 ? [] : ["  since it was trusted:", ...drift.map((line) => `    ${line}`)]);
+
 /** Name it in svc.json and say what is left to do. */
-async function enlist(cli: Cli, { entry, folder, isolated = false }: Subject, observed: Observed, done: string): Promise<void> {
+async function enlist(cli: Cli, { entry, folder, isolated = false }: Subject, observed: Observed, done: readonly string[]): Promise<void> {
   const verdict = await changeEntries(cli, { add: entry, isolated });
-  const next = verdict === undefined ? "svc.json names it already; a restart takes the new files: svc daemon stop, svc daemon start" : describeVerdict(verdict);
-  const sample = folder === undefined ? undefined : sampleText(folder);
+  const next = verdict === undefined ? "svc.json names it already; a restart takes the new files: svc daemon restart" : describeVerdict(verdict);
+  const { openFile } = await import("../change.js");
+  const has = observed.section !== undefined && (await openFile(cli)).get(observed.section, true) !== undefined;
+  const sample = folder === undefined || has ? undefined : sampleText(folder);
   cli.print(
     [
-      done,
+      ...done,
       next,
       ...(sample === undefined || observed.section === undefined ? [] : [`After the restart, give it its section (${observed.section}); its sample:`, sample]),
     ].join("\n"),
@@ -88,6 +136,14 @@ async function enlist(cli: Cli, { entry, folder, isolated = false }: Subject, ob
 
 const placeOf = ({ isolated }: Pick<Subject, "isolated">): string => (isolated ? "a process of its own" : "the daemon");
 
-const show = (cli: Cli, text: string): void => {
-  if (!cli.json) cli.print(text, undefined);
+const show = (cli: Cli, lines: readonly string[]): void => {
+  if (!cli.json) cli.print(lines.join("\n"), undefined);
 };
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

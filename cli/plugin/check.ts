@@ -5,6 +5,7 @@ import { firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { describeObserved } from "./describe.ts";
 import { leaksOf, look, pathOf, suiteOf, tortureOf } from "./look.ts";
+import { readmeTrouble } from "./readme.ts";
 import { sampleOf } from "./sample.ts";
 import { namingTrouble, type PackageFacts, type Subject, subjectOf } from "./subject.ts";
 import type { SuiteReport } from "./suite.ts";
@@ -21,11 +22,12 @@ export async function check(cli: Cli, word: string, { quick = false }: { readonl
   const results: Checked[] = [...(subject.folder === undefined ? [] : checkPackage(subject.folder, subject.pkg as PackageFacts))];
   let seen: Observed | undefined;
   const dry = await attempt("loads, and sets up without doing anything", async () => {
-    seen = await look(subject);
+    seen = await look(cli, subject);
     return describeObserved(seen);
   });
   results.push(dry);
   if (seen !== undefined) {
+    if (subject.folder !== undefined) results.push(checkVersion(seen));
     const sample = sampleOf(subject);
     results.push(await checkLeaks(subject, sample.section));
     if (subject.folder !== undefined) results.push(await checkSuite(subject));
@@ -60,9 +62,16 @@ function checkPackage(folder: string, pkg: PackageFacts): Checked[] {
     ],
     ["asks for the sdk as a peer, and not for the kernel", peerTrouble(pkg)],
     ["has a README and a licence", !(existsSync(join(folder, "README.md")) && existsSync(join(folder, "LICENSE"))) && "README.md or LICENSE is missing"],
+    ["has a README of its own that shows the sample", readmeTrouble(folder)],
     ["shows a sample of its section", pkg.svc?.section !== undefined && !existsSync(join(folder, "sample.json")) && "sample.json is missing"],
   ];
   return wrongs.map(([name, wrong]) => (typeof wrong === "string" ? { name, ok: false, detail: wrong } : { name, ok: true }));
+}
+
+/** What people see is the version of package.json; the code's own is for whoever embeds it. */
+function checkVersion({ version, codeVersion }: Observed): Checked {
+  const name = "calls itself by one version";
+  return codeVersion === undefined ? { name, ok: true } : { name, ok: false, detail: `package.json says ${version}, definePlugin ${codeVersion}` };
 }
 
 function peerTrouble({ dependencies = {}, peerDependencies = {} }: PackageFacts): string | undefined {

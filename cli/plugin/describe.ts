@@ -1,29 +1,76 @@
-import type { Observed, Pin } from "@svc/kernel";
+import type { Observed, Pin, Source } from "@svc/kernel";
 
-/** What an operator agrees to, a line each: what the plugin says it uses, what its setup was seen to register, and whose process it runs in. */
-export function describeObserved({ id, version, section, agentKeys, capabilities, registers }: Observed, isolated = false): string {
-  const list = (things: readonly string[]) => (things.length === 0 ? "nothing" : things.join(", "));
+const list = (things: readonly string[]): string => (things.length === 0 ? "nothing" : things.join(", "));
+
+const lines = (rows: readonly (readonly [label: string, text: string])[]): string[] => rows.map(([label, text]) => `  ${label.padEnd(19)}  ${text}`);
+
+/** Whose process it runs in, and what that means. */
+const placeLine = (isolated: boolean): readonly [string, string] => ["runs in", isolated ? "a process of its own" : "the daemon, with the rights of its user"];
+
+/** What a manifest says of a plugin, a line each: read before any of its code runs. A single file has none. */
+export function describeDeclared({ id, manifest, version }: Source, isolated = false): string {
+  if (manifest === undefined)
+    return [`${id}: a single file`, ...lines([["registers", "known only from its code: it has no manifest"], placeLine(isolated)])].join("\n");
+  const { product, section, agentKeys = [], capabilities, network, registers, commands = [] } = manifest;
   return [
-    `${id} ${version}`,
-    `  section of svc.json  ${section ?? "none"}`,
-    `  keys of agents       ${list(agentKeys)}`,
-    `  declares             ${list(capabilities)}`,
-    `  registers            ${list(registers)}`,
-    ...(isolated ? ["  runs in              a process of its own"] : []),
+    `${id} ${version ?? ""}${product === undefined ? "" : ` (${product})`}`,
+    ...lines([
+      ["section of svc.json", section ?? "none"],
+      ["keys of agents", list(agentKeys)],
+      ["declares", list([...capabilities].sort())],
+      [
+        "network",
+        network !== undefined ? list(network) : capabilities.includes("network") ? "connections of its own, to hosts that it does not name" : "none of its own",
+      ],
+      ["registers", registers === undefined ? "not said in its manifest" : list([...registers].sort())],
+      ["commands", commands.length === 0 ? "none" : `${commands.map(({ name, summary }) => `svc ${name} (${summary})`).join(", ")}; they run as you`],
+      placeLine(isolated),
+    ]),
   ].join("\n");
 }
 
-/** How it differs from what was trusted, a line each; none when only the files differ or nothing does. */
-export function describeDrift(pin: Pin, now: Observed, integrity: string): string[] {
-  const changes = (before: readonly string[], after: readonly string[]) => [
-    ...after.filter((thing) => !before.includes(thing)).map((thing) => `+ ${thing}`),
-    ...before.filter((thing) => !after.includes(thing)).map((thing) => `- ${thing}`),
-  ];
-  const lines = [
-    ...changes(pin.capabilities, now.capabilities).map((line) => `declares   ${line}`),
-    ...changes(pin.registers, now.registers).map((line) => `registers  ${line}`),
-  ];
-  if (pin.version !== now.version) lines.unshift(`version    ${pin.version} -> ${now.version}`);
-  if (pin.integrity !== integrity) lines.push(`files      changed since ${pin.trustedAt}`);
-  return lines;
+/** What its setup was seen to register in a dry run, a line each. */
+export function describeObserved({ id, version, section, agentKeys, capabilities, things }: Observed, isolated = false): string {
+  return [
+    `${id} ${version}`,
+    ...lines([
+      ["section of svc.json", section ?? "none"],
+      ["keys of agents", list(agentKeys)],
+      ["declares", list(capabilities)],
+      ["registers", list(things)],
+      placeLine(isolated),
+    ]),
+  ].join("\n");
 }
+
+const changes = (label: string, before: readonly string[] = [], after: readonly string[] = []): string[] => [
+  ...after.filter((thing) => !before.includes(thing)).map((thing) => `${label.padEnd(9)}  + ${thing}`),
+  ...before.filter((thing) => !after.includes(thing)).map((thing) => `${label.padEnd(9)}  - ${thing}`),
+];
+
+/** How a manifest differs from the one that is installed, a line each. */
+export function describeChange(before: Source, after: Source): string[] {
+  const [old, now] = [before.manifest, after.manifest];
+  const commands = (source: typeof now) => source?.commands?.map(({ name }) => `svc ${name}`);
+  return [
+    ...(before.version === after.version ? [] : [`version    ${before.version} -> ${after.version}`]),
+    ...changes("declares", old?.capabilities, now?.capabilities),
+    ...changes("network", old?.network, now?.network),
+    ...changes("registers", old?.registers, now?.registers),
+    ...changes("commands", commands(old), commands(now)),
+  ];
+}
+
+/** How it differs from what was trusted, a line each; none when nothing does. `changed`: its dependencies whose files do. */
+export function describeDrift(pin: Pin, now: Observed, integrity: string, changed: readonly string[] = []): string[] {
+  return [
+    ...(pin.integrity === integrity ? [] : [`files      changed since ${pin.trustedAt}`]),
+    ...changed.map((dependency) => `files      of its dependency ${dependency} changed since ${pin.trustedAt}`),
+    ...(pin.version === now.version ? [] : [`version    ${pin.version} -> ${now.version}`]),
+    ...changes("declares", pin.capabilities, now.capabilities),
+    ...changes("registers", pin.registers, now.registers),
+  ];
+}
+
+/** Is there anything that it may do and might not before? */
+export const hasGrown = (drift: readonly string[]): boolean => drift.some((line) => /^\w+ +\+ /.test(line));

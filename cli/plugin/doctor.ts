@@ -8,7 +8,10 @@ import { look } from "./look.ts";
 import { isPath, packageSubject, type Subject, subjectAt } from "./subject.ts";
 
 interface Finding {
+  /** How svc.json names it; its id, where that does not. */
   readonly plugin: string;
+  /** Its id, where the finding is of an entry. */
+  readonly id?: string;
   readonly level: "ok" | "warning" | "error";
   readonly text: string;
   /** What to do about it. */
@@ -24,15 +27,31 @@ export async function doctor(cli: Cli): Promise<void> {
   for (const entry of named) findings.push(...(await examine(cli, entry)));
   for (const name of idle)
     findings.push({ plugin: name, level: "warning", text: "is installed, but svc.json does not name it", next: `svc plugin enable ${name}` });
-  findings.push(...(await fromDaemon(cli)));
-  const rows = findings.map(({ plugin, level, text, next }) => [level === "error" ? "ERROR" : level, plugin, text, next ?? ""]);
-  cli.print(rows.length === 0 ? "No plugins were added, and none fails." : table([["", "PLUGIN", "FINDING", "NEXT STEP"], ...rows]), findings);
-  if (findings.some(({ level }) => level === "error")) process.exitCode = 1;
+  const told = joined(findings, await fromDaemon(cli));
+  const rows = told.map(({ plugin, level, text, next }) => [level === "error" ? "ERROR" : level, plugin, text, next ?? ""]);
+  cli.print(rows.length === 0 ? "No plugins were added, and none fails." : table([["", "PLUGIN", "FINDING", "NEXT STEP"], ...rows]), told);
+  if (told.some(({ level }) => level === "error")) process.exitCode = 1;
+}
+
+/**
+ * One finding for each plugin: what was seen here, and what the daemon says of the same one only where nothing was found wrong here. A
+ * plugin whose manifest cannot be read is known to the daemon by its entry.
+ */
+function joined(here: readonly Finding[], daemon: readonly Finding[]): Finding[] {
+  const same = (one: Finding) => daemon.filter(({ plugin }) => plugin === one.id || plugin === one.plugin);
+  return [
+    ...here.flatMap((one) => {
+      const [said] = same(one);
+      return said === undefined || one.level === "error" ? [one] : [{ ...said, plugin: one.plugin }];
+    }),
+    ...daemon.filter((said) => !here.some((one) => same(one).includes(said))),
+  ];
 }
 
 async function examine(cli: Cli, { name: entry, isolated }: PluginEntry): Promise<Finding[]> {
-  const wrong = (text: string, next: string): Finding[] => [{ plugin: entry, level: "error", text, next }];
-  const { integrityOf, readPins, readQuarantine } = await import("@svc/kernel");
+  let id: string | undefined;
+  const wrong = (text: string, next: string): Finding[] => [{ plugin: entry, ...(id === undefined ? {} : { id }), level: "error", text, next }];
+  const { readPins, readQuarantine, requirePinned } = await import("@svc/kernel");
   let subject: Subject;
   try {
     const path = isPath(entry);
@@ -42,26 +61,24 @@ async function examine(cli: Cli, { name: entry, isolated }: PluginEntry): Promis
   } catch (error) {
     return wrong((error as Error).message, "mend the path in plugins of svc.json");
   }
+  const svc = subject.pkg?.svc;
+  id = svc === undefined ? undefined : `${svc.kind}-${svc.name}`;
   if (subject.kind === "package") {
     try {
       const pins = await readPins(cli.dataFolder);
-      const pin = Object.hasOwn(pins, entry) ? pins[entry] : undefined;
-      if (pin === undefined) return wrong("was never trusted", `svc plugin trust ${entry}`);
-      if ((await integrityOf(subject.folder as string)) !== pin.integrity)
-        return wrong("its files are not those that were trusted", `svc plugin trust ${entry}`);
+      await requirePinned(entry, subject.folder as string, pins);
     } catch (error) {
       return wrong((error as Error).message, `svc plugin trust ${entry}`);
     }
   }
-  const svc = subject.pkg?.svc;
-  const id = svc === undefined ? undefined : `${svc.kind}-${svc.name}`;
   const held = id === undefined ? undefined : readQuarantine(cli.dataFolder)[id];
   if (held !== undefined) return wrong(`is held back: ${held.reason}`, `svc plugin retry ${id}`);
   try {
-    const { version, capabilities } = await look({ ...subject, isolated });
+    const { id: seen, version, capabilities } = await look(cli, { ...subject, isolated });
     return [
       {
         plugin: entry,
+        id: seen,
         level: "ok",
         text: `${version}, uses ${capabilities.length === 0 ? "nothing" : capabilities.join(", ")}${isolated ? ", in a process of its own" : ""}`,
       },

@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Observed } from "@svc/kernel";
+import type { Observed, Source } from "@svc/kernel";
+import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { LeakReport } from "./leaks.ts";
 import type { Subject } from "./subject.ts";
@@ -8,7 +9,6 @@ import type { SuiteReport } from "./suite.ts";
 
 /** What the child process is asked. `path`: the package's folder or the single file, absolute. */
 export type ProbeTask =
-  | { readonly kind: "observe"; readonly path: string; readonly folder?: string; readonly isolated: boolean }
   | { readonly kind: "leaks"; readonly path: string; readonly sample: unknown }
   | { readonly kind: "torture"; readonly path: string; readonly sample: unknown }
   | { readonly kind: "conformance"; readonly path: string; readonly module: string };
@@ -17,10 +17,30 @@ export type Probed = { readonly ok: true; readonly value: unknown } | { readonly
 
 const LIMIT_MS = { observe: 30_000, leaks: 120_000, torture: 600_000, conformance: 600_000 } as const;
 
-/** What a plugin declares and what its `setup` really registers. Throws `SVC_CLI_PLUGIN_LOOK` with the reason when it cannot be brought up. */
-export function look(subject: Subject): Promise<Observed> {
-  const { isolated = false } = subject;
-  return probe(subject, { kind: "observe", path: pathOf(subject), isolated, ...(subject.folder === undefined ? {} : { folder: subject.folder }) });
+/** A plugin as its package.json describes it: none of its code runs. Throws `SVC_CLI_PLUGIN_LOOK` with the reason when that cannot stand. */
+export async function declaredOf(subject: Subject): Promise<Source> {
+  const { resolveEntry } = await import("@svc/kernel");
+  try {
+    return { ...resolveEntry(pathOf(subject), "/", []), from: "package" };
+  } catch (error) {
+    throw refusal(subject, (error as Error).message);
+  }
+}
+
+/**
+ * What a plugin declares and what its `setup` really registers: its code runs behind walls, without a network. Throws
+ * `SVC_CLI_PLUGIN_LOOK` with the reason when it cannot be brought up.
+ */
+export async function look(cli: Cli, subject: Subject): Promise<Observed> {
+  const { observeApart, refuseDeclared } = await import("@svc/kernel");
+  const source = await declaredOf(subject);
+  try {
+    const observed = await observeApart(source, { env: process.env, hidden: [cli.folder, cli.dataFolder], limitMs: LIMIT_MS.observe });
+    if (subject.isolated === true) refuseDeclared(observed.id, observed.capabilities as Parameters<typeof refuseDeclared>[1], observed.registers);
+    return observed;
+  } catch (error) {
+    throw refusal(subject, (error as Error).message);
+  }
 }
 
 /** What fifty loads and unloads leave open. */
@@ -35,7 +55,9 @@ export const suiteOf = (subject: Subject, module: string): Promise<SuiteReport> 
 /** Its package's folder or its single file, absolute. */
 export const pathOf = ({ folder, file, entry }: Subject): string => folder ?? file ?? entry;
 
-/** In a process of its own that sees nothing of the environment but PATH and HOME. */
+const refusal = ({ entry }: Subject, reason: string) => fail("SVC_CLI_PLUGIN_LOOK", { plugin: entry, reason });
+
+/** For its author: in a process of its own that sees nothing of the environment but PATH and HOME. */
 function probe<T>(subject: Subject, task: ProbeTask): Promise<T> {
   const { PATH = "", HOME = "" } = process.env;
   const child = fork(fileURLToPath(new URL("./probe.js", import.meta.url)), [], {
@@ -49,15 +71,23 @@ function probe<T>(subject: Subject, task: ProbeTask): Promise<T> {
     said = (said + chunk).slice(-2_048);
   });
   return new Promise((resolve, reject) => {
+    let beat = Date.now();
     const refuse = (reason: string): void => {
       clearTimeout(timer);
+      clearInterval(watch);
       child.kill("SIGKILL");
-      reject(fail("SVC_CLI_PLUGIN_LOOK", { plugin: subject.entry, reason }));
+      reject(refusal(subject, reason));
     };
     const timer = setTimeout(() => refuse(`it took longer than ${LIMIT_MS[task.kind] / 1000} s`), LIMIT_MS[task.kind]);
-    child.once("message", (message) => {
+    const watch = setInterval(() => {
+      if (Date.now() - beat > SILENT_MS) refuse(`it held the loop of its process for ${SILENT_MS / 1000} s: a daemon would end and hold it back`);
+    }, BEAT_MS);
+    child.on("message", (message) => {
+      beat = Date.now();
+      if (message === BEAT) return;
       const probed = message as Probed;
       clearTimeout(timer);
+      clearInterval(watch);
       if (probed.ok) resolve(probed.value as T);
       else refuse(probed.reason);
     });
@@ -68,3 +98,9 @@ function probe<T>(subject: Subject, task: ProbeTask): Promise<T> {
     child.send(task);
   });
 }
+
+/** Told by the child so often that its loop turns. */
+export const BEAT = "beat";
+export const BEAT_MS = 250;
+/** As long as a daemon's watchdog waits, and time for its start on a busy machine. */
+const SILENT_MS = 15_000;

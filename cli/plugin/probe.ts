@@ -1,12 +1,13 @@
 /* Runs somebody else's plugin in a process of its own, and tells its parent what was seen. Started by look.ts. */
-import { importFile, observe, resolveEntry, writeEntry } from "@svc/kernel";
+import { importFile, resolveEntry } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
-import type { Probed, ProbeTask } from "./look.ts";
+import { BEAT, BEAT_MS, type Probed, type ProbeTask } from "./look.ts";
 
 const answer = (probed: Probed): void => {
   process.send?.(probed, undefined, undefined, () => process.exit(0));
 };
 
+setInterval(() => process.send?.(BEAT), BEAT_MS).unref();
 process.once("message", (task: ProbeTask) => {
   work(task).then(
     (value) => answer({ ok: true, value }),
@@ -15,11 +16,8 @@ process.once("message", (task: ProbeTask) => {
 });
 
 async function work(task: ProbeTask): Promise<unknown> {
-  const isolated = task.kind === "observe" && task.isolated;
-  const source = { ...resolveEntry(writeEntry({ name: task.path, isolated }), "/", []), from: "package" as const };
+  const source = resolveEntry(task.path, "/", []);
   switch (task.kind) {
-    case "observe":
-      return observe(source, task.folder);
     case "leaks": {
       const { measureLeaks } = await import("./leaks.js");
       return measureLeaks(await pluginOf(source.entry), task.sample);
@@ -36,5 +34,6 @@ async function work(task: ProbeTask): Promise<unknown> {
 }
 
 async function pluginOf(entry: string | undefined): Promise<Plugin<never>> {
-  return (await importFile(entry as string)).default as Plugin<never>;
+  const module = await importFile(entry as string);
+  return (module.default ?? module) as Plugin<never>;
 }

@@ -1,21 +1,23 @@
 import { describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
-import { openRoot } from "./dependency-root.ts";
 import { changeEntries } from "./entries.ts";
+import { changingTree } from "./pinned.ts";
 import { installedSubject, isPath, type Subject, subjectAt } from "./subject.ts";
 
 /** Take a plugin out: its name and its section of svc.json, its pin, its files. What it stored stays in the data folder. */
 export async function remove(cli: Cli, word: string): Promise<void> {
-  const { readPins, writePins } = await import("@svc/kernel");
   const subject: Subject = isPath(word) ? subjectAt(cli, word) : installedSubject(cli, word);
   const section = subject.pkg?.svc?.section;
   // Without its plugin nobody knows the section, and svc.json would no longer be valid with it.
   const cut = section === undefined ? undefined : (await openFile(cli)).get(section, true);
   const verdict = await changeEntries(cli, { drop: subject.entry, ...(section === undefined ? {} : { cut: section }) });
   if (subject.kind === "package") {
-    const { [subject.entry]: _, ...rest } = await readPins(cli.dataFolder);
-    await writePins(cli.dataFolder, rest);
-    await openRoot(cli.dataFolder).uninstall(subject.entry);
+    await changingTree(cli, async (root) => {
+      const { readPins, writePins } = await import("@svc/kernel");
+      const { [subject.entry]: _, ...rest } = await readPins(cli.dataFolder);
+      await writePins(cli.dataFolder, rest);
+      await root.uninstall(subject.entry);
+    });
   }
   cli.print(
     [

@@ -32,9 +32,9 @@ export interface Subject {
 /** Does the word name a folder or a file, and no package? A tarball is npm's. */
 export const isPath = (word: string): boolean => (word.startsWith(".") || isAbsolute(word)) && !/\.(tgz|tar\.gz)$/.test(word);
 
-/** A plugin by its path. The entry is relative to the folder of svc.json. Throws `SVC_CLI_MISSING`. */
-export function subjectAt(cli: Cli, word: string): Subject {
-  const path = resolve(word);
+/** A plugin by its path, from the current folder or from another. The entry is relative to the folder of svc.json. Throws `SVC_CLI_MISSING`. */
+export function subjectAt(cli: Cli, word: string, from = "."): Subject {
+  const path = resolve(from, word);
   if (!existsSync(path)) throw fail("SVC_CLI_MISSING", { what: `file or folder ${path}`, next: "svc plugin new --help" });
   const below = relative(cli.folder, path);
   const entry = below.startsWith("..") ? below : `./${below}`;

@@ -35,7 +35,7 @@ async function find(cli: Cli, word: string): Promise<Switched> {
   const subject: Subject = subjectOf(cli, word);
   const id = subject.folder === undefined ? undefined : idOf(subject.folder);
   // A single file has no manifest: only its code says what it is called.
-  const found = id ?? (await (await import("./look.js")).look({ ...subject, isolated: await isIsolated(cli, subject.entry) })).id;
+  const found = id ?? (await (await import("./look.js")).look(cli, { ...subject, isolated: await isIsolated(cli, subject.entry) })).id;
   return {
     id: found,
     entry: isPath(word) || subject.kind === "package" ? subject.entry : word,

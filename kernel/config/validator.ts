@@ -75,6 +75,16 @@ export function validatorOf(schema: Schema): Validator {
   return validator;
 }
 
+/** Why a schema cannot be used; undefined when it can. Loads ajv. */
+export function schemaTrouble(schema: Schema): string | undefined {
+  try {
+    compile(closed(schema));
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 function compile(shape: Schema): Validator {
   const ajv = engine();
   const validate = ajv.compile(shape);

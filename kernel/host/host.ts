@@ -254,7 +254,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     },
     claim(scope, kind, name) {
       const owner = scopes().find((other) => ownNames(other, kind).includes(name));
-      if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id });
+      if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id, next: adviceFor(scope, owner) });
     },
   };
 
@@ -322,6 +322,10 @@ function discover(sources: HostSources, off: ReadonlySet<string>, host: object, 
     if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
   return entries;
 }
+
+/** Two of one id are one plugin that is there twice: an entry with "!" would switch off both. */
+const adviceFor = (scope: Scope, owner: Scope): string =>
+  scope.id === owner.id ? "it is there twice, so take one of the two away" : `switch one of them off in plugins, with "!${owner.id}" or "!${scope.id}"`;
 
 const anyValue = (keys: readonly string[] = []): ObjectSchema | undefined =>
   keys.length === 0 ? undefined : { type: "object", properties: Object.fromEntries(keys.map((key) => [key, {}])) };

@@ -1,15 +1,18 @@
-import { createHash } from "node:crypto";
-import { lstat, readdir, readFile, readlink } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fail } from "../errors.ts";
 import { atomicWrite } from "../store/atomic.ts";
+import { changedDependencies, type Dependencies, dependenciesOf } from "./dependencies.ts";
+import { integrityOf } from "./package-hash.ts";
 
 /** What was trusted about one installed plugin: `.svc/plugins.lock.json` holds one for each, by package name. */
 export interface Pin {
   readonly id: string;
   readonly version: string;
-  /** `sha256-<base64>` over all files of the package, their names and modes of execution; its own `node_modules` left out. */
+  /** `sha256-<base64>` over all files of the package and their names; its own `node_modules` left out. */
   readonly integrity: string;
+  /** The same of each package that it is made of, by `<name>@<version>`; absent in pins of an earlier version, which knew its own files only. */
+  readonly dependencies?: Dependencies;
   /** What it declared and what its setup really registered when it was trusted, sorted. */
   readonly capabilities: readonly string[];
   readonly registers: readonly string[];
@@ -43,31 +46,17 @@ export async function writePins(dataFolder: string, pins: Pins): Promise<void> {
   await atomicWrite(join(dataFolder, NAME), `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
-/** The hash of a package folder. A file added, removed, renamed or changed changes it; links count by where they point. */
-export async function integrityOf(folder: string): Promise<string> {
-  const hash = createHash("sha256");
-  const visit = async (path: string): Promise<void> => {
-    for (const name of (await readdir(join(folder, path))).sort()) {
-      if (path === "" && name === "node_modules") continue;
-      const below = path === "" ? name : `${path}/${name}`;
-      const facts = await lstat(join(folder, below));
-      if (facts.isDirectory()) {
-        await visit(below);
-        continue;
-      }
-      const content = facts.isSymbolicLink() ? Buffer.from(await readlink(join(folder, below))) : await readFile(join(folder, below));
-      hash.update(`${facts.isSymbolicLink() ? "link" : "file"}\0${below}\0${content.length}\0`).update(content);
-    }
-  };
-  await visit("");
-  return `sha256-${hash.digest("base64")}`;
-}
-
-/** Refuses a package whose files are not those that were trusted. Throws `SVC_PLUGIN_CHANGED` or `SVC_PLUGIN_UNTRUSTED`. */
+/**
+ * Refuses a package of which a file, its own or one of what it depends on, is not what was trusted. Every file is read: size and time
+ * of a file can be forged. Throws `SVC_PLUGIN_CHANGED` or `SVC_PLUGIN_UNTRUSTED`.
+ */
 export async function requirePinned(name: string, folder: string, pins: Pins): Promise<Pin> {
   const pin = Object.hasOwn(pins, name) ? pins[name] : undefined;
   if (pin === undefined) throw fail("SVC_PLUGIN_UNTRUSTED", { plugin: name });
-  if ((await integrityOf(folder)) !== pin.integrity) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: "its files are" });
+  const [integrity, dependencies] = await Promise.all([integrityOf(folder), pin.dependencies === undefined ? undefined : dependenciesOf(folder)]);
+  if (integrity !== pin.integrity) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: "its files are" });
+  const [changed] = changedDependencies(pin.dependencies, dependencies);
+  if (changed !== undefined) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: `the files of its dependency ${changed} are` });
   return pin;
 }
 

@@ -143,6 +143,8 @@ function whyWrong(manifest: unknown): string | undefined {
     const [reason] = REQUIRED.includes(key as keyof Manifest) ? [] : wrong(key as keyof Manifest);
     if (reason !== undefined) return reason;
   }
+  const { network, capabilities } = given as Partial<Manifest>;
+  if (network !== undefined && capabilities?.includes("network") !== true) return "network names hosts, which the capability 'network' must go with";
   return undefined;
 }
 

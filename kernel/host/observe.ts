@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
 import { createBus } from "../bus/index.ts";
+import { schemaTrouble } from "../config/validator.ts";
+import { fail } from "../errors.ts";
 import { within } from "./call.ts";
 import { checkPlugin, importPlugin, requireBuilt } from "./code.ts";
 import { createContext, type Services } from "./context.ts";
@@ -14,6 +16,8 @@ import type { Source } from "./source.ts";
 export interface Observed {
   readonly id: string;
   readonly version: string;
+  /** The version that its code names, where that is another one. */
+  readonly codeVersion?: string;
   readonly section?: string;
   readonly agentKeys: readonly string[];
   readonly capabilities: readonly string[];
@@ -25,22 +29,23 @@ export interface Observed {
 
 /**
  * Import a plugin and run its `setup` with a configuration from its `sample.json`, or with none. Nothing it asks for happens:
- * capabilities answer with nothing. Its own top-level code does run: do this in a process of its own, and that of an isolated plugin
- * runs in one more, as in the daemon. Throws what it throws, in words
- * with the phase and the place.
+ * capabilities answer with nothing. Its own top-level code does run: `observeApart` puts walls around it. Throws what it throws, in
+ * words with the phase and the place.
  */
-export async function observe(source: Source, folder: string | undefined): Promise<Observed> {
+export async function observe(source: Source): Promise<Observed> {
   requireBuilt(source);
-  const plugin = await told("import", source, () => (source.isolated === true ? apart(source) : importPlugin(source)));
+  const plugin = await told("import", source, () => importPlugin(source));
   await checkPlugin(source, plugin);
+  requireSchemas(plugin, source.id);
   const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest?.registers);
   try {
     await told("setup", source, async () =>
-      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, folder), recordingServices()))),
+      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingServices()))),
     );
     return {
       id: scope.id,
       version: source.version ?? plugin.version,
+      ...(source.version === undefined || source.version === plugin.version ? {} : { codeVersion: plugin.version }),
       ...(plugin.config === undefined ? {} : { section: plugin.config.at }),
       agentKeys: Object.keys(plugin.agentConfig?.properties ?? {}),
       capabilities: [...plugin.capabilities].sort(),
@@ -61,9 +66,15 @@ async function told<T>(phase: FailedPhase, source: Source, work: () => Promise<T
   }
 }
 
-async function apart(source: Source): Promise<Plugin<never>> {
-  const { isolate } = await import("../isolation/isolate.ts");
-  return (await isolate(source, { env: process.env, hidden: [] })).plugin;
+/** Told here and not when an operator sets the section. */
+function requireSchemas({ config, agentConfig }: Plugin<never>, plugin: string): void {
+  for (const [at, schema] of [
+    [config?.at, config?.schema],
+    ["agents.<id>", agentConfig],
+  ] as const) {
+    const reason = schema === undefined ? undefined : schemaTrouble(schema);
+    if (reason !== undefined) throw fail("SVC_PLUGIN_SECTION", { plugin, section: at, reason: `its schema is not usable (${reason})` });
+  }
 }
 
 function sampleSection(plugin: Plugin<never>, folder: string | undefined): unknown {

@@ -30,11 +30,12 @@ const PRIVATE = ["/home", "/root", "/mnt", "/media", "/srv", "/var/tmp", "/run"]
  * Node with a capped heap and, where this one has them, permissions: it reads the plugin's own files and the packages it is made of,
  * and may write nothing, start nothing and load no native code. With bubblewrap on `path` also: a read-only system without anybody's
  * files, a `/tmp` and a process table of its own, and death with the daemon. `hidden` are folders that it must not see, such as
- * the data folder. Where bubblewrap or `unshare` may do that, it is in an empty network unless it declares one.
+ * the data folder. Where bubblewrap or `unshare` may do that, it is in an empty network unless it declares one. `program` runs there in
+ * place of an isolated plugin's own.
  */
 export async function confine(
   source: Source,
-  options: { readonly heapMb: number; readonly path: string; readonly hidden: readonly string[] },
+  options: { readonly heapMb: number; readonly path: string; readonly hidden: readonly string[]; readonly program?: string },
 ): Promise<Confinements> {
   const readable = readableBy(source);
   const bwrap = await findWorking(options.path, "bwrap", BWRAP_TRIAL);
@@ -45,7 +46,7 @@ export async function confine(
 
   function confined(network: boolean): Confinement {
     const own = permission === undefined ? [] : permissions(permission, readable, bwrap !== undefined, network);
-    const node = [process.execPath, `--max-old-space-size=${options.heapMb}`, ...own, PROGRAM];
+    const node = [process.execPath, `--max-old-space-size=${options.heapMb}`, ...own, options.program ?? PROGRAM];
     const inside = bwrap === undefined ? node : [bwrap, ...walled(readable, options.hidden), "--chdir", cwd, "--", ...node];
     const [command = "", ...args] = network || emptied === undefined ? inside : emptied(inside);
     return { command, args, cwd, walls: network || emptied === undefined ? walls : [...walls, "no network"] };

@@ -6,11 +6,12 @@ export const refused = (plugin: string, what: string): SvcError => fail("SVC_ISO
 
 const NOT_ACROSS: readonly string[] = ["spawn", "warm", "media", "models", "env:*"];
 
-/** Throws `SVC_ISOLATION_REFUSED` for a plugin that declares what an isolated one cannot have: before any of its code runs, where a manifest says so. */
-export function refuseDeclared(plugin: string, capabilities: readonly Capability[]): void {
+/** Throws `SVC_ISOLATION_REFUSED` for a plugin that declares or registers what an isolated one cannot: before any of its code runs, where a manifest says so. */
+export function refuseDeclared(plugin: string, capabilities: readonly Capability[], registers: readonly string[] = []): void {
   const first = capabilities.find((capability) => {
     const name = capability.startsWith("env:") ? capability.slice("env:".length) : "";
     return NOT_ACROSS.includes(capability) || name.startsWith("SVC_") || isLoaderVariable(name);
   });
   if (first !== undefined) throw refused(plugin, `the capability '${first}'`);
+  for (const kind of ["server", "authority"]) if (registers.includes(kind)) throw refused(plugin, `${kind === "server" ? "a" : "an"} ${kind}`);
 }

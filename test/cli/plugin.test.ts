@@ -65,7 +65,9 @@ describe("svc plugin inspect and add", () => {
       registers: ["hook inbound"],
       things: ["hook inbound"],
     });
-    expect((await shell.svc("plugin", "inspect", ELDER)).out).toContain("registers            action, hook assembleContext, hook inbound, route open");
+    expect((await shell.svc("plugin", "inspect", ELDER)).out).toContain(
+      "registers            action elder.reverse, hook assembleContext, hook inbound, route GET /elder open",
+    );
   });
 
   it("name the reason when it cannot be brought up, and add nothing", async () => {
@@ -122,6 +124,26 @@ describe("svc plugin doctor", () => {
     expect(out).toMatch(/ERROR\s+\.\/old\s+.*generation 0.*svc plugin check/);
     expect(out).toMatch(/ERROR\s+\.\/gone\s+.*mend the path/);
     expect(out).toMatch(/ERROR\s+svc-plugin-lost\s+is not installed\s+svc plugin add svc-plugin-lost/);
+  });
+
+  it("OPR-m25 names each finding once, also while a daemon says the same", async () => {
+    const shell = await shellWith();
+    write(shell, "fine", "setup() {}");
+    write(shell, "old", "setup() {}", { api: 0 });
+    write(shell, "broken", 'setup() { return { async start() { throw new Error("401 bad token"); } }; }');
+    shell.write(echoConfig({}, { plugins: ["./fine", "./old", "./broken"] }));
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    try {
+      const findings = await shell.json<{ plugin: string; level: string; text: string }[]>("plugin", "doctor");
+      expect(findings.map(({ plugin, level }) => [plugin, level])).toEqual([
+        ["./fine", "ok"],
+        ["./old", "error"],
+        ["./broken", "error"],
+      ]);
+      expect(findings[2]?.text).toMatch(/^failed: start: 401 bad token \(index\.mjs:1:\d+\)$/);
+    } finally {
+      await shell.svc("daemon", "stop");
+    }
   });
 });
 

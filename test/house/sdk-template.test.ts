@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,6 +43,10 @@ describe.concurrent.each(["channel", "tier", "action", "feature"])("svc plugin n
     const files = packed.files.map(({ path }) => path);
     expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js", "dist/conformance.js"]));
     expect(files.filter((path) => path.startsWith("src/") || path.includes(".test."))).toEqual([]);
+    const unwritten = await run(process.execPath, [SVC, "plugin", "check", ".", "--quick"], { cwd: folder }).catch((error: { stdout: string }) => error);
+    expect(unwritten.stdout).toContain("README.md still holds the template's words");
+    const readme = join(folder, "README.md");
+    writeFileSync(readme, readFileSync(readme, "utf8").replace("say here in two sentences what it is good for", "it is good"));
     const checked = await run(process.execPath, [SVC, "plugin", "check", "."], { cwd: folder }).catch((error: { stdout: string }) => error);
     expect(checked.stdout).toContain("It is fit to be published.");
   }, 120_000);

@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)("a plugin's journey", () => {
     ends.push(() => shell.svc("daemon", "stop"));
     const refused = await shell.svc("plugin", "add", "svc-plugin-acme");
     expect(refused.code).toBe(1);
-    expect(refused.out).toContain("registers            channel");
+    expect(refused.out).toContain("registers            channel acme");
     expect(refused.out).toContain("declares             events, fetch, tasks");
     expect(refused.err).toContain("--yes");
     expect(shell.config().plugins).toBeUndefined();
@@ -103,12 +103,22 @@ describe.skipIf(missing !== undefined)("a plugin's journey", () => {
         .replace('version: "0.1.0"', 'version: "0.2.0"')
         .replace("  setup(ctx) {", "  setup(ctx) {\n    ctx.hooks.inbound.tap(() => undefined);"),
     );
+    // What its manifest does not name is not even installed.
     await npm(folder, "publish");
-    const upgraded = await shell.svc("plugin", "add", "svc-plugin-acme@0.2.0", "--yes");
-    expect(upgraded.out).toContain("version    0.1.0 -> 0.2.0");
+    expect((await shell.svc("plugin", "update", "--yes")).err).toContain("registers hook inbound, which registers in the svc member");
+    writeFileSync(
+      join(folder, "package.json"),
+      JSON.stringify({ ...pkg, version: "0.2.1", svc: { ...pkg.svc, registers: [...pkg.svc.registers, "hook inbound"] } }, null, 2),
+    );
+    await npm(folder, "publish");
+    // AUT-B6: what is new is shown and asked for.
+    expect(await shell.svc("plugin", "update", "svc-plugin-acme")).toMatchObject({ code: 1, err: expect.stringContaining("--yes") });
+    const upgraded = await shell.svc("plugin", "update", "channel-acme", "--yes");
+    expect(upgraded.out).toContain("version    0.1.0 -> 0.2.1");
     expect(upgraded.out).toContain("registers  + hook inbound");
+    expect((await shell.svc("plugin", "update")).out).toContain("svc-plugin-acme 0.2.1 is the newest.");
     await restart(shell);
-    expect(await plugin(shell)).toMatchObject({ version: "0.2.0", state: "running" });
+    expect(await plugin(shell)).toMatchObject({ version: "0.2.1", state: "running" });
     await answered("hello again");
 
     // Changed behind the operator's back: refused until it is trusted.

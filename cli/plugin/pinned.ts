@@ -1,0 +1,50 @@
+import type { Dependencies, Observed, Pins } from "@svc/kernel";
+import type { Cli } from "../cli.ts";
+import { type DependencyRoot, openRoot } from "./dependency-root.ts";
+
+/** What the files of an installed plugin are: its own, and those of the packages that it is made of. */
+export interface Files {
+  readonly integrity: string;
+  readonly dependencies: Dependencies;
+}
+
+export async function filesOf(folder: string): Promise<Files> {
+  const { dependenciesOf, integrityOf } = await import("@svc/kernel");
+  const [integrity, dependencies] = await Promise.all([integrityOf(folder), dependenciesOf(folder)]);
+  return { integrity, dependencies };
+}
+
+/** Trusts a plugin as it is now. */
+export async function pin(cli: Cli, name: string, { id, version, capabilities, registers }: Observed, files: Files): Promise<void> {
+  const { readPins, writePins } = await import("@svc/kernel");
+  const pins = await readPins(cli.dataFolder).catch((): Pins => ({}));
+  await writePins(cli.dataFolder, { ...pins, [name]: { id, version, ...files, capabilities, registers, trustedAt: new Date().toISOString() } });
+}
+
+/**
+ * Lets npm change the tree that all installed plugins share. Those that were what was trusted are trusted with what npm has made of
+ * their dependencies, for it was asked to; those that were not stay refused. Answers whose dependencies are others now.
+ */
+export async function changingTree(cli: Cli, work: (root: DependencyRoot) => Promise<void>): Promise<readonly string[]> {
+  const { changedDependencies, dependenciesOf, readPins, requirePinned, writePins } = await import("@svc/kernel");
+  const root = openRoot(cli.dataFolder);
+  const before = await readPins(cli.dataFolder);
+  const sound: string[] = [];
+  for (const name of Object.keys(root.packages())) {
+    const holds = await requirePinned(name, root.folderOf(name), before).catch(() => undefined);
+    if (holds?.dependencies !== undefined) sound.push(name);
+  }
+  await work(root);
+  const pins = { ...(await readPins(cli.dataFolder)) };
+  const moved: string[] = [];
+  for (const name of sound) {
+    const known = pins[name];
+    if (known === undefined || root.packages()[name] === undefined) continue;
+    const dependencies = await dependenciesOf(root.folderOf(name));
+    if (changedDependencies(known.dependencies, dependencies).length === 0) continue;
+    pins[name] = { ...known, dependencies };
+    moved.push(name);
+  }
+  if (moved.length > 0) await writePins(cli.dataFolder, pins);
+  return moved;
+}

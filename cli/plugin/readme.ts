@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { sampleText } from "./sample.ts";
+
+/** What the template says where the author has to write. */
+const UNWRITTEN = "say here in two sentences what it is good for";
+
+/** Why a package's README does not say what it should; undefined when it does, or when there is none. */
+export function readmeTrouble(folder: string): string | undefined {
+  const file = join(folder, "README.md");
+  if (!existsSync(file)) return undefined;
+  const text = readFileSync(file, "utf8");
+  if (text.includes(UNWRITTEN)) return `README.md still holds the template's words: "${UNWRITTEN}"`;
+  const sample = sampleText(folder);
+  if (sample === undefined) return undefined;
+  const wanted = parsed(sample);
+  const shown = [...text.matchAll(/```jsonc?\n([\s\S]*?)```/g)].map(([, block]) => parsed(block as string));
+  return shown.some((block) => isDeepStrictEqual(block, wanted)) ? undefined : "README.md shows no ```json block that is what sample.json is";
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+/*
+ * The program of the process in which a plugin is looked at before it is trusted: told in its argument what to look at, it answers with
+ * one line of JSON on descriptor 3 and ends. Started by observe-apart.ts.
+ */
+import { Socket } from "node:net";
+import { observe } from "../host/observe.ts";
+import type { Source } from "../host/source.ts";
+import type { Told } from "./observe-apart.ts";
+
+const wire = new Socket({ fd: 3, readable: false, writable: true });
+const tell = (told: Told): void => void wire.end(JSON.stringify(told), () => process.exit(0));
+
+observe(JSON.parse(process.argv[2] as string) as Source).then(
+  (value) => tell({ ok: true, value }),
+  (error: unknown) => tell({ ok: false, reason: error instanceof Error ? error.message : String(error) }),
+);
