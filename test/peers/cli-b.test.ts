@@ -69,6 +69,13 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     expect(readFileSync(join(stage.workspace, "a.txt"), "utf8")).toBe("hi\n");
   });
 
+  it("ENG-7 the model's commands do not see the key that pays for them", async () => {
+    const events = await stage.run('CALL:exec_command:{"cmd":"env; sleep 0.2"} x', { settings: { ...api, permissionMode: "acceptEdits" } });
+    const told = JSON.stringify([events, stage.server.requests.map(({ body }) => body)]);
+    expect(told).toContain("HOME=");
+    expect(told).not.toMatch(/OPENAI_API_KEY=|dummy-key/);
+  });
+
   it("writes nothing by default, and declines what the program asks for", async () => {
     const asks = '{"cmd":"touch made","sandbox_permissions":"require_escalated","justification":"because"}';
     const events = await stage.run(`CALL:exec_command:{"cmd":"touch made; sleep 0.2"} CALL:exec_command:${asks} x`, { settings: api });

@@ -45,11 +45,14 @@ export function launchOf(agent: string, { billing }: Pick<AgentSettings, "billin
       },
     );
   }
-  return { env: child, args: ["app-server", ...FIXED, ...(key === undefined ? [] : provider(key, child.OPENAI_BASE_URL ?? VENDOR))] };
+  return { env: child, args: ["app-server", ...FIXED, ...WITHHELD, ...(key === undefined ? [] : provider(key, child.OPENAI_BASE_URL ?? VENDOR))] };
 }
 
 /** Without these the program sends reports, and waits without end for a vendor that cannot be reached. */
 const FIXED = ["--disable", "unbounded_connection_retries", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"] as const;
+
+/** What the model's commands do not see: one injected sentence would be enough to read a key (`env`). */
+const WITHHELD = ["-c", `shell_environment_policy.exclude=${JSON.stringify([...KEYS, "*_API_KEY", "*TOKEN*", "*SECRET*", "*PASSWORD*"])}`] as const;
 
 /** The vendor's API by key, as a provider of its own: the base address variable is not read by the program, and its sign-in file stays as it is. */
 function provider(key: string, address: string): string[] {
