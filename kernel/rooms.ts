@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { HttpRoute, Traces } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import type { Bus } from "./bus/index.ts";
 import type { Provider } from "./capabilities/models/address.ts";
+import { protectedFiles, realOf } from "./capabilities/protected.ts";
 import type { PoolLimits } from "./capabilities/warm.ts";
 import { createActions } from "./flow/actions.ts";
 import { createDeliveries } from "./flow/deliver/index.ts";
@@ -81,17 +82,20 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     log: log.child("schedule"),
     now,
   });
+  const kept = { dataFolder, folder: ground.folder, ...(ground.configFile === undefined ? {} : { configFile: ground.configFile }) };
   const lender = createLender({
     env,
     log,
     core,
-    protected: { dataFolder, folder: ground.folder, ...(ground.configFile === undefined ? {} : { configFile: ground.configFile }) },
+    protected: kept,
     marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
     processPool: () => ground.config().processPool as PoolLimits,
     providers: () => (ground.config().providers ?? {}) as Readonly<Record<string, Provider>>,
     agent: (id) => ground.agents().get(id),
   });
-  const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady });
+  // What came in through a channel lies in its plugin's folder and may be sent on.
+  const mayLeave = (path: string) => !protectedFiles(kept, join(dataFolder, "plugins")).holds(realOf(resolve(path)));
+  const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady, mayLeave });
   const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: ground.agents, failed: host.failed });
   const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: pipeline.find, failed: host.failed });
   const records = core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });

@@ -3,7 +3,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createKernel, type Kernel } from "@svc/kernel";
+import { definePlugin, type Outgoing, type Plugin } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
+import { action, runIsolated } from "../faults/isolation.harness.ts";
 import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
 
 const KNOWN = ["tiers/local", "actions/file-read-lines", "actions/file-write-jsonl", "actions/rag-lexical", "features/operator-actions"];
@@ -71,4 +73,37 @@ it("OPR-M11 a relative path of /run starts at the agent's workspace, as the exam
   const [, example = ""] = /for example: (.*)/.exec(await say("/help")) ?? [];
   expect(await say(example)).toContain("The pump is blue.");
   expect(await say('/run file.write_jsonl {"path":"x.jsonl","record":{}}')).toContain("may not be run");
+});
+
+it("SEC-S1 no plugin has the daemon's files sent through a channel", async () => {
+  const sent: Outgoing[] = [];
+  const channel = definePlugin({
+    kind: "channel",
+    name: "wire",
+    version: "1.0.0",
+    svc: "*",
+    capabilities: [],
+    setup(ctx) {
+      const traits = { maxChars: 1_000, unit: "codepoint", dialect: "plain", maxMediaBytes: 1_000_000 } as const;
+      const send = async (out: Outgoing) => ({ platformId: String(sent.push(out)) });
+      ctx.provide.channel({ name: "wire", traits, send }).ready();
+    },
+  });
+  const folder = await temporaryFolder();
+  const dataFolder = join(folder, ".svc");
+  await writeFile(join(folder, ".env"), CANARY);
+  await writeFile(join(folder, "picture.txt"), "free");
+  const send = action(
+    "evil.send",
+    `const target = { channel: "wire", chat: "1" }; await (await ctx.tasks.deliver({ target, text: "see", kind: "message", media: input.media })).sent; return null;`,
+  );
+  const { act } = await runIsolated([{ name: "evil", capabilities: ["tasks", "files"], setup: send }], {
+    folder,
+    dataFolder,
+    inline: [channel as Plugin<never>],
+  });
+  const file = (name: string) => ({ kind: "file", path: join(folder, name), name });
+  await act("evil.send", { media: [file(".env"), file(".svc/svc.db"), file("picture.txt")] });
+  expect(sent.flatMap(({ media = [] }) => media.map(({ name }) => name))).toEqual(["picture.txt"]);
+  expect(sent[0]?.text).toContain("(.env was not sent: it belongs to the daemon.)");
 });

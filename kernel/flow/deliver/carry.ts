@@ -22,6 +22,8 @@ export interface CarryGround {
   readonly stop: AbortSignal;
   readonly backoff: (tries: number) => number;
   render(): Render;
+  /** False for the daemon's own files: no plugin has them sent away. */
+  mayLeave?(path: string): boolean;
 }
 
 /** A pause up to this long is waited for in place; a longer one gives the letter back. */
@@ -48,7 +50,7 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
   const { channel } = provided;
   const { traits } = channel;
   const wire = createWire(provided, ground.stop);
-  const steps = await stepsOf(letter, provided, ground.render());
+  const steps = await stepsOf(letter, provided, ground);
   const before = await book.load(letter.progress);
   let progress: Shown = before;
   let doubtful = redelivered || before.sending === true;
@@ -93,10 +95,11 @@ export async function carry(letter: Letter, redelivered: boolean, provided: Prov
   return { kind: "sent", ids: progress.ids.slice(0, steps.length) };
 }
 
-async function stepsOf(letter: Letter, { channel }: ProvidedChannel, render: Render): Promise<readonly Step[]> {
+async function stepsOf(letter: Letter, { channel }: ProvidedChannel, ground: CarryGround): Promise<readonly Step[]> {
+  const render = ground.render();
   const delivery = openLetter(letter);
   const { target } = delivery;
-  const { taken, refused } = await admitMedia(delivery.media ?? [], channel.traits);
+  const { taken, refused } = await admitMedia(delivery.media ?? [], channel.traits, (path) => ground.mayLeave?.(path) ?? true);
   const text = [delivery.text, ...refused].filter((line) => line !== "").join("\n\n");
   const { replyTo: _replyTo, ...sequel } = target;
   const extras = {

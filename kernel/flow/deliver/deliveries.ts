@@ -18,6 +18,8 @@ export interface DeliveriesGround {
   readonly log: Log;
   live(): Live;
   render(): Render;
+  /** False for the daemon's own files: no plugin has them sent away. */
+  mayLeave?(path: string): boolean;
   /** Told once for each delivery the platform refused for good, and once for all that expired together. */
   failed?(deliveries: readonly Delivery[], reason: string): void;
   /** Milliseconds that run evenly, over restarts too, such as the store's steady ones. */
@@ -80,6 +82,7 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
     now,
     live,
     render: ground.render,
+    ...(ground.mayLeave === undefined ? {} : { mayLeave: ground.mayLeave }),
     backoff: limits.backoff,
     ttlMs: limits.ttlMinutes * 60_000,
     maxTries: limits.maxTries,

@@ -49,6 +49,7 @@ export function lengthIn(unit: ChannelTraits["unit"], text: string): number {
 export async function admitMedia(
   media: readonly Media[],
   traits: ChannelTraits,
+  mayLeave: (path: string) => boolean,
 ): Promise<{ readonly taken: readonly Media[]; readonly refused: readonly string[] }> {
   const taken: Media[] = [];
   const refused: string[] = [];
@@ -57,6 +58,10 @@ export async function admitMedia(
     const name = item.name ?? item.kind;
     if (limit === undefined) {
       refused.push(`(${name} was not sent: files cannot be sent here.)`);
+      continue;
+    }
+    if (item.path !== undefined && !mayLeave(item.path)) {
+      refused.push(`(${name} was not sent: it belongs to the daemon.)`);
       continue;
     }
     const size = await sizeOf(item);
