@@ -22,6 +22,8 @@ export interface Cli extends Omit<CliHost, "request">, OwnDaemon {
   /** All command groups, those of plugins too; nothing is imported until one is loaded. */
   groups(): readonly GroupEntry[];
   address(): Address;
+  /** Where it listens by its configuration, whatever a daemon left behind. */
+  configured(): Address;
   note(): DaemonNote | undefined;
   /** A line for people, on standard error, so that standard output stays clean for pipes. */
   say(text: string): void;
@@ -51,6 +53,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     note,
     groups,
     address,
+    configured: () => configuredAddress(file),
     ...ownDaemon({ folder, dataFolder, address, note }),
     print(human, value) {
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);

@@ -49,7 +49,7 @@ export interface Editor {
 
 export async function openEditor(options: EditorOptions): Promise<Editor> {
   const original = readText(options.file);
-  const opened = await read(options, original);
+  const opened = await readEdited(options, original);
   const before = new Set(errorsOf(opened.configuration).map(describe));
   let { configuration } = opened;
   let text = original;
@@ -67,7 +67,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
       text = removeValue(text, path).text;
     },
     async save({ backup = false } = {}) {
-      const changed = await read(options, text);
+      const changed = await readEdited(options, text);
       // What was wrong before does not keep one from mending the rest.
       const fresh = errorsOf(changed.configuration).filter((problem) => !before.has(describe(problem)));
       if (fresh.length > 0)
@@ -88,7 +88,7 @@ const describe = ({ path, message }: ConfigProblem) => `${path} ${message}`;
 export async function checkConfiguration(
   options: EditorOptions,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
-  const { configuration, host } = await read(options, readText(options.file));
+  const { configuration, host } = await readEdited(options, readText(options.file));
   const problems = [...configuration.checked.problems, ...exposures(configuration, options.dataFolder)];
   return { problems, plugins: host.statuses(), value: configuration.value };
 }
@@ -105,7 +105,7 @@ export async function compareLastGood(dataFolder: string, file: string): Promise
  * `plugins` names, whether they are switched on or not. Opens nothing; a configuration that is not there or cannot be read counts as empty.
  */
 export async function configurationSchema(options: EditorOptions): Promise<ObjectSchema> {
-  const { host } = await read(options, readableText(options));
+  const { host } = await readEdited(options, readableText(options));
   await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), broken: new Map() });
   return composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames() }).root;
 }
@@ -120,7 +120,11 @@ function readableText(options: EditorOptions): string {
   }
 }
 
-async function read({ file, dataFolder, known, env, searchFolders = [] }: EditorOptions, text: string): Promise<{ configuration: Configuration; host: Host }> {
+/** The text as it would be read, with the plugins it asks for imported and not set up. */
+export async function readEdited(
+  { file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
+  text: string,
+): Promise<{ configuration: Configuration; host: Host }> {
   const folder = dirname(resolve(file));
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
   const entries = entriesOf(document);

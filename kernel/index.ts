@@ -19,6 +19,7 @@ export { refuseDeclared } from "./isolation/refused.ts";
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";
 export type * from "./port.ts";
+export { type Rehearsal, rehearse } from "./rehearse.ts";
 export { backupDatabase } from "./store/backup.ts";
 export { checkDatabase } from "./store/database.ts";
 export { lockHolder } from "./store/lock.ts";

@@ -25,6 +25,16 @@ export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature"
 export type PluginId = `${Kind}-${string}`;
 
 /** What a plugin package exports as its default. Make it with `definePlugin`. */
+/** One thing that is wrong with a section. */
+export interface SectionProblem {
+  /** Where, from the section on, such as `accounts.main.agentBinding`; empty for the section as a whole. */
+  readonly path: string;
+  /** In words that say what to do. */
+  readonly message: string;
+  /** `error` keeps the plugin from running, as a schema's refusal does. Default `warning`. */
+  readonly severity?: "error" | "warning";
+}
+
 export interface Plugin<C = Record<string, unknown>> {
   readonly kind: Kind;
   /** Lower-case letters, digits and `-`. */
@@ -33,7 +43,15 @@ export interface Plugin<C = Record<string, unknown>> {
   /** The lowest version of `@svc/sdk` that it needs: `>=0.1.0`. Of a range only its lowest version counts: the generation in the manifest decides the rest. */
   readonly svc: string;
   /** The section of svc.json it owns, such as `channels.botmsg`. Without a schema: a section of the kernel, such as `session`, that it reads. */
-  readonly config?: { readonly at: string; readonly schema?: ObjectSchema };
+  readonly config?: {
+    readonly at: string;
+    readonly schema?: ObjectSchema;
+    /**
+     * What a schema cannot say, of a section that has passed it: a name that nothing has, a key that is needed with another one. Asked by
+     * `svc config check`, `svc doctor` and at each start and reload; does no I/O. Not asked of a plugin in a process of its own.
+     */
+    check?(section: C, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
+  };
   /** Keys it adds to `agents.<id>`. */
   readonly agentConfig?: ObjectSchema;
   readonly capabilities: readonly Capability[];

@@ -1,15 +1,13 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
 import type { AgentCapability, PluginStatus } from "@svc/kernel";
 import { firstParty, installed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
+import { checkStore } from "../doctor/database.ts";
+import { error, type Finding, ok, warning } from "../doctor/finding.ts";
+import { checkPlace, checkWorkspaces } from "../doctor/place.ts";
+import { checkPort } from "../doctor/port.ts";
 import { NO_DAEMON } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
-
-interface Finding {
-  readonly level: "ok" | "warning" | "error";
-  readonly text: string;
-}
 
 const group: OwnGroup = {
   name: "doctor",
@@ -20,7 +18,16 @@ const group: OwnGroup = {
 export default group;
 
 async function doctor(cli: Cli): Promise<void> {
-  const findings = [node(), ...folder(cli), ...(await configuration(cli)), ...(await daemon(cli)), ...(await engines(cli))];
+  const running = await daemon(cli);
+  const down = running === undefined;
+  const findings = [
+    node(),
+    ...checkPlace(cli),
+    ...(await checkStore(cli)),
+    ...(await configuration(cli, down)),
+    ...(running ?? (await checkPort(cli))),
+    ...(down ? [] : await engines(cli)),
+  ];
   const marks = { ok: "ok     ", warning: "warning", error: "ERROR  " };
   cli.print(findings.map(({ level, text }) => `${marks[level]}  ${text}`).join("\n"), findings);
   if (findings.some(({ level }) => level === "error")) process.exitCode = 1;
@@ -34,60 +41,48 @@ function node(): Finding {
     : { level: "error", text: `Node.js ${process.versions.node} has known crashes; install 20.20.2 or newer` };
 }
 
-function folder(cli: Cli): Finding[] {
-  if (!existsSync(cli.dataFolder)) return [];
-  const findings: Finding[] = [];
-  if ((statSync(cli.dataFolder).mode & 0o077) !== 0)
-    findings.push({ level: "warning", text: `${cli.dataFolder} is readable by others; run: chmod 700 ${cli.dataFolder}` });
+/** What a start would make of svc.json. With the daemon down its plugins are set up here as well, and their engines asked. */
+async function configuration(cli: Cli, down: boolean): Promise<Finding[]> {
+  if (!existsSync(cli.file)) return [error(`there is no ${cli.file}; run: svc init`)];
+  const { checkConfiguration, describeProblem, loadEnvironment, rehearse } = await import("@svc/kernel");
+  const options = { file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env };
   try {
-    accessSync(cli.dataFolder, constants.W_OK);
-  } catch {
-    findings.push({ level: "error", text: `${cli.dataFolder} cannot be written to by this user` });
-  }
-  return findings;
-}
-
-async function configuration(cli: Cli): Promise<Finding[]> {
-  if (!existsSync(cli.file)) return [{ level: "error", text: `there is no ${cli.file}; run: svc init` }];
-  const { checkConfiguration, describeProblem, loadEnvironment } = await import("@svc/kernel");
-  try {
-    const { problems, value } = await checkConfiguration({
-      file: cli.file,
-      dataFolder: cli.dataFolder,
-      known: firstParty().map(({ folder }) => folder),
-      env: process.env,
-    });
-    const findings = problems.map(
-      (problem): Finding => ({ level: problem.severity === "error" ? "error" : "warning", text: `${cli.file}:${describeProblem(problem)}` }),
-    );
-    const workspaces = Object.entries((value.agents ?? {}) as Record<string, { workspace?: string }>);
-    for (const [id, agent] of workspaces) {
-      const path = agent.workspace === undefined ? undefined : new URL(agent.workspace, `file://${dirname(cli.file)}/`).pathname;
-      if (path !== undefined && !existsSync(path)) findings.push({ level: "warning", text: `agent ${id}: the workspace ${path} does not exist` });
-    }
-    findings.push(...integrations(cli, value.agents, loadEnvironment(cli.folder, process.env)));
-    return findings.length === 0 ? [{ level: "ok", text: `${cli.file} is valid` }] : findings;
-  } catch (error) {
-    return [{ level: "error", text: (error as Error).message }];
+    const found = down ? await rehearse(options) : { ...(await checkConfiguration(options)), engines: [] };
+    const { problems, plugins, value } = found;
+    const broken = plugins.filter(({ id, state }) => state === "failed" && !problems.some(({ owner }) => owner === id));
+    const told = new Set<string>();
+    const findings = [
+      ...problems.map((problem): Finding => ({ level: problem.severity, text: `${cli.file}:${describeProblem(problem)}` })),
+      ...(down ? broken : []).map(({ id, reason }) => error(`plugin ${id} cannot run: ${reason}`)),
+      ...found.engines
+        .filter(({ tier, engine: { ok: usable, detail } }) => !usable && told.size < told.add(`${tier} ${detail}`).size)
+        .map(({ agent, tier, engine }) => warning(`the engine of agent ${agent} (tier ${tier}) is not usable: ${engine.detail}`)),
+      ...checkWorkspaces(cli.folder, value.agents),
+      ...integrations(cli, value.agents, loadEnvironment(cli.folder, process.env)),
+    ];
+    return findings.length === 0 ? [ok(`${cli.file} is valid`)] : findings;
+  } catch (failure) {
+    return [error((failure as Error).message)];
   }
 }
 
-async function daemon(cli: Cli): Promise<Finding[]> {
+/** Undefined while the daemon of this folder does not answer. */
+async function daemon(cli: Cli): Promise<Finding[] | undefined> {
   try {
     const { plugins } = (await cli.request("GET", "/health")) as { plugins: readonly PluginStatus[] };
     const bad = plugins.filter(({ state, failures }) => state === "failed" || state === "quarantined" || failures > 0);
     return [
-      { level: "ok", text: "the daemon answers" },
+      ok("the daemon answers"),
       ...bad.map(
         ({ id, state, reason, failures }): Finding => ({
           level: state === "running" ? "warning" : "error",
-          text: `plugin ${id} is ${state}: ${reason ?? `${failures} failed calls`}`,
+          text: `plugin ${id} is ${state}: ${reason ?? `${failures} failed calls`}; see svc plugin doctor`,
         }),
       ),
     ];
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    return [{ level: code === "SVC_CLI_NO_DAEMON" ? "warning" : "error", text: message }];
+  } catch (failure) {
+    const { code = "", message } = failure as { code?: string; message: string };
+    return NO_DAEMON.has(code) && code !== "SVC_CLI_LOST_FOLDER" ? undefined : [error(message)];
   }
 }
 
@@ -111,7 +106,7 @@ function integrations(cli: Cli, agents: unknown, env: NodeJS.ProcessEnv): Findin
         return [
           ...(kinds.has(kind) ? [] : [`${where} is used by nothing: no plugin knows the kind ${kind}`]),
           ...unset.map(([key, name]) => `${where}: ${key} names ${name}, which is not set in the environment or in .env`),
-        ].map((text): Finding => ({ level: "warning", text }));
+        ].map(warning);
       }),
   );
 }
@@ -123,11 +118,10 @@ async function engines(cli: Cli): Promise<Finding[]> {
     const first = new Map(agents.map(({ id, tier }) => [tier, id]).reverse() as [string, string][]);
     const asked = [...first].map(async ([tier, id]): Promise<Finding[]> => {
       const { engine } = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
-      return engine.ok ? [] : [{ level: "warning", text: `the engine of tier ${tier} is not usable: ${engine.detail}` }];
+      return engine.ok ? [] : [warning(`the engine of tier ${tier} is not usable: ${engine.detail}`)];
     });
     return (await Promise.all(asked)).flat();
-  } catch (error) {
-    if (NO_DAEMON.has((error as { code?: string }).code ?? "")) return [];
-    return [{ level: "warning", text: (error as Error).message }];
+  } catch (failure) {
+    return [warning((failure as Error).message)];
   }
 }

@@ -13,6 +13,11 @@ export async function explainStart(cli: Cli, error: unknown, bind: string): Prom
   const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== "listen" && syscall !== "getaddrinfo") return error;
   if (code === "EADDRINUSE") return stranger({ ...cli, address: () => addressOf(bind) });
+  return explainBind(code, bind) ?? error;
+}
+
+/** Why an address cannot be listened on, by the system's code; undefined for one that says nothing to people. */
+export function explainBind(code: string, bind: string): Error | undefined {
   const [reason, next] = REASONS[code] ?? [];
-  return reason === undefined ? error : fail("SVC_CLI_BIND", { bind, reason, next });
+  return reason === undefined ? undefined : fail("SVC_CLI_BIND", { bind, reason, next });
 }

@@ -5,7 +5,7 @@ import { CORE_KEYS } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
 import { malformedIn } from "./expand.ts";
 import { explain, type Finding } from "./explain.ts";
-import { type ConfigPath, formatPath, isRecord } from "./path.ts";
+import { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "./secrets.ts";
 import { validatorOf } from "./validator.ts";
 
@@ -69,8 +69,13 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   const wrong = new Set(problems.map(({ path }) => path));
   for (const finding of crossRules(value, composed.tiers)) if (!wrong.has(formatPath(finding.path))) add(finding);
 
+  const agents = Object.keys(isRecord(value.agents) ? value.agents : {});
   for (const { section, path, value: inner } of present) {
-    for (const { path: below, message } of validate(section.schema, inner)) add({ path: [...path, ...below], message }, "error", section.owner);
+    const found = validate(section.schema, inner);
+    for (const { path: below, message } of found) add({ path: [...path, ...below], message }, "error", section.owner);
+    if (found.length > 0 || !isRecord(inner)) continue;
+    for (const { path: below, message, severity = "warning" } of section.check?.(inner, { agents }) ?? [])
+      add({ path: [...path, ...(below === "" ? [] : parsePath(below))], message }, severity, section.owner);
   }
   for (const { owner, at, reason } of composed.refused) problems.push({ path: at, message: reason, owner, severity: "error" });
   for (const finding of strangers) add(finding);

@@ -1,4 +1,4 @@
-import type { ObjectSchema, Schema } from "@svc/sdk";
+import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 import { AGENT_KEYS, CORE_KEYS, coreSchema, PASSED_THROUGH } from "./core-schema.ts";
 import { isForbiddenKey } from "./path.ts";
 import { restartPaths } from "./schema-at.ts";
@@ -9,6 +9,8 @@ export interface Section {
   readonly at: string;
   readonly schema: ObjectSchema;
   readonly owner: string;
+  /** What the plugin itself finds wrong with a section that its schema allows. */
+  check?(section: Readonly<Record<string, unknown>>, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
 }
 
 /** What the schema of a configuration is made of, beside the core. */

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
+import type { Section } from "../config/compose.ts";
 import { fail } from "../errors.ts";
 import type { PluginStatus } from "../port.ts";
 import { call, currentScope } from "./call.ts";
@@ -24,6 +25,7 @@ import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
 import { createMarked, holdPlugin, readQuarantine } from "./quarantine.ts";
 import { placeOf, type Scope } from "./scope.ts";
+import { sectionBy } from "./section-check.ts";
 import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
 
 /** What is known before any plugin code runs. */
@@ -62,7 +64,7 @@ export interface Host {
   /** Import what the document asks for. Errors are collected in the statuses. */
   load(wanted: Wanted): Promise<void>;
   /** Sections of the imported plugins and agent keys of the known ones, for composing the schema. */
-  sections(): { at: string; schema: ObjectSchema; owner: string }[];
+  sections(): Section[];
   agentKeys(): { schema: ObjectSchema; owner: string }[];
   /** Capabilities that imported plugins declare. */
   declared(): Capability[];
@@ -189,8 +191,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       };
       await Promise.all([ours(), ...asked.filter((entry) => isForeign(entry.source)).map(load)]);
     },
-    sections: () =>
-      entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [{ at: plugin.config.at, schema: plugin.config.schema, owner: id }])),
+    sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [sectionBy(id, plugin.config as Omit<Section, "owner">)])),
     agentKeys: () =>
       entries.flatMap(({ plugin, source, id }) => {
         // Not loaded: nothing can check its keys, and nothing takes them for a mistake.

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { SvcError } from "@svc/sdk";
 import type Database from "better-sqlite3";
 import { fail } from "../errors.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, SCHEMA_VERSION } from "./migrations.ts";
 
 // Required when the first database is opened: who only asks for a check of a configuration needs none.
 const sqlite = () => createRequire(import.meta.url)("better-sqlite3") as typeof Database;
@@ -50,13 +50,15 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-/** What is wrong with the database, for `svc db check`: empty when it is sound. Reads every page; changes nothing. */
-export function checkDatabase(file: string): readonly string[] {
+/** What is wrong with the database: empty when it is sound, and this program can open it. Reads every page, twice unless `quick`; changes nothing. */
+export function checkDatabase(file: string, { quick = false }: { readonly quick?: boolean } = {}): readonly string[] {
   let database: Database.Database | undefined;
   try {
     database = new (sqlite())(file, { readonly: true, fileMustExist: true, timeout: 250 });
-    const rows = database.pragma("integrity_check") as { integrity_check: string }[];
-    return rows.map((row) => row.integrity_check).filter((text) => text !== "ok");
+    const found = database.pragma("user_version", { simple: true }) as number;
+    if (found > SCHEMA_VERSION) return [fail("SVC_STORE_NEWER", { file, found, known: SCHEMA_VERSION }).message];
+    const rows = database.pragma(quick ? "quick_check" : "integrity_check") as Record<string, string>[];
+    return rows.flatMap((row) => Object.values(row)).filter((text) => text !== "ok");
   } catch (error) {
     return [(error as Error).message];
   } finally {

@@ -1,14 +1,14 @@
 import { channelError, definePlugin } from "@svc/sdk";
 import type { Client } from "./client.ts";
 import { createPairing } from "./pairing.ts";
-import { type Settings, schema } from "./settings.ts";
+import { checkSection, type Settings, schema } from "./settings.ts";
 
 export default definePlugin<Settings>({
   kind: "channel",
   name: "botmsg",
   version: "0.1.0",
   svc: "^0.1.0",
-  config: { at: "channels.botmsg", schema },
+  config: { at: "channels.botmsg", schema, check: checkSection },
   capabilities: ["agents", "events", "fetch", "render", "routes", "store", "tasks"],
   setup(ctx) {
     let client: Client | undefined;

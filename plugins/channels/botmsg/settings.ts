@@ -1,4 +1,4 @@
-import type { ObjectSchema } from "@svc/sdk";
+import type { ObjectSchema, SectionProblem } from "@svc/sdk";
 
 /** One bot account. */
 export interface AccountSettings {
@@ -63,3 +63,16 @@ export const schema: ObjectSchema = {
     },
   },
 };
+
+/** Accounts that no agent answers on, and a channel without an account. */
+export function checkSection({ enabled, accounts = {} }: Settings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
+  if (enabled !== true) return [];
+  const named = Object.entries(accounts);
+  if (named.length === 0) return [{ path: "", message: "is enabled without an account; add one with: svc connect botmsg, or switch it off" }];
+  return named
+    .filter(([, { agentBinding, pollInbound }]) => pollInbound !== false && !agents.includes(agentBinding))
+    .map(([name, { agentBinding }]) => ({
+      path: `accounts.${name}.agentBinding`,
+      message: `names no agent of this configuration: '${agentBinding}'; there are ${agents.join(", ") || "none"}`,
+    }));
+}

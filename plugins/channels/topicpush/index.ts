@@ -3,6 +3,7 @@ import { failureOf } from "./failure.ts";
 
 /** `channels.topicpush` of svc.json (001:L140). */
 interface Settings {
+  readonly enabled?: boolean;
   readonly server?: string;
   readonly topic?: string;
   readonly token?: string;
@@ -31,7 +32,12 @@ export default definePlugin<Settings>({
   name: "topicpush",
   version: "0.1.0",
   svc: "^0.1.0",
-  config: { at: "channels.topicpush", schema },
+  config: {
+    at: "channels.topicpush",
+    schema,
+    check: ({ enabled, topic }) =>
+      enabled === true && topic === undefined ? [{ path: "topic", message: "is missing: nothing can be sent; set it with: svc connect topicpush" }] : [],
+  },
   capabilities: ["fetch"],
   setup(ctx) {
     const { server = "https://ntfy.sh", topic = "", token, defaultPriority = 3, defaultTitle } = ctx.config;

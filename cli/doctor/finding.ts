@@ -1,0 +1,10 @@
+/** One thing the doctor looked at. What is an error keeps the daemon, or a part of it, from working. */
+export interface Finding {
+  readonly level: "ok" | "warning" | "error";
+  /** What is, and what to do about it where something is wrong. */
+  readonly text: string;
+}
+
+export const ok = (text: string): Finding => ({ level: "ok", text });
+export const warning = (text: string): Finding => ({ level: "warning", text });
+export const error = (text: string): Finding => ({ level: "error", text });

@@ -1,0 +1,192 @@
+import { execFile } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { ROOT } from "../house/house.ts";
+import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
+
+const shells: Shell[] = [];
+const servers: { close(): void }[] = [];
+afterEach(async () => {
+  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function folder(config: unknown = echoConfig(), env: Record<string, string> = {}): Promise<Shell> {
+  const shell = await openShell(env);
+  shell.write(config);
+  chmodSync(join(shell.folder, "svc.json"), 0o600);
+  mkdirSync(join(shell.folder, "w"), { recursive: true });
+  return shell;
+}
+
+/** A folder in which a daemon ran and stopped. */
+async function usedFolder(): Promise<Shell> {
+  const shell = await folder();
+  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
+  return shell;
+}
+
+/** As a user who may write nowhere here, where this one may write everywhere. */
+const asNobody = (shell: Shell, ...args: string[]) =>
+  new Promise<Said>((resolve) => {
+    const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const child = execFile(
+      process.execPath,
+      [join(ROOT, "cli/bin/svc.mjs"), ...args],
+      { cwd: shell.folder, env: { PATH: process.env.PATH, HOME: shell.folder }, ...identity },
+      (_error, out, err) => resolve({ code: child.exitCode, out, err }),
+    );
+  });
+
+const problems = ({ out }: Said) => out.split("\n").filter((line) => line.startsWith("ERROR") || line.startsWith("warning"));
+
+/** Doctor and start agree: it ends with 1 and names the fault and a next step, and a start fails with `code` and says the same in words. */
+async function bothFail(shell: Shell, said: RegExp, code: number): Promise<void> {
+  const doctor = await shell.svc("doctor");
+  expect(doctor.out).toMatch(new RegExp(`ERROR.*${said.source}`));
+  expect(doctor.code).toBe(1);
+  const started = await shell.svc("daemon", "start");
+  expect(started.err).toMatch(said);
+  expect(started.err).not.toMatch(/E[A-Z]{3,}:/);
+  expect(started.code).toBe(code);
+}
+
+describe("doctor tries what a start would do", () => {
+  it("OPR-M4 a sound folder is well, with the daemon down and up", async () => {
+    const shell = await folder();
+    const before = await shell.svc("doctor");
+    expect(before).toMatchObject({ code: 0, err: "" });
+    expect(problems(before)).toEqual([expect.stringContaining("the daemon is not running; start it with: svc daemon start")]);
+    expect(existsSync(join(shell.folder, ".svc"))).toBe(false);
+    shells.push(shell);
+    await shell.svc("daemon", "start");
+    const after = await shell.svc("doctor");
+    expect(after.code).toBe(0);
+    expect(problems(after)).toEqual([]);
+    expect(after.out).toContain("svc.db is sound");
+  });
+
+  it("OPR-M4 1 a database that is damaged in the middle", async () => {
+    const shell = await usedFolder();
+    const file = join(shell.folder, ".svc/svc.db");
+    const handle = openSync(file, "r+");
+    for (let page = 1; page < statSync(file).size / 4096; page += 1) writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
+    await bothFail(shell, /svc\.db/, 74);
+  });
+
+  it("OPR-M4 2 a file that is no database, and a database of a newer version", async () => {
+    const shell = await usedFolder();
+    const file = join(shell.folder, ".svc/svc.db");
+    const sound = readFileSync(file);
+    writeFileSync(file, "this is a letter to my aunt ".repeat(400));
+    await bothFail(shell, /svc\.db/, 74);
+    writeFileSync(file, sound);
+    const Database = createRequire(join(ROOT, "kernel/package.json"))("better-sqlite3");
+    const database = new Database(file);
+    database.pragma("user_version = 9999");
+    database.close();
+    await bothFail(shell, /version 9999, newer than/, 74);
+  });
+
+  it("OPR-M4 3 OPR-m5 a data folder that is a file", async () => {
+    const shell = await folder();
+    writeFileSync(join(shell.folder, ".svc"), "");
+    await bothFail(shell, /\.svc.*move it away/, 74);
+  });
+
+  it("OPR-M4 4 a port that another program holds", async () => {
+    const program = createServer((_request, response) => response.writeHead(404).end());
+    servers.push(program);
+    await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
+    const shell = await folder(echoConfig({}, { node: { id: "n", name: "N", bind: `127.0.0.1:${(program.address() as AddressInfo).port}` } }));
+    await bothFail(shell, /another program answers at.*svc config set node\.bind/, 69);
+  });
+
+  it("OPR-M4 5 a port that the daemon of another folder holds", async () => {
+    const other = await folder();
+    shells.push(other);
+    await other.svc("daemon", "start");
+    const { port } = JSON.parse(readFileSync(join(other.folder, ".svc/daemon.json"), "utf8"));
+    const shell = await folder(echoConfig({}, { node: { id: "n", name: "N", bind: `127.0.0.1:${port}` } }));
+    await bothFail(shell, /belongs to the daemon of Test \(test\) in .*svc config set node\.bind/, 69);
+  });
+
+  it("OPR-M4 6 a plugin that is not installed", async () => {
+    const shell = await folder(echoConfig({}, { plugins: ["svc-plugin-nope"] }));
+    const { code, out } = await shell.svc("doctor");
+    expect(out).toMatch(/ERROR.*svc-plugin-nope.*is not installed/);
+    expect(code).toBe(1);
+    expect((await shell.svc("config", "check")).code).toBe(78);
+  });
+
+  it("OPR-M4 7 an engine that is not there, with the daemon down", async () => {
+    const empty = await openShell();
+    const shell = await folder(echoConfig({ tier: "cli-b", local: undefined }), { PATH: empty.folder });
+    const { out } = await shell.svc("doctor");
+    expect(out).toMatch(/warning {2}the engine of agent echo \(tier cli-b\) is not usable: ./);
+  });
+
+  it("OPR-M4 8 a .env whose lines do not parse, and that others may read", async () => {
+    const shell = await folder();
+    writeFileSync(join(shell.folder, ".env"), 'GOOD=1\nthis is nothing\nLONG="a\nb"\n=no name\n# a comment\n');
+    chmodSync(join(shell.folder, ".env"), 0o644);
+    const { out } = await shell.svc("doctor");
+    expect(out).toMatch(/warning.*\.env: line 2, 5 is no NAME=value and is ignored/);
+    expect(out).toMatch(/warning.*\.env beside it can be read.*chmod 600/);
+  });
+
+  it("OPR-M4 9 a svc.json with a literal key that everybody may read and change", async () => {
+    const shell = await folder(echoConfig({}, { providers: { anthropic: { apiKey: "sk-literal-0123456789" } } }));
+    chmodSync(join(shell.folder, "svc.json"), 0o666);
+    const { out } = await shell.svc("doctor");
+    expect(out).toMatch(/warning.*can be changed by other users.*chmod 600/);
+    expect(out).toMatch(/warning.*can be read by other users.*providers\.anthropic\.apiKey/);
+    expect(out).not.toContain("sk-literal");
+  });
+
+  it("OPR-M4 10 CON-D8 a channel that is enabled without an account, one whose account names no agent, and one without a topic", async () => {
+    const enabled = (channels: object) => folder(echoConfig({}, { channels }));
+    const none = await enabled({ botmsg: { enabled: true } });
+    expect((await none.svc("doctor")).out).toMatch(/warning.*channels\.botmsg: is enabled without an account; add one with: svc connect botmsg/);
+    const nobody = await enabled({ botmsg: { enabled: true, accounts: { main: { token: "1:x", agentBinding: "nobody" } } }, topicpush: { enabled: true } });
+    for (const command of [["doctor"], ["config", "check"]]) {
+      const { out } = await nobody.svc(...command);
+      expect(out).toMatch(/channels\.botmsg\.accounts\.main\.agentBinding: names no agent of this configuration: 'nobody'; there are echo/);
+      expect(out).toMatch(/channels\.topicpush\.topic: is missing/);
+    }
+  });
+
+  it("OPR-M4 11 OPR-m5 a folder that this user may not write to, before the first start", async () => {
+    const shell = await folder();
+    chmodSync(join(shell.folder, "svc.json"), 0o644);
+    chmodSync(shell.folder, 0o555);
+    try {
+      const doctor = await asNobody(shell, "doctor");
+      expect(doctor.out).toMatch(/ERROR.*this user may not write there; run svc as the user it belongs to/);
+      expect(doctor.code).toBe(1);
+      const started = await asNobody(shell, "daemon", "start");
+      expect(started.err).toMatch(/^svc: \/.* cannot be used: this user may not write there; run svc as/);
+      expect(started.code).toBe(74);
+      expect((await asNobody(shell, "config", "set", "node.name", "x")).err).toMatch(/this user may not write there/);
+    } finally {
+      chmodSync(shell.folder, 0o755);
+    }
+  });
+
+  it("OPR-M4 a workspace that cannot be made", async () => {
+    const shell = await folder(echoConfig({ workspace: "/proc/nope/ws" }));
+    const { code, out } = await shell.svc("doctor");
+    expect(out).toMatch(/ERROR.*agent echo: the workspace \/proc\/nope\/ws cannot be made.*set agents\.echo\.workspace/);
+    expect(code).toBe(1);
+  });
+
+  it("OPR-m5 an address that this machine does not have", async () => {
+    const shell = await folder(echoConfig({}, { node: { id: "n", name: "N", bind: "203.0.113.7:18800" } }));
+    await bothFail(shell, /cannot listen on node\.bind 203\.0\.113\.7:18800: this machine does not have that address/, 78);
+  });
+});
