@@ -39,10 +39,11 @@ import { pluginNews } from "./plugin-news.ts";
 import type { Health, KernelPort, ReloadReport } from "./port.ts";
 import { reachOf } from "./reach.ts";
 import { readRestart } from "./restart.ts";
+import { readRetention } from "./retention.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
 import { ensureInstance, INSTANCE, type KernelStore, lockFolder, openStore, requireMeant } from "./store/index.ts";
-import { createForgetting, FORGET_EVERY_MS, sweepLeftovers } from "./upkeep.ts";
+import { startUpkeep } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 import { createWorkspaces } from "./workspaces.ts";
 
@@ -237,9 +238,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const reported = await recovery.report();
       crashedAt = await lastCrash(rooms.core);
       if (looked !== undefined) void rooms.schedule.since(looked);
-      if (onDisk) sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
       rooms.schedule.every(WORKSPACES_EVERY_MS, workspaces.again);
-      rooms.schedule.every(FORGET_EVERY_MS, createForgetting(rooms.core, now));
+      startUpkeep({ rooms, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(configuration.value) });
       state = "running";
       await keepLastGood(configuration, dataFolder, log);
       news.running({ resumed: recovery.resumed, reported, startMs: now() - startedAt }, host.statuses());

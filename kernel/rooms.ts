@@ -11,7 +11,7 @@ import { createDeliveries } from "./flow/deliver/index.ts";
 import type { Deliveries } from "./flow/deliver/port.ts";
 import type { Pipeline } from "./flow/doors.ts";
 import { createPipeline } from "./flow/pipeline.ts";
-import { type TaskRecord, TRACE_INDEXES, TRACES } from "./flow/record.ts";
+import { TRACE_INDEXES, TRACES } from "./flow/record.ts";
 import { createTraces } from "./flow/traces.ts";
 import type { Services } from "./host/context.ts";
 import type { Host } from "./host/host.ts";
@@ -98,8 +98,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
   const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady, mayLeave });
   const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: ground.agents, failed: host.failed });
   const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: pipeline.find, failed: host.failed });
-  const records = core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
-  const traces = createTraces(records);
+  const traces = createTraces(core);
   const services: Services = {
     node: ground.node,
     env,

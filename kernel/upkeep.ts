@@ -1,47 +1,106 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { remove, type Store } from "@svc/sdk";
+import { type Log, remove, type Store } from "@svc/sdk";
+import type { Bus } from "./bus/bus.ts";
 import { MINUTES } from "./job-book.ts";
+import { createRetention, type RetentionRules } from "./retention.ts";
+import type { Rooms } from "./rooms.ts";
 import { sweepTemporary } from "./store/index.ts";
 
-const HOUR_MS = 3_600_000;
-/** As long as a sender may repeat itself, or a clock be set back. */
-const KEPT_MS = 7 * 24 * HOUR_MS;
-/** As long as it may take until a clock that is ahead is put right. */
-const DOUBT_MS = 24 * HOUR_MS;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** As long as a sender may repeat itself, or a clock be wrong. */
+const KEPT_MS = 7 * DAY_MS;
 const CUTOFF = "forget";
 
-/** How often `createForgetting` is to look, in milliseconds. */
-export const FORGET_EVERY_MS = HOUR_MS;
+/** What is looked after while the daemon runs. */
+export interface UpkeepGround {
+  readonly rooms: Pick<Rooms, "store" | "core" | "schedule">;
+  /** Of the configuration; both undefined where nothing is kept on disk. */
+  readonly folder?: string;
+  readonly dataFolder?: string;
+  readonly log: Log;
+  readonly bus: Pick<Bus, "publish">;
+  now(): number;
+  rules(): RetentionRules;
+}
 
-/** What is older than `before` goes, once the clock has stood by it for long enough. All but `ran`, which counts running time, are Unix times. */
-interface Cutoff {
-  readonly before: number;
+/** Starts what is done beside the work, now and then: it ends with the schedule. */
+export function startUpkeep({ rooms: { store, core, schedule }, folder, dataFolder, log, bus, now, rules }: UpkeepGround): void {
+  const retention = createRetention({
+    store,
+    core,
+    plugins: dataFolder === undefined ? undefined : join(dataFolder, "plugins"),
+    log,
+    rules,
+    tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
+  });
+  /** Never twice at once, and no trouble when the store closes meanwhile. */
+  const alone = (what: string, work: () => Promise<void>) => {
+    let busy = false;
+    return async () => {
+      if (busy) return;
+      busy = true;
+      try {
+        await work();
+      } catch (error) {
+        if ((error as { code?: string }).code !== "SVC_STORE_CLOSED") log.warn({ err: error }, `${what}; tried again later`);
+      } finally {
+        busy = false;
+      }
+    };
+  };
+  const size = alone("what is kept was not brought under its bound", retention.bySize);
+  schedule.every(MINUTE_MS, size);
+  schedule.every(
+    HOUR_MS,
+    alone(
+      "what is old was not removed",
+      createForgetting(core, now, store.steady, async (at) => {
+        await retention.byAge(at);
+        await size();
+      }),
+    ),
+  );
+  void alone("an index was not filled", retention.settle)();
+  if (folder !== undefined && dataFolder !== undefined)
+    sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
+}
+
+/** A moment by both clocks, in milliseconds. */
+interface Moment {
+  /** Unix time. */
   readonly at: number;
-  readonly ran: number;
+  readonly steady: number;
 }
 
 /**
- * Dedup keys and claims of minutes go when they are a week old. A clock that is ahead would make all of them old, and when it is right
- * again what was done would be done twice: so a cutoff is noted first and carried out after a day of running in which the clock was not
- * set back behind it. The answer looks once.
+ * Forgets dedup keys and claims of minutes when they are a week old, once a day; `older` is then told the time. A wall clock that is ahead would make all of them old, and when it is right again what was done would be done twice: so each day's time is noted, and only
+ * what is older than a note counts as a week old when a week by the steady clock has passed since. Notes from a clock that was ahead are
+ * dropped when it is set back. The answer looks once.
  */
-export function createForgetting(store: Store, now: () => number, monotonic: () => number = () => performance.now()): () => Promise<void> {
-  const marks = store.collection<Cutoff>("marks");
-  let lookedAt = monotonic();
+export function createForgetting(
+  store: Store,
+  now: () => number,
+  steady: () => number,
+  older: (at: number) => Promise<void> = async () => undefined,
+): () => Promise<void> {
+  const marks = store.collection<{ readonly noted?: readonly Moment[] }>("marks");
   return async () => {
-    const at = now();
-    const looked = monotonic();
-    const passed = looked - lookedAt;
-    lookedAt = looked;
-    const noted = (await marks.get(CUTOFF))?.value;
-    const fresh: Cutoff = { before: at - KEPT_MS, at, ran: 0 };
-    if (noted === undefined || at < noted.at) await marks.put(CUTOFF, fresh);
-    else if (noted.ran + passed < DOUBT_MS) await marks.put(CUTOFF, { ...noted, ran: noted.ran + passed });
-    else {
-      await forget(store, noted.before);
-      await marks.put(CUTOFF, fresh);
+    const here: Moment = { at: now(), steady: steady() };
+    const stored = (await marks.get(CUTOFF))?.value.noted ?? [];
+    const noted = stored.filter(({ at, steady: then }) => at <= here.at && then <= here.steady);
+    const past = noted.filter(({ steady: then }) => here.steady - then >= KEPT_MS);
+    const before = past.at(-1)?.at;
+    if (before !== undefined) {
+      await forget(store, before);
+      await older(before + KEPT_MS);
     }
+    const last = noted.at(-1);
+    const left = noted.slice(past.length);
+    if (last === undefined || here.steady - last.steady >= DAY_MS) left.push(here);
+    if (left.length !== stored.length || left.at(-1) !== last) await marks.put(CUTOFF, { noted: left });
   };
 }
 
@@ -58,7 +117,7 @@ async function forget(store: Store, before: number): Promise<void> {
 }
 
 /** Removes what killed writers left beside the configuration, in the data folder and in the folder of each plugin. */
-export async function sweepLeftovers(folder: string, dataFolder: string): Promise<void> {
+async function sweepLeftovers(folder: string, dataFolder: string): Promise<void> {
   const plugins = join(dataFolder, "plugins");
   const found = await readdir(plugins, { withFileTypes: true }).catch(() => []);
   const own = found.filter((entry) => entry.isDirectory()).map(({ name }) => join(plugins, name));

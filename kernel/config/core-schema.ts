@@ -1,7 +1,7 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
 import { AGENT, AGENT_ID } from "./core/agent.ts";
 import { NODE, PROVIDERS } from "./core/node.ts";
-import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, SESSION, SHUTDOWN } from "./core/runtime.ts";
+import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, RETENTION, SESSION, SHUTDOWN } from "./core/runtime.ts";
 
 /** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
 export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
@@ -32,6 +32,7 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>): ObjectS
       shutdown: SHUTDOWN,
       resume: RESUME,
       events: EVENTS,
+      retention: RETENTION,
     },
   };
 }

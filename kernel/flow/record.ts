@@ -31,7 +31,7 @@ export interface TaskRecord {
 
 /** The collection of records, and its indexes. */
 export const TRACES = "traces";
-export const TRACE_INDEXES = ["status", "agent"] as const;
+export const TRACE_INDEXES = ["status", "agent", "inbound.channel"] as const;
 
 /** The row of a task that the turn of another one has answered: what the turn did stands with that one alone. */
 export function mergedRow({ id, inbound, agent, conversation, route, attempts, startedAt }: TaskRecord, lead: TaskRecord): TaskRecord {
@@ -77,11 +77,14 @@ export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace
 let last = 0;
 let count = 0;
 
+/** What every id of a task accepted at that time or later is not less than. */
+export const firstTaskIdAt = (at: number): string => `task_${Math.max(0, Math.trunc(at)).toString(36).padStart(9, "0")}`;
+
 /** A task id: sorts by the time it was made, unique within and over restarts. */
 export function newTaskId(now: number): string {
   if (now > last) {
     last = now;
     count = 0;
   } else count += 1;
-  return `task_${last.toString(36).padStart(9, "0")}${count.toString(36).padStart(3, "0")}${Math.floor(Math.random() * 0x7fffffff).toString(36)}`;
+  return `${firstTaskIdAt(last)}${count.toString(36).padStart(3, "0")}${Math.floor(Math.random() * 0x7fffffff).toString(36)}`;
 }

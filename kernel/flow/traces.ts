@@ -1,8 +1,16 @@
-import type { Collection, Trace, Traces } from "@svc/sdk";
-import { type TaskRecord, traceOf, withLead } from "./record.ts";
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import type { Trace, Traces } from "@svc/sdk";
+import type { ScopedStore } from "../store/index.ts";
+import { firstTaskIdAt, type TaskRecord, TRACES, traceOf, withLead } from "./record.ts";
 
-/** Reads task traces, newest first. Channels are few per agent, so that filter is applied while paging. */
-export function createTraces(records: Collection<TaskRecord>): Traces {
+/** Documents read in one turn of the loop. */
+const PAGE = 100;
+/** A task is noted a moment before or after its id is made. */
+const SLACK_MS = 100;
+
+/** Reads task traces, newest first. Whatever is asked for, the loop turns every few milliseconds. */
+export function createTraces(core: Pick<ScopedStore, "collection" | "scan">): Traces {
+  const records = core.collection<TaskRecord>(TRACES);
   return {
     async get(id) {
       const found = await records.get(id);
@@ -11,19 +19,20 @@ export function createTraces(records: Collection<TaskRecord>): Traces {
       return traceOf(lead === undefined ? found.value : withLead(found.value, lead.value));
     },
     async list({ agent, channel, status, before, limit = 50 } = {}) {
-      const where = { ...(agent === undefined ? {} : { agent }), ...(status === undefined ? {} : { status }) };
+      const where = {
+        ...(agent === undefined ? {} : { agent }),
+        ...(status === undefined ? {} : { status }),
+        ...(channel === undefined ? {} : { "inbound.channel": channel }),
+      };
       const found: Trace[] = [];
-      for (let after: string | undefined; found.length < limit; ) {
-        const page = await records.list({ where, reverse: true, limit: 200, ...(after === undefined ? {} : { after }) });
-        for (const { value } of page) {
-          const trace = traceOf(value);
-          if ((channel === undefined || trace.channel === channel) && (before === undefined || trace.startedAt < before) && found.length < limit)
-            found.push(trace);
-        }
-        after = page.at(-1)?.key;
-        if (page.length < 200) break;
+      let below = before === undefined ? undefined : firstTaskIdAt(before + SLACK_MS);
+      for (;;) {
+        const page = await core.scan<TaskRecord>(TRACES, { where, limit: Math.min(PAGE, limit - found.length), ...(below === undefined ? {} : { below }) });
+        for (const { value } of page.docs) if (before === undefined || value.startedAt < before) found.push(traceOf(value));
+        if (page.below === undefined || found.length >= limit) return found;
+        below = page.below;
+        await turnOfTheLoop();
       }
-      return found;
     },
   };
 }

@@ -12,6 +12,10 @@ import type { Step, Table } from "./table.ts";
 const GROUP = 128;
 const BUSY_MS = 250;
 const BUSY_PAUSE_MS = 20;
+/** Of `auto_vacuum`. */
+const INCREMENTAL = 2;
+/** A megabyte. */
+const SHRUNK_PAGES = 256;
 
 /** One caller's writes: all of them or none. */
 interface Job {
@@ -126,6 +130,31 @@ export class Connection {
       if (sqliteFailure(error) === "corrupt") this.#fail(error);
       throw storeError(error, this.#file);
     }
+  }
+
+  /** Bytes in use and bytes free inside the file. */
+  size(): { readonly used: number; readonly free: number } {
+    const page = this.#number("page_size");
+    const free = this.#number("freelist_count");
+    return { used: (this.#number("page_count") - free) * page, free: free * page };
+  }
+
+  /** Takes free pages off the end of the file; false when there were none to take. Another process at work is no trouble: later. */
+  shrink(): boolean {
+    if (this.#failure !== undefined || this.#closing !== undefined || this.#number("auto_vacuum") !== INCREMENTAL) return false;
+    const before = this.#number("freelist_count");
+    if (before === 0) return false;
+    try {
+      this.database.pragma(`incremental_vacuum(${SHRUNK_PAGES})`);
+    } catch (error) {
+      if (sqliteFailure(error) !== "busy") throw storeError(error, this.#file);
+    }
+    this.#checkpointer?.dirty();
+    return this.#number("freelist_count") < before;
+  }
+
+  #number(pragma: string): number {
+    return this.database.pragma(pragma, { simple: true }) as number;
   }
 
   /** Stores what was handed over, then closes. Idempotent. */
@@ -327,7 +356,7 @@ function isRepeatable({ write }: Step): boolean {
   return (write.op === "push" || write.op === "offer") && write.options.dedupKey !== undefined;
 }
 
-const GROWING: ReadonlySet<string> = new Set(["put", "set", "push", "offer", "append"]);
+const GROWING: ReadonlySet<string> = new Set(["put", "set", "push", "offer", "append", "fill"]);
 
 function grows(job: Job): boolean {
   return job.steps.some(({ write }) => GROWING.has(write.op));

@@ -32,6 +32,8 @@ export function openDatabase(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
     database = new (sqlite())(file, { timeout: 250 });
+    // Only a database that is made here can have it: from an older one no space is given back to the disk, only used again.
+    if (database.pragma("page_count", { simple: true }) === 0) database.pragma("auto_vacuum = INCREMENTAL");
     database.pragma("journal_mode = WAL");
     // Not kept in the file: a WAL database opened again would be NORMAL, and what is made here would not outlive a power cut.
     database.pragma("synchronous = FULL");

@@ -1,7 +1,7 @@
 import type { Doc, Query } from "@svc/sdk";
 import type { Database, Statement } from "better-sqlite3";
 import { fail } from "../errors.ts";
-import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
+import { type Bound, jsonText, type Prune, rowLimit, type Scan, type Table, type Write } from "./table.ts";
 
 interface Row {
   readonly key: string;
@@ -9,17 +9,23 @@ interface Row {
   readonly value: string;
 }
 
-const FIELD = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const FIELD = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
+/** Entries of an index that one step of a scan looks at: some milliseconds, also where each document must be fetched for it. */
+const LOOK = 2_000;
 
 /**
  * A collection: one table of key, version and JSON text, with a column for each declared index. The column comes before the text
- * and each index holds all of them, so that a filtered page reads the documents it returns and no others.
+ * and each index holds all of them, so that a filtered page reads the documents it returns and no others. A field with dots is a path
+ * into the documents, which only the kernel declares: its index is not filled at once for documents that are there already, but by `fill`,
+ * step by step; those without the field then count as having an empty text.
  */
 export class DocumentTable implements Table {
   readonly name: string;
   created: boolean;
   /** Indexed fields, in the order their values are bound. */
   readonly #fields: string[];
+  /** Path fields whose index may lack documents. */
+  readonly #unfilled = new Set<string>();
   readonly #database: Database;
   readonly #table: string;
   readonly #statements = new Map<string, Statement<Bound[]>>();
@@ -29,6 +35,7 @@ export class DocumentTable implements Table {
     this.#database = database;
     this.#table = `"documents:${name}"`;
     this.#fields = [...this.#storedFields()];
+    for (const field of this.#fields) if (isPath(field)) this.#unfilled.add(field);
     this.created = this.#stored();
   }
 
@@ -39,6 +46,7 @@ export class DocumentTable implements Table {
       const taken = this.#fields.some((other) => other.toLowerCase() === field.toLowerCase());
       if (taken || !FIELD.test(field)) throw fail("SVC_STORE_NAME", { name: `${this.name}.${field}` });
       this.#fields.push(field);
+      if (isPath(field)) this.#unfilled.add(field);
       this.created = false;
       this.#statements.clear();
     }
@@ -54,6 +62,7 @@ export class DocumentTable implements Table {
     const stored = this.#storedFields();
     for (const field of this.#fields.filter((wanted) => !stored.includes(wanted))) {
       this.#database.exec(`ALTER TABLE ${this.#table} ADD COLUMN ${column(field)}`);
+      if (isPath(field)) continue;
       this.#database.exec(
         `UPDATE ${this.#table} SET ${column(field)} = value ->> '$.${field}' WHERE json_type(value, '$.${field}') IN ('text', 'integer', 'real')`,
       );
@@ -73,6 +82,8 @@ export class DocumentTable implements Table {
     if (write.op === "set") return this.#put(write.key, bound, write.expect, true);
     if (write.op === "put") this.#put(write.key, bound, write.expect, false);
     if (write.op === "delete") this.#delete(write.key, write.expect);
+    if (write.op === "prune") return this.#prune(write);
+    if (write.op === "fill") return this.#fill(write.rows);
     return undefined;
   }
 
@@ -94,6 +105,86 @@ export class DocumentTable implements Table {
     bound.push(rowLimit(query.limit));
     const rows = this.#statement(`SELECT key, version, value FROM ${source}${where} ORDER BY ${by} LIMIT ?`).all(...bound) as Row[];
     return rows.map((row) => document<T>(row));
+  }
+
+  /**
+   * One step of a scan, a few milliseconds long whatever it looks for: what it found, and the key below which to go on, unless it is at
+   * the end. The index with the fewest candidates leads.
+   */
+  scan<T>({ where, below, limit }: Scan): { readonly docs: readonly Doc<T>[]; readonly below?: string } {
+    const lead = this.#lead(where, below);
+    const source = lead === undefined ? this.#table : `${this.#table} INDEXED BY ${this.#index(lead)}`;
+    const bound: Bound[] = [];
+    const led: string[] = [];
+    if (lead !== undefined) {
+      led.push(`${this.#column(lead)} = ?`);
+      bound.push(where[lead] as Bound);
+    }
+    if (below !== undefined) {
+      led.push("key < ?");
+      bound.push(below);
+    }
+    const others = Object.keys(where).filter((field) => field !== lead);
+    const clause = (terms: readonly string[]) => (terms.length === 0 ? "" : ` WHERE ${terms.join(" AND ")}`);
+    let last: string | undefined;
+    const terms = [...led];
+    if (others.length > 0) {
+      last = this.#statement(`SELECT key FROM ${source}${clause(led)} ORDER BY key DESC LIMIT 1 OFFSET ${LOOK - 1}`)
+        .pluck()
+        .get(...bound) as string | undefined;
+      if (last !== undefined) {
+        terms.push("key >= ?");
+        bound.push(last);
+      }
+      for (const field of others) {
+        terms.push(this.#unfilled.has(field) ? `coalesce(${this.#column(field)}, ${extract(field)}) = ?` : `${this.#column(field)} = ?`);
+        bound.push(where[field] as Bound);
+      }
+    }
+    const rows = this.#statement(`SELECT key, version, value FROM ${source}${clause(terms)} ORDER BY key DESC LIMIT ?`).all(...bound, rowLimit(limit)) as Row[];
+    const next = rows.length === rowLimit(limit) ? rows.at(-1)?.key : last;
+    return { docs: rows.map((row) => document<T>(row)), ...(next === undefined ? {} : { below: next }) };
+  }
+
+  /** The key that has `count` later ones; undefined where there are fewer. */
+  keyBefore(count: number): string | undefined {
+    return this.#statement(`SELECT key FROM ${this.#table} ORDER BY key DESC LIMIT 1 OFFSET ?`).pluck().get(count) as string | undefined;
+  }
+
+  /** The field of `where` with the fewest candidates, counted up to a step's worth. */
+  #lead(where: Scan["where"], below: string | undefined): string | undefined {
+    const fields = Object.keys(where).filter((field) => !this.#unfilled.has(field));
+    if (fields.length < 2) return fields[0];
+    let best: { readonly field: string; readonly found: number } | undefined;
+    for (const field of fields) {
+      const bound: Bound[] = [where[field] as Bound, ...(below === undefined ? [] : [below])];
+      const from = `${this.#table} INDEXED BY ${this.#index(field)} WHERE ${this.#column(field)} = ?${below === undefined ? "" : " AND key < ?"}`;
+      const found = this.#statement(`SELECT count(*) FROM (SELECT 1 FROM ${from} LIMIT ${LOOK})`)
+        .pluck()
+        .get(...bound) as number;
+      if (best === undefined || found < best.found) best = { field, found };
+    }
+    return best?.field;
+  }
+
+  #prune({ from, below, spare, rows }: Prune): number {
+    const bound: Bound[] = [spare.value];
+    const terms = [`${this.#column(spare.field)} IS NOT ?`];
+    if (from !== undefined) terms.push("key >= ?") && bound.push(from);
+    if (below !== undefined) terms.push("key < ?") && bound.push(below);
+    const first = `SELECT id FROM ${this.#table} WHERE ${terms.join(" AND ")} ORDER BY key LIMIT ?`;
+    return this.#statement(`DELETE FROM ${this.#table} WHERE id IN (${first})`).run(...bound, rows).changes;
+  }
+
+  #fill(rows: number): number {
+    for (const field of this.#unfilled) {
+      const empty = `SELECT id FROM ${this.#table} INDEXED BY ${this.#index(field)} WHERE ${column(field)} IS NULL LIMIT ?`;
+      const sql = `UPDATE ${this.#table} SET ${column(field)} = coalesce(${extract(field)}, '') WHERE id IN (${empty})`;
+      const { changes } = this.#statement(sql).run(rows);
+      if (changes > 0) return changes;
+      this.#unfilled.delete(field);
+    }
+    return 0;
   }
 
   count(query: Pick<Query, "where" | "by" | "from" | "to">): number {
@@ -131,8 +222,8 @@ export class DocumentTable implements Table {
   #row(key: string, text: string, value: unknown): Bound[] {
     const row: Bound[] = [text];
     for (const field of this.#fields) {
-      const found = (value as Record<string, unknown> | null)?.[field];
-      row.push(typeof found === "string" || typeof found === "number" ? found : null);
+      const found = isPath(field) ? atPath(value, field) : (value as Record<string, unknown> | null)?.[field];
+      row.push(typeof found === "string" || typeof found === "number" ? found : isPath(field) ? "" : null);
     }
     row.push(key);
     return row;
@@ -225,6 +316,13 @@ export class DocumentTable implements Table {
     return statement;
   }
 }
+
+const isPath = (field: string): boolean => field.includes(".");
+
+const atPath = (value: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, name) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[name] : undefined), value);
+
+const extract = (field: string): string => `value ->> '$.${field}'`;
 
 /** The colon keeps a field called `key` or `value` apart from the table's own columns. */
 function column(field: string): string {

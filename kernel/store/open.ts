@@ -4,6 +4,7 @@ import {
   type Claimed,
   type Collection,
   complete,
+  type Doc,
   type Journal,
   type Log,
   type Op,
@@ -19,7 +20,7 @@ import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
 import { QueueTable } from "./queue-table.ts";
 import { type ClockNote, SteadyClock } from "./steady-clock.ts";
-import { checkedName, type Step, type Table, type Write } from "./table.ts";
+import { checkedName, type Prune, type Scan, type Step, type Table, type Write } from "./table.ts";
 
 export interface StoreOptions {
   /** A path, or ":memory:". */
@@ -40,6 +41,14 @@ const LOOK_EVERY_MS = 30_000;
 export interface ScopedStore extends Store {
   /** As `commit`, but without the disk's word: a killed process does not undo it, a power cut may. For what is only worth knowing after a crash. */
   note(ops: readonly Op[]): Promise<void>;
+  /** One short step through a collection from its last key to its first; `below` of the answer is where the next one goes on. */
+  scan<T>(collection: string, scan: Scan): Promise<{ readonly docs: readonly Doc<T>[]; readonly below?: string }>;
+  /** Deletes the first documents of a collection; answers how many. */
+  prune(collection: string, prune: Prune): Promise<number>;
+  /** The key of a collection that has `count` later ones; undefined where there are fewer. */
+  keyBefore(collection: string, count: number): Promise<string | undefined>;
+  /** Goes on filling indexes over paths, for so many documents; answers for how many, 0 when all are. */
+  fill(collection: string, rows: number): Promise<number>;
 }
 
 /** The daemon's durable state, of which each owner sees its own part. */
@@ -59,6 +68,10 @@ export interface KernelStore {
   steady(): number;
   /** Hears once, with `SVC_STORE_FAILED`, when the disk failed under the database: from then on every write rejects. Returns the way to stop listening. */
   onFailure(listener: (error: SvcError) => void): () => void;
+  /** Bytes of the database that hold something, and bytes that are free for more without the file growing. */
+  size(): { readonly used: number; readonly free: number };
+  /** Gives the disk back some of what is free, a megabyte at most; false when nothing could be given. A database that an earlier version made keeps its size. */
+  shrink(): boolean;
   /** Resolves when what was handed over is stored and the file is closed. Idempotent. */
   close(): Promise<void>;
 }
@@ -163,6 +176,16 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
       journal: (name) => journal(inside + name),
       commit: (ops) => commit(inside, ops),
       note: (ops) => commit(inside, ops, true),
+      scan: (name, query) => {
+        const table = documentTable(inside + name);
+        return connection.read(table, () => table.scan(query));
+      },
+      prune: (name, prune) => write<number>(documentTable(inside + name), { op: "prune", collection: inside + name, ...prune }),
+      keyBefore: (name, count) => {
+        const table = documentTable(inside + name);
+        return connection.read(table, () => table.keyBefore(count));
+      },
+      fill: (name, rows) => write<number>(documentTable(inside + name), { op: "fill", collection: inside + name, rows }),
     };
   }
 
@@ -177,6 +200,8 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
       const reason = connection.trouble;
       return reason === undefined ? { ok: true } : { ok: false, reason };
     },
+    size: () => connection.size(),
+    shrink: () => connection.shrink(),
     steady: clock.now,
     onFailure: (listener) => connection.onFailure(listener),
     close() {

@@ -17,7 +17,26 @@ export type Write =
   | { readonly op: "claim"; readonly queue: string; readonly limit: number; readonly leaseMs: number }
   | { readonly op: "release"; readonly queue: string; readonly id: string; readonly delayMs: number; readonly value?: unknown }
   | { readonly op: "reclaim"; readonly queue: string }
-  | { readonly op: "trim"; readonly journal: string; readonly keep: number };
+  | { readonly op: "trim"; readonly journal: string; readonly keep: number }
+  /** Deletes the first documents in order of their keys, and answers how many. */
+  | ({ readonly op: "prune"; readonly collection: string } & Prune)
+  /** Fills an index over a path for documents from before it was declared, and answers for how many. */
+  | { readonly op: "fill"; readonly collection: string; readonly rows: number };
+
+/** Documents to delete: with keys from `from` and below `below`, `rows` at most, and none whose indexed `field` is `keep`. */
+export interface Prune {
+  readonly from?: string;
+  readonly below?: string;
+  readonly spare: { readonly field: string; readonly value: string };
+  readonly rows: number;
+}
+
+/** Documents to read, by their keys from the last to the first: below a key, with these values in their indexed fields. */
+export interface Scan {
+  readonly where: Readonly<Record<string, string | number>>;
+  readonly below?: string;
+  readonly limit: number;
+}
 
 /** A value as it is bound to a statement. */
 export type Bound = string | number | null;

@@ -81,6 +81,18 @@ export const RESUME: ObjectSchema = {
   },
 };
 
+/** `retention`: how long is kept what people may want to read again. */
+export const RETENTION: ObjectSchema = {
+  type: "object",
+  description: "how long traces and histories are kept",
+  default: {},
+  properties: {
+    traceDays: range("days for which traces are kept", 7, 36_500, { type: "integer", default: 90 }),
+    historyDays: range("days for which the histories of chats are kept", 7, 36_500, { type: "integer", default: 365 }),
+    maxMegabytes: range("megabytes of database and histories; the oldest go when there are more", 16, 1_048_576, { type: "integer", default: 2_048 }),
+  },
+};
+
 /** `events` (001:L220). */
 export const EVENTS: ObjectSchema = {
   type: "object",
