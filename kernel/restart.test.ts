@@ -21,7 +21,9 @@ describe("OPS-02 who may restart, and when", () => {
     ["without a name nothing matches", { allowBy: ".*" }, undefined, false],
     ["characters beyond the basic plane count as one", { allowBy: "^.$" }, "𝕏", true],
     ["what only the older syntax takes", { allowBy: "^a\\-b$" }, "a-b", true],
-    ["a pattern that could run for hours matches nobody", { allowBy: "^(a+)+$" }, "aaa", false],
+    ["an escape of JavaScript", { allowBy: "^\\u0061(?<rest>\\/b)$" }, "a/b", true],
+    ["a repetition of a repetition is matched like any other", { allowBy: "^(a+)+$" }, "aaa", true],
+    ["lookaround matches nobody", { allowBy: "^(?=a)" }, "a", false],
     ["a broken pattern matches nobody", { allowBy: "(" }, "(", false],
   ])("%s", (_name, given, by, allowed) => {
     const now = at(12, 0);
@@ -61,3 +63,12 @@ describe("OPS-02 who may restart, and when", () => {
     expect(after).toEqual({ at: new Date(2025, 2, 31, 2, 30).getTime() });
   });
 });
+
+// Backtracking takes 2^40 steps and more for most of these: the test's own time limit is the measure.
+it.each(["^(a|aa)+$", "^(a|a)*$", "(.*a){20}b", "a*a*a*a*a*a*a*b", "^(a?){30}a{30}!!$", ".*.*.*.*=.*", "^(a+)+$", "^((a*)*)*$", "(x+x+)+y"])(
+  "SEC-M1 %s is matched in linear time, also where it does not match",
+  (allowBy) => {
+    const now = Date.UTC(2025, 0, 1);
+    for (const by of [`${"a".repeat(200)}!`, `${"x".repeat(200)}!`, "a".repeat(20_000)]) expect(judgeRestart(rules({ allowBy }), by, now)).toBeDefined();
+  },
+);

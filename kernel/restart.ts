@@ -1,4 +1,4 @@
-import { patternTrouble } from "./config/index.ts";
+import { compilePattern, patternTrouble } from "./config/index.ts";
 import { fail } from "./errors.ts";
 
 /** `shutdown.restart` (001:L208). */
@@ -90,15 +90,8 @@ export function createRestarts({ rules, now, begin }: RestartGround): Restarts {
   };
 }
 
-/** A pattern that cannot be used safely allows nobody: the configuration's check has said so. */
-function matches(pattern: string, by: string): boolean {
-  if (patternTrouble(pattern) !== undefined) return false;
-  try {
-    return new RegExp(pattern, "u").test(by);
-  } catch {
-    return new RegExp(pattern).test(by);
-  }
-}
+/** A pattern that cannot be used allows nobody: the configuration's check has said so. */
+const matches = (pattern: string, by: string): boolean => patternTrouble(pattern) === undefined && compilePattern(pattern).test(by);
 
 /** Where its minute is running, that is now. */
 function nextWindow(window: string, now: number): number {

@@ -10,7 +10,7 @@ export { referencesIn } from "./expand.ts";
 export { differenceFrom, lastGood, rememberLastGood } from "./last-good.ts";
 export { maskSecrets } from "./mask.ts";
 export { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
-export { patternTrouble } from "./safe-pattern.ts";
+export { compilePattern, patternTrouble } from "./safe-pattern.ts";
 export { type SaveOptions, saveDocument } from "./save.ts";
 export { defaultAt, keysAt, schemasAt } from "./schema-at.ts";
 export { secretPlaces } from "./secrets.ts";

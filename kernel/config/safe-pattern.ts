@@ -1,47 +1,49 @@
+import { createRequire } from "node:module";
+import type * as Re2 from "re2js";
+
+/** A regular expression whose matching takes time linear in the text. */
+export interface Pattern {
+  /** Whether it matches anywhere in the text. */
+  test(text: string): boolean;
+}
+
+/** Loaded with the first pattern: few configurations have one. */
+const engine = (): typeof Re2.RE2JS => (createRequire(import.meta.url)("re2js") as typeof Re2).RE2JS;
+
+const compiled = new Map<string, Pattern>();
+/** Of more, the oldest is compiled again. */
+const KEPT = 100;
+
 /**
- * Why a regular expression from the configuration cannot be used; undefined when it can. Refused are texts that are no expression
- * and a repetition inside a repetition, such as `^(a+)+$`: one message could keep the daemon busy for hours.
+ * A regular expression from the configuration, in the syntax of RE2: as JavaScript's, without lookaround and back-references, which
+ * are what can keep a matcher busy for hours. Throws the engine's error for what is none.
  */
+export function compilePattern(pattern: string): Pattern {
+  const known = compiled.get(pattern);
+  if (known !== undefined) return known;
+  const RE2JS = engine();
+  // The translation would take it for plain text.
+  if (NAMED_REFERENCE.test(withoutPairs(pattern))) throw new Error("invalid escape sequence: `\\k`");
+  const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
+  const made: Pattern = { test: (text) => expression.matcher(text).find() };
+  const [oldest] = compiled.keys();
+  if (oldest !== undefined && compiled.size >= KEPT) compiled.delete(oldest);
+  compiled.set(pattern, made);
+  return made;
+}
+
+/** Why a regular expression from the configuration cannot be used; undefined when it can. */
 export function patternTrouble(pattern: string): string | undefined {
   try {
-    new RegExp(pattern, "u");
-  } catch {
-    try {
-      new RegExp(pattern);
-    } catch (error) {
-      return (error as Error).message;
-    }
+    compilePattern(pattern);
+    return undefined;
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^error parsing regexp: /, "");
+    return UNSUPPORTED.test(withoutPairs(pattern)) ? `${reason}; lookaround and back-references are not taken, since matching them can take hours` : reason;
   }
-  return repeatsRepetition(pattern)
-    ? "it repeats a group that repeats something itself, which can take hours on a short text; write it without the nesting"
-    : undefined;
 }
 
-const TOKEN = /\\.|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|<[^>]*>))?|\)|[*+]|\{\d+(?:,\d*)?\}|[\s\S]/g;
-
-function repeatsRepetition(pattern: string): boolean {
-  const groups: boolean[] = [];
-  let repeating = false;
-  let inner = false;
-  for (const [token] of pattern.matchAll(TOKEN)) {
-    if (token.startsWith("(")) {
-      groups.push(repeating);
-      repeating = false;
-      inner = false;
-    } else if (token === ")") {
-      inner = repeating;
-      repeating = (groups.pop() ?? false) || repeating;
-    } else if (token === "*" || token === "+" || (token.startsWith("{") && isMany(token))) {
-      if (inner) return true;
-      repeating = true;
-      inner = false;
-    } else inner = false;
-  }
-  return false;
-}
-
-/** `{2,}` and `{1,500}` repeat; `{3}` and `{1,3}` only write something out. */
-const isMany = (quantifier: string): boolean => {
-  const [, , comma, most] = /^\{(\d+)(,?)(\d*)\}$/.exec(quantifier) ?? [];
-  return comma === "," ? most === "" || Number(most) > 10 : false;
-};
+const NAMED_REFERENCE = /\\k</;
+const UNSUPPORTED = /\(\?<?[=!]|\\[1-9]|\\k</;
+/** Without escaped backslashes: one that is left escapes what follows. */
+const withoutPairs = (pattern: string): string => pattern.replaceAll("\\\\", "");
