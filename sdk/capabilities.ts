@@ -292,6 +292,8 @@ export interface Trace {
   readonly response?: string;
   readonly error?: string;
   readonly errorKind?: string;
+  /** 143 where the run passed its time limit and was terminated. */
+  readonly exitCode?: number;
   readonly model?: string;
   readonly sessionId?: string;
   readonly usage?: Usage;

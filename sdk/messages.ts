@@ -132,6 +132,8 @@ export interface TaskResult {
   readonly error?: string;
   /** `cancelled`, `timeout`, `interrupted`, `dropped`, or the tier's own kind. */
   readonly errorKind?: string;
+  /** 143 where the run passed its time limit and was terminated. */
+  readonly exitCode?: number;
   readonly durationMs: number;
   readonly usage?: Usage;
   readonly model?: string;

@@ -36,7 +36,7 @@ async function look(cli: Cli, task: string): Promise<Trace | undefined> {
   }
 }
 
-const resultOf = ({ id, agent, status, response = "", error, errorKind, durationMs = 0 }: Trace): TaskResult => ({
+const resultOf = ({ id, agent, status, response = "", error, errorKind, exitCode, durationMs = 0 }: Trace): TaskResult => ({
   ok: status === "ok",
   taskId: id,
   agent,
@@ -44,5 +44,6 @@ const resultOf = ({ id, agent, status, response = "", error, errorKind, duration
   status: status as TaskResult["status"],
   ...(error === undefined ? {} : { error }),
   ...(errorKind === undefined ? {} : { errorKind }),
+  ...(exitCode === undefined ? {} : { exitCode }),
   durationMs,
 });

@@ -76,6 +76,19 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   // It stays where a successor will write its own: whoever looks for the daemon waits for that one.
   if (!restarting.signal.aborted) rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
   if (restarting.signal.aborted) await startAnew(cli, background);
+  leave(kernel, exit);
+}
+
+/** How long what plugins left open may keep a process that has stopped, in milliseconds. */
+const LEFT_OPEN_MS = 1_000;
+
+/** By itself the process ends when nothing is open any more. A connection or timer of an engine that was given up must not keep it for ever. */
+function leave(kernel: Kernel, exit: (code: number) => never): void {
+  setTimeout(() => {
+    const open = [...new Set(process.getActiveResourcesInfo())].join(", ");
+    kernel.log.warn({ open }, "something of a plugin is still open after the stop; the process ends without it");
+    exit(Number(process.exitCode ?? EXIT.ok));
+  }, LEFT_OPEN_MS).unref();
 }
 
 /** Detached, nobody else would: the successor is started from here. Else a supervisor does, told by the exit code. */

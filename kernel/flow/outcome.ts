@@ -6,6 +6,7 @@ export interface Outcome {
   readonly reply: string;
   readonly error?: string;
   readonly errorKind?: string;
+  readonly exitCode?: number;
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;

@@ -22,6 +22,7 @@ export interface TaskRecord {
   response?: string;
   error?: string;
   errorKind?: string;
+  exitCode?: number;
   model?: string;
   sessionId?: string;
   usage?: Usage;
@@ -52,8 +53,8 @@ export function mergedRow({ id, inbound, agent, conversation, route, attempts, s
 }
 
 /** A record of a merged task with the answer that its lead's row holds. */
-export function withLead(record: TaskRecord, { response, error, errorKind, model, sessionId }: TaskRecord): TaskRecord {
-  const facts = { response, error, errorKind, model, sessionId };
+export function withLead(record: TaskRecord, { response, error, errorKind, exitCode, model, sessionId }: TaskRecord): TaskRecord {
+  const facts = { response, error, errorKind, exitCode, model, sessionId };
   return { ...record, ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) };
 }
 

@@ -51,15 +51,18 @@ export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
 
 /** A task that failed before or beside its engine. */
 export const errorOutcome = (error: unknown, errorKind: string): Outcome => ({ status: "error", reply: "", error: reasonOf(error), errorKind });
+/** The exit code of a program that was ended by SIGTERM: what a run over its time limit has, whatever its engine is (001:L53). */
+export const TERMINATED = 143;
 /** A task that was ended: cancelled, over its limit, or interrupted. */
 export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
   status: kind === "timeout" ? "timeout" : "error",
   reply: "",
   error: text,
   errorKind: kind,
+  ...(kind === "timeout" ? { exitCode: TERMINATED } : {}),
 });
 
 /** The optional facts of an outcome, without the keys that are absent. */
-export function factsOf({ error, errorKind, usage, model, sessionId, autonomyBlocks }: Outcome): Partial<TaskRecord> {
-  return Object.fromEntries(Object.entries({ error, errorKind, usage, model, sessionId, autonomyBlocks }).filter(([, value]) => value !== undefined));
+export function factsOf({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks }: Outcome): Partial<TaskRecord> {
+  return Object.fromEntries(Object.entries({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks }).filter(([, value]) => value !== undefined));
 }

@@ -96,6 +96,7 @@ export function resultOf(record: TaskRecord, now: number): TaskResult {
     status: record.status === "in-flight" ? "error" : record.status,
     ...(record.error === undefined ? {} : { error: record.error }),
     ...(record.errorKind === undefined ? {} : { errorKind: record.errorKind }),
+    ...(record.exitCode === undefined ? {} : { exitCode: record.exitCode }),
     durationMs: (record.endedAt ?? now) - record.startedAt,
     ...(record.usage === undefined ? {} : { usage: record.usage }),
     ...(record.model === undefined ? {} : { model: record.model }),

@@ -347,7 +347,7 @@ function judge(seen: Seen, control: TurnControl): Outcome {
   const answer = (text: string) => (text === "" ? text : seen.notice + text);
   if (control.signal.aborted) {
     const ending = control.signal.reason as Ending;
-    return bad(ending.kind === "timeout" ? "timeout" : "error", ending.text, ending.kind);
+    return { ...facts, ...endedOutcome(ending), reply: seen.text };
   }
   if (end === undefined) return bad("error", "The engine stopped without a result.", "no-result");
   if (end.type === "error") return { ...bad("error", end.message, end.kind), ...(traitsOf(end).sessionLost ? { sessionLost: true } : {}) };

@@ -32,11 +32,11 @@ describe("runs", () => {
     expect(await kernel.traces.get(result.taskId)).toMatchObject({ status: "error", errorKind: "cancelled", response: "begun " });
   });
 
-  it("RUN-02 RUN-04 a run over its limit is a time-out, its text in seconds", async () => {
+  it("RUN-02 RUN-04 ENG-20 a run over its limit is a time-out, its text in seconds, its exit code that of SIGTERM", async () => {
     const { kernel, message } = await runKernel();
     const result = await kernel.tasks.run(message("hold", { options: { timeoutMinutes: 1 / 60 } }));
-    expect(result).toMatchObject({ status: "timeout", errorKind: "timeout", error: "timed out after 1s" });
-    expect(await kernel.traces.get(result.taskId)).toMatchObject({ status: "timeout" });
+    expect(result).toMatchObject({ status: "timeout", errorKind: "timeout", error: "timed out after 1s", exitCode: 143 });
+    expect(await kernel.traces.get(result.taskId)).toMatchObject({ status: "timeout", exitCode: 143 });
   });
 
   it("RUN-05 a preparation that stalls is tried once more, then recorded with the step and told once", async () => {
