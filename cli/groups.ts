@@ -21,6 +21,16 @@ export const GROUPS: readonly GroupEntry[] = [
   { name: "connect", summary: "Set up a channel: its credentials, who may write, a test", load: async () => (await import("./commands/connect.js")).default },
   { name: "trace", summary: "What tasks did: list, show, replay", load: async () => (await import("./commands/trace.js")).default },
   { name: "plugin", summary: "Plugins: what each one does, costs and breaks", load: async () => (await import("./commands/plugin.js")).default },
+  {
+    name: "backup",
+    summary: "Copy state, configuration and .env into a folder, while the daemon runs",
+    load: async () => (await import("./commands/backup.js")).default,
+  },
+  {
+    name: "restore",
+    summary: "Put a backup in the place of this folder's state and configuration",
+    load: async () => (await import("./commands/restore.js")).default,
+  },
   { name: "db", summary: "The database in which state is kept", load: async () => (await import("./commands/db.js")).default },
   { name: "doctor", summary: "Look for what is wrong and say what to do about it", load: async () => (await import("./commands/doctor.js")).default },
   { name: "bench", summary: "Measure: what each context strategy costs on a transcript", load: async () => (await import("./commands/bench.js")).default },

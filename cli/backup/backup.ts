@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+
+/** The list of contents, written last: a folder without it is no whole backup. */
+export const CONTENTS = "backup.json";
+/** The data folder within a backup. */
+export const STATE = "state";
+/** The configuration within a backup, whatever it is called outside. */
+export const CONFIG = "svc.json";
+
+/** What a backup says of itself. */
+export interface Contents {
+  readonly version: string;
+  /** ISO time. */
+  readonly takenAt: string;
+  readonly from: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Of a running daemon, of this machine, or made anew: nothing that a restored folder needs. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  "svc.db",
+  "svc.db-wal",
+  "svc.db-shm",
+  "daemon.json",
+  "daemon.lock",
+  "instance.json",
+  "local-secret",
+  "ballast",
+  "svc.schema.json",
+]);
+
+/** Temporary files of a write under way, and logs. */
+const isPassing = (name: string): boolean => /\.tmp$/.test(name) || /^daemon\.log/.test(name);
+
+/**
+ * Copies the state, the configuration and `.env` of this folder into a new folder that only its owner can read, while the daemon runs
+ * or not. The database is as it was at one moment. Agents' workspaces are not part of it.
+ */
+export async function takeBackup(cli: Cli, to: string | undefined, version: string): Promise<Contents & { readonly folder: string }> {
+  if (!existsSync(cli.dataFolder)) throw fail("SVC_CLI_MISSING", { what: `data folder ${cli.dataFolder} to back up`, next: "svc daemon start" });
+  const takenAt = new Date().toISOString();
+  const folder = resolve(to ?? join(cli.folder, `svc-backup-${takenAt.replace(/[:.]/g, "-")}`));
+  if (existsSync(folder)) throw fail("SVC_CLI_EXISTS", { what: folder, next: "name another folder: svc backup <folder>" });
+  const partial = `${folder}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(join(partial, STATE), { recursive: true, mode: 0o700 });
+  await chmod(partial, 0o700);
+  try {
+    await copyState(cli.dataFolder, join(partial, STATE));
+    const database = join(cli.dataFolder, "svc.db");
+    if (existsSync(database)) {
+      const { backupDatabase } = await import("@svc/kernel");
+      await backupDatabase(database, join(partial, STATE, "svc.db"));
+    }
+    for (const [file, name] of [[cli.file, CONFIG] as const, [join(cli.folder, ".env"), ".env"] as const]) {
+      if (!existsSync(file)) continue;
+      await cp(file, join(partial, name), { dereference: true });
+      await chmod(join(partial, name), 0o600);
+    }
+    const contents: Contents = { version, takenAt, from: cli.folder, ...(await sizeOf(partial)) };
+    await writeFile(join(partial, CONTENTS), `${JSON.stringify(contents, null, 2)}\n`, { mode: 0o600 });
+    await rename(partial, folder);
+    return { folder, ...contents };
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function copyState(from: string, to: string): Promise<void> {
+  await cp(from, to, {
+    recursive: true,
+    preserveTimestamps: true,
+    filter: (path) => {
+      const within = relative(from, path);
+      return within === "" || !((dirname(within) === "." && LEFT_OUT.has(within)) || isPassing(basename(within)));
+    },
+  });
+}
+
+async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
+  let files = 0;
+  let bytes = 0;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    files += 1;
+    bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  }
+  return { files, bytes };
+}

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Trace } from "@svc/sdk";
+import { afterEach, describe, expect, it } from "vitest";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+
+const shells: Shell[] = [];
+afterEach(async () => {
+  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+});
+
+async function shellWith(config?: unknown): Promise<Shell> {
+  const shell = await openShell();
+  if (config !== undefined) shell.write(config);
+  shells.push(shell);
+  return shell;
+}
+
+const messages = async (shell: Shell) => (await shell.json<Trace[]>("trace", "list", "-n", "200")).map(({ message }) => message).sort();
+
+describe("svc backup and svc restore", () => {
+  it("OPR-backup copies a running daemon under load; the copy restores elsewhere with everything that was acknowledged before it", async () => {
+    const shell = await shellWith(echoConfig());
+    writeFileSync(join(shell.folder, ".env"), "SOME_KEY=canary-1\n");
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    const { port } = JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8")) as { port: number };
+    const said: string[] = [];
+    let writing = true;
+    const writer = (async () => {
+      for (let n = 0; writing; n += 1) {
+        const headers = { "content-type": "application/json", accept: "application/json" };
+        const response = await fetch(`http://127.0.0.1:${port}/task`, { method: "POST", headers, body: JSON.stringify({ agent: "echo", message: `m${n}` }) });
+        await response.json();
+        if (response.ok) said.push(`m${n}`);
+      }
+    })();
+    while (said.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
+    const before = [...said];
+    const to = join(shell.folder, "copy");
+    const taken = await shell.json<{ folder: string; files: number }>("backup", to);
+    writing = false;
+    await writer;
+    expect(taken).toMatchObject({ folder: to });
+    expect(statSync(to).mode & 0o777).toBe(0o700);
+    expect(statSync(join(to, ".env")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(to, "state"))).not.toEqual(expect.arrayContaining(["svc.db-wal", "daemon.lock", "daemon.json", "ballast"]));
+    expect(await shell.svc("backup", to)).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
+
+    const other = await shellWith();
+    expect(await other.svc("restore", to)).toMatchObject({ code: 0, out: expect.stringContaining("Next: svc daemon start") });
+    expect(readFileSync(join(other.folder, ".env"), "utf8")).toContain("canary-1");
+    expect((await other.svc("daemon", "start")).code).toBe(0);
+    expect(await messages(other)).toEqual(expect.arrayContaining(before));
+    expect((await other.svc("daemon", "send", "echo", "after")).out).toContain("after");
+  });
+
+  it("keeps what stood there, and changes nothing while a daemon runs or when the backup is not whole", async () => {
+    const shell = await shellWith(echoConfig());
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    await shell.svc("exec", "echo", "kept");
+    const to = join(shell.folder, "copy");
+    expect((await shell.svc("backup", to)).code).toBe(0);
+    await shell.svc("exec", "echo", "later");
+    expect(await shell.svc("restore", to)).toMatchObject({ code: 75, err: expect.stringContaining("svc daemon stop") });
+    await shell.svc("daemon", "stop");
+
+    const broken = join(shell.folder, "broken");
+    await cp(to, broken, { recursive: true });
+    await rm(join(broken, "backup.json"));
+    expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("no backup") });
+    await cp(join(to, "backup.json"), join(broken, "backup.json"));
+    writeFileSync(join(broken, "state/svc.db"), "no database");
+    expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("damaged") });
+
+    const restored = await shell.json<{ kept: string[] }>("restore", to);
+    expect(restored.kept.length).toBeGreaterThanOrEqual(2);
+    expect(restored.kept.every((path) => existsSync(path))).toBe(true);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    expect(await messages(shell)).toEqual(["kept"]);
+  });
+});
