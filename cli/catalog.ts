@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CommandGroup, Manifest } from "@svc/sdk";
 
@@ -10,6 +10,8 @@ export interface Listed {
   readonly manifest: Manifest;
   /** The package's name, for one that the operator installed. */
   readonly name?: string;
+  /** Its entry in `plugins`, for one that is named by its path. */
+  readonly path?: string;
 }
 
 /** The `@svc` scope folder this program runs from: beside it lie the first-party plugins. Reads JSON only, runs no plugin code. */
@@ -24,8 +26,27 @@ export function firstParty(): Listed[] {
   );
 }
 
+/** Plugins that the operator added to the daemon of that svc.json: installed ones, and those that it names by their path. */
+export const added = (file: string): Listed[] => [...installed(join(dirname(file), ".svc")), ...byPath(file)];
+
+/** A document that cannot be read names none: the daemon and `svc config check` say why. */
+function byPath(file: string): Listed[] {
+  let entries: unknown;
+  try {
+    entries = (JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")) as { plugins?: unknown }).plugins;
+  } catch {
+    return [];
+  }
+  const paths = (Array.isArray(entries) ? entries : []).map((entry) => String(entry).replace(/^process:/, "")).filter((entry) => /^(\.{1,2})?\//.test(entry));
+  return paths.flatMap((path) => {
+    const folder = resolve(dirname(file), path);
+    const manifest = manifestOf(folder);
+    return manifest === undefined ? [] : [{ folder, manifest, path }];
+  });
+}
+
 /** Plugins that the operator installed into the data folder. */
-export function installed(dataFolder: string): Listed[] {
+function installed(dataFolder: string): Listed[] {
   const modules = join(dataFolder, "node_modules");
   if (!existsSync(modules)) return [];
   const folders = readdirSync(modules).flatMap((name) => (name.startsWith("@") ? readdirSync(join(modules, name)).map((inner) => join(name, inner)) : [name]));
@@ -47,16 +68,22 @@ export function productName(kind: Manifest["kind"], name: string, dataFolder: st
 
 const isPlugin = ({ manifest }: Listed, kind: Manifest["kind"], name: string): boolean => manifest.kind === kind && manifest.name === name;
 
-/** The command groups that plugins add; the module is imported when called, and of an installed plugin only while it is what was trusted. */
-export function pluginGroups(dataFolder: string): { name: string; summary: string; load(): Promise<CommandGroup> }[] {
-  return [...firstParty(), ...installed(dataFolder)].flatMap(({ folder, manifest, name: pkg }) =>
+/**
+ * The command groups that plugins add to the `svc` of that svc.json; the module is imported when called, and of an installed plugin only
+ * while it is what was trusted.
+ */
+export function pluginGroups(file: string): { name: string; summary: string; load(): Promise<CommandGroup> }[] {
+  return [...firstParty(), ...added(file)].flatMap(({ folder, manifest, name: pkg, path }) =>
     (manifest.commands ?? []).map(({ name, summary, module }) => ({
       name,
       summary,
       async load() {
-        if (pkg !== undefined) {
-          const { readPins, requirePinned } = await import("@svc/kernel");
-          await requirePinned(pkg, folder, await readPins(dataFolder));
+        if (pkg !== undefined || path !== undefined) {
+          const { importFile, readManifest, readPins, requirePinned } = await import("@svc/kernel");
+          if (pkg !== undefined) await requirePinned(pkg, folder, await readPins(join(dirname(file), ".svc")));
+          // Refuses a module that lies outside of its package.
+          readManifest(folder, "package");
+          return (await importFile(join(folder, module))).default as CommandGroup;
         }
         return (await import(pathToFileURL(join(folder, module)).href)).default as CommandGroup;
       },

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { pluginGroups } from "./catalog.ts";
 import { createCli, plain } from "./cli.ts";
 import { EXIT, exitCodeOf } from "./exit.ts";
@@ -42,7 +42,7 @@ function findGroup(name: string, argv: readonly string[], env: NodeJS.ProcessEnv
 function groupsOfPlugins(argv: readonly string[], env: NodeJS.ProcessEnv) {
   const at = argv.indexOf("--config");
   const file = resolve((at === -1 ? undefined : argv[at + 1]) || env.SVC_CONFIG || "svc.json");
-  return pluginGroups(join(dirname(file), ".svc"));
+  return pluginGroups(file);
 }
 
 /** Errors go to standard error, with the next step in their words; under `--json` as JSON. */

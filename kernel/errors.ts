@@ -36,7 +36,7 @@ export const ERRORS = {
   SVC_CAPABILITY_UNDECLARED: [500, "Plugin {plugin} uses the capability '{capability}' without naming it in {where}."],
   SVC_HOOK_REQUIRED: [503, "The {hook} policy of plugin {plugin} could not be asked: {reason}."],
   SVC_RUN_STALLED: [504, "timed out before spawn after {seconds}s in step {step}"],
-  SVC_PLUGIN_PROVIDES: [500, "Plugin {plugin} provides a {kind} that can not be used: {reason}."],
+  SVC_PLUGIN_PROVIDES: [500, "Plugin {plugin} provides {kind} that can not be used: {reason}."],
   SVC_TIER_EVENT: [502, "Plugin {plugin}: its engine said something that is no event of a tier; the run was ended."],
   SVC_TIER_MISSING: [500, "Agent {agent} wants the tier '{tier}', which no running plugin provides; see svc plugin list."],
   SVC_AUTONOMY_UNENFORCED: [403, "Agent {agent} was asked to run with autonomy '{autonomy}', which the tier '{tier}' cannot enforce; it was not run."],
@@ -98,6 +98,7 @@ export const ERRORS = {
   SVC_CONFIG_VALUE: [400, "{path} {reason}."],
   SVC_CONFIG_CHANGED: [409, "{file} was changed by someone else meanwhile and was not saved; look at it and repeat."],
   SVC_CONFIG_INVALID: [400, "{file} cannot be used:\n  {reason}"],
+  SVC_KERNEL_OPTION: [500, "createKernel takes no option '{option}'; {next}"],
   SVC_KERNEL_STOPPED: [503, "The kernel is not running; call start first."],
   SVC_KERNEL_STARTED: [409, "The kernel is already running."],
   SVC_CALL_DEADLOCK: [

@@ -34,7 +34,7 @@ import { createHost } from "./host/host.ts";
 import type { HttpServer } from "./http/index.ts";
 import { createLifeNews } from "./life-news.ts";
 import { logOf, type RootLog } from "./log.ts";
-import type { Kernel, KernelOptions } from "./options.ts";
+import { type Kernel, type KernelOptions, requireKnownOptions } from "./options.ts";
 import { pluginNews } from "./plugin-news.ts";
 import type { Health, KernelPort, ReloadReport } from "./port.ts";
 import { reachOf } from "./reach.ts";
@@ -56,6 +56,7 @@ const TOOL_MS = 60_000;
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
+  requireKnownOptions(options);
   const now = options.now ?? Date.now;
   const source: DocumentSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
   const folder = resolve(options.folder ?? ("file" in source ? dirname(source.file) : "."));

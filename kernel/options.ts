@@ -1,5 +1,7 @@
 import type { Log, Plugin } from "@svc/sdk";
+import { nearest } from "./config/suggest.ts";
 import type { Configuration } from "./configuration.ts";
+import { fail } from "./errors.ts";
 import type { PhaseLimits } from "./host/entry.ts";
 import type { HttpServer } from "./http/index.ts";
 import type { RootLog } from "./log.ts";
@@ -34,6 +36,32 @@ export interface KernelOptions {
   readonly onFatal?: (error: Error) => void;
   /** Called after a clean stop that `POST /restart` asked for: the program starts itself anew. Without it such a request is refused with 501. */
   readonly onRestart?: () => void;
+}
+
+const OPTIONS: Readonly<Record<keyof KernelOptions, true>> = {
+  config: true,
+  configText: true,
+  folder: true,
+  dataFolder: true,
+  env: true,
+  plugins: true,
+  known: true,
+  searchFolders: true,
+  log: true,
+  listen: true,
+  version: true,
+  limits: true,
+  now: true,
+  onFatal: true,
+  onRestart: true,
+};
+
+/** In plain JavaScript no compiler says that an option does nothing. Throws `SVC_KERNEL_OPTION`. */
+export function requireKnownOptions(options: object): void {
+  const option = Object.keys(options).find((key) => !Object.hasOwn(OPTIONS, key));
+  if (option === undefined) return;
+  const near = nearest(option, Object.keys(OPTIONS));
+  throw fail("SVC_KERNEL_OPTION", { option, next: near === undefined ? `there are ${Object.keys(OPTIONS).join(", ")}` : `did you mean '${near}'?` });
 }
 
 /** A running kernel. */

@@ -1,5 +1,5 @@
 import type { PluginStatus } from "@svc/kernel";
-import { firstParty, installed } from "../catalog.ts";
+import { added, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import type { OwnGroup } from "../group.ts";
 import { table } from "../table.ts";
@@ -108,10 +108,10 @@ async function list(cli: Cli, all: boolean): Promise<void> {
   } catch (error) {
     if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
     if (!cli.json) cli.say("(the daemon is not running; this is what is installed)");
-    plugins = [...firstParty(), ...installed(cli.dataFolder)].map(({ manifest }) => ({
+    plugins = [...firstParty(), ...added(cli.file)].map(({ manifest, name, path }) => ({
       id: `${manifest.kind}-${manifest.name}`,
       state: "known",
-      source: "first-party",
+      source: name !== undefined ? "package" : path !== undefined ? "path" : "first-party",
       provides: [],
       hooks: [],
       capabilities: manifest.capabilities,
@@ -119,7 +119,8 @@ async function list(cli: Cli, all: boolean): Promise<void> {
     }));
     all = true;
   }
-  const shown = plugins.filter(({ state }) => all || state !== "known");
+  // What the operator added is listed also while nothing asks for it.
+  const shown = plugins.filter(({ state, source }) => all || state !== "known" || source === "package" || source === "path");
   const rows = shown.map(({ id, version, state, took, failures, provides, hooks, reason, isolation }) => [
     id,
     version ?? "",

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { TaskResult } from "@svc/sdk";
-import { firstParty, installed, productName } from "../catalog.ts";
+import { added, firstParty, productName } from "../catalog.ts";
 import { applyChange, openFile, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -60,7 +60,7 @@ const HELLO = "Say hello in one short sentence.";
 
 async function setup(cli: Cli, options: SetupOptions, questions: Questions | undefined): Promise<void> {
   const { loadEnvironment } = await import("@svc/kernel");
-  const tiers = new Set([...firstParty(), ...installed(cli.dataFolder)].flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
+  const tiers = new Set([...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
   const found = await findEngines(loadEnvironment(cli.folder, process.env), tiers);
   if (!cli.json) cli.say(`Found here:\n${found.map(({ label }) => `  ${label}`).join("\n")}`);
 

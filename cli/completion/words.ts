@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { firstParty, installed } from "../catalog.ts";
+import { added, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import type { GroupEntry, OwnCommand, OwnGroup } from "../group.ts";
 import { SCRIPTS } from "./scripts.ts";
@@ -53,7 +53,7 @@ async function values(name: string, group: Pick<OwnGroup, "name">, cli: Cli, typ
     case "channel":
       return group.name === "connect" ? known(cli, "channel") : Object.keys(configured(cli).channels ?? {});
     case "plugin":
-      return [...firstParty(), ...installed(cli.dataFolder)].map(({ manifest }) => `${manifest.kind}-${manifest.name}`);
+      return [...firstParty(), ...added(cli.file)].map(({ manifest }) => `${manifest.kind}-${manifest.name}`);
     case "tier":
       return known(cli, "tier");
     case "kind":
@@ -68,7 +68,7 @@ async function values(name: string, group: Pick<OwnGroup, "name">, cli: Cli, typ
 }
 
 const known = (cli: Cli, kind: string): string[] =>
-  [...firstParty(), ...installed(cli.dataFolder)].flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
+  [...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
 
 function configured(cli: Cli): { readonly agents?: object; readonly channels?: object } {
   return JSON.parse(readFileSync(cli.file, "utf8"));

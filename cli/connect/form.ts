@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { firstParty, installed } from "../catalog.ts";
+import { added, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { sampleSection } from "../plugin/sample.ts";
@@ -35,7 +35,7 @@ export interface Form {
 
 /** The form of an installed channel. Throws `SVC_CLI_MISSING` naming those there are. */
 export function formOf(cli: Cli, channel: string): Form {
-  const channels = [...firstParty(), ...installed(cli.dataFolder)].filter(({ manifest }) => manifest.kind === "channel");
+  const channels = [...firstParty(), ...added(cli.file)].filter(({ manifest }) => manifest.kind === "channel");
   const listed = channels.find(({ manifest }) => manifest.name === channel);
   if (listed === undefined) {
     const names = channels.map(({ manifest: { name, product } }) => (product === undefined ? name : `${name} (${product})`)).join(", ");

@@ -5,9 +5,10 @@ import { firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { describeObserved } from "./describe.ts";
 import { leaksOf, look, pathOf, suiteOf, tortureOf } from "./look.ts";
+import { subjectNamed } from "./named.ts";
 import { readmeTrouble } from "./readme.ts";
 import { sampleOf } from "./sample.ts";
-import { namingTrouble, type PackageFacts, type Subject, subjectOf } from "./subject.ts";
+import { namingTrouble, type PackageFacts, type Subject } from "./subject.ts";
 import type { SuiteReport } from "./suite.ts";
 
 interface Checked {
@@ -18,7 +19,7 @@ interface Checked {
 
 /** Everything a plugin must pass before it is published: its package, a dry run, fifty loads and unloads, its own contract suite, torture. */
 export async function check(cli: Cli, word: string, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
-  const subject = subjectOf(cli, word);
+  const subject = await subjectNamed(cli, word);
   const results: Checked[] = [...(subject.folder === undefined ? [] : checkPackage(subject.folder, subject.pkg as PackageFacts))];
   let seen: Observed | undefined;
   const dry = await attempt("loads, and sets up without doing anything", async () => {
@@ -82,10 +83,15 @@ function peerTrouble({ dependencies = {}, peerDependencies = {} }: PackageFacts)
 
 function checkLeaks(subject: Subject, section: unknown): Promise<Checked> {
   return attempt("leaves nothing open after fifty loads and unloads", async () => {
-    const { rounds, left, unstarted } = await leaksOf(subject, section);
+    const { rounds, left, unstarted, unstopped } = await leaksOf(subject, section);
     const kinds = Object.entries(left).map(([kind, count]) => `${count} ${kind}`);
-    if (kinds.length > 0) throw new Error(`after ${rounds} rounds there are more open: ${kinds.join(", ")}`);
-    return unstarted === 0 ? undefined : `(its start did not succeed in ${unstarted} of ${rounds} rounds: without its platform only the rest was seen)`;
+    const notes = [
+      ...(unstarted === 0 ? [] : [`its start did not succeed within 200 ms in ${unstarted} of ${rounds} rounds: without its platform only the rest was seen`]),
+      ...(unstopped === 0 ? [] : [`its stop failed or took longer than 200 ms in ${unstopped} of ${rounds} rounds`]),
+    ];
+    const ran = `it ran with sample.json and this machine's network${notes.map((note) => `; ${note}`).join("")}`;
+    if (kinds.length > 0) throw new Error(`after ${rounds} rounds there are more open: ${kinds.join(", ")} (${ran})`);
+    return notes.length === 0 ? undefined : `(${ran})`;
   });
 }
 

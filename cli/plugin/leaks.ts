@@ -8,20 +8,24 @@ export interface LeakReport {
   readonly left: Readonly<Record<string, number>>;
   /** How often its start failed or took too long: it may need a platform to talk to. */
   readonly unstarted: number;
+  /** How often its stop failed or took longer than that. */
+  readonly unstopped: number;
 }
 
 const ROUNDS = 50;
-const START_MS = 200;
+/** For each of start and stop, in milliseconds. */
+const PHASE_MS = 200;
 
 /** Loads, starts, stops and unloads the plugin on a context that only records, and compares what the process holds open. */
 export async function measureLeaks(plugin: Plugin<never>, sample: unknown): Promise<LeakReport> {
   let unstarted = 0;
+  let unstopped = 0;
   let first: Record<string, number> = {};
   for (let round = 0; round < ROUNDS; round += 1) {
     const context = createFakeContext<never>(plugin, { config: withDefaults(plugin.config?.schema, sample) as never });
     const lifecycle = (await plugin.setup(context)) ?? {};
     if (!(await ends(lifecycle.start?.()))) unstarted += 1;
-    await ends(lifecycle.stop?.());
+    if (!(await ends(lifecycle.stop?.()))) unstopped += 1;
     context.end();
     // Closed handles leave the process's list a turn of the loop later.
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -33,13 +37,13 @@ export async function measureLeaks(plugin: Plugin<never>, sample: unknown): Prom
       .map(([kind, count]) => [kind, count - (first[kind] ?? 0)] as const)
       .filter(([, more]) => more > 0),
   );
-  return { rounds: ROUNDS, left, unstarted };
+  return { rounds: ROUNDS, left, unstarted, unstopped };
 }
 
 async function ends(work: Promise<void> | undefined): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), START_MS);
+    timer = setTimeout(() => resolve(false), PHASE_MS);
   });
   try {
     return await Promise.race([Promise.resolve(work).then(() => true), late]);

@@ -1,12 +1,12 @@
 import { describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { changeEntries } from "./entries.ts";
+import { subjectNamed } from "./named.ts";
 import { changingTree } from "./pinned.ts";
-import { installedSubject, isPath, type Subject, subjectAt } from "./subject.ts";
 
 /** Take a plugin out: its name and its section of svc.json, its pin, its files. What it stored stays in the data folder. */
 export async function remove(cli: Cli, word: string): Promise<void> {
-  const subject: Subject = isPath(word) ? subjectAt(cli, word) : installedSubject(cli, word);
+  const subject = await subjectNamed(cli, word);
   const section = subject.pkg?.svc?.section;
   // Without its plugin nobody knows the section, and svc.json would no longer be valid with it.
   const cut = section === undefined ? undefined : (await openFile(cli)).get(section, true);

@@ -51,9 +51,6 @@ export function installedSubject(cli: Cli, word: string): Subject {
 
 export const packageSubject = (name: string, folder: string): Subject => ({ kind: "package", entry: name, folder, pkg: factsOf(folder) });
 
-/** By path or by name, whichever the word is. */
-export const subjectOf = (cli: Cli, word: string): Subject => (isPath(word) ? subjectAt(cli, word) : installedSubject(cli, word));
-
 /** `<kind>-<name>` by the manifest of a package folder. */
 export function idOf(folder: string): string | undefined {
   try {

@@ -3,7 +3,8 @@ import { describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { changeEntries, isIsolated } from "./entries.ts";
-import { idOf, isPath, type Subject, subjectOf } from "./subject.ts";
+import { subjectNamed } from "./named.ts";
+import { idOf, type Subject } from "./subject.ts";
 
 /** What is switched: `entry` where `plugins` must name it, `section` where its own `enabled` decides. */
 interface Switched {
@@ -32,13 +33,13 @@ const present = async (cli: Cli, section: string): Promise<boolean> => (await op
 async function find(cli: Cli, word: string): Promise<Switched> {
   const known = firstParty().find(({ manifest }) => `${manifest.kind}-${manifest.name}` === word);
   if (known !== undefined) return { id: word, ...switchOf(known.manifest) };
-  const subject: Subject = subjectOf(cli, word);
+  const subject: Subject = await subjectNamed(cli, word);
   const id = subject.folder === undefined ? undefined : idOf(subject.folder);
   // A single file has no manifest: only its code says what it is called.
   const found = id ?? (await (await import("./look.js")).look(cli, { ...subject, isolated: await isIsolated(cli, subject.entry) })).id;
   return {
     id: found,
-    entry: isPath(word) || subject.kind === "package" ? subject.entry : word,
+    entry: subject.entry,
     ...(subject.pkg?.svc === undefined ? {} : switchOf(subject.pkg.svc)),
   };
 }

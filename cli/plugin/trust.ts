@@ -3,8 +3,9 @@ import { requireYes } from "./ask.ts";
 import { describeDeclared, describeDrift, describeObserved } from "./describe.ts";
 import { isIsolated } from "./entries.ts";
 import { declaredOf, look } from "./look.ts";
+import { subjectNamed } from "./named.ts";
 import { filesOf, pin } from "./pinned.ts";
-import { installedSubject, type Subject, subjectOf } from "./subject.ts";
+import { installedSubject, type Subject } from "./subject.ts";
 
 /** Show how an installed plugin differs from what was trusted, and after a yes trust it as it is now. */
 export async function trust(cli: Cli, word: string, options: Readonly<Record<string, unknown>>): Promise<void> {
@@ -33,7 +34,7 @@ export async function trust(cli: Cli, word: string, options: Readonly<Record<str
 
 /** Show what a plugin declares and really registers. Its code runs behind walls, in a process of its own. */
 export async function inspect(cli: Cli, word: string): Promise<void> {
-  const subject = subjectOf(cli, word);
+  const subject = await subjectNamed(cli, word);
   const isolated = await isIsolated(cli, subject.entry);
   const observed = await look(cli, { ...subject, isolated });
   cli.print(describeObserved(observed, isolated), { ...observed, ...(isolated ? { isolated } : {}) });

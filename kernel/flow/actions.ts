@@ -45,7 +45,11 @@ export function createActions(ground: ActionGround): Actions {
     try {
       return await judge(value);
     } catch (error) {
-      throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `action ${action.name}`, reason: `the schema of its ${way} is none: ${reasonOf(error)}` });
+      throw fail("SVC_PLUGIN_PROVIDES", {
+        plugin: scope.id,
+        kind: `the action ${action.name}`,
+        reason: `the schema of its ${way} is none: ${reasonOf(error)}`,
+      });
     }
   }
 

@@ -25,7 +25,7 @@ import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
 import { isPromise, within } from "./call.ts";
 import { lending } from "./lend.ts";
-import { type ProvidedKind, whyUnusable } from "./provided.ts";
+import { nameThing, type ProvidedKind, whyUnusable } from "./provided.ts";
 import { nameRoute, requireDeclared } from "./registered.ts";
 import { addTap, type HookName, type ProvidedChannel, placeOf, type Scope, tie, withdraw } from "./scope.ts";
 
@@ -149,7 +149,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
 function provider(scope: Scope, services: Services, need: (capability: Capability) => void): Provide {
   const check = (kind: ProvidedKind, thing: unknown) => {
     const reason = whyUnusable(kind, thing);
-    if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind, reason });
+    if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: nameThing(kind, thing), reason });
   };
   const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T, named = `${kind} ${name}`): (() => void) => {
     requireDeclared(scope, named);

@@ -8,7 +8,7 @@ import { type Pin, type Pins, requirePinned, requireUndrifted } from "./integrit
 import { describeFailure, type FailedPhase } from "./place.ts";
 import { registersOf } from "./registered.ts";
 import { createScope, describeProvided, disposeScope, type Scope } from "./scope.ts";
-import type { Source } from "./source.ts";
+import { isForeign, type Source } from "./source.ts";
 
 /** Milliseconds a plugin may take for each phase of its life. */
 export interface PhaseLimits {
@@ -171,7 +171,8 @@ export function entryStatus(entry: Entry): PluginStatus {
   const { scope, plugin, source, isolated } = entry;
   const version = source.version ?? plugin?.version;
   const process = isolated?.status();
-  const reason = entry.reason ?? (process?.state === "waiting" && entry.state === "running" ? `${process.lastEnd}; it is started again` : undefined);
+  const reason =
+    entry.reason ?? waitsFor(entry) ?? (process?.state === "waiting" && entry.state === "running" ? `${process.lastEnd}; it is started again` : undefined);
   return {
     id: entry.id,
     ...(version === undefined ? {} : { version }),
@@ -185,6 +186,22 @@ export function entryStatus(entry: Entry): PluginStatus {
     failures: entry.failures + (scope?.failures ?? 0),
     ...(isolated === undefined || process === undefined ? {} : { isolation: { ...process, walls: isolated.walls } }),
   };
+}
+
+/** What an added plugin that nothing asks for waits for: its operator meant it to run. */
+function waitsFor({ state, source }: Entry): string | undefined {
+  const { manifest } = source;
+  if (state !== "known" || manifest === undefined || !isForeign(source)) return undefined;
+  switch (manifest.activate) {
+    case "section":
+      return `it waits for its section ${manifest.section ?? ""} in svc.json`;
+    case "enabled":
+      return `it waits for ${manifest.section ?? ""}.enabled in svc.json`;
+    case "agent":
+      return `it waits for an agent of the tier ${manifest.name}`;
+    case "always":
+      return undefined;
+  }
 }
 
 async function within<T>(ms: number, late: string, work: Promise<T>): Promise<T> {

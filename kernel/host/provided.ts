@@ -29,11 +29,20 @@ export function whyUnusable(kind: ProvidedKind, thing: unknown): string | undefi
   return trait === undefined ? undefined : `of its traits, ${trait}`;
 }
 
+const articled = (word: string): string => `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+
+/** `an action 'acme.send'`, `a route 'GET /acme'`; without a name where it has none. */
+export function nameThing(kind: ProvidedKind, thing: unknown): string {
+  const { name, method, path } = (thing ?? {}) as Readonly<Record<string, unknown>>;
+  const called = kind === "route" ? [method, path].filter((part) => typeof part === "string").join(" ") : typeof name === "string" ? name : "";
+  return `${articled(kind)}${called === "" ? "" : ` '${called}'`}`;
+}
+
 function missing(thing: unknown, members: Readonly<Record<string, Type>>): string | undefined {
   if (typeof thing !== "object" || thing === null) return "it is no object";
   const found = Object.entries(members).find(([name, type]) => {
     const value = (thing as Record<string, unknown>)[name];
     return typeof value !== type || value === null;
   });
-  return found === undefined ? undefined : `${found[0]} must be a ${found[1]}`;
+  return found === undefined ? undefined : `${found[0]} must be ${articled(found[1])}`;
 }

@@ -77,7 +77,7 @@ export function createScope(id: PluginId, changed: () => void, origin: string = 
 }
 
 export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: TapOptions): void {
-  if (typeof run !== "function") throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `tap of ${hook}`, reason: "it is no function" });
+  if (typeof run !== "function") throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `a tap of ${hook}`, reason: "it is no function" });
   requireDeclared(scope, `hook ${hook}`);
   // A copy: what a plugin hands over is looked at here and never again.
   scope.taps.push({ scope, hook, run, options: { ...options }, breaker: createBreaker() });

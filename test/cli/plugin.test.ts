@@ -112,6 +112,39 @@ describe("commands that an installed plugin adds", () => {
   });
 });
 
+describe("a plugin by its path", () => {
+  it("AUT-A6 AUT-B5 brings its command groups and its form of svc connect, and goes by its id", async () => {
+    const shell = await shellWith();
+    const greet = { commands: [{ name: "greet", summary: "Greets", module: "./greet.mjs" }] };
+    write(shell, "greeter", "setup() {}", greet);
+    writeFileSync(
+      join(shell.folder, "greeter/greet.mjs"),
+      'import { svcError } from "@svc/sdk";\nexport default { name: "greet", summary: "Greets", commands: [{ name: "greet", args: "", summary: "Greets", run: async (_args, _options, cli) => cli.print(typeof svcError, {}) }] };',
+    );
+    write(shell, "acme", "setup() {}", { kind: "channel", section: "channels.acme", activate: "enabled", connect: { agent: "agent" } });
+    writeFileSync(join(shell.folder, "acme/sample.json"), JSON.stringify({ channels: { acme: { token: "${ACME_TOKEN}", agent: "assistant" } } }));
+    writeFileSync(join(shell.folder, "one.mjs"), 'export default { kind: "feature", name: "one", version: "1.0.0", svc: "*", capabilities: [], setup() {} };');
+    shell.write(echoConfig({}, { plugins: ["./greeter", "process:./acme", "./one.mjs"] }));
+    expect(await shell.svc("greet")).toMatchObject({ code: 0, out: "function\n" });
+    expect((await shell.svc("--help")).out).toContain("Greets");
+    expect((await shell.svc("connect", "nothing", "--yes")).err).toContain("acme");
+    expect((await shell.svc("connect", "acme", "--agent", "nobody", "--yes")).err).not.toContain("means nothing");
+    for (const [id, entry] of [
+      ["feature-greeter", "./greeter"],
+      ["feature-one", "./one.mjs"],
+    ] as const) {
+      expect(await shell.svc("plugin", "disable", id)).toMatchObject({ code: 0 });
+      expect(shell.config().plugins).toContain(`!${id}`);
+      expect(await shell.svc("plugin", "enable", id)).toMatchObject({ code: 0 });
+      expect(shell.config().plugins).toContain(entry);
+      expect(shell.config().plugins).not.toContain(`!${id}`);
+    }
+    expect((await shell.svc("plugin", "inspect", "feature-greeter")).out).toContain("feature-greeter 1.0.0");
+    expect(await shell.svc("plugin", "remove", "feature-greeter")).toMatchObject({ code: 0 });
+    expect(shell.config().plugins).toEqual(["process:./acme", "./one.mjs"]);
+  });
+});
+
 describe("svc plugin doctor", () => {
   it("names for each plugin what is wrong and the next step", async () => {
     const shell = await shellWith();
@@ -148,7 +181,7 @@ describe("svc plugin doctor", () => {
 });
 
 describe("svc plugin check and new", () => {
-  it("finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", async () => {
+  it("AUT-B16 finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", async () => {
     const shell = await shellWith();
     write(shell, "leaky", "setup() { setInterval(() => {}, 60_000); }", {}, { name: "leaky", dependencies: { "@svc/kernel": "0.1.0" } });
     const { code, out } = await shell.svc("plugin", "check", "./leaky", "--quick");
@@ -161,12 +194,20 @@ describe("svc plugin check and new", () => {
       "conformance module",
     ])
       expect(out).toContain(words);
+    write(shell, "slow", "setup() { return { async stop() { setInterval(() => {}, 60_000); await new Promise(() => {}); } }; }");
+    expect((await shell.svc("plugin", "check", "./slow", "--quick")).out).toMatch(/its stop failed or took longer than 200 ms in 50 of 50 rounds/);
     write(shell, "failing", "setup() {}", {}, { exports: { "./conformance": "./conformance.mjs" } });
     writeFileSync(
       join(shell.folder, "failing/conformance.mjs"),
       'export default ({ describe, it }) => describe("mine", () => { it("works", async () => {}); it("breaks", async () => { throw new Error("it broke"); }); });',
     );
     expect((await shell.svc("plugin", "check", "./failing", "--quick")).out).toContain("mine: breaks: it broke");
+  });
+
+  it("AUT-B14 ends the check of a plugin that spins, saying so", { timeout: 90_000 }, async () => {
+    const shell = await shellWith();
+    write(shell, "spins", "setup() { return { async start() { for (;;); } }; }");
+    expect((await shell.svc("plugin", "check", "./spins", "--quick")).out).toContain("it held the loop of its process for 15 s");
   });
 
   it("tortures a plugin, and says what it did and what came of it", { timeout: 300_000 }, async () => {

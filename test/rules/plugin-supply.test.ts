@@ -150,3 +150,54 @@ describe("what a manifest says that its plugin registers", () => {
     }
   });
 });
+
+describe("what a mistake is called", () => {
+  it.each([
+    [
+      'ctx.provide.action({ name: "x.y", input: 5, output: {}, timeoutMs: 1, run() {} });',
+      "provides an action 'x.y' that can not be used: input must be an object",
+    ],
+    ['ctx.provide.route({ method: "GET", path: "/x", handle() {} });', "provides a route 'GET /x' that can not be used: guard must be a string"],
+    ['ctx.provide.tool({ name: "t", run() {} });', "provides a tool 't' that can not be used: input must be an object"],
+  ])("AUT-B20 %s", async (setup, words) => {
+    const folder = await temporaryFolder();
+    write(folder, "wrong", define("wrong", setup).replace("capabilities: []", 'capabilities: ["routes"]'), { svc: { capabilities: ["routes"] } });
+    expect((await statusOf(folder, "./wrong"))?.reason).toContain(words);
+  });
+
+  it("AUT-B11 of two of one id the advice switches off neither by the other's name", async () => {
+    const { createKernel } = await import("@svc/kernel");
+    const tool = { name: "mine", description: "", input: { type: "object" }, run: async () => "" };
+    const twice = {
+      kind: "feature",
+      name: "mine",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: [],
+      setup: (ctx: { provide: { tool(tool: object): void } }) => ctx.provide.tool(tool),
+    } as never;
+    const kernel = await createKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [twice, twice] });
+    await kernel.start();
+    await kernel.stop();
+    const reasons = kernel.health().plugins.flatMap(({ reason }) => reason ?? []);
+    expect(reasons).toEqual([expect.stringContaining("it is there twice, so take one of the two away")]);
+  });
+
+  it("AUT-B18 an added plugin that nothing asks for says what it waits for", async () => {
+    for (const [activate, words] of [
+      ["section", "it waits for its section idle in svc.json"],
+      ["enabled", "it waits for idle.enabled in svc.json"],
+    ]) {
+      const folder = await temporaryFolder();
+      write(folder, "idle", define("idle", "", 'config: { at: "idle", schema: { type: "object" } },'), { svc: { activate, section: "idle" } });
+      expect(await statusOf(folder, "./idle")).toMatchObject({ state: "known", reason: words });
+    }
+  });
+
+  it("AUT-B21 an option that createKernel does not have is refused, with the one that may be meant", async () => {
+    const { createKernel } = await import("@svc/kernel");
+    const wrong = { config: {}, datafolder: "x" };
+    await expect(createKernel(wrong)).rejects.toMatchObject({ code: "SVC_KERNEL_OPTION", message: expect.stringContaining("did you mean 'dataFolder'?") });
+    await expect(createKernel({ config: {}, store: {} } as never)).rejects.toThrow("takes no option 'store'");
+  });
+});
