@@ -33,7 +33,11 @@ const tier: Tier = {
   async *run(_, { prompt }, signal) {
     if (signal.aborted) return;
     if (prompt === "fail") return yield { type: "error", kind: "engine", message: "broken" };
-    if (prompt === "endless") return await aborted(signal);
+    if (prompt === "endless" || prompt === "silent") return await aborted(signal);
+    if (prompt === "spends") {
+      await aborted(signal);
+      return yield { type: "usage", usage: { input: 3, output: 0 } };
+    }
     yield { type: "step", step: { id: "1", name: "think", phase: "start" } };
     yield { type: "text", text: `the answer to ` };
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -49,6 +53,8 @@ const tierSubject = (changed: Partial<Tier> = {}): TierSubject => ({
   other: { prompt: "two", answer: "answer to two" },
   fails: "fail",
   endless: "endless",
+  silent: ["silent"],
+  spends: "spends",
 });
 
 actionContract({ describe, it }, () => actionSubject());
@@ -67,6 +73,12 @@ async function failures(
 const after = (change: (events: AsyncIterable<TierEvent>, prompt: string) => AsyncIterable<TierEvent>): Partial<Tier> => ({
   run: (turn, context, signal) => change(tier.run(turn, context, signal), context.prompt),
 });
+
+/** Takes its time before the answer. */
+async function* slow(events: AsyncIterable<TierEvent>, signal: AbortSignal): AsyncIterable<TierEvent> {
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  if (!signal.aborted) yield* events;
+}
 
 it.each<[string, Partial<Action>]>([
   ["describes itself", { description: "" }],
@@ -149,6 +161,50 @@ it.each<[string, () => Partial<Tier>]>([
     },
   ],
   [
+    "tells the tokens of a cancelled run",
+    () =>
+      after(async function* (events, prompt) {
+        for await (const event of events) if (event.type !== "usage" || prompt !== "spends") yield event;
+      }),
+  ],
+  [
+    "hears an abort after the garbage collector",
+    () => ({
+      run: (turn, context, signal) => {
+        const controller = new AbortController();
+        // As a model library does it: nothing but this listener, which goes with the first collection, holds the two together.
+        const held = new WeakRef(() => controller.abort());
+        signal.addEventListener("abort", () => held.deref()?.(), { once: true });
+        return tier.run(turn, context, controller.signal);
+      },
+    }),
+  ],
+  [
+    "leaves a conversation alone",
+    () => {
+      const all = new Set<AbortController>();
+      return {
+        run: (turn, context, signal) => {
+          const controller = new AbortController();
+          all.add(controller);
+          signal.addEventListener("abort", () => [...all].map((one) => one.abort()), { once: true });
+          return context.prompt === "one" ? slow(tier.run(turn, context, controller.signal), controller.signal) : tier.run(turn, context, controller.signal);
+        },
+      };
+    },
+  ],
+  [
+    "goes on with a session",
+    () => ({
+      nativeSessions: true,
+      async *run(turn, context, signal) {
+        yield { type: "session", id: "s1" };
+        if (context.session !== undefined) yield { type: "error", kind: "session", message: "not known" };
+        else yield* tier.run(turn, context, signal);
+      },
+    }),
+  ],
+  [
     "yields events that are plain JSON",
     () =>
       after(async function* (events) {
@@ -161,4 +217,31 @@ it.each<[string, () => Partial<Tier>]>([
     failed.some((one) => one.startsWith(name)),
     failed.join("; "),
   ).toBe(true);
+});
+
+it("AUT-B15 a failure of the contract says what the tier said, and the subject names model and settings of the agent", async () => {
+  const messages: string[] = [];
+  const seen: unknown[] = [];
+  const subject: TierSubject = {
+    ...tierSubject({
+      run({ agent }) {
+        seen.push([agent.model, agent.settings]);
+        return (async function* (): AsyncIterable<TierEvent> {
+          yield { type: "error", kind: "auth", message: "the key of the far end is wrong" };
+        })();
+      },
+    }),
+    agent: { model: "m-1", settings: { provider: "mine" } },
+  };
+  const tests: (() => Promise<void>)[] = [];
+  tierContract({ describe: (_, define) => define(), it: (_, run) => void tests.push(run) }, () => subject);
+  for (const run of tests) await run().catch((error: Error) => messages.push(error.message));
+  expect(messages.filter((message) => message.includes("the key of the far end is wrong")).length).toBeGreaterThan(2);
+  expect(seen[0]).toEqual(["m-1", { provider: "mine" }]);
+});
+
+it("ENG-3 a subject that leaves out a prompt is told which, unless it declares that its tier lacks it", async () => {
+  const { silent: _, spends: __, ...rest } = tierSubject();
+  expect(await failures((runner) => tierContract(runner, () => rest))).toHaveLength(2);
+  expect(await failures((runner) => tierContract(runner, () => rest, { lacks: ["silence", "tokens of a cancelled run"] }))).toEqual([]);
 });

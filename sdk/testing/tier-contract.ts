@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { Agent } from "../agents.ts";
 import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
 import { type Runner, within } from "./runner.ts";
 
@@ -13,15 +17,34 @@ export interface TierSubject {
   readonly fails: string;
   /** A prompt that keeps the engine busy until it is aborted. */
   readonly endless: string;
+  /** Prompts at which the engine is silent from the start until it is aborted, one for each kind of silence: before the first byte, after the headers ... */
+  readonly silent?: readonly string[];
+  /** A prompt that costs tokens at once and then keeps the engine busy until it is aborted. */
+  readonly spends?: string;
   /** The engine has no tools: `works` takes no step. */
   readonly toolless?: boolean;
-  /** Whether processes and connections of the engine are gone; asked after the abort. */
+  /** What of the agent matters to the tier, such as its model and its settings. */
+  readonly agent?: Partial<Omit<Agent, "id" | "name">>;
+  /** Whether processes and connections of the engine are gone; asked after each abort. */
   idle?(): Promise<boolean> | boolean;
   dispose?(): Promise<void>;
 }
 
-/** What every tier promises. Run it with any runner: `tierContract({ describe, it }, () => ({ tier, works, other, fails, endless }))`. */
-export function tierContract(runner: Runner, make: () => TierSubject | Promise<TierSubject>): void {
+/** What an engine does not have, so that it is not asked for: it is never silent before its first word; a cancelled run cannot tell its tokens. */
+export type TierLack = "silence" | "tokens of a cancelled run";
+
+/** Rounds of garbage collection between the start of a run and its abort: what is held by nothing but a chain of signals is gone after a few. */
+const COLLECTIONS = 6;
+
+/**
+ * What every tier promises. Run it with any runner: `tierContract({ describe, it }, () => ({ tier, works, other, fails, endless, silent,
+ * spends }))`. A kind of prompt that makes no sense for an engine is declared in `lacks`.
+ */
+export function tierContract(
+  runner: Runner,
+  make: () => TierSubject | Promise<TierSubject>,
+  { lacks = [] }: { readonly lacks?: readonly TierLack[] } = {},
+): void {
   const given = (test: (subject: TierSubject) => Promise<void>) => async () => {
     const subject = await make();
     try {
@@ -34,9 +57,9 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
   runner.describe("tier contract", () => {
     runner.it(
       "ends with exactly one done or error, and nothing after it",
-      given(async ({ tier, works, fails }) => {
-        for (const prompt of [works.prompt, fails]) {
-          const events = await collect(tier, prompt);
+      given(async (subject) => {
+        for (const prompt of [subject.works.prompt, subject.fails]) {
+          const events = await collect(subject, prompt);
           const ends = events.filter(isEnd);
           assert.equal(ends.length, 1, `the stream has ${ends.length} ends`);
           assert.equal(events.at(-1), ends[0], "something came after the end");
@@ -46,10 +69,11 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
 
     runner.it(
       "streams the text that done.text repeats, where done has one",
-      given(async ({ tier, works }) => {
-        const events = await collect(tier, works.prompt);
+      given(async (subject) => {
+        const { works } = subject;
+        const events = await collect(subject, works.prompt);
         const done = events.at(-1);
-        assert.equal(done?.type, "done");
+        assert.equal(done?.type, "done", howItEnded(events));
         const streamed = textOf(events);
         if (done?.type === "done" && done.text !== undefined && streamed !== "") assert.equal(streamed, done.text);
         assert.ok(answerOf(events).includes(works.answer), `the answer was ${JSON.stringify(answerOf(events))}`);
@@ -58,10 +82,10 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
 
     runner.it(
       "pairs the start and end of a step by id, and ends all that it starts",
-      given(async ({ tier, works, toolless }) => {
+      given(async (subject) => {
         const open = new Map<string, string>();
         let steps = 0;
-        for (const event of await collect(tier, works.prompt)) {
+        for (const event of await collect(subject, subject.works.prompt)) {
           if (event.type !== "step") continue;
           steps += 1;
           const { id, name, phase } = event.step;
@@ -73,15 +97,15 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
             open.delete(id);
           }
         }
-        assert.ok(toolless || steps > 0, "give a prompt that makes the engine take a step");
+        assert.ok(subject.toolless || steps > 0, "give a prompt that makes the engine take a step");
         assert.deepEqual([...open.keys()], [], "steps without an end");
       }),
     );
 
     runner.it(
       "tells the tokens of the turn, not a running sum",
-      given(async ({ tier, works }) => {
-        const usage = async () => (await collect(tier, works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
+      given(async (subject) => {
+        const usage = async () => (await collect(subject, subject.works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
         const [once, again] = [await usage(), await usage()];
         assert.ok(once && again, "no usage was told");
         for (const count of Object.values(once)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
@@ -91,8 +115,8 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
 
     runner.it(
       "tells a failing engine as an error event with kind and message, and does not throw",
-      given(async ({ tier, fails }) => {
-        const end = (await collect(tier, fails)).at(-1);
+      given(async (subject) => {
+        const end = (await collect(subject, subject.fails)).at(-1);
         assert.equal(end?.type, "error");
         assert.ok(end?.type === "error" && end.kind && end.message, "kind or message is empty");
       }),
@@ -100,51 +124,147 @@ export function tierContract(runner: Runner, make: () => TierSubject | Promise<T
 
     runner.it(
       "ends within 5 s of an abort, without throwing and without calling it done",
-      given(async ({ tier, endless, idle }) => {
-        const abort = new AbortController();
-        const events: TierEvent[] = [];
-        const run = (async () => {
-          for await (const event of tier.run(turn(endless), context(endless), abort.signal)) events.push(event);
-        })();
-        setTimeout(() => abort.abort(new Error("cancelled")), 200);
-        await within(5_200, "the end after the abort", run);
-        assert.ok(!events.some((event) => event.type === "done"), "an aborted run is not done");
-        assert.ok(events.filter(isEnd).length <= 1, "more than one end");
-        if (idle) await within(5_000, "the engine's end", until(idle));
+      given(async (subject) => void (await aborted(subject, subject.endless, () => sleep(200)))),
+    );
+
+    runner.it(
+      "ends within 5 s of an abort while it starts",
+      given(async (subject) => {
+        for (const ms of [0, 1, 10, 50]) await aborted(subject, subject.endless, () => sleep(ms));
+      }),
+    );
+
+    runner.it(
+      "hears an abort after the garbage collector has run, also while the engine is silent",
+      given(async (subject) => {
+        const silent = asked(subject.silent, lacks, "silence", "silent") ?? [];
+        for (const prompt of [subject.endless, ...silent]) await aborted(subject, prompt, collections);
+      }),
+    );
+
+    runner.it(
+      "tells the tokens of a cancelled run",
+      given(async (subject) => {
+        const spends = asked(subject.spends, lacks, "tokens of a cancelled run", "spends");
+        if (spends === undefined) return;
+        const events = await aborted(subject, spends, () => sleep(1_000));
+        const told = events.filter((event) => event.type === "usage").at(-1)?.usage;
+        assert.ok(told !== undefined && told.input + told.output > 0, "no tokens were told of the run that was cancelled");
       }),
     );
 
     runner.it(
       "starts nothing when the signal has aborted before",
-      given(async ({ tier, endless, idle }) => {
-        const events = await within(5_000, "a run aborted before", collect(tier, endless, AbortSignal.abort(new Error("cancelled"))));
+      given(async (subject) => {
+        const events = await within(5_000, "a run aborted before", collect(subject, subject.endless, { signal: AbortSignal.abort(new Error("cancelled")) }));
         assert.ok(!events.some((event) => event.type === "done"));
-        if (idle) await within(5_000, "the engine's end", until(idle));
+        await idle(subject);
       }),
     );
 
     runner.it(
       "keeps two runs side by side apart",
-      given(async ({ tier, works, other }) => {
-        const [left, right] = await Promise.all([collect(tier, works.prompt, undefined, "left"), collect(tier, other.prompt, undefined, "right")]);
-        assert.ok(answerOf(left).includes(works.answer) && !answerOf(left).includes(other.answer));
-        assert.ok(answerOf(right).includes(other.answer) && !answerOf(right).includes(works.answer));
+      given(async (subject) => {
+        const { works, other } = subject;
+        const [left, right] = await Promise.all([collect(subject, works.prompt, { name: "left" }), collect(subject, other.prompt, { name: "right" })]);
+        assert.ok(answerOf(left).includes(works.answer) && !answerOf(left).includes(other.answer), howItEnded(left));
+        assert.ok(answerOf(right).includes(other.answer) && !answerOf(right).includes(works.answer), howItEnded(right));
+      }),
+    );
+
+    runner.it(
+      "leaves a conversation alone when another one is cancelled",
+      given(async (subject) => {
+        const { works } = subject;
+        const abort = new AbortController();
+        const cancelled = collect(subject, subject.endless, { signal: abort.signal, name: "left" });
+        const kept = collect(subject, works.prompt, { name: "right" });
+        await sleep(50);
+        abort.abort(new Error("cancelled"));
+        assert.ok(!(await within(5_200, "the end of the cancelled run", cancelled)).some((event) => event.type === "done"), "an aborted run is not done");
+        const events = await kept;
+        assert.ok(answerOf(events).includes(works.answer), howItEnded(events));
+      }),
+    );
+
+    runner.it(
+      "goes on with a session that it has named, where it keeps sessions",
+      given(async (subject) => {
+        const { tier, works, other } = subject;
+        if (tier.nativeSessions !== true) return;
+        const first = await collect(subject, other.prompt);
+        const session = first.flatMap((event) => (event.type === "session" ? [event.id] : [])).at(-1);
+        assert.ok(session, `no session was named: ${howItEnded(first)}`);
+        const second = await collect(subject, works.prompt, { session });
+        assert.equal(second.at(-1)?.type, "done", howItEnded(second));
+        assert.ok(answerOf(second).includes(works.answer), `the answer was ${JSON.stringify(answerOf(second))}`);
       }),
     );
 
     runner.it(
       "yields events that are plain JSON",
-      given(async ({ tier, works }) => {
-        for (const event of await collect(tier, works.prompt)) assert.deepEqual(JSON.parse(JSON.stringify(event)), event);
+      given(async (subject) => {
+        for (const event of await collect(subject, subject.works.prompt)) assert.deepEqual(JSON.parse(JSON.stringify(event)), event);
       }),
     );
   });
 }
 
-async function collect(tier: Tier, prompt: string, signal: AbortSignal = new AbortController().signal, id?: string): Promise<TierEvent[]> {
+interface Asked {
+  readonly signal?: AbortSignal;
+  readonly name?: string;
+  readonly session?: string;
+}
+
+async function collect(
+  { tier, agent }: TierSubject,
+  prompt: string,
+  { signal = new AbortController().signal, name, session }: Asked = {},
+): Promise<TierEvent[]> {
   const events: TierEvent[] = [];
-  for await (const event of tier.run(turn(prompt, id), context(prompt), signal)) events.push(event);
+  const given = context(prompt);
+  for await (const event of tier.run(turn(prompt, agent, name), session === undefined ? given : { ...given, session }, signal)) events.push(event);
   return events;
+}
+
+/** Starts a run, aborts it when `meanwhile` is over, and looks at how it ends. */
+async function aborted(subject: TierSubject, prompt: string, meanwhile: () => Promise<void>): Promise<TierEvent[]> {
+  const abort = new AbortController();
+  const run = collect(subject, prompt, { signal: abort.signal });
+  run.catch(() => undefined);
+  await meanwhile();
+  abort.abort(new Error("cancelled"));
+  const events = await within(5_200, "the end after the abort", run);
+  assert.ok(!events.some((event) => event.type === "done"), "an aborted run is not done");
+  assert.ok(events.filter(isEnd).length <= 1, "more than one end");
+  await idle(subject);
+  return events;
+}
+
+async function idle(subject: TierSubject): Promise<void> {
+  if (subject.idle !== undefined)
+    await within(
+      5_000,
+      "the end of the engine's processes and connections",
+      until(() => subject.idle?.() ?? true),
+    );
+}
+
+async function collections(): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  await sleep(200);
+  for (let round = 0; round < COLLECTIONS; round += 1) {
+    collect();
+    await sleep(10);
+  }
+}
+
+/** A prompt that the subject gives; nothing where the tier has declared that it lacks what would be asked. */
+function asked<T>(prompt: T | undefined, lacks: readonly TierLack[], lack: TierLack, member: string): T | undefined {
+  if (lacks.includes(lack)) return undefined;
+  assert.ok(prompt !== undefined, `give the subject '${member}', or declare { lacks: ["${lack}"] }`);
+  return prompt;
 }
 
 async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
@@ -152,6 +272,12 @@ async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
 }
 
 const isEnd = (event: TierEvent): boolean => event.type === "done" || event.type === "error";
+/** For a failure of the contract: the end, with the tier's own words for it. */
+const howItEnded = (events: readonly TierEvent[]): string => {
+  const end = events.at(-1);
+  if (end?.type === "error") return `the run ended with the error '${end.kind}': ${end.message}`;
+  return end?.type === "done" ? `the answer was ${JSON.stringify(answerOf(events))}` : "the run ended without a result";
+};
 const textOf = (events: readonly TierEvent[]): string => events.map((event) => (event.type === "text" ? event.text : "")).join("");
 const answerOf = (events: readonly TierEvent[]): string => {
   const end = events.at(-1);
@@ -159,13 +285,13 @@ const answerOf = (events: readonly TierEvent[]): string => {
 };
 
 let turns = 0;
-function turn(prompt: string, name = "agent"): Turn {
+function turn(prompt: string, agent: TierSubject["agent"] = {}, name = "agent"): Turn {
   const id = `task_contract_${++turns}`;
   const conversation = `${name}:test:-:chat`;
   return {
     id,
     rootId: `root_${id}`,
-    agent: { id: name, name, workspace: process.cwd(), tier: "contract", mentions: [], access: "private", settings: {} },
+    agent: { id: name, name, workspace: process.cwd(), tier: "contract", mentions: [], access: "private", settings: {}, ...agent },
     route: { agent: name, conversation, reply: { channel: "test", chat: "chat" } },
     messages: [{ id, rootId: `root_${id}`, at: Date.now(), attempts: 0, entry: "task", channel: "test", chat: "chat", text: prompt }],
     strategy: "layered",

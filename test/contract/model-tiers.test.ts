@@ -31,6 +31,9 @@ describe("tier sdk", () => {
       other: { prompt: "four five six", answer: "ECHO: four five six" },
       fails: "FAIL:400",
       endless: "SLOW:600000",
+      silent: ["HANG", "MUTE"],
+      spends: "SLOW:600000",
+      idle: () => peer.open === 0,
       toolless: true,
       dispose: () => peer.close(),
     };
@@ -55,13 +58,16 @@ describe("tier orchestrator", () => {
     });
     orchestrator.setup(ctx);
     const tier = ctx.registered.tiers[0] as Tier;
-    const settings = { orchestrator: { actions: ["math.add"] } };
     return {
-      tier: { ...tier, run: (turn, context, signal) => tier.run({ ...turn, agent: { ...turn.agent, settings } }, context, signal) },
+      tier,
+      agent: { settings: { orchestrator: { actions: ["math.add"] } } },
       works: { prompt: 'CALL:math_add:{"a":41}', answer: "RESULT: 42" },
       other: { prompt: 'CALL:math_add:{"a":6}', answer: "RESULT: 7" },
       fails: "FAIL:400",
       endless: "SLOW:600000",
+      silent: ["HANG", "MUTE"],
+      spends: 'CALL:math_add:{"a":41} HANG',
+      idle: () => peer.open === 0,
       dispose: () => peer.close(),
     };
   });

@@ -197,22 +197,24 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
 });
 
 describe.skipIf(skipped)("cli-a keeps the contract of tiers", () => {
-  tierContract({ describe, it }, async () => {
-    const stage = await start();
-    const { tier } = stage;
-    const asked = {
-      ...tier,
-      run: (...[turn, context, signal]: Parameters<typeof tier.run>) =>
-        tier.run({ ...turn, agent: { ...turn.agent, workspace: stage.workspace, settings: { ...api, permissionMode: "acceptEdits" } } }, context, signal),
-    };
-    return {
-      tier: asked,
-      works: { prompt: 'CALL:Bash:{"command":"echo written words here","description":"say"} now', answer: "RESULT: written words here" },
-      other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
-      fails: "FAIL:400",
-      endless: "HANG",
-      idle: () => stage.processes().length === 0,
-      dispose: () => stage.dispose(),
-    };
-  });
+  tierContract(
+    { describe, it },
+    async () => {
+      const stage = await start();
+      const { tier } = stage;
+      return {
+        tier,
+        agent: { workspace: stage.workspace, settings: { ...api, permissionMode: "acceptEdits" } },
+        works: { prompt: 'CALL:Bash:{"command":"echo written words here","description":"say"} now', answer: "RESULT: written words here" },
+        other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
+        fails: "FAIL:400",
+        endless: "HANG",
+        silent: ["MUTE"],
+        idle: () => stage.processes().length === 0,
+        dispose: () => stage.dispose(),
+      };
+    },
+    // The program counts the tokens of a turn at its end.
+    { lacks: ["tokens of a cancelled run"] },
+  );
 });

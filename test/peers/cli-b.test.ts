@@ -201,20 +201,24 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
 });
 
 describe.skipIf(skipped)("cli-b keeps the contract of tiers", () => {
-  tierContract({ describe, it }, async () => {
-    const stage = await start();
-    const { tier } = stage;
-    const settings = { ...api, permissionMode: "acceptEdits" };
-    const run: typeof tier.run = (turn, context, signal) =>
-      tier.run({ ...turn, agent: { ...turn.agent, workspace: stage.workspace, settings } }, context, signal);
-    return {
-      tier: { ...tier, run },
-      works: { prompt: 'CALL:exec_command:{"cmd":"sleep 0.3; echo written words here"} now', answer: "written words here" },
-      other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
-      fails: "FAIL:400",
-      endless: "HANG",
-      idle: () => stage.processes().length === 0,
-      dispose: () => stage.dispose(),
-    };
-  });
+  tierContract(
+    { describe, it },
+    async () => {
+      const stage = await start();
+      const { tier } = stage;
+      return {
+        tier,
+        agent: { workspace: stage.workspace, settings: { ...api, permissionMode: "acceptEdits" } },
+        works: { prompt: 'CALL:exec_command:{"cmd":"sleep 0.3; echo written words here"} now', answer: "written words here" },
+        other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
+        fails: "FAIL:400",
+        endless: "HANG",
+        silent: ["MUTE"],
+        idle: () => stage.processes().length === 0,
+        dispose: () => stage.dispose(),
+      };
+    },
+    // The program counts the tokens of a turn at its end.
+    { lacks: ["tokens of a cancelled run"] },
+  );
 });

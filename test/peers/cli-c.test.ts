@@ -173,20 +173,24 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 
 describe.skipIf(skipped)("cli-c keeps the contract of tiers", () => {
-  tierContract({ describe, it }, async () => {
-    const stage = await start();
-    const { tier } = stage;
-    const settings = { ...api, permissionMode: "bypassPermissions" };
-    const run: typeof tier.run = (turn, context, signal) =>
-      tier.run({ ...turn, agent: { ...turn.agent, workspace: stage.workspace, settings, model } }, context, signal);
-    return {
-      tier: { ...tier, run },
-      works: { prompt: 'CALL:run_shell_command:{"command":"echo written words here"} now', answer: "written words here" },
-      other: { prompt: "the other words of the turn", answer: "the other words" },
-      fails: "FAIL:400",
-      endless: "HANG",
-      idle: () => stage.processes().length === 0,
-      dispose: () => stage.dispose(),
-    };
-  });
+  tierContract(
+    { describe, it },
+    async () => {
+      const stage = await start();
+      const { tier } = stage;
+      return {
+        tier,
+        agent: { workspace: stage.workspace, settings: { ...api, permissionMode: "bypassPermissions" }, model },
+        works: { prompt: 'CALL:run_shell_command:{"command":"echo written words here"} now', answer: "written words here" },
+        other: { prompt: "the other words of the turn", answer: "the other words" },
+        fails: "FAIL:400",
+        endless: "HANG",
+        silent: ["MUTE"],
+        idle: () => stage.processes().length === 0,
+        dispose: () => stage.dispose(),
+      };
+    },
+    // The program counts the tokens of a turn at its end.
+    { lacks: ["tokens of a cancelled run"] },
+  );
 });

@@ -28,6 +28,8 @@ export interface ModelServer {
   readonly requests: readonly Recorded[];
   /** Why requests were refused as malformed. A test that ends with one of these has found a defect of the client. */
   readonly refusals: readonly string[];
+  /** Requests that are being answered. */
+  readonly open: number;
   /** Forgets requests, refusals and counted failures. */
   clear(): void;
   close(): Promise<void>;
@@ -40,7 +42,12 @@ export async function startModelServer(): Promise<ModelServer> {
   const failures = new Map<string, number>();
   const cached = new Set<string>();
   let ids = 0;
+  let open = 0;
   const server = createServer((request, response) => {
+    open += 1;
+    response.on("close", () => {
+      open -= 1;
+    });
     const exchange = createExchange(response, (prefix) => `${prefix}_${++ids}`);
     answer(request, exchange).catch((error: unknown) => {
       const status = error instanceof Refusal ? error.status : 500;
@@ -79,6 +86,7 @@ export async function startModelServer(): Promise<ModelServer> {
     if (path.includes("count")) return exchange.json(200, api === "gemini" ? { totalTokens: tokens(body) } : { input_tokens: tokens(body) });
     const failed = failures.get(conversation.prompt) ?? 0;
     const move = nextMove(conversation, failed);
+    if (move.kind === "hang" && move.headers) exchange.stream();
     if (move.kind === "fail") failures.set(conversation.prompt, failed + 1);
     if (api === "messages") return await answerMessages(exchange, body, conversation.model, move, cached);
     if (api === "chat") return await answerChat(exchange, body, conversation.model, move);
@@ -91,6 +99,9 @@ export async function startModelServer(): Promise<ModelServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     refusals,
+    get open() {
+      return open;
+    },
     clear() {
       requests.length = refusals.length = 0;
       failures.clear();

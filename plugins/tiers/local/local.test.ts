@@ -152,22 +152,27 @@ describe("tier local", () => {
   });
 });
 
-tierContract({ describe, it }, async () => {
-  const { tier } = await setUp();
-  const settings = (prompt: string) => ({
-    mode: "echo",
-    step: true,
-    ...(prompt === "fail" ? { fail: "as asked" } : prompt === "endless" ? { delayMs: 600_000 } : {}),
-  });
-  const bySettings: Tier = {
-    ...tier,
-    run: (turn, context, signal) => tier.run({ ...turn, agent: { ...turn.agent, settings: { local: settings(context.prompt) } } }, context, signal),
-  };
-  return {
-    tier: bySettings,
-    works: { prompt: "one two three", answer: "two" },
-    other: { prompt: "four five six", answer: "five" },
-    fails: "fail",
-    endless: "endless",
-  };
-});
+tierContract(
+  { describe, it },
+  async () => {
+    const { tier } = await setUp();
+    const settings = (prompt: string) => ({
+      mode: "echo",
+      step: true,
+      ...(prompt === "fail" ? { fail: "as asked" } : prompt === "endless" ? { delayMs: 600_000 } : {}),
+    });
+    const bySettings: Tier = {
+      ...tier,
+      run: (turn, context, signal) => tier.run({ ...turn, agent: { ...turn.agent, settings: { local: settings(context.prompt) } } }, context, signal),
+    };
+    return {
+      tier: bySettings,
+      works: { prompt: "one two three", answer: "two" },
+      other: { prompt: "four five six", answer: "five" },
+      fails: "fail",
+      endless: "endless",
+    };
+    // It begins with its step, and asks no model.
+  },
+  { lacks: ["silence", "tokens of a cancelled run"] },
+);

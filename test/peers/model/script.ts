@@ -18,7 +18,7 @@ export interface ScriptedCall {
 export type Move =
   | { readonly kind: "say"; readonly thinking?: string; readonly pieces: readonly string[]; readonly pauseMs: number }
   | { readonly kind: "call"; readonly thinking?: string; readonly calls: readonly ScriptedCall[] }
-  | { readonly kind: "hang" }
+  | { readonly kind: "hang"; readonly headers: boolean }
   | { readonly kind: "drop"; readonly pieces: readonly string[] }
   | { readonly kind: "fail"; readonly status: number };
 
@@ -33,7 +33,7 @@ export function unwrap(text: string): string {
 
 /**
  * Reads the directives in a prompt: `CALL:<tool>:<json>` (several: one after the other; with `TOGETHER` all in one answer),
- * `SLOW:<ms>` before each piece, `THINK`, `HANG`, `DROP`, `FAIL:<status>[:<times>]`. Without any it echoes.
+ * `SLOW:<ms>` before each piece, `THINK`, `HANG`, `MUTE` (a hang after the headers), `DROP`, `FAIL:<status>[:<times>]`. Without any it echoes.
  * `failed` counts the failures already given to this prompt.
  */
 export function nextMove({ prompt, results }: Conversation, failed: number): Move {
@@ -45,7 +45,7 @@ export function nextMove({ prompt, results }: Conversation, failed: number): Mov
   if (together && calls.length > 0 && results.length === 0) return { kind: "call", calls, ...thinking };
   const call = together ? undefined : calls[results.length];
   if (call) return { kind: "call", calls: [call], ...thinking };
-  if (/\bHANG\b/.test(prompt)) return { kind: "hang" };
+  if (/\b(HANG|MUTE)\b/.test(prompt)) return { kind: "hang", headers: /\bMUTE\b/.test(prompt) };
   const pieces = split(calls.length > 0 ? `RESULT: ${results.at(-1) ?? ""}` : `ECHO: ${prompt}`);
   if (/\bDROP\b/.test(prompt)) return { kind: "drop", pieces };
   return { kind: "say", pieces, pauseMs: Number(/\bSLOW:(\d+)/.exec(prompt)?.[1] ?? 0), ...thinking };

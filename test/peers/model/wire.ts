@@ -29,7 +29,7 @@ export function createExchange(response: ServerResponse, id: (prefix: string) =>
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     },
     stream() {
-      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" }).flushHeaders();
       return {
         event: (data, name) => void response.write(`${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`),
         pause: async (ms) => void (ms > 0 && (await delay(ms, undefined, { signal: gone.signal }).catch(() => undefined))),
