@@ -144,7 +144,7 @@ describe("random requests", () => {
       "/api/public/agents/hidden/messages",
     ],
   };
-  const OPEN = new Set(["/", "/health"]);
+  const OPEN = new Set(["/", "/health", "/ready"]);
 
   /** One request, written by hand so that nothing is put right on the way. */
   async function throwAt(

@@ -6,9 +6,9 @@ import { servedKernel } from "./kernel.harness.ts";
 const at = servedKernel();
 
 describe("guards", () => {
-  it("AUTH-18 nothing but /health is open to another machine", async () => {
+  it("AUTH-18 nothing but /health, /ready and the greeting is open to another machine", async () => {
     const routes = at.server.routes();
-    expect(routes.filter(({ guard }) => guard === "open").map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /health"]);
+    expect(routes.filter(({ guard }) => guard === "open").map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /health", "GET /ready", "GET /"]);
     expect(routes.filter(({ guard }) => guard !== "open" && guard !== "mesh" && guard !== "loopback")).toEqual([]);
     expect(routes.length).toBeGreaterThan(12);
     for (const { method, path, guard } of at.server.routes().filter(({ guard: own }) => own !== "open")) {
@@ -26,7 +26,7 @@ describe("guards", () => {
     if (own !== undefined) expect((await fetch(`http://${own}:${at.server.port}/agents`)).status).toBe(200);
   });
 
-  it("whatever is sent, the answer is never 5xx, and never 2xx to a stranger beyond /health", async () => {
+  it("whatever is sent, the answer is never 5xx, and never 2xx to a stranger beyond what is open", async () => {
     const path = fc.oneof(
       {
         weight: 4,
@@ -91,7 +91,7 @@ describe("guards", () => {
           const { status, head } = await rawExchange(at.server.port, `${lines.join("\r\n")}\r\n\r\n${text}`);
           expect(status, `${lines.join("\n")}\n${text}\n${head}`).toBeLessThan(500);
           seen.add(status);
-          if (stranger && status >= 200 && status < 300) expect(target.split("?")[0]).toBe("/health");
+          if (stranger && status >= 200 && status < 300) expect(["/health", "/ready", "/"]).toContain(target.split("?")[0]);
         },
       ),
       { numRuns: 400 },

@@ -5,6 +5,7 @@ import { askRoute } from "./ask.ts";
 import { channelsRoute, testChannelRoute } from "./channels.ts";
 import { eventsRoute, recentEventsRoute } from "./events.ts";
 import { healthRoute } from "./health.ts";
+import { readyRoute, rootRoute } from "./ready.ts";
 import { reloadRoute } from "./reload.ts";
 import { restartRoute } from "./restart.ts";
 import { sendRoute } from "./send.ts";
@@ -13,7 +14,7 @@ import { cancelRoute, followupRoute } from "./tasks.ts";
 import { runToolRoute, toolsRoute } from "./tools.ts";
 import { traceRoute, tracesRoute } from "./traces.ts";
 
-/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health` are for this machine, most of them for mesh peers too. */
+/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health`, `/ready` and `/` are for this machine, most of them for mesh peers too. */
 export function kernelRoutes(port: KernelPort): HttpRoute[] {
   return [
     taskRoute(port),
@@ -33,6 +34,8 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
     tracesRoute(port),
     traceRoute(port),
     healthRoute(port),
+    readyRoute(port),
+    rootRoute(),
     reloadRoute(port),
     restartRoute(port),
   ];
