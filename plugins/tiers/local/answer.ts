@@ -1,4 +1,4 @@
-import type { PluginContext, TierEvent, Turn } from "@svc/sdk";
+import type { PluginContext, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { command } from "./commands.ts";
 import { piecesOf } from "./pieces.ts";
 import type { Found, Library, Workspace } from "./workspace.ts";
@@ -9,9 +9,12 @@ const SHOWN = 5;
 /** A passage is quoted up to this many characters; the reader knows where the rest is. */
 const QUOTED = 600;
 
+/** What was said and what was said before. */
+type Heard = Pick<TurnContext, "prompt" | "history">;
+
 /** Answers one turn: a chat command, or the passages of the workspace that fit the words best. */
-export async function* answer(ctx: PluginContext, library: Library, turn: Turn, prompt: string, signal: AbortSignal): AsyncIterable<TierEvent> {
-  const text = prompt.trim();
+export async function* answer(ctx: PluginContext, library: Library, turn: Turn, context: Heard, signal: AbortSignal): AsyncIterable<TierEvent> {
+  const text = context.prompt.trim();
   if (text.startsWith("/")) {
     yield* said(await command(ctx, library, turn, text, signal), signal);
     return;
@@ -31,7 +34,8 @@ export async function* answer(ctx: PluginContext, library: Library, turn: Turn, 
       durationMs: Date.now() - began,
     },
   };
-  yield* said(found.length === 0 ? nothing(turn, workspace.files) : passages(turn, found), signal);
+  const told = found.length === 0 ? nothing(turn, text, workspace.files) : passages(turn, found);
+  yield* said(context.history.some(({ text: earlier }) => earlier.includes(HONEST)) ? told : `${told}\n\n${HONEST} ${NEXT}`, signal);
 }
 
 /** Others may wait for the same reading: it goes on, and only this turn stops waiting. */
@@ -54,12 +58,15 @@ async function* said(text: string, signal: AbortSignal): AsyncIterable<TierEvent
   yield { type: "done", text };
 }
 
-const honest = ({ agent }: Turn) =>
-  `I am the built-in tier "local": I search this agent's workspace and am not a language model. For real answers choose an engine: svc config set agents.${agent.id}.tier cli-a`;
+/** Once a conversation: whoever has read it knows. */
+const HONEST = "I search the text files of this agent's workspace and am no language model.";
+const NEXT = "For real answers its operator chooses an engine with: svc setup";
 
-function passages(turn: Turn, found: readonly Found[]): string {
+const GREETING = /^(?:hello|hi|hey|good (?:morning|afternoon|evening)|hallo|moin|servus|bonjour|hola|ciao)\b[\s!.,\p{L}]{0,20}$/iu;
+
+function passages({ agent }: Turn, found: readonly Found[]): string {
   const quoted = found.map(({ file, line, text }) => `${quoteOf(text)}\n— ${file}:${line}`);
-  return `From the workspace of ${turn.agent.name}:\n\n${quoted.join("\n\n")}\n\n${honest(turn)}`;
+  return `From the workspace of ${agent.name}:\n\n${quoted.join("\n\n")}`;
 }
 
 function quoteOf(text: string): string {
@@ -67,10 +74,8 @@ function quoteOf(text: string): string {
   return (start === text ? text : `${start.trimEnd()} …`).replaceAll(/^/gm, "> ");
 }
 
-function nothing(turn: Turn, files: number): string {
-  const searched =
-    files === 0
-      ? `The workspace ${turn.agent.workspace} holds no text files yet`
-      : `None of the ${files} text files in ${turn.agent.workspace} has these words`;
-  return `Hello from ${turn.agent.name}. ${searched}.\n\n${honest(turn)}\nSay /help for what I can do.`;
+function nothing({ agent }: Turn, question: string, files: number): string {
+  if (GREETING.test(question)) return `Hello from ${agent.name}. Ask me about what stands in the files of my workspace, or say /help.`;
+  if (files === 0) return `The workspace of ${agent.name} holds no text files yet, so I know nothing. Say /help for what I can do.`;
+  return `Nothing in the ${files} text files of ${agent.name}'s workspace fits that. Say /help for what I can do.`;
 }

@@ -43,10 +43,10 @@ export default definePlugin({
   setup(ctx) {
     let library: Library | undefined;
 
-    async function* answered(turn: Turn, { prompt }: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent> {
+    async function* answered(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent> {
       const [{ answer }, { createLibrary }] = await Promise.all([import("./answer.js"), import("./workspace.js")]);
       library ??= createLibrary(() => ctx.files, ctx.signal);
-      yield* answer(ctx, library, turn, prompt, signal);
+      yield* answer(ctx, library, turn, context, signal);
     }
 
     ctx.provide.tier({

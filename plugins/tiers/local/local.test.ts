@@ -1,38 +1,19 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Action, Confined, Files, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import type { Action, Tier, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { createFakeContext, tierContract } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import local from "./index.ts";
+import { realFiles } from "./local.harness.ts";
 import { piecesOf } from "./pieces.ts";
-import { createRanking, wordsOf } from "./ranking.ts";
+import { createRanking } from "./ranking.ts";
+import { wordsOf } from "./words.ts";
 
 const folders: string[] = [];
 afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
 });
-
-/** Files as the daemon lends them, over node's own: confinement is the kernel's and tested there. */
-async function realFiles(reads: string[]): Promise<Files> {
-  const { readdir, readFile, stat } = await import("node:fs/promises");
-  const under = (root: string) =>
-    ({
-      roots: [root],
-      read: async (path: string) => {
-        reads.push(path);
-        return readFile(join(root, path));
-      },
-      list: async (path: string) =>
-        Promise.all(
-          (await readdir(join(root, path), { withFileTypes: true })).map(async (entry) => {
-            const { size, mtimeMs } = await stat(join(root, path, entry.name));
-            return { name: entry.name, kind: entry.isDirectory() ? ("folder" as const) : ("file" as const), size, mtimeMs };
-          }),
-        ),
-    }) as unknown as Confined;
-  return { under: (...roots: readonly string[]) => under(roots[0] as string), own: under("/nowhere") };
-}
 
 async function setUp(files: Record<string, string | Uint8Array> = {}) {
   const workspace = await mkdtemp(join(tmpdir(), "svc-local-"));
@@ -55,10 +36,10 @@ async function setUp(files: Record<string, string | Uint8Array> = {}) {
   });
   local.setup(ctx as never);
   const tier = ctx.registered.tiers[0] as Tier;
-  const ask = async (prompt: string, settings: object = {}, agent: object = {}, signal = new AbortController().signal) => {
+  const ask = async (prompt: string, settings: object = {}, agent: object = {}, signal = new AbortController().signal, before: object = {}) => {
     const turn = { id: "task_1", agent: { id: "assistant", name: "Assistant", workspace, settings: { local: settings }, ...agent } } as unknown as Turn;
     const events: TierEvent[] = [];
-    for await (const event of tier.run(turn, { prompt } as TurnContext, signal)) events.push(event);
+    for await (const event of tier.run(turn, { prompt, history: [], ...before } as unknown as TurnContext, signal)) events.push(event);
     return { events, text: events.map((event) => (event.type === "text" ? event.text : "")).join("") };
   };
   return { workspace, tier, ask, reads, ran };
@@ -70,8 +51,8 @@ describe("tier local", () => {
     const { text, events } = await ask("Where is the spare key?");
     expect(text).toContain("under the blue flowerpot");
     expect(text).toContain("notes.md:3");
-    expect(text).toContain("not a language model");
-    expect(text).toContain("svc config set agents.assistant.tier");
+    expect(text).toContain("no language model");
+    expect(text).toContain("svc setup");
     expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
     expect(events.at(-1)?.type).toBe("done");
   });
@@ -87,7 +68,21 @@ describe("tier local", () => {
 
   it("says what it looked through when nothing fits", async () => {
     const { ask } = await setUp({ "a.txt": "one" });
-    expect((await ask("zebra")).text).toContain("None of the 1 text files");
+    expect((await ask("zebra")).text).toContain("Nothing in the 1 text files");
+  });
+
+  it("OPR-m28 says once a conversation what it is and how to get an engine, and greets back", async () => {
+    const { ask } = await setUp({ "notes.md": "The spare key lies under the blue flowerpot.\n" });
+    const first = (await ask("Where is the spare key?")).text;
+    const history = [
+      { role: "user", text: "Where is the spare key?" },
+      { role: "assistant", text: first },
+    ];
+    const second = (await ask("and the flowerpot?", {}, {}, undefined, { history })).text;
+    expect(second).toContain("notes.md:1");
+    expect(second).not.toContain("svc setup");
+    expect((await ask("zebra", {}, {}, undefined, { history })).text).not.toContain("svc setup");
+    expect((await ask("hello")).text).toMatch(/^Hello from Assistant\. Ask me[^\n]*\n\nI search .* svc setup$/);
   });
 
   it("knows its chat commands", async () => {

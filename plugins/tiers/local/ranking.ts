@@ -1,25 +1,21 @@
-/** BM25 over a list of passages (Robertson and Zaragoza 2009), with the usual parameters. */
+import { questionOf, wordsOf } from "./words.ts";
+
+/** BM25 over a list of passages (Robertson and Zaragoza 2009), with the usual parameters, and a floor: what hardly fits is not there. */
 export interface Ranking<T> {
-  /** The passages that share words with the question, best first. */
+  /** The passages that speak of what is asked after, best first; none when none does. */
   best(question: string, limit: number): T[];
 }
 
 const K1 = 1.2;
 const B = 0.75;
-
-/** Lower-case words and numbers of any script. Scripts without spaces are split into pairs of characters. */
-export function wordsOf(text: string): string[] {
-  const words =
-    text
-      .normalize("NFKC")
-      .toLowerCase()
-      .match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+|[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  return words.flatMap((word) => {
-    if (!/^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(word)) return [word];
-    const letters = [...word];
-    return letters.length === 1 ? letters : letters.slice(1).map((letter, at) => `${letters[at]}${letter}`);
-  });
-}
+/** A word in more of the passages than this, of so many at least, tells them apart no more than "the" does, in any language. */
+const COMMON = { share: 0.25, passages: 20 };
+/** Of one or two words that tell, an answer has all; of more, this share and two at least. */
+const SHARE_NEEDED = 0.5;
+/** What scores less than this share of the best is not worth the reader's time. */
+const WORTH = 0.35;
+/** What a word that an answer need not have adds to the score. */
+const HELPFUL = 0.3;
 
 /** How long a piece of indexing may hold the daemon up, in milliseconds. */
 const BREATH_MS = 5;
@@ -46,21 +42,34 @@ export async function createRanking<T>(passages: readonly T[], textOf: (passage:
     breath = performance.now();
   }
   const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length);
+  const isCommon = (word: string) => passages.length >= COMMON.passages && (postings.get(word)?.size ?? 0) > passages.length * COMMON.share;
+  const none: ReadonlyMap<number, number> = new Map();
+
   return {
     best(question, limit) {
+      const { needed, helpful } = questionOf(question, isCommon);
+      if (needed.length === 0) return [];
       const scores = new Map<number, number>();
-      for (const word of new Set(wordsOf(question))) {
-        const counts = postings.get(word);
-        if (counts === undefined) continue;
+      const had = new Map<number, number>();
+      const score = (word: string, share: number) => {
+        const counts = postings.get(word) ?? none;
         const rarity = Math.log(1 + (passages.length - counts.size + 0.5) / (counts.size + 0.5));
         for (const [at, count] of counts) {
           const weight = (count * (K1 + 1)) / (count + K1 * (1 - B + (B * (lengths[at] as number)) / average));
-          scores.set(at, (scores.get(at) ?? 0) + rarity * weight);
+          scores.set(at, (scores.get(at) ?? 0) + share * rarity * weight);
         }
-      }
-      return [...scores]
-        .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right)
+        return counts.keys();
+      };
+      for (const word of needed) for (const at of score(word, 1)) had.set(at, (had.get(at) ?? 0) + 1);
+      for (const word of helpful) score(word, HELPFUL);
+      const least = needed.length <= 2 ? needed.length : Math.max(2, Math.ceil(needed.length * SHARE_NEEDED));
+      const found = [...scores]
+        .filter(([at]) => (had.get(at) ?? 0) >= least)
+        .sort(([left, leftScore], [right, rightScore]) => rightScore - leftScore || left - right);
+      const worth = (found[0]?.[1] ?? 0) * WORTH;
+      return found
         .slice(0, limit)
+        .filter(([, points]) => points >= worth)
         .map(([at]) => passages[at] as T);
     },
   };

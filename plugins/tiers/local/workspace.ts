@@ -7,6 +7,8 @@ export interface Found {
   readonly file: string;
   readonly line: number;
   readonly text: string;
+  /** The heading that it stands under. */
+  readonly heading?: string;
 }
 
 /** The searchable text of a workspace as it was at the last look. */
@@ -33,6 +35,8 @@ const LARGEST_FILE = 1_000_000;
 const MOST_FILES = 5_000;
 const MOST_BYTES = 16_000_000;
 const LONGEST_LINE = 2_000;
+/** What is written for the agent is not what its user knows. */
+const INSTRUCTIONS = /^(?:agents|identity|claude|gemini|copilot-instructions|skill)\.md$/i;
 const SKIPPED = new Set(["node_modules", ".git", ".svc", "dist", "build", "target", "__pycache__"]);
 
 /** The text of workspaces, kept from question to question. */
@@ -52,7 +56,7 @@ export function createLibrary(files: () => Files, signal: AbortSignal): Library 
     let index = before;
     if (index === undefined || changed) {
       const passages = [...kept.values()].flatMap((file) => file.passages ?? []);
-      index = { files: kept, passages, ranking: await createRanking(passages, ({ file, text }) => `${file} ${text}`, signal) };
+      index = { files: kept, passages, ranking: await createRanking(passages, ({ file, heading = "", text }) => `${file} ${heading} ${text}`, signal) };
       indexes.set(folder, index);
     }
     const { ranking, passages } = index;
@@ -86,7 +90,7 @@ async function look(confined: Confined, before: ReadonlyMap<string, Kept>, signa
     }
     for (const { name, kind, size, mtimeMs } of entries) {
       if (kept.size >= MOST_FILES || bytes >= MOST_BYTES || signal.aborted) return;
-      if (name.startsWith(".") || SKIPPED.has(name)) continue;
+      if (name.startsWith(".") || SKIPPED.has(name) || INSTRUCTIONS.test(name)) continue;
       const path = folder === "." ? name : `${folder}/${name}`;
       if (kind === "folder") await visit(path);
       if (kind !== "file" || size > LARGEST_FILE) continue;
@@ -116,12 +120,17 @@ async function read(confined: Confined, path: string): Promise<readonly Found[] 
   const found: Found[] = [];
   let start = 1;
   let paragraph: string[] = [];
+  let heading: string | undefined;
   const close = () => {
     const body = paragraph.join("\n").trim();
-    if (body !== "") found.push({ file: path, line: start, text: body });
+    if (body !== "") found.push({ file: path, line: start, text: body, ...(heading === undefined ? {} : { heading }) });
     paragraph = [];
   };
   for (const [at, line] of text.split(/\r?\n/).entries()) {
+    if (/^#{1,6}\s/.test(line)) {
+      close();
+      heading = line.replace(/^#+\s+/, "").slice(0, 200);
+    }
     const long = line.length > LONGEST_LINE;
     if (long || line.trim() === "" || paragraph.length >= 12) close();
     if (line.trim() === "") continue;
