@@ -49,8 +49,6 @@ import { createWorkspaces } from "./workspaces.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
-/** How often a workspace that could not be made is tried again, in milliseconds. */
-const WORKSPACES_EVERY_MS = 60_000;
 /** How long an agent waits for a tool, in milliseconds. */
 const TOOL_MS = 60_000;
 
@@ -105,7 +103,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const reach = reachOf(() => configuration.value, stateFolder);
 
   // 3 build; what needs the store waits for `start`
-  const log: RootLog = logOf(options.log, () => configuration.checked.secrets);
+  const log: RootLog = logOf(options.log, () => configuration);
   const bus: Bus = createBus({
     node: node.id,
     ringSize: (configuration.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000,
@@ -239,8 +237,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const reported = await recovery.report();
       crashedAt = await lastCrash(rooms.core);
       if (looked !== undefined) void rooms.schedule.since(looked);
-      rooms.schedule.every(WORKSPACES_EVERY_MS, workspaces.again);
-      startUpkeep({ rooms, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(configuration.value) });
+      startUpkeep({ rooms, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(configuration.value) });
       state = "running";
       await keepLastGood(configuration, dataFolder, log);
       news.running({ resumed: recovery.resumed, reported, startMs: now() - startedAt }, host.statuses());
@@ -275,6 +272,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   // 9 run
   async function reload(): Promise<ReloadReport> {
     await starting;
+    log.reopen();
     if (state === "draining") throw fail("SVC_DAEMON_DRAINING");
     const { services, lender, pipeline } = open();
     const next = await readConfiguration(reopen(), host);

@@ -1,19 +1,25 @@
 import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import type { Log } from "@svc/sdk";
+import type { Configuration } from "./configuration.ts";
 import { CONTROLS } from "./controls.ts";
+import { type LogLimits, openLogFile, readLogLimits } from "./log-file.ts";
 
 /** The kernel's log, and one child for each room and plugin. */
 export interface RootLog extends Log {
   child(id: string): RootLog;
   /** Everything written so far has left the process. */
   flush(): void;
+  /** Goes on in a new file when the old one was moved away; nothing where lines go elsewhere. */
+  reopen(): void;
 }
 
 export interface LogOptions {
   readonly level?: string;
   /** `none` writes nothing and loads nothing. Anything but `stderr` and `none` is a file, made with mode 0600. */
   readonly destination: "none" | "stderr" | string | Writable;
+  /** When a file is rotated; 10 MB and three files unless given. */
+  readonly limits?: () => LogLimits;
   /** For people: one readable line instead of JSON. */
   readonly pretty?: boolean;
   /** Values that must never be written, asked for at each line because a reload may change them: then give another object. */
@@ -64,35 +70,41 @@ function patternOf(secrets: Iterable<string>): RegExp | undefined {
   return new RegExp(longestFirst.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"), "g");
 }
 
-const SILENT: RootLog = { debug() {}, info() {}, warn() {}, error() {}, flush() {}, child: () => SILENT };
+const SILENT: RootLog = { debug() {}, info() {}, warn() {}, error() {}, flush() {}, reopen() {}, child: () => SILENT };
 
 /** Structured lines through pino, scrubbed as the last step before they leave. */
-export function createLog({ level = "info", destination, pretty = false, secrets }: LogOptions): RootLog {
+export function createLog({ level = "info", destination, pretty = false, secrets, limits = () => readLogLimits({}) }: LogOptions): RootLog {
   if (destination === "none") return SILENT;
   // Loaded here and not at the top: a kernel embedded without a log does not pay for it.
   const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
-  const sink =
-    typeof destination === "string"
-      ? pino.destination({ dest: destination === "stderr" ? 2 : destination, sync: true, mkdir: true, mode: 0o600 })
-      : destination;
+  const file = typeof destination === "string" && destination !== "stderr" ? openLogFile(destination, limits) : undefined;
+  const sink = file ?? (typeof destination === "string" ? pino.destination({ dest: 2, sync: true }) : destination);
   const scrub = createScrubber(secrets);
   const write = (line: string): void => {
     const clean = scrub(line);
     sink.write(pretty ? forPeople(clean) : escapeControls(clean));
   };
   const root = pino({ level, base: null, redact: { paths: SECRET_FACTS, censor: "***" }, serializers: { err: describeError } }, { write });
-  return wrap(root, () => ("flushSync" in sink ? sink.flushSync() : undefined));
+  return wrap(
+    root,
+    () => ("flushSync" in sink ? sink.flushSync() : undefined),
+    () => file?.reopen(),
+  );
 }
 
 /** The log that an embedding program gave, or one as it wants it; without a wish none. */
-export function logOf(given: RootLog | Omit<LogOptions, "secrets"> | undefined, secrets: () => Iterable<string>): RootLog {
+export function logOf(
+  given: RootLog | Omit<LogOptions, "secrets" | "limits"> | undefined,
+  configuration: () => Pick<Configuration, "checked" | "value">,
+): RootLog {
   if (given !== undefined && "child" in given) return given;
-  return createLog({ ...(given ?? { destination: "none" as const }), secrets });
+  const { destination = "none", ...rest } = given ?? {};
+  return createLog({ ...rest, destination, secrets: () => configuration().checked.secrets, limits: () => readLogLimits(configuration().value) });
 }
 
 type PinoLogger = import("pino").Logger;
 
-function wrap(logger: PinoLogger, flush: () => void): RootLog {
+function wrap(logger: PinoLogger, flush: () => void, reopen: () => void): RootLog {
   const write = (level: "debug" | "info" | "warn" | "error") => (facts: object | string, text?: string) =>
     typeof facts === "string" ? logger[level](facts) : logger[level](facts instanceof Error ? { err: facts } : facts, text);
   return {
@@ -101,7 +113,8 @@ function wrap(logger: PinoLogger, flush: () => void): RootLog {
     warn: write("warn"),
     error: write("error"),
     flush,
-    child: (id) => wrap(logger.child({ plugin: id }), flush),
+    reopen,
+    child: (id) => wrap(logger.child({ plugin: id }), flush, reopen),
   };
 }
 

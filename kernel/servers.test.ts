@@ -8,7 +8,7 @@ const AT = { name: "board", host: "127.0.0.1", port: 0, headers: { "x-ours": "1"
 let scope: Scope;
 let servers: Servers;
 const make = (listen: boolean) => {
-  const log = { ...recordingLog(), flush() {}, child: (): RootLog => log };
+  const log = { ...recordingLog(), flush() {}, reopen() {}, child: (): RootLog => log };
   const hello = { server: "board", method: "GET", path: "/hello", guard: "open", owner: "feature-board", handle: () => ({ hello: true }) } as const;
   return createServers({
     listen,

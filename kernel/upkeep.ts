@@ -6,6 +6,7 @@ import { MINUTES } from "./job-book.ts";
 import { createRetention, type RetentionRules } from "./retention.ts";
 import type { Rooms } from "./rooms.ts";
 import { sweepTemporary } from "./store/index.ts";
+import type { Workspaces } from "./workspaces.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,6 +18,7 @@ const CUTOFF = "forget";
 /** What is looked after while the daemon runs. */
 export interface UpkeepGround {
   readonly rooms: Pick<Rooms, "store" | "core" | "schedule">;
+  readonly workspaces: Workspaces;
   /** Of the configuration; both undefined where nothing is kept on disk. */
   readonly folder?: string;
   readonly dataFolder?: string;
@@ -27,7 +29,7 @@ export interface UpkeepGround {
 }
 
 /** Starts what is done beside the work, now and then: it ends with the schedule. */
-export function startUpkeep({ rooms: { store, core, schedule }, folder, dataFolder, log, bus, now, rules }: UpkeepGround): void {
+export function startUpkeep({ rooms: { store, core, schedule }, workspaces, folder, dataFolder, log, bus, now, rules }: UpkeepGround): void {
   const retention = createRetention({
     store,
     core,
@@ -53,6 +55,7 @@ export function startUpkeep({ rooms: { store, core, schedule }, folder, dataFold
   };
   const size = alone("what is kept was not brought under its bound", retention.bySize);
   schedule.every(MINUTE_MS, size);
+  schedule.every(MINUTE_MS, workspaces.again);
   schedule.every(
     HOUR_MS,
     alone(

@@ -9,23 +9,44 @@ export async function showLog(cli: Cli, lines: number, follow: boolean): Promise
   const elsewhere = await writesElsewhere(cli);
   if (!existsSync(cli.logFile)) throw elsewhere ?? fail("SVC_CLI_MISSING", { what: `log at ${cli.logFile}`, next: "svc daemon start" });
   if (elsewhere !== undefined) cli.say(`${elsewhere.message} This is the log of an earlier one in the background.`);
-  const size = statSync(cli.logFile).size;
-  for (const line of (await tail(cli.logFile, size, lines)).filter((text) => text !== "")) show(cli, line);
+  const { size } = statSync(cli.logFile);
+  const last = (await tail(cli.logFile, size, lines)).filter((text) => text !== "");
+  const before = earlier(cli);
+  const older = last.length >= lines || before === undefined ? [] : (await tail(before.file, before.size, lines - last.length)).filter((text) => text !== "");
+  for (const line of [...older, ...last]) show(cli, line);
   if (!follow) return;
   let at = size;
   await new Promise<void>((resolve) => {
     process.once("SIGINT", resolve);
-    watchFile(cli.logFile, { interval: 250 }, async (now) => {
-      if (now.size < at) at = 0;
-      if (now.size === at) return;
-      const from = at;
-      at = now.size;
+    let shown = Promise.resolve();
+    const showFrom = async (file: string, from: number, to: number) => {
       let text = "";
-      for await (const chunk of createReadStream(cli.logFile, { start: from, end: now.size - 1, encoding: "utf8" })) text += chunk;
+      if (to > from) for await (const chunk of createReadStream(file, { start: from, end: to - 1, encoding: "utf8" })) text += chunk;
       for (const line of text.split("\n").filter(Boolean)) show(cli, line);
+    };
+    watchFile(cli.logFile, { interval: 250 }, (now, then) => {
+      const from = now.size < at || now.ino !== then.ino ? 0 : at;
+      const rest = at;
+      at = now.size;
+      shown = shown
+        .then(async () => {
+          // Rotated: the end of the file that was followed is the one before now.
+          const moved = now.ino === then.ino ? undefined : earlier(cli);
+          if (moved !== undefined && moved.ino === then.ino) await showFrom(moved.file, rest, moved.size);
+          await showFrom(cli.logFile, from, now.size);
+        })
+        // It may be rotated once more while it is read.
+        .catch(() => undefined);
     });
   });
   process.exit();
+}
+
+/** The log file from before the last rotation. */
+function earlier(cli: Cli): { readonly file: string; readonly size: number; readonly ino: number } | undefined {
+  const file = `${cli.logFile}.1`;
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found && { file, size: found.size, ino: found.ino };
 }
 
 /** A daemon in the foreground keeps no file: what it has to say is where it was started. */

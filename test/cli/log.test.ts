@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
@@ -134,6 +134,31 @@ describe("the daemon's log", () => {
       expect(err).toContain(`The daemon (pid ${child.pid}) runs in the foreground and writes its log there`);
     } finally {
       child.kill("SIGKILL");
+    }
+  });
+
+  it("OPR-M3 after a move and SIGHUP the daemon writes a new file, and logs shows and follows both", async () => {
+    const shell = await daemonWith(echoConfig());
+    const file = join(shell.folder, ".svc/daemon.log");
+    const { pid } = JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8"));
+    const following = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "daemon", "logs", "-f"], {
+      cwd: shell.folder,
+      env: { ...process.env, SVC_CONFIG: "" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let followed = "";
+    following.stdout.on("data", (chunk: Buffer) => (followed += chunk));
+    try {
+      await vi.waitFor(() => expect(followed).toContain("listening"), { timeout: 20_000 });
+      renameSync(file, `${file}.1`);
+      process.kill(pid, "SIGHUP");
+      await vi.waitFor(() => expect(logOf(shell).some(({ msg }) => msg.includes("reload"))).toBe(true), { timeout: 20_000 });
+      await vi.waitFor(() => expect(followed).toContain("reload"), { timeout: 20_000 });
+      const { out } = await shell.svc("daemon", "logs");
+      expect(out.indexOf("listening")).toBeGreaterThan(-1);
+      expect(out.indexOf("reload")).toBeGreaterThan(out.indexOf("listening"));
+    } finally {
+      following.kill("SIGKILL");
     }
   });
 });

@@ -84,12 +84,14 @@ export const RESUME: ObjectSchema = {
 /** `retention`: how long is kept what people may want to read again. */
 export const RETENTION: ObjectSchema = {
   type: "object",
-  description: "how long traces and histories are kept",
+  description: "how long traces, histories and logs are kept",
   default: {},
   properties: {
     traceDays: range("days for which traces are kept", 7, 36_500, { type: "integer", default: 90 }),
     historyDays: range("days for which the histories of chats are kept", 7, 36_500, { type: "integer", default: 365 }),
     maxMegabytes: range("megabytes of database and histories; the oldest go when there are more", 16, 1_048_576, { type: "integer", default: 2_048 }),
+    logMegabytes: range("megabytes of a log file of the daemon in the background; then it starts a new one", 1, 10_240, { default: 10 }),
+    logFiles: range("log files that are kept, with the current one", 1, 100, { type: "integer", default: 3 }),
   },
 };
 
