@@ -78,13 +78,22 @@ const HISTORY_CHARACTERS = 24_000;
  */
 export function recentHistory(history: TurnContext["history"], share = 1): TurnContext["history"] {
   const room = HISTORY_CHARACTERS * share;
-  const excess = history.reduce((sum, { text }) => sum + text.length, 0) - room;
+  const characters = history.reduce((sum, { text }) => sum + text.length, 0);
+  const excess = characters - room;
   if (excess <= 0) return fromUser(history, 0);
   const step = room / 4;
-  let left = step > 0 ? Math.ceil(excess / step) * step : excess;
+  const stepped = without(history, step > 0 ? Math.ceil(excess / step) * step : excess);
+  // Where single messages are long a step may cost too much.
+  return stepped.characters >= room / 2 ? stepped.history : without(history, excess).history;
+}
+
+/** Without the first messages that have so many characters together. */
+function without(history: TurnContext["history"], characters: number): { readonly history: TurnContext["history"]; readonly characters: number } {
+  let left = characters;
   let first = 0;
   while (first < history.length && left > 0) left -= history[first++]?.text.length ?? 0;
-  return fromUser(history, first);
+  const kept = fromUser(history, first);
+  return { history: kept, characters: kept.reduce((sum, { text }) => sum + text.length, 0) };
 }
 
 function fromUser(history: TurnContext["history"], from: number): TurnContext["history"] {

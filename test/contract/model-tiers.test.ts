@@ -12,6 +12,9 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { startModelServer } from "../peers/model-server.ts";
 import { APIS, providersOf, server, stage, textsOf } from "./model-tiers.harness.ts";
 
+/** The words of a message, marked for the cache or not. */
+const textOf = (content: unknown) => (typeof content === "string" ? content : (content as { text?: string }[]).map(({ text }) => text ?? "").join(""));
+
 /** The real client, on the model server. */
 const modelsOn = (url: string) =>
   createModels({
@@ -205,6 +208,34 @@ describe.each(["sdk", "orchestrator"])("tier %s", (tier) => {
     expect(JSON.stringify(messages)).toContain("my number is 42");
     expect((await ask("four")).trace.sessionId).toBeUndefined();
     expect(events.map(({ type }) => type)).not.toContain("session:rotated");
+  });
+
+  it("ENG-16 the turn after a cancelled one knows what was asked and how far the answer had come", async () => {
+    const { ask, kernel } = await stage(tier, { inline: [sessions, layered] });
+    const stop = (event: TaskEvent) => event.type === "text" && void kernel.tasks.cancel(kernel.tasks.running()[0]!.id);
+    await ask("SLOW:200 count to twelve one two three four five six seven", {}, undefined, stop);
+    await ask(
+      "HANG on this",
+      {},
+      undefined,
+      (event) => event.type === "started" && void setTimeout(() => kernel.tasks.cancel(kernel.tasks.running()[0]!.id), 200),
+    );
+    await ask("go on");
+    const messages = JSON.stringify(server.requests.at(-1)!.body.messages);
+    expect(messages).toMatch(/"SLOW:200 count to twelve.*"ECHO: [^"]*I was stopped here.*"HANG on this".*I was stopped before I had answered.*go on/);
+  });
+
+  it("ENG-10 the messages of a turn begin with those of the turn before, also when the history is full", async () => {
+    const { ask } = await stage(tier, { inline: [sessions, layered] });
+    for (let turn = 0; turn < 40; turn += 1) await ask(`${turn} `.padEnd(600, "x"));
+    const told = server.requests.map(({ body }) => (body.messages as { content: unknown }[]).map(({ content }) => textOf(content)));
+    const moves = told.slice(1).filter((messages, at) => !told[at]!.slice(0, -1).every((text, place) => messages[place] === text)).length;
+    expect(moves).toBeGreaterThan(0);
+    expect(moves).toBeLessThan(8);
+    const marks = server.requests.map(({ body }) =>
+      (body.messages as { content: unknown }[]).map(({ content }) => JSON.stringify(content).includes("cache_control")),
+    );
+    for (const line of marks.slice(1)) expect(line.lastIndexOf(true)).toBe(line.length - 2);
   });
 
   it("reads the cached part of the prompt apart from the rest", async () => {

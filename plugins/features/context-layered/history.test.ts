@@ -101,7 +101,45 @@ it("holds no more than the context can take", async () => {
   const history = open();
   for (let turn = 0; turn < 10; turn += 1) history.note(place, { at: noon, text: `${turn}`, answer: "x".repeat(30_000) });
   const recent = await history.recent(place, noon);
-  expect(recent.map(({ text }) => text)).toEqual(["9", "x".repeat(12_000)]);
+  expect(recent.map(({ text }) => text)).toEqual(["8", "x".repeat(12_000), "9", "x".repeat(12_000)]);
+  expect(fitMessages(recent, 24_000).messages.map(({ text }) => text)).toEqual(["9", "x".repeat(12_000)]);
+});
+
+it("ENG-10 a window that is full begins with the same message for several turns, also with layers of changing length, and after a restart", async () => {
+  const { open } = historyOn();
+  const history = open();
+  const firsts: string[] = [];
+  for (let turn = 0; turn < 150; turn += 1) {
+    const { messages, characters } = fitMessages(await history.recent(place, noon), 23_000 + (turn % 3) * 20);
+    expect(characters).toBeLessThanOrEqual(23_040);
+    if (turn > 60) expect(characters).toBeGreaterThan(16_000);
+    firsts.push(messages[0]?.text ?? "");
+    history.note(place, { at: noon, text: `${turn}`.padEnd(200, "."), answer: "a".repeat(300) });
+  }
+  const moves = firsts.filter((first, turn) => turn > 1 && first !== firsts[turn - 1]).length;
+  expect(moves).toBeGreaterThan(3);
+  // 500 characters a turn, 6000 a step: once in twelve turns.
+  expect(moves).toBeLessThanOrEqual(150 / 10);
+  await history.settled();
+  expect(fitMessages(await open().recent(place, noon), 23_000).messages.at(-1)?.text).toBe("a".repeat(300));
+});
+
+it("ENG-16 an exchange that is looked up comes before what is noted meanwhile, and whoever asks waits for it", async () => {
+  const { open, failures } = historyOn();
+  const history = open();
+  let found: (exchange: Exchange) => void = () => {};
+  history.note(place, said("first"));
+  history.noteLater(place, new Promise((resolve) => (found = resolve)));
+  history.note(place, said("third"));
+  const asked = history.recent(place, noon);
+  found(said("second"));
+  const all = asMessages([said("first"), said("second"), said("third")]);
+  expect(await asked).toEqual(all);
+  history.noteLater(place, Promise.reject(new Error("no trace")));
+  expect(await history.recent(place, noon)).toEqual(all);
+  expect(failures).toHaveLength(1);
+  await history.settled();
+  expect(await open().recent(place, noon)).toEqual(all);
 });
 
 it("CTX-09 messages that fit begin with a question", () => {

@@ -29,6 +29,8 @@ export interface History {
   recent(place: Place, now: number): readonly Said[] | Promise<readonly Said[]>;
   /** Adds an exchange. Order is kept; failures are told to `failed`. */
   note(place: Place, exchange: Exchange): void;
+  /** Adds an exchange that is still looked up: whoever asks for the chat meanwhile waits for it, and what is noted meanwhile comes after it. */
+  noteLater(place: Place, exchange: Promise<Exchange | undefined>): void;
   /** Resolves when everything noted so far is written. */
   settled(): Promise<void>;
 }
@@ -66,13 +68,22 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
 
   function load(place: Place, now: number): Past {
     const past = new Past();
-    past.loading = Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(place, at)))).then((read) => {
-      past.loading = undefined;
+    const days = Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(place, at))));
+    hold(past, place, days, (read) => {
       for (const exchange of read.flat()) past.add(exchange);
-      // Only now: the file must not have been read with them.
-      for (const exchange of past.later.splice(0)) keep(past, place, exchange);
     });
     return past;
+  }
+
+  /** Takes up `work` when it is done. What is noted meanwhile waits: the files must not be read with it. */
+  function hold<T>(past: Past, place: Place, work: Promise<T>, take: (value: T) => void): void {
+    const loading: Promise<void> = Promise.all([work, past.loading]).then(([value]) => {
+      take(value);
+      if (past.loading !== loading) return;
+      past.loading = undefined;
+      for (const exchange of past.later.splice(0)) keep(past, place, exchange);
+    });
+    past.loading = loading;
   }
 
   function keep(past: Past, place: Place, exchange: Exchange): void {
@@ -130,10 +141,21 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
       return past.loading === undefined ? past.since(days(now)) : past.loading.then(() => past.since(days(now)));
     },
     note(place, exchange) {
-      const short = { ...exchange, text: cut(exchange.text, MAX_CHARACTERS), answer: cut(exchange.answer, MAX_CHARACTERS) };
       const past = pastOf(place, exchange.at);
-      if (past.loading === undefined) keep(past, place, short);
-      else past.later.push(short);
+      if (past.loading === undefined) keep(past, place, shortened(exchange));
+      else past.later.push(shortened(exchange));
+    },
+    noteLater(place, exchange) {
+      const past = pastOf(place, Date.now());
+      // Not in the list of what waits: it comes before what is noted from now on.
+      const waiting = past.later.splice(0);
+      const found = exchange.catch((error) => {
+        failed(error);
+        return undefined;
+      });
+      hold(past, place, found, (value) => {
+        for (const each of [...waiting, ...(value === undefined ? [] : [shortened(value)])]) keep(past, place, each);
+      });
     },
     async settled() {
       await Promise.all([...held.values()].map(({ loading }) => loading));
@@ -144,6 +166,12 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     },
   };
 }
+
+const shortened = (exchange: Exchange): Exchange => ({
+  ...exchange,
+  text: cut(exchange.text, MAX_CHARACTERS),
+  answer: cut(exchange.answer, MAX_CHARACTERS),
+});
 
 const keyOf = ({ agent, channel, chat }: Place): string => `${agent}\n${channel}\n${chat}`;
 
@@ -189,7 +217,10 @@ function readLine(line: string): Exchange[] {
   }
 }
 
-/** The newest exchanges of a chat that fit into the cap, at least one, and the same as messages. */
+/** A history that is too long is cut in steps of so many characters, so that many turns in a row begin with the same words. */
+const STEP = CAP / 4;
+
+/** The newest exchanges of a chat that fit into the cap and one step more, at least one, and the same as messages. */
 class Past {
   /** While its files are read. */
   loading: Promise<void> | undefined;
@@ -199,13 +230,16 @@ class Past {
   /** Two for each exchange. */
   readonly #messages: Said[] = [];
   #characters = 0;
+  /** Of exchanges that are no longer held: what is held has its place in the whole, by which it is cut. */
+  #before = 0;
 
   add(exchange: Exchange): void {
     const { from, text, answer } = exchange;
     this.#exchanges.push(exchange);
     this.#messages.push({ role: "user", text: from === undefined ? text : `${from}: ${text}` }, { role: "assistant", text: answer });
     this.#characters += this.#lengthOf(this.#messages.length - 2);
-    while (this.#characters > CAP && this.#exchanges.length > 1) {
+    while (this.#characters > CAP + STEP && this.#exchanges.length > 1) {
+      this.#before += this.#lengthOf(0);
       this.#characters -= this.#lengthOf(0);
       this.#exchanges.shift();
       this.#messages.splice(0, 2);
@@ -225,7 +259,7 @@ class Past {
     // In order of time, unless the clock was set back.
     if (first === undefined || last === undefined || (within(first) && within(last))) {
       const messages = this.#messages.slice();
-      known.set(messages, this.#characters);
+      known.set(messages, { characters: this.#characters, before: this.#before });
       return messages;
     }
     return this.#messages.filter((_, at) => within(this.#exchanges[at >> 1] as Exchange));
@@ -235,17 +269,29 @@ class Past {
 /** As the lines of a layer. */
 export const asLines = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role === "user" ? "User" : "You"}: ${text}`).join("\n");
 
-/** How many characters a list has that we made ourselves: it need not be counted again. */
-const known = new WeakMap<readonly Said[], number>();
+/** How many characters a list has that we made ourselves, and stood before it: they need not be counted again. */
+const known = new WeakMap<readonly Said[], { readonly characters: number; readonly before: number }>();
 
-const charactersOf = (messages: readonly Said[]): number => known.get(messages) ?? messages.reduce((sum, { text }) => sum + text.length, 0);
-
-/** The newest messages that fit into `room` characters, beginning with a question, and how many characters they have. */
+/**
+ * The newest messages that fit into `room` characters, beginning with a question, and how many characters they have. The first of them
+ * changes in steps: vendors keep what requests begin with, and a window that moved each turn would be new to them each time.
+ */
 export function fitMessages(messages: readonly Said[], room: number): { readonly messages: readonly Said[]; readonly characters: number } {
-  let characters = charactersOf(messages);
-  let from = 0;
-  for (; from < messages.length && (characters > room || messages[from]?.role !== "user"); from += 1) characters -= (messages[from] as Said).text.length;
-  return { messages: from === 0 ? messages : messages.slice(from), characters };
+  const { characters, before } = known.get(messages) ?? { characters: messages.reduce((sum, { text }) => sum + text.length, 0), before: 0 };
+  const excess = characters - room;
+  const stepped = Math.ceil((before + excess) / STEP) * STEP - before;
+  const cut = from(messages, characters, Math.max(excess, stepped));
+  // Where single messages are long a step may cost too much.
+  return cut.characters >= room / 2 ? cut : from(messages, characters, excess);
+}
+
+/** Without the first messages that have so many characters together. */
+function from(messages: readonly Said[], characters: number, without: number): { readonly messages: readonly Said[]; readonly characters: number } {
+  let left = characters;
+  let first = 0;
+  for (; first < messages.length && (characters - left < without || messages[first]?.role !== "user"); first += 1)
+    left -= (messages[first] as Said).text.length;
+  return { messages: first === 0 ? messages : messages.slice(first), characters: left };
 }
 
 /** Who asks, for chats of several people. */

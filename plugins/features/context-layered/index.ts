@@ -13,6 +13,10 @@ const EARLY = -50;
 const LATE = 100;
 /** After all that may rewrite an answer. */
 const LAST = 1_000;
+/** How turns end that were stopped in the middle. */
+const STOPPED: ReadonlySet<string> = new Set(["cancelled", "timeout", "cut"]);
+const stoppedAnswer = (said = ""): string =>
+  said === "" ? "[I was stopped before I had answered.]" : `${said}\n[I was stopped here, before the end of my answer.]`;
 /** Of layers and history together (000:L357). */
 const REMARKABLE = 16_000;
 
@@ -25,7 +29,7 @@ export default definePlugin({
   name: "context-layered",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["files", "agents", "events"],
+  capabilities: ["files", "agents", "events", "traces"],
   setup(ctx): Lifecycle {
     const history = createHistory(
       () => ctx.files.own,
@@ -66,9 +70,16 @@ export default definePlugin({
     ctx.events.subscribe(({ ref = "", at, data = {} }) => {
       const run = running.get(ref);
       running.delete(ref);
-      if (run?.answer === undefined || data.status !== "ok") return;
-      const { place, ...said } = run;
-      history.note(place, { at: Date.parse(at), ...said, answer: run.answer });
+      if (run === undefined) return;
+      const { place, answer, ...said } = run;
+      const exchange = { at: Date.parse(at), ...said };
+      if (data.status === "ok" && answer !== undefined) history.note(place, { ...exchange, answer });
+      // What was asked and half answered is what "go on" goes on from. Its words are in the trace alone.
+      else if (STOPPED.has(String(data.errorKind)))
+        history.noteLater(
+          place,
+          ctx.traces.get(ref).then((trace) => ({ ...exchange, answer: stoppedAnswer(trace?.response) })),
+        );
     }, "task:completed");
 
     ctx.hooks.assembleContext.tap(
