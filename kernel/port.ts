@@ -1,4 +1,4 @@
-import type { Agents, AgentTool, Authority, Envelope, HttpRoute, Tasks, Traces } from "@svc/sdk";
+import type { Agents, AgentTool, Authority, Envelope, HttpRoute, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "./bus/bus.ts";
 import type { AgentCapability } from "./capability.ts";
 import type { ChannelStatus } from "./channels.ts";
@@ -51,11 +51,20 @@ export interface Health {
   readonly problems: readonly string[];
 }
 
+/** Tasks, as the kernel's own entries use them. */
+export interface KernelTasks extends Tasks {
+  /**
+   * For a caller who lost the answer and asks again: waits for the end of a task that goes on, told by `listen` what happens from now on,
+   * and answers with its result. Undefined where none is left: the message was dropped, or is about to be reported after a restart.
+   */
+  again(id: string, listen?: (event: TaskEvent) => void): Promise<TaskResult | undefined>;
+}
+
 /** What the HTTP room needs of the kernel, so that it can be read and tested without it. */
 export interface KernelPort {
   readonly node: { readonly id: string; readonly name: string };
   readonly bus: Bus;
-  readonly tasks: Tasks;
+  readonly tasks: KernelTasks;
   readonly agents: Agents;
   readonly traces: Traces;
   /** Agent id for `/ask`, from `node.defaultAgent`. */

@@ -40,7 +40,7 @@ export interface Tasks {
   cancel(id: string, reason?: string): Promise<boolean>;
   /**
    * Work for the conversation of a running task. `replace` cancels that task, waits for its end and runs before anything queued.
-   * Undefined when no such task runs or waits.
+   * Undefined when no such task runs: one that waits has not begun, and `accept` keeps the order.
    */
   followup(id: string, message: { readonly text: string; readonly replace: boolean; readonly sender?: string }): Promise<Accepted | undefined>;
   /** Running and preparing tasks. */

@@ -1,18 +1,19 @@
-import type { Accepted, Message, Route, TaskEvent, Tasks } from "@svc/sdk";
+import type { Accepted, Message, Route, TaskEvent } from "@svc/sdk";
 import type { AgentTable } from "../agents.ts";
 import { fail } from "../errors.ts";
 import { currentScope, within } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
+import type { KernelTasks } from "../port.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import type { Intake } from "./intake.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 import { defaultRoute, endedOutcome } from "./routing.ts";
-import { createTask, describeTask, type Task, whenPlaced } from "./task.ts";
+import { createTask, describeTask, resultOf, type Task, whenPlaced } from "./task.ts";
 
-/** The pipeline from outside: `Tasks` for the entries, and what boot and shutdown need. */
-export interface Pipeline extends Tasks {
+/** The pipeline from outside: tasks for the entries, and what boot and shutdown need. */
+export interface Pipeline extends KernelTasks {
   /** Put a stored task back to work after a restart, ahead of what is accepted later. */
   readmit(record: TaskRecord): void;
   /** Let what was readmitted and accepted so far begin, in that order. Until then everything waits. */
@@ -48,6 +49,8 @@ export interface Inside {
   readonly lanes: Lanes<Task>;
   readonly deliveries: Deliveries;
   readonly whenIdle: (() => void)[];
+  record(id: string): Promise<TaskRecord | undefined>;
+  now(): number;
   accept(message: Message, admission?: Admission): Promise<{ task?: Task; accepted: Accepted }>;
   finish(batch: readonly Task[], outcome: Outcome): Promise<void>;
   inRoot<T>(task: Task, step: () => T): T;
@@ -101,10 +104,20 @@ export function openDoors(inside: Inside): Pipeline {
         signal?.removeEventListener("abort", stop);
       }
     },
+    async again(id, listen) {
+      const task = tasks.get(id);
+      if (task !== undefined) {
+        if (listen !== undefined) task.listeners.add(listen);
+        return task.result;
+      }
+      const record = await inside.record(id);
+      return record === undefined || record.status === "in-flight" ? undefined : resultOf(record, inside.now());
+    },
     cancel: (id, reason) => end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
     async followup(id, { text, replace, sender }) {
       const followed = leading(id);
-      if (followed?.record.route === undefined) return undefined;
+      // One that waits has not begun anything that could be followed: its sender's next message keeps the order by itself.
+      if (followed?.state !== "running" || followed.record.route === undefined) return undefined;
       const { inbound, route } = followed.record;
       const { platformId: _platformId, dedupKey: _dedupKey, media: _media, replyTo: _replyTo, ...context } = inbound;
       const message: Message = { ...context, entry: "followup", text, ...(sender === undefined ? {} : { sender: { id: sender } }) };

@@ -4,3 +4,5 @@ export const COLLECT_MESSAGES = 50;
 export const COLLECT_CHARACTERS = 64_000;
 /** Calls of one agent by another (`agent.call`) within such calls, as long as each waits for the next. */
 export const CALL_DEPTH = 32;
+/** Seconds that an agent's scheduled job may take at least. */
+export const JOB_SECONDS = 7_200;

@@ -18,25 +18,24 @@ import type { AgentSettings, AgentTable } from "../agents.ts";
 import type { Bus } from "../bus/bus.ts";
 import { fail } from "../errors.ts";
 import { isPromise } from "../host/call.ts";
-import { reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { ScopedStore } from "../store/index.ts";
 import { createAnnouncer } from "./announce.ts";
-import { type Answer, answerOf } from "./answer.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
 import type { Deliveries } from "./deliver/port.ts";
 import { type Admission, openDoors, type Pipeline } from "./doors.ts";
+import { brokenOutcome, createFinish, interruptedResult } from "./finish.ts";
 import { createIntake } from "./intake.ts";
 import { createLanes } from "./lanes.ts";
 import { COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
-import { mergedRow, newTaskId, type TaskRecord, TRACES } from "./record.ts";
-import { defaultRoute, endedOutcome, errorOutcome, factsOf, refusalOf } from "./routing.ts";
-import { createTask, place, resultOf, type Task, tell } from "./task.ts";
+import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
+import { defaultRoute, endedOutcome, errorOutcome, refusalOf, runSecondsOf } from "./routing.ts";
+import { createTask, place, type Task, tell } from "./task.ts";
+import { readRecord } from "./traces.ts";
 import { attemptTurn } from "./turn.ts";
 import { deadlock, tooDeep } from "./waits.ts";
-import { unstoredNotice } from "./words.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineGround {
@@ -51,8 +50,6 @@ export interface PipelineGround {
 }
 
 const DEDUP = "dedup";
-/** The store takes nothing at all now: what could not be written is not to blame. */
-const UNABLE: ReadonlySet<string> = new Set(["SVC_STORE_BUSY", "SVC_STORE_FULL", "SVC_STORE_FAILED", "SVC_STORE_CLOSED"]);
 /** Long enough for an engine's own SIGTERM, 3 s, SIGKILL. */
 const GRACE_MS = 5_000;
 
@@ -72,6 +69,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
   /** Why nothing is begun any more, once that is so. */
   let closing: Ending | undefined;
   const whenIdle: (() => void)[] = [];
+
+  const finish = createFinish({ store, deliveries, log, now, announce, settle, stopping: () => refusing });
 
   /** The kernel's own work is no plugin's, whoever handed the message over or ended the turn before. */
   const outside = new AsyncResource("svc.flow");
@@ -115,7 +114,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     tasks.set(id, task);
     tell(task, { type: "accepted", taskId: id, rootId });
     // Stored, and so kept for the next start: a stop came in between.
-    if (closing !== undefined) settle(task, interruptedResult(task, closing));
+    if (closing !== undefined) settle(task, interruptedResult(task, closing, now()));
     else intake.enter(task);
     return { task, accepted: { taskId: id, rootId, duplicate: false } };
   }
@@ -189,16 +188,11 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       for (const task of merged) task.lead = lead;
       const settings = ground.agents().settings(record.agent);
       if (settings === undefined) await finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"));
-      else await finish(batch, await run(batch, settings).catch((error) => brokenOutcome(record, error)));
+      else await finish(batch, await run(batch, settings).catch((error) => brokenOutcome(record, error, log)));
     } finally {
       lanes.release(conversation);
       if (whenIdle.length > 0 && ![...tasks.values()].some((task) => task.state === "running")) for (const resolve of whenIdle.splice(0)) resolve();
     }
-  }
-
-  function brokenOutcome(record: TaskRecord, error: unknown): Outcome {
-    log.error({ task: record.id, err: error }, "a task failed in the kernel");
-    return errorOutcome(error, "internal");
   }
 
   async function run(batch: readonly [Task, ...Task[]], settings: AgentSettings): Promise<Outcome> {
@@ -223,7 +217,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       abort: lead.abort,
       signal: lead.abort.signal,
       prepareSeconds: settings.preSpawnTimeoutSec,
-      runSeconds: Math.round((record.inbound.options?.timeoutMinutes ?? settings.maxExecutionMinutes) * 60),
+      runSeconds: runSecondsOf(record.inbound, settings),
       graceMs: GRACE_MS,
       toolUseRequired: settings.toolUseRequired,
       steps: record.steps,
@@ -258,68 +252,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     }
   }
 
-  // ── 5. finish: deliver, commit, tell ──────────────────────────────────────────────────────────────────────────────────────
-
-  async function finish(batch: readonly Task[], ended: Outcome): Promise<void> {
-    const lead = batch[0] as Task;
-    const { record, live } = lead;
-    for (const task of batch) place(task);
-    if (ended.errorKind === "interrupted" && refusing) {
-      for (const task of batch) settle(task, interruptedResult(task, { text: ended.error ?? "" }, ended.reply));
-      return;
-    }
-    const { delivery, outcome } = await answered(record, live, ended);
-    Object.assign(record, { status: outcome.status, endedAt: now(), response: outcome.reply }, factsOf(outcome));
-    const sends = delivery !== undefined && delivery.held === undefined && !record.silent && deliveries.reaches(delivery.target);
-    const ops: Op[] = batch.map((task) => put(TRACES, task.record.id, task === lead ? record : mergedRow(task.record, record)));
-    let result = resultOf(record, now());
-    try {
-      if (sends) ops.push(...deliveries.ops(delivery));
-      await store.commit(ops);
-      if (sends) deliveries.committed(delivery);
-    } catch (error) {
-      log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
-      result = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
-      if (sends) void tellUnstored(record, live, error);
-      if (!UNABLE.has((error as { code?: string }).code ?? "")) await endBare(batch, result);
-    }
-    if (live.hooks.holdsStream && result.ok && result.reply !== "") for (const task of batch) tell(task, { type: "text", text: result.reply });
-    announce.completed(record, result);
-    for (const task of batch) settle(task, task === lead ? result : { ...result, taskId: task.record.id });
-  }
-
-  async function answered(record: TaskRecord, { hooks }: Live, ended: Outcome): Promise<Answer> {
-    try {
-      return await answerOf(record, hooks, ended, deliveries);
-    } catch (error) {
-      return { outcome: brokenOutcome(record, error) };
-    }
-  }
-
-  /** Whoever waits on a channel must not wait for ever: the outbox has nothing of it. */
-  async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }: Live, error: unknown): Promise<void> {
-    try {
-      const target = (route as Route).reply;
-      const notice = await hooks.deliver({ id: `out_${taskId}`, kind: "notice", target, text: unstoredNotice(reasonOf(error)), taskId, agent });
-      if (notice.held === undefined) await deliveries.tell(notice);
-    } catch (failure) {
-      log.warn({ task: taskId, err: failure }, "the sender was not told that an answer could not be stored");
-    }
-  }
-
-  /** What a plugin put into a record or delivery is no JSON: the tasks end without it, or each restart would run them again. */
-  async function endBare(batch: readonly Task[], { status, error, errorKind }: TaskResult): Promise<void> {
-    const ended = { status, endedAt: now(), steps: [], ...(error === undefined ? {} : { error }), ...(errorKind === undefined ? {} : { errorKind }) };
-    const bare = batch.map(({ record: { id, inbound, agent, conversation, attempts, startedAt } }) =>
-      put(TRACES, id, { id, inbound, agent, conversation, attempts, startedAt, ...ended } satisfies TaskRecord),
-    );
-    await store.commit(bare).catch((failure) => log.error({ err: failure }, "the end of a task was not stored"));
-  }
-
-  /** Its record stays in flight, so that the next start resumes or reports it. */
-  function interruptedResult({ record }: Task, { text }: Pick<Ending, "text">, reply = ""): TaskResult {
-    return { ...resultOf(record, now()), reply, error: text, errorKind: "interrupted" };
-  }
+  // ── 5. finish (`finish.ts`), or none ──────────────────────────────────────────────────────────────────────────────────────
 
   async function drop(task: Task, reason: string): Promise<void> {
     const { record } = task;
@@ -352,6 +285,8 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     intake,
     lanes,
     deliveries,
+    record: (id) => readRecord(store.collection<TaskRecord>(TRACES), id),
+    now,
     accept,
     finish,
     live: ground.live,

@@ -2,6 +2,7 @@ import type { Inbound, Route, Turn, TurnContext } from "@svc/sdk";
 import type { AgentSettings, AgentTable } from "../agents.ts";
 import { fail } from "../errors.ts";
 import { reasonOf } from "../host/hooks.ts";
+import { JOB_SECONDS } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 import { promptOf } from "./words.ts";
@@ -36,6 +37,12 @@ export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth
   if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth)
     return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });
   return undefined;
+}
+
+/** Seconds that a run may take: an agent's scheduled job has two hours at least, whatever the agent's own limit is (000:L364). */
+export function runSecondsOf({ entry, options }: Inbound, { maxExecutionMinutes }: AgentSettings): number {
+  const asked = Math.round((options?.timeoutMinutes ?? maxExecutionMinutes) * 60);
+  return entry === "cron" ? Math.max(asked, JOB_SECONDS) : asked;
 }
 
 /** What `assembleContext` starts from: the agent's own prompt and the sender's words. */

@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import type { Trace, Traces } from "@svc/sdk";
+import type { Collection, Trace, Traces } from "@svc/sdk";
 import type { ScopedStore } from "../store/index.ts";
 import { firstTaskIdAt, type TaskRecord, TRACES, traceOf, withLead } from "./record.ts";
 
@@ -8,15 +8,20 @@ const PAGE = 100;
 /** A task is noted a moment before or after its id is made. */
 const SLACK_MS = 100;
 
+/** The record of a task; of one that another one's turn has answered, with that answer. */
+export async function readRecord(records: Collection<TaskRecord>, id: string): Promise<TaskRecord | undefined> {
+  const found = await records.get(id);
+  const lead = found?.value.lead === undefined ? undefined : await records.get(found.value.lead);
+  return found === undefined || lead === undefined ? found?.value : withLead(found.value, lead.value);
+}
+
 /** Reads task traces, newest first. Whatever is asked for, the loop turns every few milliseconds. */
 export function createTraces(core: Pick<ScopedStore, "collection" | "scan">): Traces {
   const records = core.collection<TaskRecord>(TRACES);
   return {
     async get(id) {
-      const found = await records.get(id);
-      if (found === undefined) return undefined;
-      const lead = found.value.lead === undefined ? undefined : await records.get(found.value.lead);
-      return traceOf(lead === undefined ? found.value : withLead(found.value, lead.value));
+      const found = await readRecord(records, id);
+      return found === undefined ? undefined : traceOf(found);
     },
     async list({ agent, channel, status, before, limit = 50 } = {}) {
       const where = {

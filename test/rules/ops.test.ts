@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createKernel } from "@svc/kernel";
-import type { Plugin } from "@svc/sdk";
+import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
@@ -127,6 +127,37 @@ describe("resume after a crash", () => {
     const [trace] = (await kernel.traces.list({ status: "error" })).filter(({ message }) => message === "hold");
     expect(trace).toMatchObject({ errorKind: "interrupted" });
     expect(trace?.error).toContain(reason);
+  });
+
+  it("OPS-03 a channel of directChannels: it is resumed and recorded, and its answer is not delivered", async () => {
+    const sent: string[] = [];
+    const mail = definePlugin({
+      kind: "channel",
+      name: "mail",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: [],
+      setup(ctx) {
+        const traits = { maxChars: 1_000, unit: "codepoint", dialect: "plain" } as const;
+        const handle = ctx.provide.channel({ name: "mail", traits, send: async ({ text }) => ({ platformId: `${sent.push(text)}` }) });
+        return { start: async () => handle.ready() };
+      },
+    }) as Plugin<never>;
+    const byMail = { entry: "channel", channel: "mail" };
+    for (const [directChannels, answers] of [
+      [["mail"], []],
+      [[], ["begun resumed"]],
+    ] as const) {
+      sent.length = 0;
+      const folder = await crashed((running) => leaveHolding(running, byMail));
+      const { kernel, tier } = await startOn(folder, { inline: [mail], config: { resume: { directChannels } } });
+      await until(() => tier.held === 1);
+      tier.release("resumed");
+      await until(() => kernel.tasks.running().length === 0);
+      expect((await kernel.traces.list({ status: "ok" }))[0]).toMatchObject({ channel: "mail", attempts: 2, response: "begun resumed" });
+      await kernel.stop();
+      expect(sent).toEqual(answers);
+    }
   });
 
   it("OPS-03 work older than maxAgeMinutes is reported, not resumed; an agent-to-agent run is resumed all the same", async () => {

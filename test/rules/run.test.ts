@@ -97,6 +97,60 @@ describe("runs", () => {
     }
   });
 
+  it("RUN-06 an agent's scheduled job has two hours at least, whatever it or its agent asks for", async () => {
+    const { kernel, message } = await runKernel({ agent: { maxExecutionMinutes: 1 } });
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    try {
+      for (const options of [{ scheduled: true }, { scheduled: true, timeoutMinutes: 5 }, { scheduled: true, timeoutMinutes: 180 }])
+        await kernel.tasks.run(message("job", { entry: "cron", options }));
+      await kernel.tasks.run(message("heartbeat", { entry: "heartbeat", options: { scheduled: true } }));
+      const limits = timers.mock.calls.map(([, ms]) => ms).filter((ms) => (ms ?? 0) >= 60_000);
+      expect(limits).toEqual(expect.arrayContaining([7_200_000, 10_800_000, 60_000]));
+      expect(limits).not.toContain(300_000);
+    } finally {
+      timers.mockRestore();
+    }
+  });
+
+  it("CON-D7 API-09 a task that only waits is not followed up, and goes on waiting", async () => {
+    const { kernel, tier, message } = await runKernel({ agent: { queueMode: "followup" } });
+    const runs = [kernel.tasks.run(message("hold"))];
+    await until(() => tier.held === 1);
+    runs.push(kernel.tasks.run(message("waits")));
+    await until(() => kernel.tasks.queued().length === 1);
+    const [waiting] = kernel.tasks.queued();
+    for (const replace of [true, false]) expect(await kernel.tasks.followup(waiting!.id, { text: "more", replace })).toBeUndefined();
+    tier.release();
+    expect((await Promise.all(runs)).map(({ ok }) => ok)).toEqual([true, true]);
+    expect(tier.prompts).toEqual(["hold", "waits"]);
+  });
+
+  it("CRON-08 what a restricted run was kept from is in its record", async () => {
+    const blocks = definePlugin({
+      kind: "feature",
+      name: "blocks",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: [],
+      setup: (ctx) =>
+        ctx.hooks.dispatch.tap(async function* () {
+          yield { type: "blocked", tool: "Write", reason: "it only reports" } as const;
+          yield { type: "blocked", tool: "Bash", reason: "git push" } as const;
+          yield { type: "done", text: "reported" } as const;
+        } as never),
+    });
+    const { kernel, message } = await runKernel({ inline: [blocks as Plugin<never>], tier: scriptedTier("scripted", { enforcesAutonomy: true }) });
+    const { taskId } = await kernel.tasks.run(message("look", { options: { autonomy: "report" } }));
+    expect(await kernel.traces.get(taskId)).toMatchObject({
+      status: "ok",
+      response: "reported",
+      autonomyBlocks: [
+        { tool: "Write", reason: "it only reports" },
+        { tool: "Bash", reason: "git push" },
+      ],
+    });
+  });
+
   it("RUN-07 collect answers all that arrived meanwhile with one turn, and each caller hears it", async () => {
     const { kernel, tier, message } = await runKernel();
     const runs = [kernel.tasks.run(message("hold"))];

@@ -90,6 +90,13 @@ export function memoryKernel() {
     tasks: {
       accept: async (message) => ({ taskId: start(message).task.id, rootId: "root", duplicate: false }),
       run: async (message, listen) => start(message, listen).result,
+      async again(id, listen) {
+        const running = live.get(id);
+        const trace = traces.find((one) => one.id === id);
+        if (running !== undefined && listen !== undefined) running.listen = listen;
+        if (running !== undefined) return running.result;
+        return trace && { ok: trace.status === "ok", taskId: id, agent: trace.agent, reply: trace.response ?? "", status: "ok", durationMs: 1 };
+      },
       deliver: () => expect.unreachable(),
       async cancel(id) {
         const found = live.get(id);

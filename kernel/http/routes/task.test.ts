@@ -108,7 +108,6 @@ describe("POST /task", () => {
   it("FAULT-38 the same Idempotency-Key again answers 200 with the first task, and starts nothing", async () => {
     const keyed = json({ agent: "echo", message: "once" }, { "idempotency-key": "k1" });
     await (await fetch(`${at.server.url}/task`, keyed)).text();
-    expect(await at.call("/task", keyed)).toMatchObject({ status: 200, body: { taskId: "task_1", duplicate: true } });
     expect(await at.call("/task", json({ agent: "echo", message: "once" }, { ...asJson, "idempotency-key": "k1" }))).toMatchObject({
       status: 200,
       body: { taskId: "task_1" },
@@ -117,6 +116,26 @@ describe("POST /task", () => {
     await (await fetch(`${at.server.url}/task`, json({ agent: "echo", message: "x" }, { "idempotency-key": "k1", ...REMOTE, ...bearer("mesh") }))).text();
     expect(at.kernel.state.accepted).toBe(2);
     expect((await at.call("/task", json({ agent: "echo", message: "x" }, { "idempotency-key": "k".repeat(201) }))).status).toBe(400);
+  });
+
+  it("CON-D11 who lost the answer sends the same key again and gets it, in the form asked for, also while the task runs", async () => {
+    const keyed = (headers: Record<string, string>) => json({ agent: "slow", message: "once" }, { "idempotency-key": "k2", ...headers });
+    const first = at.call("/task", keyed(asJson));
+    await at.until(() => at.kernel.live.size === 1);
+    const waiting = at.call("/task", keyed(asJson));
+    const stream = frames(await fetch(`${at.server.url}/task`, keyed({})));
+    expect((await stream.next()).value).toEqual(["accepted", { taskId: "task_1", duplicate: true }]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    at.only().listen({ type: "text", text: "going on" });
+    expect((await stream.next()).value).toEqual(["text", { text: "going on" }]);
+    at.only().end({ reply: "the answer" });
+    const result = { ok: true, taskId: "task_1", agent: "slow", reply: "the answer", status: "ok", duplicate: true };
+    expect((await stream.next()).value).toEqual(["done", expect.objectContaining(result)]);
+    expect((await waiting).body).toMatchObject(result);
+    expect((await first).body).not.toHaveProperty("duplicate");
+    expect((await at.call("/task", keyed(asJson))).body).toMatchObject(result);
+    expect((await collect(frames(await fetch(`${at.server.url}/task`, keyed({}))))).map(([name]) => name)).toEqual(["accepted", "done"]);
+    expect(at.kernel.state.accepted).toBe(1);
   });
 
   it("is 503 with Retry-After while the daemon drains, in both forms", async () => {

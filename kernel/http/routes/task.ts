@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpRoute, Message, TaskEvent } from "@svc/sdk";
+import type { EventStream, HttpRequest, HttpRoute, Message, TaskEvent } from "@svc/sdk";
 import { fail } from "../../errors.ts";
 import type { KernelPort } from "../../port.ts";
 import { type FrameStream, frameOf } from "../event-stream.ts";
@@ -18,7 +18,7 @@ const MAX_KEY = 200;
 /**
  * `POST /task` (000:L177): runs an agent. Streams what happens as `event: <type>` frames, the last one `event: done` with the
  * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
- * `Idempotency-Key` again answers with the task that it named first.
+ * `Idempotency-Key` again gets the answer of the task that it named first, with `duplicate: true`, and waits for it if need be.
  */
 export function taskRoute(port: KernelPort): HttpRoute {
   const frames = createFramer();
@@ -44,22 +44,23 @@ export function taskRoute(port: KernelPort): HttpRoute {
     async handle(request, reply) {
       const message = messageOf(request);
       if (port.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
-      try {
-        if (wantsJson(request)) return await port.tasks.run(message);
-        // Every stream of this server takes frames that are serialised already; plugins are only promised events.
-        const stream = reply.stream({ deferred: true }) as FrameStream;
-        const result = await port.tasks.run(message, (event) => {
-          if (!stream.closed) stream.write(frames(event));
-        });
-        stream.event("done", result);
-        stream.end();
-      } catch (error) {
-        const { code, task } = error as { code?: string; task?: string };
-        if (code !== "SVC_TASK_DUPLICATE") throw error;
-        reply.send(JSON.stringify({ ok: true, taskId: task, duplicate: true }), "application/json; charset=utf-8");
-      }
+      // Every stream of this server takes frames that are serialised already; plugins are only promised events.
+      const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
+      const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
+      const result = await port.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
+      if (stream === undefined) return result;
+      stream.event("done", result);
+      stream.end();
     },
   };
+
+  /** The same key again: the caller has lost the answer, and gets that of the first time, waiting for it where it is still to come. */
+  async function firstAnswer(error: unknown, stream: EventStream | undefined, listen: ((event: TaskEvent) => void) | undefined): Promise<object> {
+    const { code, task: taskId } = error as { code?: string; task?: string };
+    if (code !== "SVC_TASK_DUPLICATE" || taskId === undefined) throw error;
+    stream?.event("accepted", { taskId, duplicate: true });
+    return { ...((await port.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
+  }
 }
 
 /** The frame of an event. All callers that a collected turn answers are told of an event one after the other: it is serialised once. */

@@ -23,7 +23,7 @@ interface Followup {
   readonly sender?: string;
 }
 
-/** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a live task, behind it or in its place. */
+/** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a running task, behind it or in its place. 404 for one that waits or is over. */
 export function followupRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
@@ -38,7 +38,7 @@ export function followupRoute(port: KernelPort): HttpRoute {
       const taskId = params.taskId as string;
       const { message, replace = false, sender } = body as Followup;
       const accepted = await port.tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
-      if (accepted === undefined) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
+      if (accepted === undefined) throw fail("SVC_TASK_NOT_RUNNING", { task: taskId });
       return { ok: true, taskId: accepted.taskId, rootId: accepted.rootId, replaced: replace };
     },
   };
