@@ -1,3 +1,19 @@
 export { countOf, type Fields, fieldsOf, textOf } from "./engine/fields.ts";
 export { describeGone, type LineRpc, openLineRpc, type RpcGone, type RpcListener, type RpcOptions } from "./engine/line-rpc.ts";
 export { type Claim, createEnginePool, type EnginePool, type PooledEngine, type PoolOptions } from "./engine/pool.ts";
+export { type Proof, proveWall } from "./engine/proof.ts";
+export { openRelay, type Relay, type Vendor } from "./engine/relay.ts";
+export {
+  type Bubblewrap,
+  commandWall,
+  filesOf,
+  findBubblewrap,
+  type ProgramRoom,
+  programWall,
+  quoted,
+  type Room,
+  relayProgram,
+  SYSTEM_PATH,
+  tidy,
+  unfit,
+} from "./engine/wall.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as sdk from "@svc/sdk";
+import * as engine from "@svc/sdk/engine";
 import * as testing from "@svc/sdk/testing";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -41,6 +42,25 @@ const NAMES = [
   "turnMessages",
   "turnText",
 ];
+const ENGINE_NAMES = [
+  "SYSTEM_PATH",
+  "commandWall",
+  "countOf",
+  "createEnginePool",
+  "describeGone",
+  "fieldsOf",
+  "filesOf",
+  "findBubblewrap",
+  "openLineRpc",
+  "openRelay",
+  "programWall",
+  "proveWall",
+  "quoted",
+  "relayProgram",
+  "textOf",
+  "tidy",
+  "unfit",
+];
 const TESTING_NAMES = [
   "actionContract",
   "channelContract",
@@ -64,6 +84,7 @@ describe("@svc/sdk", () => {
   it("exports at run time what it exported before", () => {
     expect(Object.keys(sdk).sort()).toEqual(NAMES);
     expect(Object.keys(testing).sort()).toEqual(TESTING_NAMES);
+    expect(Object.keys(engine).sort()).toEqual(ENGINE_NAMES);
   });
 
   it("has a generation that is not older than the oldest it loads", () => {

@@ -38,13 +38,6 @@ const SUBJECTS: Readonly<
         },
       ],
       denied: [{ prompt: 'CALL:Write:{"file_path":"note.txt","content":"words"}', settings: api }],
-      report: [
-        {
-          prompt: 'CALL:Write:{"file_path":"note.txt","content":"words"} CALL:Bash:{"command":"ls","description":"look"}',
-          settings: api,
-          options: { autonomy: "report" },
-        },
-      ],
       "unknown-session": [{ prompt: "hello again", settings: api, session: unknown }],
       interrupted: [{ prompt: "HANG", settings: api, abortOn: "session" }],
       refused: [{ prompt: "FAIL:400", settings: api }],
@@ -154,13 +147,12 @@ function recording(spawn: Spawn, entries: Recorded[]): Spawn {
     let over = false;
     const note = (entry: object) => void (over || entries.push({ process: number, ...entry } as Recorded));
     note({ start: args });
-    const child = spawn(command, args, {
-      ...options,
-      onLine(line) {
-        note({ out: line });
-        options.onLine?.(line);
-      },
-    });
+    const { onLine } = options;
+    const heard = (line: string) => {
+      note({ out: line });
+      onLine?.(line);
+    };
+    const child = spawn(command, args, { ...options, ...(onLine === undefined ? {} : { onLine: heard }) });
     const ended = child.ended.then((end) => {
       note({ end: { ...end, stdout: "" } });
       over = true;

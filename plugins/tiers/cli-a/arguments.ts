@@ -1,29 +1,54 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Turn, TurnContext } from "@svc/sdk";
-import type { Autonomy } from "./guard.ts";
 import { nativeMode } from "./permission.ts";
 import type { AgentSettings } from "./settings.ts";
 
+/** What a restricted run adds to a turn's arguments. */
+export interface Restriction {
+  readonly autonomy: "report" | "propose";
+  readonly writable: boolean;
+  /** For the end of the system prompt: what the run may and may not. */
+  readonly words: string;
+  /** A file with the tool servers that it may have. */
+  readonly servers?: string;
+}
+
 /** The program's arguments for a turn, all but the session to resume: those of two turns that may share a process are the same. */
-export function argumentsOf(turn: Turn, context: TurnContext, { permissionMode }: AgentSettings, autonomy: Autonomy): string[] {
+export function argumentsOf(turn: Turn, context: TurnContext, { permissionMode }: AgentSettings, restriction?: Restriction): string[] {
   const model = turn.messages[0].options?.model ?? turn.agent.model;
-  const servers = join(turn.agent.workspace, ".mcp.json");
-  // Files in the workspace may have been written by the agent itself: a restricted run takes no rule or hook from them, and one
-  // that only reads has no servers either.
-  const restricted = autonomy !== "act";
-  const withServers = autonomy !== "report" && existsSync(servers);
+  const own = join(turn.agent.workspace, ".mcp.json");
+  const servers = restriction === undefined ? (isFilled(own) ? own : undefined) : restriction.servers;
+  const system = [context.system, restriction?.words ?? ""].filter((text) => text !== "").join("\n\n");
   return [
     "-p",
     ...["--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages"],
-    ...["--permission-prompt-tool", "stdio", "--permission-mode", nativeMode(permissionMode, autonomy)],
-    ...(restricted ? ["--setting-sources", ""] : []),
+    ...["--permission-prompt-tool", "stdio", "--permission-mode", nativeMode(permissionMode, restriction?.autonomy ?? "act")],
+    ...(restriction === undefined ? [] : restricted(restriction)),
     "--strict-mcp-config",
-    ...(withServers ? ["--mcp-config", servers] : []),
+    ...(servers === undefined ? [] : ["--mcp-config", servers]),
     ...(model === undefined ? [] : ["--model", model]),
-    ...(context.system === "" ? [] : ["--append-system-prompt", context.system]),
+    ...(system === "" ? [] : ["--append-system-prompt", system]),
   ];
 }
 
-/** Goes on with a native session. Without the second switch the program keeps the system prompt that the session began with. */
-export const resuming = (session: string): string[] => ["--resume", session, "--system-prompt-snapshot", "off"];
+/** Switches without which there are no restricted runs. */
+export const RESTRICTING = ["--tools", "--setting-sources", "--strict-mcp-config", "--disable-slash-commands", "--permission-mode"] as const;
+
+/**
+ * Files in the workspace and the user's own may hold rules, hooks, commands and skills that start programs: none of them is read, and
+ * of the program's own tools only those that the guard knows are there.
+ */
+function restricted({ writable }: Restriction): string[] {
+  return ["--setting-sources", "", "--disable-slash-commands", "--tools", toolsOf(writable).join(",")];
+}
+
+/** The program's own tools in a restricted run. */
+export const toolsOf = (writable: boolean): readonly string[] => ["Bash", "Read", "Task", "TaskStop", ...(writable ? ["Write", "Edit", "NotebookEdit"] : [])];
+
+/** A place that a wall made to stand on is an empty file. */
+const isFilled = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+/** Goes on with a native session. Without the second switch the program keeps the system prompt that the session began with; older ones do not know it. */
+export const resuming = (session: string, knowsSnapshot: boolean): string[] => ["--resume", session, ...(knowsSnapshot ? [SNAPSHOT, "off"] : [])];
+export const SNAPSHOT = "--system-prompt-snapshot";

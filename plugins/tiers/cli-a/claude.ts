@@ -2,12 +2,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildEnd, type Spawn, svcError } from "@svc/sdk";
 import { type Fields, fieldsOf, readLine, textOf } from "./lines.ts";
 
+/** An answer to a question of the program. */
+export interface Answer {
+  readonly allow: boolean;
+  readonly reason: string;
+  readonly input?: Fields;
+}
+
 /** How the program's questions are answered. */
 export interface Answers {
   /** May this tool run? Asked where the program's own permission mode does not decide. */
-  mayUse(tool: string, input: Fields): Promise<{ readonly allow: boolean; readonly reason: string }>;
-  /** Set on restricted runs: asked before every tool call, whatever the program's own mode and settings say. */
-  guard?(tool: string, input: Fields): Promise<{ readonly allow: boolean; readonly reason: string }>;
+  mayUse(tool: string, input: Fields): Promise<Answer>;
+  /** Set on restricted runs: asked before every tool call, whatever the program's own mode and settings say. Its `input` runs in the call's place. */
+  guard?(tool: string, input: Fields): Promise<Answer>;
 }
 
 /** What a turn of the program ended with instead of a `result`. */
@@ -106,8 +113,7 @@ export function openClaude(
       respond(id, allow ? { behavior: "allow", updatedInput: fieldsOf(asked.input) } : { behavior: "deny", message: reason });
     } else if (asked.subtype === "hook_callback") {
       const call = fieldsOf(asked.input);
-      const { allow, reason } = await judge(answers?.guard, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input));
-      respond(id, allow ? {} : { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "deny", permissionDecisionReason: reason } });
+      respond(id, hookAnswer(await judge(answers?.guard, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input))));
     } else send({ type: "control_response", response: { subtype: "error", request_id: id, error: `not offered: ${String(asked.subtype)}` } });
   }
 
@@ -163,16 +169,30 @@ export const isCut = (message: Fields | Cut): message is Cut =>
   "kind" in message && (message.kind === "ended" || message.kind === "broken") && !("type" in message);
 
 /** No answer in time, no rule or a rule that throws: no. */
-async function judge(
-  rule: ((tool: string, input: Fields) => Promise<{ readonly allow: boolean; readonly reason: string }>) | undefined,
-  tool: string,
-  input: Fields,
-): Promise<{ readonly allow: boolean; readonly reason: string }> {
-  const no = (reason: string) => ({ allow: false, reason });
+async function judge(rule: ((tool: string, input: Fields) => Promise<Answer>) | undefined, tool: string, input: Fields): Promise<Answer> {
+  const no = (reason: string): Answer => ({ allow: false, reason });
   if (rule === undefined) return no("no turn is running");
   try {
-    return await Promise.race([rule(tool, input), sleep(ANSWER_MS, no("the service did not decide in time"), { ref: false })]);
+    return wellFormed(await Promise.race([rule(tool, input), sleep(ANSWER_MS, no("the service did not decide in time"), { ref: false })]));
   } catch (error) {
     return no(`the service could not decide: ${(error as Error).message}`);
   }
 }
+
+/** A hook's answer that the program cannot read counts as none: then its own mode decides. So it is looked at before it is sent. */
+function wellFormed(answer: Answer): Answer {
+  const { allow, reason, input } = answer;
+  const readable = typeof allow === "boolean" && typeof reason === "string" && (input === undefined || isFields(input));
+  return readable ? answer : { allow: false, reason: "the service gave no answer that can be read" };
+}
+
+const isFields = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The decision always stands in it: an answer without one leaves the call to the program's own mode. */
+export const hookAnswer = ({ allow, reason, input }: Answer): Fields => ({
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: allow ? "allow" : "deny",
+    ...(allow ? (input === undefined ? {} : { updatedInput: input }) : { permissionDecisionReason: reason }),
+  },
+});

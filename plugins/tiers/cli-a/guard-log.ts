@@ -9,6 +9,8 @@ export interface Refusal {
   readonly autonomy: Autonomy;
   readonly tool: string;
   readonly reason: string;
+  /** What held the run: the kernel, or the reading of its commands. Rows of older daemons have none. */
+  readonly guard?: "wall" | "narrow";
 }
 
 /** The guard log: what restricted runs were refused. */
@@ -27,7 +29,7 @@ export function createGuardLog(ctx: PluginContext<Section>): GuardLog {
   const journal = () => ctx.store.journal<Refusal>("guard");
   return {
     async add(refusal) {
-      ctx.log.warn({ agent: refusal.agent, tool: refusal.tool, taskId: refusal.taskId }, refusal.reason);
+      ctx.log.warn({ agent: refusal.agent, tool: refusal.tool, taskId: refusal.taskId, guard: refusal.guard }, refusal.reason);
       try {
         await journal().append(refusal);
         if (++added % TRIM_EVERY === 0) await journal().trim(KEEP);

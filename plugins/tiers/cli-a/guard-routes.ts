@@ -1,5 +1,5 @@
-import { type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
-import { type Autonomy, decide } from "./guard.ts";
+import { type Agent, type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
+import type { Autonomy, Decision, GuardedCall, Level } from "./guard.ts";
 import type { GuardLog } from "./guard-log.ts";
 import type { Fields } from "./lines.ts";
 import type { Section } from "./settings.ts";
@@ -12,8 +12,11 @@ interface Question {
   readonly taskId?: string;
 }
 
+/** The same judge as in a run: what a run of this agent would be told here and now. */
+export type Judge = (agent: Agent, autonomy: "report" | "propose", call: GuardedCall) => Promise<Decision & { readonly guard: Level["kind"] }>;
+
 /** `POST /guard/check`: the decision on one call, for programs on this machine. `GET /guard/log`: what was refused. */
-export function guardRoutes(ctx: PluginContext<Section>, log: GuardLog): readonly HttpRoute[] {
+export function guardRoutes(ctx: PluginContext<Section>, log: GuardLog, judge: Judge): readonly HttpRoute[] {
   return [
     {
       method: "POST",
@@ -35,9 +38,10 @@ export function guardRoutes(ctx: PluginContext<Section>, log: GuardLog): readonl
         const { agent, autonomy, tool, input = {}, taskId } = request.body as Question;
         const found = ctx.agents.get(agent);
         if (found === undefined) throw svcError("SVC_GUARD_AGENT", `There is no agent '${agent}'; see svc agent list.`, { status: 404, field: "agent" });
-        const { allow, reason } = await decide(autonomy, { tool, input, workspace: found.workspace });
-        if (!allow) await log.add({ agent, autonomy, tool, reason, ...(taskId === undefined ? {} : { taskId }) });
-        return { decision: allow ? "allow" : "deny", reason };
+        if (autonomy === "act") return { decision: "allow", reason: "" };
+        const { allow, reason, guard } = await judge(found, autonomy, { tool, input });
+        if (!allow) await log.add({ agent, autonomy, tool, reason, guard, ...(taskId === undefined ? {} : { taskId }) });
+        return { decision: allow ? "allow" : "deny", reason, guard };
       },
     },
     {

@@ -1,78 +1,161 @@
-import { refuseAddress } from "./guard-address.ts";
-import { refuseWrite } from "./guard-path.ts";
-import { refuseToPropose } from "./guard-propose.ts";
-import { refuseToReport } from "./guard-report.ts";
-import { parseShell } from "./guard-shell.ts";
+import { randomUUID } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { type Bubblewrap, commandWall, quoted, SYSTEM_PATH } from "@svc/sdk/engine";
+import { hopeless } from "./guard-early.ts";
+import { gitEnvironment } from "./guard-git.ts";
+import { judgeShell, REAL_REPOSITORY } from "./guard-narrow.ts";
+import { follow, refuseWrite } from "./guard-path.ts";
+import { hasNested, makeShadow } from "./guard-shadow.ts";
 import { type Fields, textOf } from "./lines.ts";
 
+/*
+ * What a restricted run may do (001:L164). Asked before each tool call; its answer may rewrite the call, and what is rewritten is what runs.
+ *
+ *   shell   wall     the text as it is, as one argument of bash, behind the command wall (sdk/engine/wall.ts)
+ *           narrow   the text read, judged and printed anew (guard-narrow.ts), for bash without any of its files
+ *   files   reading in the workspace and `guard.folders`; a proposal writes in the workspace
+ *   others  by the lists below: whatever is not in them is refused
+ */
+
 export type Autonomy = "report" | "propose" | "act";
+
+/** How the shell is held: by the kernel, or by reading its commands. */
+export type Level = { readonly kind: "wall"; readonly bubblewrap: Bubblewrap } | { readonly kind: "narrow"; readonly reason: string };
+
+/** What a guard is made for. Paths are absolute. */
+export interface GuardOptions {
+  readonly autonomy: "report" | "propose";
+  /** Files may be changed: a proposal of an agent whose permission mode takes edits. */
+  readonly writable: boolean;
+  readonly level: Level;
+  readonly workspace: string;
+  /** Folders beside the workspace that may be read. */
+  readonly folders: readonly string[];
+  /** Tool servers that the run was given. */
+  readonly servers: readonly string[];
+  /** Where the daemon finds programs. */
+  readonly searchPath: string;
+  /** A private folder for what a command needs; it goes with the run. */
+  readonly scratch: string;
+}
 
 /** A tool call before it runs. */
 export interface GuardedCall {
   readonly tool: string;
   readonly input: Fields;
-  /** Absolute. */
-  readonly workspace: string;
 }
 
 export interface Decision {
   readonly allow: boolean;
   /** Why not, for the model and the guard log. Empty when allowed. */
   readonly reason: string;
+  /** What runs in the place of the call's input. */
+  readonly input?: Fields;
 }
 
-const READING = new Set([
-  "Read",
-  "Glob",
-  "Grep",
-  "LS",
-  "NotebookRead",
-  "TodoRead",
-  "TodoWrite",
-  "WebSearch",
-  "ToolSearch",
+/** Their own calls are asked about one by one, and the others touch nothing. */
+const HARMLESS = new Set([
+  "Task",
+  "Agent",
+  "TaskStop",
   "TaskOutput",
   "BashOutput",
-  "ListAgents",
+  "KillShell",
+  "KillBash",
+  "TodoRead",
+  "TodoWrite",
+  "ToolSearch",
   "ExitPlanMode",
 ]);
-/** Their own calls are guarded one by one. */
-const SUB_AGENTS = new Set(["Task", "Agent"]);
-const SHELLS = new Set(["Bash", "Monitor"]);
+const READING: Readonly<Record<string, string>> = { Read: "file_path", NotebookRead: "notebook_path", Glob: "path", Grep: "path", LS: "path" };
 const WRITING: Readonly<Record<string, string>> = { Write: "file_path", Edit: "file_path", MultiEdit: "file_path", NotebookEdit: "notebook_path" };
-const LASTING = new Set(["CronCreate", "CronDelete", "ScheduleWakeup", "RemoteTrigger", "SendMessage"]);
+const SHELLS = new Set(["Bash", "Monitor"]);
+/** What of a shell call's input is passed on beside its command. None of it decides where or how the command runs. */
+const SHELL_INPUT = ["description", "timeout", "timeout_ms", "run_in_background", "persistent"];
 const HARMFUL_WORDS =
-  /(^|[_-])(merge|delete|remove|destroy|drop|deploy|publish|release|rollback|restart|reboot|shutdown|approve|transfer|archive|revoke)([_-]|$)/i;
+  /(^|[_-])(merge|delete|remove|destroy|drop|deploy|publish|release|rollback|restart|reboot|shutdown|approve|transfer|archive|revoke|push|force)([_-]|$)/i;
+/** Of the system what engines read. */
+const SYSTEM = /^\/(usr|bin|lib|lib64|etc\/(os-release|debian_version|passwd|group|hosts))(\/|$)/;
+const LONGEST = 100_000;
 
-/**
- * May a run of this autonomy make this call (001:L164)? `report`: only what is known to read. `propose`: all but what is known to
- * merge, deploy, delete, force, or work outside the workspace. Throws nothing: what cannot be judged is refused.
- */
-export async function decide(autonomy: Autonomy, call: GuardedCall): Promise<Decision> {
-  if (autonomy === "act") return { allow: true, reason: "" };
-  let reason: string | undefined;
+/** May a run make this call, and as what? Throws nothing: what cannot be judged is refused. */
+export async function decide(options: GuardOptions, call: GuardedCall): Promise<Decision> {
   try {
-    reason = await (autonomy === "report" ? judgeReport(call) : judgeProposal(call));
+    const input = judge(options, call);
+    return { allow: true, reason: "", ...(input === undefined ? {} : { input }) };
   } catch (error) {
-    reason = `it cannot be judged: ${(error as Error).message}`;
+    const limits = options.autonomy === "propose" && !options.writable ? " (the agent's permissionMode takes no edits)" : "";
+    return { allow: false, reason: `autonomy '${options.autonomy}'${limits} does not allow ${call.tool.slice(0, 100)}: ${(error as Error).message}` };
   }
-  return reason === undefined ? { allow: true, reason: "" } : { allow: false, reason: `autonomy '${autonomy}' does not allow ${call.tool}: ${reason}` };
 }
 
-function judgeReport({ tool, input }: GuardedCall): string | undefined {
-  if (READING.has(tool) || SUB_AGENTS.has(tool)) return undefined;
-  if (tool === "WebFetch") return refuseAddress(textOf(input.url) ?? "");
-  if (tool !== "Bash") return "it is not known to only read";
-  const script = parseShell(textOf(input.command) ?? "");
-  return script === undefined ? "the command cannot be read for certain" : refuseToReport(script);
+/** The rewritten input, where there is one. Throws the reason against it. */
+function judge(options: GuardOptions, { tool, input }: GuardedCall): Fields | undefined {
+  if (HARMLESS.has(tool)) return undefined;
+  if (Object.hasOwn(READING, tool)) return requireReadable(options, textOf(input[READING[tool] as string]) ?? options.workspace);
+  if (SHELLS.has(tool)) return { ...passed(input), command: shell(options, input) };
+  if (Object.hasOwn(WRITING, tool)) {
+    if (!options.writable) throw new Error("it changes files");
+    const reason = refuseWrite(textOf(input[WRITING[tool] as string]) ?? "", options.workspace);
+    if (reason !== undefined) throw new Error(reason);
+    return undefined;
+  }
+  const server = options.autonomy === "propose" && options.servers.some((name) => tool.startsWith(`mcp__${name}__`));
+  if (!server) throw new Error("it is not among the tools of such a run");
+  if (HARMFUL_WORDS.test(tool.replace(/([a-z])([A-Z])/g, "$1_$2"))) throw new Error("its name says that it goes further than a proposal");
+  return undefined;
 }
 
-async function judgeProposal({ tool, input, workspace }: GuardedCall): Promise<string | undefined> {
-  const target = WRITING[tool];
-  if (target !== undefined) return refuseWrite(textOf(input[target]) ?? "", workspace);
-  if (tool === "WebFetch") return refuseAddress(textOf(input.url) ?? "");
-  if (LASTING.has(tool)) return "it works beyond this run";
-  if (tool.startsWith("mcp__") && HARMFUL_WORDS.test(tool.replace(/([a-z])([A-Z])/g, "$1_$2"))) return "its name says that it merges, deploys or deletes";
-  if (!SHELLS.has(tool)) return undefined;
-  return refuseToPropose(textOf(input.command) ?? "", workspace);
+const passed = (input: Fields): Fields => Object.fromEntries(SHELL_INPUT.filter((name) => input[name] !== undefined).map((name) => [name, input[name]]));
+
+/** The command line that runs in the place of the call's. */
+function shell(options: GuardOptions, input: Fields): string {
+  const text = textOf(input.command) ?? "";
+  if (text.trim() === "") throw new Error("there is no command");
+  if (text.includes("\0") || text.length > LONGEST || !text.isWellFormed()) throw new Error("the command cannot be passed on");
+  const { level, workspace, writable, folders, searchPath, scratch } = options;
+  const home = realpathSync(workspace);
+  const environment = { LANG: "C.UTF-8", TERM: "dumb", ...gitEnvironment() };
+  if (level.kind === "wall") {
+    const reason = hopeless(text, writable);
+    if (reason !== undefined) throw new Error(reason);
+    return quoted(commandWall(level.bubblewrap, { workspace: home, writable, readable: folders }, environment, text));
+  }
+  if (writable && input.run_in_background === true) throw new Error("in the background, where there is no wall");
+  const judged = judgeShell(text, { workspace: home, folders: folders.map(realPath), searchPath, proposing: writable });
+  const shadow = judged.git ? makeShadow(home, join(scratch, randomUUID()), folders.map(realPath), writable) : undefined;
+  if (shadow !== undefined && judged.commits && hasNested(shadow)) {
+    throw new Error("git would look into the repositories within this one, whose settings run programs; a person adds and commits here");
+  }
+  const git = shadow === undefined ? { GIT_DIR: join(scratch, "none") } : { ...shadow.env, [REAL_REPOSITORY]: shadow.real };
+  const variables = Object.entries({ PATH: pathFor(searchPath, home), HOME: "/nonexistent", ...environment, ...git }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
+  return quoted(["/usr/bin/env", "-i", ...variables, "/bin/bash", "--noprofile", "--norc", "-c", judged.text]);
+}
+
+/** The daemon's folders of programs, but none in the workspace. */
+function pathFor(searchPath: string, workspace: string): string {
+  const folders = searchPath.split(":").filter((folder) => folder.startsWith("/") && !`${realPath(folder)}/`.startsWith(`${workspace}/`));
+  return [...new Set([...folders, ...SYSTEM_PATH.split(":")])].join(":");
+}
+
+/** Files that the engine's own tools may read. Links are followed first. */
+function requireReadable({ workspace, folders }: GuardOptions, path: string): undefined {
+  const real = follow(path, workspace);
+  const roots = [workspace, ...folders].map(realPath);
+  // Where the program keeps what its background commands print, for this workspace.
+  const printed = new RegExp(`^(/private)?/tmp/claude-\\d+/${realPath(workspace).replaceAll(/[^A-Za-z0-9]/g, "-")}/`);
+  if (/(^|\/)(\.svc|svc\.json)(\/|$)/.test(real)) throw new Error(`${path.slice(0, 200)} is the daemon's own`);
+  if (SYSTEM.test(real) || printed.test(real) || roots.some((root) => real === root || real.startsWith(`${root}/`))) return undefined;
+  throw new Error(`${path.slice(0, 200)} is outside the workspace; tiers.cli-a.guard.folders names further folders that may be read`);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

@@ -4,6 +4,8 @@ import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
 import { findProgram } from "./program.ts";
 import { type Section, sectionSchema } from "./settings.ts";
+import { createSwitches } from "./switches.ts";
+import type { Walls } from "./walls.ts";
 
 /** Runs agents on the Claude Code program and enforces `autonomy`. */
 export default definePlugin<Section>({
@@ -12,21 +14,31 @@ export default definePlugin<Section>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-a", schema: sectionSchema },
-  capabilities: ["spawn", "warm", "media", "agents", "routes", "store", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["spawn", "warm", "media", "agents", "routes", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx): Lifecycle<Section> {
     const log = createGuardLog(ctx);
-    for (const route of guardRoutes(ctx, log)) ctx.provide.route(route);
+    let made: Promise<Walls> | undefined;
+    const walls: Walls = {
+      async levelOf(run) {
+        made ??= import("./walls.js").then(({ createWalls }) => createWalls(ctx));
+        return (await made).levelOf(run);
+      },
+    };
+    const switches = createSwitches((...start) => ctx.spawn(...start));
+    const find = () => findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
+    for (const route of guardRoutes(ctx, log, async (...asked) => (await import("./judge.js")).judge(ctx, { walls, switchesOf: switches, find }, ...asked)))
+      ctx.provide.route(route);
     ctx.provide.tier({
       name: "cli-a",
       nativeSessions: true,
       enforcesAutonomy: true,
       async *run(turn, context, signal) {
         const { runTurn } = await import("./run.js");
-        yield* runTurn(ctx, log, turn, context, signal);
+        yield* runTurn(ctx, { log, walls, switchesOf: switches }, turn, context, signal);
       },
       async probe() {
         const { probe } = await import("./probe.js");
-        return probe(ctx, () => findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? ""));
+        return probe(ctx, find, walls, switches);
       },
     });
     return {};

@@ -1,11 +1,12 @@
 import type { Autonomy } from "./guard.ts";
 import type { AgentSettings, PermissionMode } from "./settings.ts";
 
-/**
- * The program's own permission mode for a run. A restricted run never bypasses the questions, so that a call which escaped the
- * guard's hook is still asked about.
- */
-export const nativeMode = (mode: PermissionMode, autonomy: Autonomy): PermissionMode => (autonomy !== "act" && mode === "bypassPermissions" ? "default" : mode);
+/** The program's own permission mode. In a restricted run only what the guard's hook allows runs, so that a call which escaped it is refused. */
+export const nativeMode = (mode: PermissionMode, autonomy: Autonomy): PermissionMode | "dontAsk" => (autonomy === "act" ? mode : "dontAsk");
+
+/** May a restricted run change files? A restricted run may never do more than a normal one. */
+export const mayChange = (mode: PermissionMode, autonomy: Autonomy): boolean =>
+  autonomy === "propose" && (mode === "acceptEdits" || mode === "bypassPermissions");
 
 /** The answer to a question that the program's mode left open. There is nobody at a terminal, so whoever must ask may not. */
 export function mayUse(

@@ -1,19 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChildEnd, PluginContext, SvcError, TierEvent, Turn, TurnContext } from "@svc/sdk";
-import { argumentsOf, resuming } from "./arguments.ts";
+import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, type Cut, isCut, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
 import { childEnvironment } from "./environment.ts";
-import { type Autonomy, decide } from "./guard.ts";
+import type { Autonomy, Decision } from "./guard.ts";
 import type { GuardLog } from "./guard-log.ts";
-import type { Fields } from "./lines.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./lines.ts";
 import { mayUse } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
-import { readAgent, type Section } from "./settings.ts";
+import { type Restricted, restrict } from "./restricted.ts";
+import { type AgentSettings, readAgent, type Section } from "./settings.ts";
+import type { Switches } from "./switches.ts";
+import type { Walls } from "./walls.ts";
 
 /** From asking the program to break off until its process tree is ended: short, so that a cancelled run is gone within 4 s. */
 const INTERRUPT_MS = 400;
+
+/** What the runs of a daemon share. */
+export interface Guarding {
+  readonly log: GuardLog;
+  readonly walls: Walls;
+  switchesOf(program: string): Promise<Switches>;
+}
 
 interface Warmed {
   readonly claude: Claude;
@@ -24,42 +34,88 @@ interface Warmed {
 /**
  * One turn, top to bottom:
  *
- *   settings and key -> warm process of the conversation, else a new one -> words in, messages out -> `result`
- *        |                   (an unknown session: once more without it)          |         |
- *        '-> error, nothing started                     abort: interrupt, then end the tree |
- *                                                                  kept warm, or ended <---'
+ *   settings and key -> restricted: its boundary -> warm process of the conversation, else a new one -> words in, messages out -> `result`
+ *        |                                              (an unknown session: once more without it)          |         |
+ *        '-> error, nothing started                                        abort: interrupt, then end the tree |
+ *                                                                                       kept warm, or ended <---'
  */
-export async function* runTurn(ctx: PluginContext<Section>, log: GuardLog, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+export async function* runTurn(
+  ctx: PluginContext<Section>,
+  { log, walls, switchesOf }: Guarding,
+  turn: Turn,
+  context: TurnContext,
+  signal: AbortSignal,
+): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
-  const { agent, route } = turn;
+  const { agent } = turn;
   const settings = readAgent(agent);
   const autonomy: Autonomy = turn.messages[0].options?.autonomy ?? "act";
-  const key = settings.persistentProcess && autonomy === "act" ? route.conversation : undefined;
-  let program: string;
-  let env: Record<string, string>;
+  let restricted: Restricted | undefined;
   try {
-    program = findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
-    env = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const program = findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
+    const env = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const knowsSnapshot = context.session === undefined || (await switchesOf(program)).has(SNAPSHOT);
+    if (autonomy !== "act") restricted = await restrict(ctx, walls, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
+    const args = argumentsOf(turn, context, settings, restricted?.restriction);
+    if (restricted !== undefined) yield boundaryOf(restricted);
+    yield* converse(
+      ctx,
+      log,
+      { turn, context, settings, autonomy, program, args, env, knowsSnapshot, ...(restricted === undefined ? {} : { restricted }) },
+      signal,
+    );
   } catch (error) {
     yield failed(error);
-    return;
+  } finally {
+    await restricted?.end();
   }
+}
+
+/** A turn with all that it was prepared with. */
+interface Prepared {
+  readonly turn: Turn;
+  readonly context: TurnContext;
+  readonly settings: AgentSettings;
+  readonly autonomy: Autonomy;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly knowsSnapshot: boolean;
+  readonly restricted?: Restricted;
+}
+
+/** Which boundary holds the run, for its record. */
+const boundaryOf = ({ level }: Restricted): TierEvent => ({
+  type: "step",
+  step: { id: "guard", name: "guard", phase: "end", output: level.kind === "wall" ? "wall" : `narrow: ${level.reason}` },
+});
+
+async function* converse(ctx: PluginContext<Section>, log: GuardLog, prepared: Prepared, signal: AbortSignal): AsyncGenerator<TierEvent> {
+  const { turn, context, settings, autonomy, program, args, env, knowsSnapshot, restricted } = prepared;
+  const { agent, route } = turn;
+  const key = settings.persistentProcess && autonomy === "act" ? route.conversation : undefined;
   const content = await contentOf(ctx.media, context);
-  const args = argumentsOf(turn, context, settings, autonomy);
   const made = JSON.stringify([program, args, env, agent.workspace]);
   const blocked: TierEvent[] = [];
-  const answers: Answers = {
-    mayUse: async (tool, input) =>
-      autonomy === "act" || (await guard(tool, input)).allow ? mayUse(settings, tool) : { allow: false, reason: "refused by the guard" },
-    ...(autonomy === "act" ? {} : { guard }),
-  };
-  async function guard(tool: string, input: Fields): Promise<{ allow: boolean; reason: string }> {
-    const decision = await decide(autonomy, { tool, input, workspace: agent.workspace });
+  const answers: Answers =
+    restricted === undefined
+      ? { mayUse: async (tool) => mayUse(settings, tool) }
+      : { mayUse: async () => ({ allow: false, reason: "The guard was not asked about this call." }), guard: (tool, input) => guard(restricted, tool, input) };
+
+  async function guard(held: Restricted, tool: string, input: Fields): Promise<Decision> {
+    const decision = await held.decide({ tool, input });
     if (!decision.allow) {
       blocked.push({ type: "blocked", tool, reason: decision.reason });
-      await log.add({ agent: agent.id, taskId: turn.id, autonomy, tool, reason: decision.reason });
+      await log.add({ agent: agent.id, taskId: turn.id, autonomy, tool, reason: decision.reason, guard: held.level.kind });
     }
     return decision;
+  }
+
+  /** A call of a tool that the run does not have reaches no hook: the program refuses it itself. */
+  async function noteMissing(held: Restricted, message: Fields): Promise<void> {
+    if (message.type !== "assistant") return;
+    const calls = listOf(fieldsOf(message.message).content).filter((block) => block.type === "tool_use");
+    for (const tool of calls.map((block) => textOf(block.name) ?? "")) if (!held.asksAbout(tool)) await guard(held, tool, {});
   }
 
   let session = context.session;
@@ -87,6 +143,7 @@ export async function* runTurn(ctx: PluginContext<Section>, log: GuardLog, turn:
           return;
         }
         over = message.type === "result";
+        if (restricted !== undefined) await noteMissing(restricted, message);
         for (const event of reader.read(message)) {
           if (event.type === "session") claude.session = event.id;
           if (event.type === "done") well = true;
@@ -114,11 +171,13 @@ export async function* runTurn(ctx: PluginContext<Section>, log: GuardLog, turn:
       // It must be gone before another one goes on with its session: of two at once, one loses what was said.
       await warmed.claude.leave();
     }
-    return openClaude(ctx.spawn, program, [...args, ...(resume === undefined ? [] : resuming(resume))], {
+    const whole = [...args, ...(resume === undefined ? [] : resuming(resume, knowsSnapshot))];
+    const start = restricted?.start(program, whole) ?? { command: program, args: whole, env };
+    return openClaude(ctx.spawn, start.command, start.args, {
       cwd: agent.workspace,
-      env,
+      env: start.env,
       taskId: turn.id,
-      guarded: autonomy !== "act",
+      guarded: restricted !== undefined,
     });
   }
 

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import type { Vendor } from "@svc/sdk/engine";
+import type { AgentSettings } from "./settings.ts";
+
+/*
+ * Behind the wall the program holds a placeholder in the place of its key or token, and knows one address: the relay's. The relay puts
+ * the real one in, outside. So nothing that the program starts, reads or prints can hold it.
+ */
+
+/** How a run reaches its vendor from behind the wall. */
+export interface Lent {
+  readonly vendor: Vendor;
+  /** The program's variables, without secrets. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const API = "https://api.anthropic.com";
+const PLACEHOLDER = "svc-relay";
+/** With a key of the operator's only what a turn needs is passed on: the same key opens files and batches, too. */
+const TURN_PATHS = ["/v1/messages", "/v1/models"];
+/** Other ways to a vendor, which the relay does not know. */
+const ELSEWHERE = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+const SECRETS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] as const;
+
+/** What the run is lent, or why it cannot be held behind a wall. `env` is what the program would get without one, `port` the relay's inside. */
+export function lend({ billing }: Pick<AgentSettings, "billing">, env: Readonly<Record<string, string>>, port: number): Lent | string {
+  const other = ELSEWHERE.find((name) => env[name]);
+  if (other !== undefined) return `${other} names another vendor, which is not passed through the wall`;
+  const secret = SECRETS.find((name) => env[name]);
+  if (secret === undefined)
+    return "the sign-in of Claude Code is a file that it renews, which is not lent behind the wall; set CLAUDE_CODE_OAUTH_TOKEN (claude setup-token), or billing 'api'";
+  const base = env.ANTHROPIC_BASE_URL ?? API;
+  if (!URL.canParse(base)) return "ANTHROPIC_BASE_URL is no address";
+  const value = env[secret] as string;
+  const inside = Object.fromEntries(Object.entries(env).filter(([name]) => !SECRETS.includes(name as (typeof SECRETS)[number]) && !OUTSIDE.includes(name)));
+  const proxy = proxyFor(base, env);
+  return {
+    vendor: {
+      base,
+      paths: billing === "api" ? TURN_PATHS : ["/v1", "/api"],
+      headers: secret === "ANTHROPIC_API_KEY" ? { "x-api-key": value } : { authorization: `Bearer ${value}` },
+      without: ["x-api-key", "authorization", "cookie"],
+      ...(proxy === undefined ? {} : { proxy }),
+      ...(env.NODE_EXTRA_CA_CERTS === undefined ? {} : { ca: readFileSync(env.NODE_EXTRA_CA_CERTS, "utf8") }),
+    },
+    env: { ...inside, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, [secret]: PLACEHOLDER },
+  };
+}
+
+/** What has no meaning inside: the way out is the relay's affair. */
+const OUTSIDE: readonly string[] = ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "CLAUDE_CONFIG_DIR"];
+
+function proxyFor(base: string, { HTTPS_PROXY, NO_PROXY = "" }: Readonly<Record<string, string>>): string | undefined {
+  const { hostname } = new URL(base);
+  const spared = NO_PROXY.split(",").map((name) =>
+    name
+      .trim()
+      .replace(/^\*?\./, "")
+      .toLowerCase(),
+  );
+  const direct = spared.some((name) => name === "*" || (name !== "" && (hostname === name || hostname.endsWith(`.${name}`))));
+  return HTTPS_PROXY === undefined || HTTPS_PROXY === "" || direct ? undefined : HTTPS_PROXY;
+}

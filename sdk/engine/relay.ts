@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage, type RequestOptions, request as requestPlain, type Server, type ServerResponse } from "node:http";
+import { request as requestSecure } from "node:https";
+import { connect as connectSecure, rootCertificates } from "node:tls";
+
+/** The one address that an engine behind a wall reaches, and what is added to its requests outside of it. */
+export interface Vendor {
+  /** The address of the vendor's API, as the engine would be given it. */
+  readonly base: string;
+  /** Beginnings of paths that the engine needs. Everything else is refused. */
+  readonly paths: readonly string[];
+  /** Replaced in each request, lower case: so the engine holds no key. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Headers that are taken out, lower case, such as the placeholder of a key. */
+  readonly without: readonly string[];
+  /** An HTTP proxy on the way to a secure address, with its credentials where it wants them. */
+  readonly proxy?: string;
+  /** Certificates that are trusted beside the system's, as PEM. */
+  readonly ca?: string;
+}
+
+/** A relay that listens on a Unix socket. */
+export interface Relay {
+  readonly socket: string;
+  close(): Promise<void>;
+}
+
+/** Of one connection only, so not for the next one. */
+const HOP_BY_HOP = ["connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "expect"];
+
+/**
+ * Listens on `socket` and passes requests on to the vendor, streamed both ways. No other address can be named: not by the path, not by
+ * `Host`, not by CONNECT. Rejects when the socket cannot be made.
+ */
+export async function openRelay(socket: string, vendor: Vendor): Promise<Relay> {
+  const server = createServer((request, response) => void pass(request, response, vendor));
+  server.on("connect", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+  server.on("upgrade", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+  // An answer may be silent for as long as the vendor thinks.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket, resolve);
+  });
+  return { socket, close: () => closed(server) };
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function pass(request: IncomingMessage, response: ServerResponse, vendor: Vendor): Promise<void> {
+  const refuse = (status: number, message: string) => {
+    if (response.headersSent) return void response.destroy();
+    response.writeHead(status, { "content-type": "application/json", connection: "close" });
+    response.end(JSON.stringify({ type: "error", error: { type: "relay", message } }));
+  };
+  const path = pathOf(request.url ?? "");
+  if (path === undefined || !vendor.paths.some((allowed) => path === allowed || path.startsWith(`${allowed}/`) || path.startsWith(`${allowed}?`)))
+    return refuse(403, "this path is not passed on");
+  const base = new URL(vendor.base);
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.includes(name) && !vendor.without.includes(name)));
+  try {
+    const route = await routeTo(base, vendor);
+    const onward = (base.protocol === "https:" ? requestSecure : requestPlain)({
+      ...route,
+      method: request.method,
+      path: base.pathname.replace(/\/$/, "") + path,
+      headers: { ...headers, ...vendor.headers, host: base.host },
+    });
+    onward.on("error", (error) => refuse(502, `the vendor cannot be reached: ${error.message}`));
+    onward.on("response", (answer) => {
+      const kept = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.includes(name));
+      response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
+      answer.on("error", () => response.destroy());
+      answer.pipe(response);
+    });
+    response.on("close", () => onward.destroy());
+    request.on("error", () => onward.destroy());
+    request.pipe(onward);
+  } catch (error) {
+    refuse(502, `the vendor cannot be reached: ${(error as Error).message}`);
+  }
+}
+
+/** `//other/x` and `/../x` would be read as another place by somebody on the way. */
+const pathOf = (url: string): string | undefined => (/^\/(?!\/)[^\s\\#]*$/.test(url) && !/(^|\/)(\.|%2e){1,2}(\/|$|\?)/i.test(url) ? url : undefined);
+
+/** Directly, or by a tunnel through the proxy where the address is a secure one. */
+async function routeTo(base: URL, { proxy, ca }: Vendor): Promise<RequestOptions> {
+  const port = base.port || (base.protocol === "https:" ? 443 : 80);
+  const host = base.hostname.replace(/^\[|\]$/g, "");
+  const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
+  if (proxy === undefined || base.protocol === "http:") return { host, port, ...trust };
+  const through = new URL(proxy);
+  const credentials = `${decodeURIComponent(through.username)}:${decodeURIComponent(through.password)}`;
+  const sign: Record<string, string> = through.username === "" ? {} : { "proxy-authorization": `Basic ${Buffer.from(credentials).toString("base64")}` };
+  const target = `${base.hostname}:${port}`;
+  return await new Promise((resolve, reject) => {
+    const asking = requestPlain({ host: through.hostname, port: through.port || 80, method: "CONNECT", path: target, headers: { host: target, ...sign } });
+    asking.on("error", reject);
+    asking.on("connect", (answer, tunnel) => {
+      if (answer.statusCode === 200) resolve({ agent: false, createConnection: () => connectSecure({ socket: tunnel, servername: host, ...trust }) });
+      else reject(new Error(`the proxy answered ${answer.statusCode}`));
+    });
+    asking.on("response", (answer) => reject(new Error(`the proxy answered ${answer.statusCode}`)));
+    asking.end();
+  });
+}

@@ -1,0 +1,220 @@
+import { accessSync, constants, lstatSync, readFileSync, readlinkSync, realpathSync, rmdirSync, statSync, unlinkSync } from "node:fs";
+import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/*
+ * Two walls of Linux namespaces, made by bubblewrap:
+ *
+ *   program wall   the engine: the system read-only, its workspace, its own folders; its only way out is a socket
+ *     command wall   each command it starts: the same workspace, but no network, no variables, none of the engine's folders
+ *
+ * Nothing that is not named here is seen inside. The callers put their words into `bwrap`'s arguments as they are: no shell reads them.
+ */
+
+/** What an engine sees of the machine. All paths are absolute and real. */
+export interface Room {
+  readonly workspace: string;
+  /** May files in the workspace be changed? */
+  readonly writable: boolean;
+  /** Further folders and files that may be read. */
+  readonly readable: readonly string[];
+}
+
+/** The engine's own side of the wall. */
+export interface ProgramRoom extends Room {
+  /** Files and folders that the program is made of. */
+  readonly program: readonly string[];
+  /** Folders that the program may write, at the same path inside. Its commands do not see them. */
+  readonly own: readonly string[];
+  /** The socket through which it reaches the vendor, and where it is inside. */
+  readonly socket?: { readonly outside: string; readonly inside: string };
+}
+
+/** How this user can wall something in on this machine. */
+export interface Bubblewrap {
+  readonly bwrap: string;
+  /** A wall within a wall may have a process table of its own. The kernel refuses it to root, whose commands get an empty `/proc`. */
+  readonly ownProcesses: boolean;
+}
+
+/** The user inside. Root may not nest a wall as root. */
+const INSIDE = ["--uid", "1000", "--gid", "1000"];
+const SYSTEM_LINKS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const SYSTEM_FOLDERS = ["/usr", "/nix/store"];
+/** What programs need to find names, certificates, time zones and libraries. No passwords, no keys. */
+const SYSTEM_FILES = [
+  ...["passwd", "group", "nsswitch.conf", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "os-release", "debian_version"],
+  ...[
+    "alternatives",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "pki/tls/certs",
+    "pki/ca-trust/extracted",
+    "ca-certificates",
+    "mime.types",
+    "magic",
+    "protocols",
+    "services",
+  ],
+].map((name) => `/etc/${name}`);
+/** In a workspace, what decides what later runs may do: the settings and hooks of git, and those of engines and of svc. */
+const KEEPERS = {
+  folders: [".git/hooks", ".git/info", ".git/modules", ".claude", ".codex", ".gemini", ".svc"],
+  files: [".git/config", ".git/config.worktree", ".mcp.json", "svc.json"],
+} as const;
+/** By such a file git takes its settings from elsewhere; nothing can stand in its place, so it is taken away after the run. */
+const REDIRECTION = ".git/commondir";
+
+/** Programs of the system inside both walls. */
+export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** Bubblewrap's program on a search path. */
+export const findBubblewrap = (searchPath: string): string | undefined =>
+  searchPath
+    .split(delimiter)
+    .filter(isAbsolute)
+    .map((folder) => join(folder, "bwrap"))
+    .find(isProgram);
+
+/** The arguments of bubblewrap for the engine; what follows them is the program and its arguments. */
+export function programWall({ bwrap }: Bubblewrap, room: ProgramRoom, env: Readonly<Record<string, string>>): string[] {
+  const { socket } = room;
+  return [
+    bwrap,
+    ...["--die-with-parent", "--new-session", "--unshare-all", "--unshare-user", ...INSIDE, "--cap-drop", "ALL", "--hostname", "localhost"],
+    ...system(),
+    ...["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
+    ...room.program.flatMap((path) => ["--ro-bind", path, path]),
+    ...["--ro-bind", bwrap, bwrap],
+    ...inhabited(room),
+    ...keepers(room),
+    ...room.own.flatMap((path) => ["--bind", path, path]),
+    ...(socket === undefined ? [] : ["--ro-bind", socket.outside, socket.inside]),
+    ...["--remount-ro", "/", "--chdir", room.workspace, "--clearenv"],
+    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+    "--",
+  ];
+}
+
+/**
+ * One command of the engine as words, run inside the program wall. `text` is bash's, and is not read here. The environment is emptied
+ * before bubblewrap starts: its own process is the first of the wall, and what it was started with can be read in `/proc/1/environ`.
+ */
+export function commandWall({ bwrap, ownProcesses }: Bubblewrap, room: Room, env: Readonly<Record<string, string>>, text: string): string[] {
+  return [
+    ...["/usr/bin/env", "-i", `PATH=${SYSTEM_PATH}`, bwrap],
+    ...["--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL", "--hostname", "localhost"],
+    ...system(),
+    ...["--dev", "/dev", ...(ownProcesses ? ["--proc", "/proc"] : ["--tmpfs", "/proc"]), "--tmpfs", "/tmp"],
+    // The keepers are mounted below the workspace already, and come along; so would an engine's folder that lies there.
+    ...inhabited(room),
+    ...(isFolder(join(room.workspace, ".svc")) ? stub(join(room.workspace, ".svc")) : []),
+    ...["--remount-ro", "/", "--chdir", room.workspace, "--clearenv"],
+    ...Object.entries({ PATH: SYSTEM_PATH, HOME: "/tmp", TMPDIR: "/tmp", ...env }).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...["--", "/bin/bash", "--noprofile", "--norc", "-c", text],
+  ];
+}
+
+/** Why a workspace that may be written cannot be walled in; undefined when it can. */
+export function unfit({ workspace, writable }: Room): string | undefined {
+  if (!writable) return undefined;
+  const link = [".git", ...KEEPERS.folders, ...KEEPERS.files].find((name) => lstatSync(join(workspace, name), { throwIfNoEntry: false })?.isSymbolicLink());
+  if (link !== undefined) return `${link} in the workspace is a link, which could be turned to elsewhere`;
+  if (!isFile(join(workspace, ".git"))) return undefined;
+  const folder = /^gitdir: (.*)$/m.exec(readFileSync(join(workspace, ".git"), "utf8"))?.[1];
+  return folder === undefined || !`${resolve(workspace, folder)}/`.startsWith(`${workspace}/`)
+    ? undefined
+    : "the repository's own folder has another name than .git and would lie open to changes";
+}
+
+/** Words as one line for a shell, each in single quotes. */
+export const quoted = (words: readonly string[]): string => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+
+/**
+ * Takes away what a run in a writable room left as places to stand on, where they are still empty, and what would redirect git's settings.
+ * Call it when no run is left in the workspace: taking a place away takes away what is mounted on it. Answers with what was taken.
+ */
+export function tidy(workspace: string): string[] {
+  const taken: string[] = [];
+  for (const name of [...KEEPERS.files, ...KEEPERS.folders, ".git"]) {
+    const path = join(workspace, name);
+    try {
+      const facts = lstatSync(path);
+      if (facts.isDirectory()) rmdirSync(path);
+      else if (facts.isFile() && facts.size === 0) unlinkSync(path);
+    } catch {
+      // It is not there, or not empty: then it is somebody's.
+    }
+  }
+  const redirection = join(workspace, REDIRECTION);
+  if (isFolder(join(workspace, ".git")) && exists(redirection)) {
+    unlinkSync(redirection);
+    taken.push(redirection);
+  }
+  return taken;
+}
+
+function system(): string[] {
+  return [
+    ...SYSTEM_FOLDERS.filter(exists).flatMap((path) => ["--ro-bind", path, path]),
+    ...SYSTEM_LINKS.filter(exists).flatMap((path) =>
+      lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path).replace(/^\//, ""), path] : ["--ro-bind", path, path],
+    ),
+    // Some are links into folders that are not seen: what they lead to is put in their place.
+    ...SYSTEM_FILES.filter(exists).flatMap((path) => ["--ro-bind", realpathSync(path), path]),
+  ];
+}
+
+function inhabited({ workspace, writable, readable }: Room): string[] {
+  return [writable ? "--bind" : "--ro-bind", workspace, workspace, ...readable.filter(exists).flatMap((path) => ["--ro-bind", path, path])];
+}
+
+/**
+ * Mounts on what decides about later runs: read-only where it is there, a stub where it is not. `.git` is mounted on itself, so that it
+ * cannot be moved away and put back as a copy. In a room that nobody writes only svc's own files are covered.
+ */
+function keepers({ workspace, writable }: Room): string[] {
+  const at = (name: string) => join(workspace, name);
+  const secrets = [
+    ...(isFolder(at(".svc")) ? ["--tmpfs", at(".svc"), "--remount-ro", at(".svc")] : []),
+    ...(isFile(at("svc.json")) ? ["--ro-bind", "/dev/null", at("svc.json")] : []),
+  ];
+  if (!writable) return secrets;
+  const git = isFolder(at(".git")) ? ["--bind", at(".git"), at(".git")] : isFile(at(".git")) ? ["--ro-bind", at(".git"), at(".git")] : stub(at(".git"));
+  const inGit = (name: string) => name.startsWith(".git/") && !isFolder(at(".git"));
+  return [
+    ...git,
+    ...KEEPERS.folders.filter((name) => !inGit(name)).flatMap((name) => (exists(at(name)) ? ["--ro-bind", at(name), at(name)] : stub(at(name)))),
+    // A device is not a file that git would add.
+    ...KEEPERS.files.filter((name) => !inGit(name)).flatMap((name) => ["--ro-bind", exists(at(name)) ? at(name) : "/dev/null", at(name)]),
+    ...secrets,
+  ];
+}
+
+const stub = (path: string): string[] => ["--tmpfs", path, "--remount-ro", path];
+
+/** The engine's parent behind the wall, which passes its requests on to the relay's socket: `node <script> <socket> <port> <program> ..`. */
+export const relayProgram = (): { readonly script: string; readonly files: readonly string[] } => ({
+  script: fileURLToPath(new URL("./relay-child.js", import.meta.url)),
+  files: [new URL("./relay-child.js", import.meta.url), new URL("../../package.json", import.meta.url)].map((url) => fileURLToPath(url)),
+});
+
+/** The folder to show so that an installed program is whole: its package, or the file alone. */
+export function filesOf(program: string): string[] {
+  const real = realpathSync(program);
+  const inPackage = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(real)?.[1];
+  return [...new Set([...(inPackage === undefined ? [real] : [inPackage]), ...(real === program ? [] : [dirname(real)])])];
+}
+
+const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined && statSync(path, { throwIfNoEntry: false }) !== undefined;
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
