@@ -154,7 +154,7 @@ export function forPeople(line: string, dated = false): string {
     return `${cleaned(line.trimEnd())}\n`;
   }
   const { level = 30, time = 0, plugin, name, msg, err, ...facts } = parsed;
-  const message = err?.message === msg ? undefined : err?.message;
+  const message = err?.message !== undefined && msg?.includes(err.message) ? undefined : err?.message;
   const rest = Object.entries(facts).map(([fact, value]) => `${fact}=${typeof value === "string" ? value : JSON.stringify(value)}`);
   const text = [[msg, message].filter(Boolean).join(": "), ...rest].join(" ");
   const at = new Date(time);

@@ -91,6 +91,13 @@ const group: OwnGroup = {
       run: async ([word], options, cli) => (await import("../plugin/check.js")).check(cli, word as string, { quick: options.quick === true }),
     },
     {
+      name: "dev",
+      args: "<path>",
+      summary: "Run a plugin of yours in a daemon of its own, anew after each change, and show its log",
+      options: [{ flags: "--contract", description: "run its contract suite after each change" }],
+      run: async ([word], options, cli) => (await import("../plugin/dev.js")).dev(cli, word as string, { contract: options.contract === true }),
+    },
+    {
       name: "retry",
       args: "<id>",
       summary: "Let a plugin load again that was held back because the daemon, or its own process, died of it",

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Health, PluginStatus } from "@svc/kernel";
 import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { fail } from "../errors.ts";
+import { portIn, type Staged, stagedConfig } from "./stage.ts";
 
 /** How a plugin came through among bad ones. */
 export interface Beside {
@@ -17,14 +18,8 @@ export interface Beside {
   readonly alone: string;
 }
 
-export interface BesideTask {
+export interface BesideTask extends Staged {
   readonly id: string;
-  /** Its entry in `plugins`, absolute; unset for one that comes with the program. */
-  readonly path?: string;
-  /** Its sample: a part of svc.json. */
-  readonly sample: Readonly<Record<string, unknown>>;
-  /** Its section, when a switch there must be on. */
-  readonly section?: string;
 }
 
 const PROGRAM = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
@@ -66,7 +61,17 @@ async function inDaemon(task: BesideTask, bad: readonly TortureCase[]): Promise<
   const folder = mkdtempSync(join(tmpdir(), "svc-torture-"));
   try {
     for (const one of bad) writeTorture(join(folder, one.name), one);
-    writeFileSync(join(folder, "svc.json"), JSON.stringify(configOf(task, bad)), { mode: 0o600 });
+    writeFileSync(
+      join(folder, "svc.json"),
+      JSON.stringify(
+        stagedConfig(
+          task,
+          "torture",
+          bad.map(({ name }) => `./${name}`),
+        ),
+      ),
+      { mode: 0o600 },
+    );
     // One more start than there are plugins to be held back.
     const deaths = bad.filter(({ ends }) => ends === "quarantined").length;
     for (let starts = 0; starts <= deaths; starts += 1) {
@@ -143,35 +148,10 @@ async function judged(port: number, task: BesideTask, bad: readonly TortureCase[
   return found;
 }
 
-function configOf({ path, sample, section }: BesideTask, bad: readonly TortureCase[]): Record<string, unknown> {
-  const echo = { name: "Assistant", workspace: "./w", tier: "local", local: { mode: "echo" } };
-  const config: Record<string, unknown> = {
-    ...structuredClone(sample),
-    node: { id: "torture", name: "Torture", bind: "127.0.0.1:0", defaultAgent: "assistant" },
-    agents: { ...(sample.agents as object | undefined), assistant: echo },
-    plugins: [...(path === undefined ? [] : [path]), ...bad.map(({ name }) => `./${name}`)],
-  };
-  if (section !== undefined) switchOn(config, section.split("."));
-  return config;
-}
-
-function switchOn(at: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
-  if (key === undefined) at.enabled = true;
-  else switchOn((at[key] ??= {}) as Record<string, unknown>, rest);
-}
-
 /** The variables that a sample names, each with its own name as its value. */
 function variablesOf(sample: unknown): Record<string, string> {
   const names = [...JSON.stringify(sample).matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name]) => name as string);
   return Object.fromEntries(names.map((name) => [name, name]));
-}
-
-function portIn(note: string): number | undefined {
-  try {
-    return (JSON.parse(readFileSync(note, "utf8")) as { port: number }).port;
-  } catch {
-    return undefined;
-  }
 }
 
 const refusal = ({ id }: BesideTask, reason: string) => fail("SVC_CLI_PLUGIN_LOOK", { plugin: id, reason });

@@ -7,7 +7,7 @@ import { describeObserved } from "./describe.ts";
 import { leaksOf, look, pathOf, suiteOf, tortureOf } from "./look.ts";
 import { subjectNamed } from "./named.ts";
 import { readmeTrouble } from "./readme.ts";
-import { sampleOf } from "./sample.ts";
+import { conformanceOf, sampleOf } from "./sample.ts";
 import { namingTrouble, type PackageFacts, type Subject } from "./subject.ts";
 import type { SuiteReport } from "./suite.ts";
 
@@ -95,10 +95,8 @@ function checkLeaks(subject: Subject, section: unknown): Promise<Checked> {
   });
 }
 
-/** `exports["./conformance"]` of its package.json leads to the module. */
 async function checkSuite(subject: Subject): Promise<Checked> {
-  const exported = (subject.pkg?.exports as Record<string, unknown> | undefined)?.["./conformance"];
-  const module = typeof exported === "string" ? exported : (exported as { default?: string } | undefined)?.default;
+  const module = conformanceOf(subject);
   if (module === undefined) return { name: "exports a conformance module", ok: false, detail: "see the chapter on testing in the README of @svc/sdk" };
   return attempt("has a conformance module that runs", async () => allPassed((await suiteOf(subject, module)).tests));
 }

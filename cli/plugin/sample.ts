@@ -20,3 +20,9 @@ export function sampleOf({ folder, pkg }: Subject): { readonly whole: Readonly<R
   if (folder === undefined || pkg === undefined) return { whole: {}, section: {} };
   return { whole: JSON.parse(sampleText(folder) ?? "{}") as Record<string, unknown>, section: sampleSection(folder, pkg) };
 }
+
+/** The module of its own contract suite: where `exports["./conformance"]` of its package.json leads. */
+export function conformanceOf({ pkg }: Subject): string | undefined {
+  const exported = (pkg?.exports as Record<string, unknown> | undefined)?.["./conformance"];
+  return typeof exported === "string" ? exported : (exported as { default?: string } | undefined)?.default;
+}
