@@ -17,6 +17,18 @@ describe("documents", () => {
     expect(stale).toEqual([]);
   });
 
+  it("OPR-M13 the README lists every plugin, and every link in the documents leads somewhere", () => {
+    const readme = read("README.md");
+    expect(plugins.map(({ path }) => path).filter((path) => !readme.includes(`(${path}/README.md)`))).toEqual([]);
+    const broken = tracked(".md").flatMap((file) =>
+      [...read(file).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, target]) => target as string)
+        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(ROOT, dirname(file), target)))
+        .map((target) => `${file}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
   it("every code that is thrown is in a table", () => {
     const known = new Set(
       [...read("kernel/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm), ...read("cli/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm)].map((match) => match[1]),
@@ -38,9 +50,11 @@ describe("the tree", () => {
     );
     const allowed = [
       ".ci",
+      ".dockerignore",
       ".gitignore",
       ".npmrc",
       "CONTRIBUTING.md",
+      "Dockerfile",
       "LICENSE",
       "README.md",
       "SECURITY.md",
