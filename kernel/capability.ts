@@ -1,4 +1,4 @@
-import type { Agent } from "@svc/sdk";
+import { type Agent, coversName } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import { fail } from "./errors.ts";
 import { call } from "./host/call.ts";
@@ -28,6 +28,24 @@ export interface AgentCapability {
   readonly restrictions: Readonly<Record<string, unknown>>;
 }
 
+const NONE: readonly string[] = [];
+
+/** The actions that the agent can call itself while it runs. */
+export function callableBy(agent: Agent, live: Live): readonly string[] {
+  const patterns = patternsOf(agent, live);
+  if (patterns.length === 0) return NONE;
+  return [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined && coversName(patterns, thing.name) ? [thing.name] : []));
+}
+
+/** A tier that fails to say it offers none: the run itself will tell what is wrong. */
+function patternsOf(agent: Agent, live: Live): readonly string[] {
+  try {
+    return live.tiers.get(agent.tier)?.thing.actions?.(agent) ?? NONE;
+  } catch {
+    return NONE;
+  }
+}
+
 /** Keys of an agent that restrict it. */
 const RESTRICTING = ["access", "permissionMode", "toolUseRequired", "maxConcurrent", "maxExecutionMinutes", "maxDelegationDepth"];
 /** How long an engine may take to say whether it is usable, in milliseconds. */
@@ -47,7 +65,7 @@ export async function capabilityOf(id: string, agents: AgentTable, live: Live): 
     engine: unusable === undefined ? await probe(agent, live) : { ok: false, detail: fail("SVC_AGENT_UNUSABLE", { agent: id, reason: unusable }).message },
     nativeSessions: tier?.thing.nativeSessions === true,
     enforcesAutonomy: tier?.thing.enforcesAutonomy === true,
-    actions: [...live.actions.keys()].sort(),
+    actions: [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined ? [thing.name] : [])).sort(),
     tools: [...live.tools.keys()].sort(),
     intents,
     mcpServers: Object.keys((agent.settings.mcp ?? {}) as object),

@@ -24,6 +24,8 @@ export interface Action {
   readonly output: Schema;
   /** Milliseconds. */
   readonly timeoutMs: number;
+  /** Why it cannot be used here: it stays in the catalogue and is offered to no agent. */
+  readonly unusable?: string;
   run(input: Record<string, unknown>, call: ActionCall): Promise<unknown>;
 }
 
@@ -46,6 +48,6 @@ export interface ActionCaller extends Omit<ActionCall, "signal"> {
 
 /** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */
 export interface Actions {
-  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs">[];
+  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs" | "unusable">[];
   run(name: string, input: unknown, caller: ActionCaller): Promise<ActionEnvelope>;
 }

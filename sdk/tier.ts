@@ -14,6 +14,8 @@ export interface Turn {
   readonly strategy: "layered" | "planner";
   /** The agent's tier keeps conversations itself: what was said before is in the session, unless it is a new one. */
   readonly nativeSessions: boolean;
+  /** Names of the daemon's actions that the agent can call during the turn, by its tier's word. */
+  readonly actions?: readonly string[];
   readonly rootId: string;
   /** 1 for the first try of the preparation, 2 for its one retry. */
   readonly attempt: number;
@@ -141,6 +143,8 @@ export interface Tier {
    * the kernel waits a few seconds, then frees the slot without you.
    */
   run(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent>;
+  /** Patterns (`http.*`) of the daemon's actions that the agent can call on this tier; a tier without it offers none. Told to the agent in its context. */
+  actions?(agent: Agent): readonly string[];
   /** Is the engine usable here, for this agent where one is given? Shown by `svc doctor` and asked by `svc setup`. Must not throw. */
   probe?(agent?: Agent): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }

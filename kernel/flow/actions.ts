@@ -131,12 +131,13 @@ export function createActions(ground: ActionGround): Actions {
 
   return {
     list: () =>
-      [...ground.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs } }) => ({
+      [...ground.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs, unusable } }) => ({
         name,
         description,
         input,
         output,
         timeoutMs,
+        ...(unusable === undefined ? {} : { unusable }),
       })),
     async run(name, input, asked) {
       const began = ground.now();

@@ -16,6 +16,7 @@ import { AsyncResource } from "node:async_hooks";
 import { type Accepted, type Inbound, type Log, type Message, type Op, put, type Route, remove, type TaskEvent, type TaskResult, type Turn } from "@svc/sdk";
 import type { AgentSettings, AgentTable } from "../agents.ts";
 import type { Bus } from "../bus/bus.ts";
+import { callableBy } from "../capability.ts";
 import { fail } from "../errors.ts";
 import { isPromise } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
@@ -241,6 +242,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       messages: batch.map((task) => task.record.inbound) as [Inbound, ...Inbound[]],
       strategy: record.inbound.options?.contextStrategy ?? settings.contextStrategy,
       nativeSessions: live.tiers.get(settings.agent.tier)?.thing.nativeSessions === true,
+      actions: callableBy(settings.agent, live),
       rootId: record.inbound.rootId,
       attempt: 1,
       startedAt,

@@ -12,11 +12,22 @@ import { scriptedTier } from "./scripted.ts";
 export interface ContextOptions extends RunOptions {
   readonly files?: Record<string, string>;
   readonly native?: boolean;
+  /** Patterns of actions that the agents can call. */
+  readonly callable?: readonly string[];
   readonly others?: Record<string, object>;
 }
 
 /** A kernel with the context features and one agent, whose workspace holds `files`; `say` answers with the context that its engine got. */
-export async function runContext({ files = {}, native = true, inline = [], agent = {}, others = {}, config = {}, ...options }: ContextOptions = {}) {
+export async function runContext({
+  files = {},
+  native = true,
+  callable = [],
+  inline = [],
+  agent = {},
+  others = {},
+  config = {},
+  ...options
+}: ContextOptions = {}) {
   const folder = await temporaryFolder();
   const dataFolder = options.dataFolder ?? join(folder, "data");
   const workspace = join(folder, "w");
@@ -26,7 +37,7 @@ export async function runContext({ files = {}, native = true, inline = [], agent
     await writeFile(join(workspace, name), text);
   }
   const running = await runKernel({
-    tier: scriptedTier("scripted", { nativeSessions: native }),
+    tier: scriptedTier("scripted", { nativeSessions: native, actions: () => callable }),
     config: { agents: { a: { name: "Ada", workspace, tier: "scripted", ...agent }, ...others }, ...config },
     inline: [sessions, layered, planner, ...inline] as Plugin<never>[],
     ...options,

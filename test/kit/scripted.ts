@@ -17,7 +17,10 @@ export interface Scripted {
  * `throw` throws; `silent` ends without a result; `tool <name>` uses a tool; `usage <input> <output> <read> <created>` tells those
  * tokens; `overflow` fails as too long for its session, and is said back without one; anything else is said back in two pieces. With `nativeSessions` a turn without a session starts one of a new id.
  */
-export function scriptedTier(name = "scripted", traits: { enforcesAutonomy?: boolean; nativeSessions?: boolean } = {}): Scripted {
+export function scriptedTier(
+  name = "scripted",
+  traits: { enforcesAutonomy?: boolean; nativeSessions?: boolean; actions?: () => readonly string[] } = {},
+): Scripted {
   const prompts: string[] = [];
   const turns: Scripted["turns"] = [];
   const waiting: ((text: string) => void)[] = [];

@@ -160,7 +160,7 @@ it("CTX-04 a context of more than 16,000 characters is logged, one of 16,000 is 
   expect(turnText({ ...tier.turns.at(-1)!.context, prompt: " " }).length - 1).toBe(16_000);
   await say(String(16_001 - beside));
   await kernel.stop({ drainSeconds: 0 });
-  const lines = (await readFile(log, "utf8")).split("\n").filter((line) => line.includes("exceeds 16000 characters"));
+  const lines = (await readFile(log, "utf8")).split("\n").filter((line) => line.includes("assembled contexts are large"));
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain('"characters":16001');
 });

@@ -36,7 +36,7 @@ export const AGENT: ObjectSchema = {
       additionalProperties: MCP_SERVER,
       restart: true,
     },
-    codeindex: flag("add a code index to the workspace", { default: false }),
+    codeindex: flag("build and refresh the index of words of the workspace, for rag.lexical", { default: false }),
     contextStrategy: choice("in place of session.contextStrategy", ["layered", "planner"]),
     contextReferences: flag("add the verified references of the workspace", { default: false }),
     richMessages: flag("buttons, polls and media; false is plain text only", { default: true }),

@@ -1,6 +1,8 @@
 import { definePlugin, svcError } from "@svc/sdk";
 
-/** `mesh.delegate` (000:L94): hand work to an agent on another machine. Without a mesh every call fails with `SVC_MESH_DISABLED`. */
+const UNUSABLE = "this version of svc takes work from other daemons and hands none to them, whatever the section mesh says";
+
+/** `mesh.delegate` (000:L94): hand work to an agent on another machine. Every call fails with `SVC_MESH_DISABLED` as yet, and no agent is offered it. */
 export default definePlugin({
   kind: "action",
   name: "mesh-delegate",
@@ -35,10 +37,11 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: 245 * 60_000,
+      unusable: UNUSABLE,
       async run(input) {
         throw svcError(
           "SVC_MESH_DISABLED",
-          `mesh.delegate cannot reach the peer '${String(input["peer"])}': this daemon runs no mesh. Ask a local agent with agent.call.`,
+          `mesh.delegate cannot reach the peer '${String(input["peer"])}': ${UNUSABLE}. Ask an agent of this daemon with agent.call.`,
           {
             status: 503,
             field: "peer",

@@ -4,6 +4,8 @@ import { type Finished, indexWorkspace, type Progress } from "./indexer.ts";
 import { toMatch } from "./query.ts";
 
 const LOOK_EVERY_MS = 60_000;
+/** A start has better things to do first. */
+const FIRST_LOOK_MS = 2_000;
 /** A refresh rests for this many times as long as it took, so that a huge workspace does not keep the disk busy. */
 const REST = 30;
 const REST_AFTER_FAILURE_MS = 30 * 60_000;
@@ -18,7 +20,7 @@ const nameOf = (agent: string) => `${agent}.db`;
 
 /**
  * `rag.lexical` (000:L92): BM25 over the words of an agent's workspace, from an index that `POST /api/agents/:id/index` builds and that
- * is kept fresh once it is there. No model, no key. The index lies in the plugin's own folder and can be deleted at any time.
+ * is kept fresh once it is there; for agents with `codeindex` it is built without being asked for. No model, no key. The index lies in the plugin's own folder and can be deleted at any time.
  */
 export default definePlugin({
   kind: "action",
@@ -68,10 +70,12 @@ export default definePlugin({
       return done.finally(() => listeners.delete(listener));
     };
 
+    const wanted = (agent: Agent) => agent.settings.codeindex === true;
+
     const refresh = async () => {
       const present = new Set((await ctx.files.own.list(".").catch(() => [])).map(({ name }) => name));
       for (const agent of ctx.agents.list()) {
-        if (!present.has(nameOf(agent.id)) || runs.has(agent.id) || performance.now() < (notBefore.get(agent.id) ?? 0)) continue;
+        if (!(present.has(nameOf(agent.id)) || wanted(agent)) || runs.has(agent.id) || performance.now() < (notBefore.get(agent.id) ?? 0)) continue;
         try {
           await index(agent);
         } catch (error) {
@@ -120,14 +124,16 @@ export default definePlugin({
       timeoutMs: 30_000,
       async run(input, { signal }) {
         const { agentId, query, limit = 10 } = input as { agentId: string; query: string; limit?: number };
-        agentOf(agentId);
+        const agent = agentOf(agentId);
         const match = toMatch(query);
         if (match === undefined)
           throw svcError("SVC_INDEX_QUERY", `There is no word to look for in ${JSON.stringify(query)}.`, { status: 400, field: "query" });
         const results = await thread.ask({ op: "search", file: await fileOf(agentId), match, limit });
         signal.throwIfAborted();
-        if (results === null)
-          throw svcError("SVC_INDEX_MISSING", `Agent ${agentId} has no index yet; build it with: svc agent index ${agentId}`, { status: 409 });
+        if (results === null) {
+          const next = wanted(agent) ? "it is built soon, try again then, or build it now with" : "build it with";
+          throw svcError("SVC_INDEX_MISSING", `Agent ${agentId} has no index yet; ${next}: svc agent index ${agentId}`, { status: 409 });
+        }
         return { results };
       },
     });
@@ -161,6 +167,7 @@ export default definePlugin({
 
     return {
       async start() {
+        ctx.jobs.after(FIRST_LOOK_MS, () => void refresh());
         ctx.jobs.every(LOOK_EVERY_MS, refresh);
       },
       stop: () => thread.stop(),

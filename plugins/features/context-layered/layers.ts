@@ -51,8 +51,8 @@ function describeSender({ sender }: Inbound): string {
 
 const factLine = ([key, value]: [string, string | number | boolean]): string => `- ${oneLine(key, 60)}: ${oneLine(String(value))}`;
 
-/** The other agents of this node and how to reach them. Empty for the only one. */
-export function landscape({ agent }: Turn, agents: readonly Agent[], node: string): Layer {
+/** The other agents of this node, and how to reach them where the agent can. Empty for the only one. */
+export function landscape({ agent, actions = [] }: Turn, agents: readonly Agent[], node: string): Layer {
   const others = agents.filter(({ id }) => id !== agent.id);
   const more = others.length - ROSTER;
   const roster = others.slice(0, ROSTER).map(({ id, name, systemPrompt = "" }) => {
@@ -60,7 +60,8 @@ export function landscape({ agent }: Turn, agents: readonly Agent[], node: strin
     return `- ${id}${name === id ? "" : ` (${oneLine(name, 60)})`}${about === "" ? "" : `: ${about}`}`;
   });
   return layer("landscape", "Landscape", [
-    others.length > 0 && `Other agents on the node ${oneLine(node, 60)}; ask one with the action agent.call {agentId, message}:`,
+    others.length > 0 &&
+      `Other agents on the node ${oneLine(node, 60)}${actions.includes("agent.call") ? "; ask one with the action agent.call {agentId, message}" : ""}:`,
     ...roster,
     more > 0 && `- and ${more} more`,
   ]);

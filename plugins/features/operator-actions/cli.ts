@@ -10,6 +10,7 @@ interface Builtin {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
+  readonly unusable?: string;
 }
 
 const group: CommandGroup = {
@@ -22,7 +23,10 @@ const group: CommandGroup = {
       summary: "The actions that plugins bring, with their inputs",
       async run(_args, _options, cli) {
         const actions = await builtins(cli);
-        const rows = actions.map(({ name, description, input }) => `${name}\n  ${description}\n  ${describeInputs(input)}`);
+        const rows = actions.map(({ name, description, input, unusable }) => {
+          const note = unusable === undefined ? "" : `\n  Not usable here: ${unusable}.`;
+          return `${name}\n  ${description}\n  ${describeInputs(input)}${note}`;
+        });
         cli.print(rows.join("\n"), actions);
       },
     },

@@ -38,7 +38,9 @@ export async function command(ctx: PluginContext, library: Library, turn: Turn, 
  */
 function allowed(ctx: PluginContext, { agent }: Turn): ReturnType<PluginContext["actions"]["list"]> {
   const { actions = [] } = (agent.settings.local ?? {}) as LocalSettings;
-  return agent.access === "public" || actions.length === 0 ? [] : ctx.actions.list().filter(({ name }) => coversName(actions, name));
+  return agent.access === "public" || actions.length === 0
+    ? []
+    : ctx.actions.list().filter(({ name, unusable }) => unusable === undefined && coversName(actions, name));
 }
 
 function none({ agent }: Turn): string {

@@ -6,7 +6,7 @@ export function actionTools(ctx: Pick<PluginContext, "actions">, turn: Turn, all
   const chain = turn.messages[0].options?.chain;
   return ctx.actions
     .list()
-    .filter(({ name }) => coversName(allowed, name))
+    .filter(({ name, unusable }) => unusable === undefined && coversName(allowed, name))
     .map(({ name, description, input }) => ({
       name,
       description,

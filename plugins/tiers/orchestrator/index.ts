@@ -1,6 +1,6 @@
 import { definePlugin, type Lifecycle } from "@svc/sdk";
 import { createServerPool } from "./server-pool.ts";
-import { agentConfig } from "./settings.ts";
+import { agentConfig, readAgent } from "./settings.ts";
 
 /** The service's own tool loop: a model with the actions and tool servers of its agent. It keeps no conversation, so none rotates (CTX-09). */
 export default definePlugin({
@@ -19,6 +19,7 @@ export default definePlugin({
         const { runTurn } = await import("./run.js");
         yield* runTurn(ctx, servers, turn, context, signal);
       },
+      actions: (agent) => (agent.settings.permissionMode === "plan" ? [] : readAgent(agent).actions),
       probe: async (agent) => (agent === undefined ? { ok: true, detail: "each agent's provider decides" } : ctx.models.usable(agent.id)),
     });
     return {};
