@@ -1,20 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import type {
-  ActionEnvelope,
-  Actions,
-  Agent,
-  Capability,
-  Confined,
-  Envelope,
-  Files,
-  Jobs,
-  PluginContext,
-  PluginId,
-  Render,
-  Store,
-  Tasks,
-  Traces,
+import {
+  type ActionEnvelope,
+  type Actions,
+  type Agent,
+  type Capability,
+  type Confined,
+  type Envelope,
+  type Files,
+  type Jobs,
+  type ModelEvent,
+  type Models,
+  type PluginContext,
+  type PluginId,
+  type Render,
+  type Store,
+  type Tasks,
+  type Traces,
+  tierFailure,
 } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { lending } from "../host/lend.ts";
@@ -171,9 +174,14 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
     media: lend("media", (): never => {
       throw refused(id, "the capability 'media'");
     }),
-    models: lend("models", (): never => {
-      throw refused(id, "the capability 'models'");
-    }),
+    models: lend(
+      "models",
+      (): Models => ({
+        extract: ({ signal, ...request }) => ask("models.extract", { request }, signal),
+        stream: ({ signal, ...call }) => quiet(peer.stream("models.stream", { call }, signal) as AsyncIterable<ModelEvent>, signal),
+        usable: (agent) => ask("models.usable", { agent }),
+      }),
+    ),
   };
 
   const context = {
@@ -197,6 +205,16 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
     },
     serve: (args) => functions.get(args.n as number)?.(args.value as never),
   };
+}
+
+/** A call of a model ends without an event when it is aborted: the wire's own word for that is no failure. */
+async function* quiet(events: AsyncIterable<ModelEvent>, signal: AbortSignal | undefined): AsyncIterable<ModelEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    if (signal?.aborted) return;
+    yield tierFailure("engine", error instanceof Error ? error.message : String(error));
+  }
 }
 
 type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;

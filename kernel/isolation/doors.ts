@@ -1,4 +1,4 @@
-import type { Op, PluginContext, Query } from "@svc/sdk";
+import type { ModelCall, Models, Op, PluginContext, Query } from "@svc/sdk";
 import type { Args } from "./frames.ts";
 
 /** One member of the context, as the plugin's process may call it; the context itself checks what was declared. */
@@ -45,6 +45,9 @@ export const DOORS: Readonly<Record<string, Door>> = {
   "traces.list": (ctx, { query }: { query?: object }) => ctx.traces.list(query),
   "actions.run": (ctx, { name, input, call }: { name: string; input: unknown; call: { door: string } }, signal) =>
     ctx.actions.run(name, input, { ...call, signal }),
+  "models.extract": (ctx, { request }: { request: Parameters<Models["extract"]>[0] }, signal) => ctx.models.extract({ ...request, signal }),
+  "models.stream": (ctx, { call }: { call: ModelCall }, signal) => ctx.models.stream({ ...call, signal }),
+  "models.usable": (ctx, { agent }: { agent: string }) => ctx.models.usable(agent),
   async fetch(ctx, { url, init }: { url: string; init: object }, signal) {
     const { text: _, ...answer } = await ctx.fetch(url, { ...init, signal });
     return answer;
