@@ -6,3 +6,5 @@ export const COLLECT_CHARACTERS = 64_000;
 export const CALL_DEPTH = 32;
 /** Seconds that an agent's scheduled job may take at least. */
 export const JOB_SECONDS = 7_200;
+/** How long messages are kept for an agent that a reload took away. */
+export const ABSENT_MS = 30_000;

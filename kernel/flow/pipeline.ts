@@ -22,6 +22,7 @@ import { isPromise } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { ScopedStore } from "../store/index.ts";
+import { createAbsence } from "./absence.ts";
 import { createAnnouncer } from "./announce.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
 import type { Deliveries } from "./deliver/port.ts";
@@ -29,7 +30,7 @@ import { type Admission, openDoors, type Pipeline } from "./doors.ts";
 import { brokenOutcome, createFinish, interruptedResult } from "./finish.ts";
 import { createIntake } from "./intake.ts";
 import { createLanes } from "./lanes.ts";
-import { COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
+import { ABSENT_MS, COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, refusalOf, runSecondsOf } from "./routing.ts";
@@ -64,6 +65,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
     size: COLLECT_CHARACTERS,
   });
   const intake = createIntake((task) => inRoot(task, () => void advance(task)));
+  const absence = createAbsence(ABSENT_MS, log, () => refill());
   lanes.pause();
   let opened = false;
   let refusing = false;
@@ -162,7 +164,7 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       conversation: route.conversation,
       agent: route.agent,
       mode: () => settings()?.queueMode ?? "collect",
-      limit: () => settings()?.maxConcurrent ?? 1,
+      limit: () => slotsOf(route.agent),
       sort: () => sortOf(task.record, route),
       size: task.record.inbound.text.length,
       front: task.front,
@@ -177,6 +179,13 @@ export function createPipeline(ground: PipelineGround): Pipeline {
       tell(task, { type: "queued", taskId: task.record.id });
     }
     return undefined;
+  }
+
+  function slotsOf(agent: string): number {
+    const settings = ground.agents().settings(agent);
+    if (settings === undefined) return absence.slots(agent);
+    absence.back(agent);
+    return settings.maxConcurrent;
   }
 
   // ── 4. assemble, dispatch, run ────────────────────────────────────────────────────────────────────────────────────────────

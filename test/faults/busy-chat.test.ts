@@ -133,3 +133,34 @@ it(`FLT-1 ${KILLED_MESSAGES} messages in one chat over a kill are all answered, 
   expect([...answered()].sort((left, right) => left - right)).toEqual(Array.from({ length: KILLED_MESSAGES }, (_, n) => n));
   console.info(`${KILLED_MESSAGES} messages over a kill: ${Math.round(peak / MEGABYTE)} MB at most, /health within ${Math.round(slowestMs)} ms`);
 });
+
+it("FLT-1 large messages whose senders have hung up cost what came in, and no plugin is blamed for it", { timeout: 200_000 }, async () => {
+  configure(50);
+  const daemon = await startDaemon(folder, { env: { SVC_WATCHDOG_MS: "5000" } });
+  const measured = watch(daemon);
+  const count = SOAK ? 60 : 20;
+  for (let n = 0; n < count; n += 1) await handOverAndLeave(daemon.port, `<${n}> ${"lorem ipsum ".repeat(500_000 / 12)}`);
+  await settled(daemon);
+  const { peak, slowestMs, stored } = await measured();
+  const { traces } = (await ask<{ traces: Row[] }>(daemon.port, "/traces?limit=100")).body;
+  expect(traces.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => "ok"));
+  const { plugins } = (await ask<{ plugins: { id: string; state: string }[] }>(daemon.port, "/health")).body;
+  expect(plugins.find(({ id }) => id === "tier-local")?.state).toBe("running");
+  expect(peak).toBeLessThan(400 * MEGABYTE);
+  console.info(
+    `${count} messages of 500,000 characters, callers gone: ${Math.round(peak / MEGABYTE)} MB at most, ${Math.round(stored / MEGABYTE)} MB stored, /health within ${Math.round(slowestMs)} ms`,
+  );
+});
+
+/** Hands a message over, reads the acknowledgement and breaks the connection. */
+async function handOverAndLeave(port: number, message: string): Promise<void> {
+  const leave = new AbortController();
+  const response = await fetch(`http://127.0.0.1:${port}/task`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ agent: "a", message }),
+    signal: leave.signal,
+  });
+  await response.body?.getReader().read();
+  leave.abort();
+}

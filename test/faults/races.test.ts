@@ -5,6 +5,7 @@ import { definePlugin, type Plugin, type PluginContext, type Route, type TierEve
 import { describe, expect, it, vi } from "vitest";
 import { type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { hasten } from "../kit/time.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
 
@@ -137,10 +138,32 @@ describe("a reload", () => {
     const [first, second] = ["hold", "later"].map((text) => kernel.tasks.run({ entry: "task", channel: "http", chat: "1", text, agent: "a" }));
     await until(() => tier.held === 1 && kernel.tasks.queued().length === 1);
     config.agents = { b: { name: "B", workspace: "./w", tier: "scripted" } };
+    await hasten(async () => {
+      await kernel.reload();
+      tier.release();
+      expect(await first).toMatchObject({ ok: true });
+      expect(await second).toMatchObject({ ok: false, error: expect.stringContaining("no agent 'a'") });
+    });
+    await kernel.stop();
+  });
+
+  it("FLT-12 that takes an agent away costs nothing of what waits for it when the next one brings it back", async () => {
+    const a = { a: { name: "A", workspace: "./w", tier: "scripted", queueMode: "followup" } };
+    const config: { node: object; agents: Record<string, object> } = { node: { id: "n", name: "N" }, agents: a };
+    const tier = scriptedTier();
+    const kernel = await createKernel({ config, plugins: [tier.plugin as Plugin<never>] });
+    await kernel.start();
+    const runs = ["hold", "2", "3"].map((text) => kernel.tasks.run({ entry: "task", channel: "http", chat: "1", text, agent: "a" }));
+    await until(() => tier.held === 1 && kernel.tasks.queued().length === 2);
+    config.agents = {};
     await kernel.reload();
     tier.release();
-    expect(await first).toMatchObject({ ok: true });
-    expect(await second).toMatchObject({ ok: false, error: expect.stringContaining("no agent 'a'") });
+    await runs[0];
+    expect(kernel.tasks.queued()).toHaveLength(2);
+    config.agents = a;
+    await kernel.reload();
+    expect((await Promise.all(runs)).map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect(tier.prompts).toEqual(["hold", "2", "3"]);
     await kernel.stop();
   });
 });
