@@ -50,6 +50,8 @@ const GIVEN_UP: Readonly<Record<Failure, string>> = {
 };
 
 const SWEEP_EVERY_MS = 60_000;
+/** After so many sweeps of the outbox, one of what turns left that were cancelled while their answer grew. */
+const BOOK_SWEEP = 60;
 /** One event for a rate limit, however often the platform repeats it; again after as long a silence. */
 const THROTTLE_NEWS_MS = 600_000;
 const HELD_KEPT = 1_000;
@@ -232,8 +234,11 @@ export function createDeliveries(ground: DeliveriesGround): Deliveries {
     async start() {
       await book.sweep();
       state = "running";
+      let sweeps = 0;
       const sweep = () => {
         for (const channel of live().channels.keys()) outbox.sweep(channel);
+        sweeps += 1;
+        if (sweeps % BOOK_SWEEP === 0) book.sweep().catch((error) => log.warn({ err: error }, "the progress of old deliveries was not removed"));
       };
       sweeper = setInterval(sweep, SWEEP_EVERY_MS);
       sweeper.unref();
