@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Editor } from "@svc/kernel";
 import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
@@ -47,6 +50,46 @@ export async function applyChange(cli: Cli, editor: Editor, options: { readonly 
     await editor.restore(before);
     throw fail("SVC_CLI_TASK_FAILED", { reason: `the daemon refused the change, and it was taken back: ${(error as Error).message}` });
   }
+}
+
+/** So often a change is made again on a text that somebody else has changed elsewhere. */
+const TRIES = 10;
+/** How long another change of ours may take, in milliseconds. */
+const TURN_MS = 30_000;
+
+/**
+ * Change one path of svc.json and wait for the verdict. One change at a time, as far as they are ours; where somebody else has saved the
+ * file meanwhile, the change is made again on the new text, unless that changed the same path: then `SVC_CONFIG_CHANGED`.
+ */
+export async function changePath(cli: Cli, path: string, edit: (editor: Editor) => void): Promise<Verdict> {
+  let seen: string | undefined;
+  for (let tries = 1; ; tries += 1) {
+    const done = await takeTurn(cli);
+    try {
+      const editor = await openFile(cli);
+      const value = JSON.stringify(editor.get(path, true)) ?? "";
+      if (seen !== undefined && value !== seen) throw fail("SVC_CLI_CHANGED", { file: cli.file, path });
+      seen = value;
+      edit(editor);
+      return await applyChange(cli, editor);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;
+    } finally {
+      done();
+    }
+    await pause(Math.random() * 100);
+  }
+}
+
+/** Before the first start there is no folder for the lock, and hardly anybody to wait for. */
+async function takeTurn({ dataFolder }: Cli): Promise<() => void> {
+  const { tryLock } = await import("@svc/kernel");
+  for (let waited = 0; existsSync(dataFolder) && waited < TURN_MS; waited += 25) {
+    const turn = tryLock(join(dataFolder, "config.lock"));
+    if ("release" in turn) return turn.release;
+    await pause(25);
+  }
+  return () => {};
 }
 
 /** The verdict in words: one of "in force", "waits for a restart" and "not in force yet". */

@@ -7,7 +7,7 @@ export const EXIT = {
   noDaemon: 69,
   /** State cannot be kept: the folder, the disk or the database refuses it. */
   storage: 74,
-  /** Another daemon holds the folder. */
+  /** Try again, or look, later: another daemon holds the folder, this one is stopping, or a task goes on at its next start. */
   running: 75,
   /** The configuration cannot be used. */
   config: 78,
@@ -18,14 +18,23 @@ export const EXIT = {
 /** Codes of "the daemon of this folder does not answer", whoever else may. */
 export const NO_DAEMON: ReadonlySet<string> = new Set(["SVC_CLI_NO_DAEMON", "SVC_CLI_OTHER_DAEMON", "SVC_CLI_OTHER_PROGRAM", "SVC_CLI_LOST_FOLDER"]);
 
+const LATER: ReadonlySet<string> = new Set([
+  "SVC_DAEMON_RUNNING",
+  "SVC_DAEMON_DRAINING",
+  "SVC_CLI_TASK_LEFT",
+  "SVC_CLI_TASK_UNKNOWN",
+  "SVC_CLI_CHANGED",
+  "SVC_CONFIG_CHANGED",
+]);
+
 /** The exit code of an error that reached the top. */
 export function exitCodeOf(error: unknown): number {
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code !== "string") return EXIT.failed;
+  if (LATER.has(code)) return EXIT.running;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
   if (code === "SVC_CLI_BIND") return EXIT.config;
   if (code === "SVC_CLI_FILE" || code.startsWith("SVC_STORE_")) return EXIT.storage;
-  if (code === "SVC_DAEMON_RUNNING") return EXIT.running;
   if (NO_DAEMON.has(code)) return EXIT.noDaemon;
   return code === "SVC_CLI_USAGE" || code.startsWith("commander.") ? EXIT.usage : EXIT.failed;
 }

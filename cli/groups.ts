@@ -19,6 +19,7 @@ export const GROUPS: readonly GroupEntry[] = [
     load: async () => (await import("./commands/channel.js")).default,
   },
   { name: "connect", summary: "Set up a channel: its credentials, who may write, a test", load: async () => (await import("./commands/connect.js")).default },
+  { name: "task", summary: "Tasks that run or wait: list, show, cancel", load: async () => (await import("./commands/task.js")).default },
   { name: "trace", summary: "What tasks did: list, show, replay", load: async () => (await import("./commands/trace.js")).default },
   { name: "plugin", summary: "Plugins: what each one does, costs and breaks", load: async () => (await import("./commands/plugin.js")).default },
   {

@@ -13,6 +13,7 @@ import {
   openDocument,
   parsePath,
   removeValue,
+  requireSetting,
   saveDocument,
   setValue,
 } from "./config/index.ts";
@@ -40,10 +41,13 @@ export interface Editor {
   show(reveal?: boolean): unknown;
   /** Change one value in the text; nothing is written yet. Throws `SVC_CONFIG_PATH`, `SVC_CONFIG_VALUE`. */
   set(path: string, value: string): void;
-  remove(path: string): void;
+  /** False when it was not there. */
+  remove(path: string): boolean;
+  /** Throws `SVC_CONFIG_PATH` for a path that no setting has. */
+  requireSetting(path: string): void;
   /** Check the changed text and write it. Throws `SVC_CONFIG_INVALID`; then the file is as it was. `backup` leaves a copy of the old one. */
   save(options?: { readonly backup?: boolean }): Promise<void>;
-  /** Write an earlier text back. */
+  /** Write an earlier text back, where the file still holds what was saved last. Throws `SVC_CONFIG_CHANGED`. */
   restore(text: string): Promise<void>;
 }
 
@@ -64,8 +68,11 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
       text = setValue(text, path, value, configuration.composed).text;
     },
     remove(path) {
-      text = removeValue(text, path).text;
+      const edit = removeValue(text, path);
+      text = edit.text;
+      return edit.before !== undefined;
     },
+    requireSetting: (path) => void requireSetting(path, parsePath(path), configuration.composed),
     async save({ backup = false } = {}) {
       const changed = await readEdited(options, text);
       // What was wrong before does not keep one from mending the rest.
@@ -76,7 +83,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
       configuration = changed.configuration;
     },
     restore: async (earlier) => {
-      await saveDocument(options.file, earlier);
+      await saveDocument(options.file, earlier, { expect: text });
     },
   };
 }

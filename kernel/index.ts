@@ -22,4 +22,4 @@ export type * from "./port.ts";
 export { type Rehearsal, rehearse } from "./rehearse.ts";
 export { backupDatabase } from "./store/backup.ts";
 export { checkDatabase } from "./store/database.ts";
-export { lockHolder } from "./store/lock.ts";
+export { lockHolder, tryLock } from "./store/lock.ts";

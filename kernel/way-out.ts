@@ -17,7 +17,7 @@ export interface WayOutGround {
   enter(state: "draining" | "running"): void;
   /** Closes everything, in good order. */
   close(): Promise<void>;
-  tell(summary: string, data: { readonly restart: "begun" | "given-up"; readonly by: string; readonly reason: string }): void;
+  tell(summary: string, data: Readonly<Record<string, unknown>>): void;
   /** Starts the program anew after a restart. Unset where nobody would. */
   readonly onRestart?: (() => void) | undefined;
 }
@@ -95,6 +95,7 @@ export function createWayOut(ground: WayOutGround): WayOut {
     }
     await held;
     const cut = pipeline.running();
+    if (cut.length > 0) ground.tell(`${cut.length} running tasks are interrupted`, { state: "tasks-interrupted", tasks: cut.length });
     if (cut.length > 0)
       ground.log.warn({ tasks: cut.map(({ id }) => id) }, "running tasks are interrupted; the next start takes them up again, if they may be");
     else if (waited > 0) ground.log.info("running tasks have finished");

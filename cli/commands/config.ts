@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { firstParty } from "../catalog.ts";
-import { applyChange, describeVerdict, openFile } from "../change.ts";
+import { changePath, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
@@ -23,8 +23,11 @@ const group: OwnGroup = {
       async run([path], options, cli) {
         const editor = await openFile(cli);
         const value = editor.get(path as string, options.reveal === true);
+        if (value === undefined) editor.requireSetting(path as string);
         cli.print(typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value, null, 2), value ?? null);
-        if (value === undefined) process.exitCode = EXIT.failed;
+        if (value !== undefined) return;
+        cli.say(`${path} is not set and has no default.`);
+        process.exitCode = EXIT.failed;
       },
     },
     {
@@ -32,9 +35,7 @@ const group: OwnGroup = {
       args: "<path> <value>",
       summary: "Change one value; its type follows from the path, objects and lists are given as JSON",
       async run([path, value], _options, cli) {
-        const editor = await openFile(cli);
-        editor.set(path as string, value as string);
-        const verdict = await applyChange(cli, editor);
+        const verdict = await changePath(cli, path as string, (editor) => editor.set(path as string, value as string));
         cli.print(`${path} is set. ${describeVerdict(verdict)}`, { path, ...verdict });
       },
     },
@@ -43,10 +44,13 @@ const group: OwnGroup = {
       args: "<path>",
       summary: "Take a value out, so that its default counts",
       async run([path], _options, cli) {
-        const editor = await openFile(cli);
-        editor.remove(path as string);
-        const verdict = await applyChange(cli, editor);
-        cli.print(`${path} is unset. ${describeVerdict(verdict)}`, { path, ...verdict });
+        let there = true;
+        const verdict = await changePath(cli, path as string, (editor) => {
+          there = editor.remove(path as string);
+          if (!there) editor.requireSetting(path as string);
+        });
+        if (!there) cli.print(`${path} was not set; nothing was changed.`, { path, ...verdict, changed: false });
+        else cli.print(`${path} is unset. ${describeVerdict(verdict)}`, { path, ...verdict });
       },
     },
     {

@@ -1,4 +1,3 @@
-import type { TaskResult } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
 
@@ -9,12 +8,15 @@ const group: OwnGroup = {
     {
       name: "exec",
       args: "<agent> <message...>",
-      summary: "Run one message to its end and print the answer alone, for scripts",
+      summary: "Run one message to its end and print the answer alone, for scripts; waits over a restart of the daemon",
       options: [{ flags: "--timeout <minutes>", description: "how long the run may take, 1 to 240 (default: the agent's maxExecutionMinutes)" }],
       async run([agent, ...words], options, cli) {
-        const timeout = options.timeout === undefined ? {} : { timeoutMinutes: Number(options.timeout) };
+        const { numberOption } = await import("../number-option.js");
+        const timeoutMinutes = numberOption(options, "timeout", { least: 1, whole: false });
+        const timeout = timeoutMinutes === undefined ? {} : { timeoutMinutes };
         const body = { agent, message: words.join(" "), freshSession: true, ...timeout, context: { channel: "cli", chatId: "exec" } };
-        const result = (await cli.request("POST", "/task", body)) as TaskResult;
+        const { runTask } = await import("../daemon/run-task.js");
+        const result = await runTask(cli, body);
         cli.print(result.reply, result);
         if (!result.ok) throw fail("SVC_CLI_TASK_FAILED", { reason: result.error ?? result.status });
       },

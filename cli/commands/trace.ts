@@ -2,6 +2,7 @@ import type { Trace } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
+import { numberOption } from "../number-option.ts";
 import { ago, table } from "../table.ts";
 
 const group: OwnGroup = {
@@ -19,7 +20,7 @@ const group: OwnGroup = {
       ],
       run: (_args, options, cli) => list(cli, options),
     },
-    { name: "show", args: "<id>", summary: "One task with its whole message, steps and answer", run: ([id], _options, cli) => show(cli, id as string) },
+    { name: "show", args: "<id>", summary: "One task with its whole message, steps and answer", run: ([id], _options, cli) => showTrace(cli, id as string) },
     { name: "replay", args: "<id>", summary: "Run the original message again as a new task", run: ([id], _options, cli) => replay(cli, id as string) },
   ],
 };
@@ -27,7 +28,7 @@ const group: OwnGroup = {
 export default group;
 
 async function list(cli: Cli, options: Readonly<Record<string, unknown>>): Promise<void> {
-  const query = new URLSearchParams({ limit: String(options.limit ?? 20) });
+  const query = new URLSearchParams({ limit: String(numberOption(options, "limit", { least: 1 }) ?? 20) });
   for (const key of ["agent", "status"]) if (options[key] !== undefined) query.set(key, String(options[key]));
   const { traces } = (await cli.request("GET", `/traces?${query}`)) as { traces: Trace[] };
   const rows = traces.map((trace) => [
@@ -42,7 +43,8 @@ async function list(cli: Cli, options: Readonly<Record<string, unknown>>): Promi
 
 const get = (cli: Cli, id: string) => cli.request("GET", `/traces/${encodeURIComponent(id)}`) as Promise<Trace>;
 
-async function show(cli: Cli, id: string): Promise<void> {
+/** One task with its whole message, steps and answer. */
+export async function showTrace(cli: Cli, id: string): Promise<void> {
   const trace = await get(cli, id);
   const { usage } = trace;
   const lines = [

@@ -3,9 +3,9 @@ import type { TaskResult, Trace } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
-const LOOK_MS = 500;
+export const LOOK_MS = 500;
 /** A daemon that ended without good-bye, or to be started anew, may take as long to be back. */
-const BACK_MS = 60_000;
+export const BACK_MS = 60_000;
 /** One that was stopped for good has taken its note away; a moment more, in case that is just being written. */
 const STOPPED_MS = 2_000;
 

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -10,12 +11,29 @@ import { type DaemonNote, stranger } from "../own-daemon.ts";
 /** How long a daemon may take to come up, in milliseconds. */
 export const START_MS = 60_000;
 
+/** Nobody holds the folder for so long: nobody is on the way up. */
+const ALONE_MS = 15_000;
+
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Start the daemon in a session of its own and print its verdict: up, or why not. */
+/** Start the daemon in a session of its own and print its verdict: up, with what is wrong with it, or why not. */
 export async function startDetached(cli: Cli, flags: readonly string[]): Promise<void> {
   const note = await launch(cli, flags);
-  if (note !== undefined) cli.print(`The daemon is up on http://${note.host}:${note.port} (pid ${note.pid}).`, note);
+  if (note === undefined) return;
+  const problems = await problemsOf(cli);
+  const said = firstWords(cli);
+  if (said !== "") cli.say(said);
+  const lines = [`The daemon is up on http://${note.host}:${note.port} (pid ${note.pid}).`, ...problems.map((problem) => `problem: ${problem}`)];
+  cli.print(lines.join("\n"), { ...note, problems });
+}
+
+async function problemsOf(cli: Cli): Promise<readonly string[]> {
+  try {
+    return ((await cli.request("GET", "/health")) as { problems: readonly string[] }).problems;
+  } catch {
+    // It was up a moment ago; whoever asks next hears why it is not.
+    return [];
+  }
 }
 
 /** As `startDetached`, silent when it is up. Undefined when it ended: its last words are said and its exit code is ours. */
@@ -24,6 +42,7 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
   const program = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+  const began = Date.now();
   const child = spawn(process.execPath, [program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
     cwd: cli.folder,
     detached: true,
@@ -31,9 +50,9 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
     env: { ...process.env, SVC_DETACHED: "1" },
   });
   closeSync(errors);
-  let ended: number | null | undefined;
+  let ended: { readonly code: number | null } | undefined;
   child.once("exit", (code) => {
-    ended = code;
+    ended = { code };
   });
   for (let waited = 0; waited < START_MS; waited += 50) {
     const note = cli.note();
@@ -41,15 +60,31 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
       child.unref();
       return note;
     }
+    // Killed: its watchdog ends one that hangs, and starts the next.
+    if (ended !== undefined && ended.code === null) return successor(cli, began);
     if (ended !== undefined) {
       const said = firstWords(cli);
-      process.exitCode = ended ?? EXIT.failed;
-      cli.say(`svc: ${said === "" ? `the daemon ended with code ${ended}; its log is ${cli.logFile}` : said}`);
+      process.exitCode = ended.code ?? EXIT.failed;
+      cli.say(`svc: ${said === "" ? `the daemon ended with code ${ended.code}; its log is ${cli.logFile}` : said}`);
       return undefined;
     }
     await pause(50);
   }
   throw fail("SVC_CLI_START_FAILED", { reason: `it did not answer within ${START_MS / 1000} s.`, log: cli.logFile });
+}
+
+/** The daemon that the watchdog of a killed one has started. */
+async function successor(cli: Cli, began: number): Promise<DaemonNote> {
+  const { lockHolder } = await import("@svc/kernel");
+  cli.say("The daemon hung while it started and was ended by its watchdog; waiting for its successor ...");
+  for (let waited = 0, alone = 0; waited < START_MS && alone < ALONE_MS; waited += 50) {
+    const note = cli.note();
+    const holder = lockHolder(cli.dataFolder);
+    if (note !== undefined && note.startedAt >= began && note.pid === holder?.pid) return note;
+    alone = holder === undefined ? alone + 50 : 0;
+    await pause(50);
+  }
+  throw fail("SVC_CLI_START_FAILED", { reason: "it hung, was ended by its watchdog, and no successor came up.", log: cli.logFile });
 }
 
 /**
@@ -72,18 +107,60 @@ export function firstWords(cli: Cli): string {
     : "";
 }
 
-/** Ask the daemon to stop and wait until it has. */
-export async function stopDaemon(cli: Cli, seconds: number | undefined): Promise<void> {
+/** Ask the daemon to stop and wait until it has. One that is stopping already is not hurried, unless `now` says so. */
+export async function stopDaemon(cli: Cli, { seconds, now }: { readonly seconds: number | undefined; readonly now: boolean }): Promise<void> {
   const { lockHolder } = await import("@svc/kernel");
   const holder = lockHolder(cli.dataFolder);
   if (holder === undefined) throw await stranger(cli);
   const { pid } = holder;
-  process.kill(pid, "SIGTERM");
-  if (cli.terminal) cli.say("Waiting for running work to finish ...");
+  const state = await stateOf(cli);
+  const stopping = state === "draining";
+  // A daemon that is asked twice does not wait for running work any more.
+  if (!stopping) process.kill(pid, "SIGTERM");
+  // Another signal: the same one twice may arrive once.
+  if (now) process.kill(pid, "SIGINT");
+  if (stopping && !now) cli.say("The daemon is stopping already and lets running tasks finish; svc daemon stop --now interrupts them.");
+  else if (cli.terminal && !now) cli.say("Waiting for running work to finish ...");
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : Date.now() + seconds * 1000;
   while (lockHolder(cli.dataFolder)?.pid === pid) {
     if (Date.now() > until) throw fail("SVC_CLI_STOP_FAILED", { pid, seconds });
     await pause(50);
   }
-  cli.print("The daemon has stopped.", { stopped: true, pid });
+  const interrupted = await interruptedBy(cli, pid);
+  const more =
+    interrupted === 0
+      ? ""
+      : ` ${interrupted} running ${interrupted === 1 ? "task was" : "tasks were"} interrupted; the next start takes such work up again, if it may.`;
+  cli.print(`The daemon has stopped.${more}`, { stopped: true, pid, interrupted });
+}
+
+async function stateOf(cli: Cli): Promise<string | undefined> {
+  try {
+    return ((await cli.request("GET", "/health")) as { state: string }).state;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a daemon leaves behind that stopped for good. */
+export interface StopNote {
+  readonly pid: number;
+  /** Tasks that were running when it ended. */
+  readonly interrupted: number;
+}
+
+export const stopNoteOf = ({ dataFolder }: Pick<Cli, "dataFolder">): string => join(dataFolder, "stopped.json");
+
+/** Written after the lock is free: it may take a moment. */
+async function interruptedBy(cli: Cli, pid: number): Promise<number> {
+  for (let waited = 0; waited < 1_000; waited += 50) {
+    try {
+      const note = JSON.parse(readFileSync(stopNoteOf(cli), "utf8")) as StopNote;
+      if (note.pid === pid) return note.interrupted;
+    } catch {
+      // Not there yet, or never: a daemon that was killed writes none.
+    }
+    await pause(50);
+  }
+  return 0;
 }

@@ -5,7 +5,7 @@ import { firstParty } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import type { DaemonNote } from "../own-daemon.ts";
-import { startSuccessor } from "./detach.ts";
+import { type StopNote, startSuccessor, stopNoteOf } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
 import { explainStart } from "./start-failure.ts";
@@ -17,6 +17,8 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   await predecessorGone(cli);
   const configText = options.lastGood ? await lastGoodText(cli) : undefined;
   const background = process.env.SVC_DETACHED === "1";
+  // Looked up now: afterwards the terminal may be gone.
+  const atTerminal = !background && process.stdin.isTTY === true;
   const restarting = new AbortController();
   const exit = guardExit();
   const unwatch = options.watchdog ? watchLoop(cli, { respawn: background, lastGood: options.lastGood }) : () => {};
@@ -42,7 +44,12 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     onRestart: () => restarting.abort(),
   });
   catchStrays(kernel, exit);
-  process.on("SIGHUP", () => void kernel.reload().catch(() => {}));
+  // The terminal it was started in is gone, and with it whoever could end it there; without one it asks for a reload.
+  process.on("SIGHUP", () => (atTerminal ? signalled("SIGHUP") : void kernel.reload().catch(() => {})));
+  let interrupted = 0;
+  kernel.bus.subscribe(({ data }) => {
+    if (data?.state === "tasks-interrupted") interrupted = Number(data.tasks);
+  }, "status");
   await kernel.start().catch(async (error) => {
     const { node } = kernel.configuration.value as { node: { bind?: string } };
     throw await explainStart(cli, error, node.bind ?? DEFAULT_BIND);
@@ -74,7 +81,10 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   watchdog();
   unwatch();
   // It stays where a successor will write its own: whoever looks for the daemon waits for that one.
-  if (!restarting.signal.aborted) rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
+  if (!restarting.signal.aborted) {
+    rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
+    writeFileSync(stopNoteOf(cli), JSON.stringify({ pid: process.pid, interrupted } satisfies StopNote), { mode: 0o600 });
+  }
   if (restarting.signal.aborted) await startAnew(cli, background);
   leave(kernel, exit);
 }

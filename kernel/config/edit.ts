@@ -28,11 +28,7 @@ export function getValue(value: unknown, path: string): unknown {
 export function setValue(text: string, path: string, value: string, composed: ComposedSchema): Edit {
   const { tree, raw } = parseText(text, "svc.json");
   const segments = indexed(parsePath(path), raw, composed.root);
-  const schemas = schemasAt(composed.root, segments);
-  if (schemas.length === 0) {
-    const near = suggestion(composed.root, segments);
-    throw fail("SVC_CONFIG_PATH", { path, reason: `there is no such setting${near === undefined ? "" : `; did you mean '${near}'?`}` });
-  }
+  const schemas = requireSetting(path, segments, composed);
   const after = typed(schemas, value, formatPath(segments));
   const changed = put(text, tree, segments, after);
   // A value given as JSON may hold what no configuration may.
@@ -46,6 +42,14 @@ export function removeValue(text: string, path: string): Edit {
   const segments = indexed(parsePath(path), raw);
   const before = valueAt(raw, segments);
   return { text: before === undefined ? text : cut(text, tree, segments), path: segments, before, after: undefined };
+}
+
+/** The schemas of a setting. Throws `SVC_CONFIG_PATH` where there is none. */
+export function requireSetting(path: string, segments: ConfigPath, composed: ComposedSchema): readonly Schema[] {
+  const schemas = schemasAt(composed.root, segments);
+  if (schemas.length > 0) return schemas;
+  const near = suggestion(composed.root, segments);
+  throw fail("SVC_CONFIG_PATH", { path, reason: `there is no such setting${near === undefined ? "" : `; did you mean '${near}'?`}` });
 }
 
 /** `boards.0.id` and `boards[0].id` are the same where `boards` is a list, or would be one. */

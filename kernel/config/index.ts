@@ -3,7 +3,7 @@ export { type ComposedSchema, composeSchema, type Parts, type Section } from "./
 export { CORE_KEYS } from "./core-schema.ts";
 export { type ConfigDifference, diffConfig } from "./diff.ts";
 export { type ConfigDocument, type DocumentSource, openDocument } from "./document.ts";
-export { type Edit, getValue, removeValue, setValue } from "./edit.ts";
+export { type Edit, getValue, removeValue, requireSetting, setValue } from "./edit.ts";
 export { editorSchema } from "./editor-schema.ts";
 export { drainSeconds, loadEnvironment } from "./environment.ts";
 export { referencesIn } from "./expand.ts";

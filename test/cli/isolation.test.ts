@@ -23,7 +23,7 @@ async function shellWith(laid: readonly Laid[], env: Record<string, string> = {}
 }
 
 const statusOf = async (shell: Shell, id: string): Promise<PluginStatus> => {
-  const { plugins } = await shell.json<{ plugins: PluginStatus[] }>("daemon", "status");
+  const { plugins } = await shell.json<{ plugins: PluginStatus[] }>("daemon", "status", "--plugins");
   return plugins.find((plugin) => plugin.id === id) as PluginStatus;
 };
 

@@ -195,7 +195,7 @@ describe("the pin of an installed plugin", () => {
     const words = "the files of its dependency deep@1.0.0 are different";
     expect(await shell.svc("plugin", "doctor")).toMatchObject({ code: 1, out: expect.stringContaining("deep@1.0.0") });
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-    const { plugins } = await shell.json<{ plugins: PluginStatus[] }>("daemon", "status");
+    const { plugins } = await shell.json<{ plugins: PluginStatus[] }>("daemon", "status", "--plugins");
     expect(plugins.find(({ id }) => id === "feature-user")).toMatchObject({ state: "failed", reason: expect.stringContaining(words) });
     const trusted = await shell.svc("plugin", "trust", "svc-plugin-user", "--yes");
     expect(trusted).toMatchObject({ code: 0, out: expect.stringContaining("files      of its dependency deep@1.0.0 changed since") });

@@ -82,7 +82,7 @@ it("OPS-02 the command line says why a restart is refused, held or given up, and
   expect(await running()).toBe(1);
   expect(shell.pid()).toBe(shell.note.pid);
   await shell.svc("daemon", "stop");
-  expect(await sending).toMatchObject({ code: 1, err: expect.stringMatching(/Task task_\S+ is taken up again at the next start.*svc trace show task_/) });
+  expect(await sending).toMatchObject({ code: 75, err: expect.stringMatching(/Task task_\S+ is taken up again at the next start.*svc trace show task_/) });
 });
 
 it("OPS-02 a daemon that somebody else watches over ends with 79, which the systemd unit starts anew", async () => {

@@ -39,7 +39,7 @@ describe.each([`${major}.${minor + 1}.0`, `${major + 1}.0.0`])("under an sdk %s 
     expect(svc("plugin", "add", "./svc-plugin-elder-1.0.0.tgz", "--yes")).toMatchObject({ status: 0 });
     expect(svc("daemon", "start")).toMatchObject({ status: 0 });
     try {
-      const { plugins } = JSON.parse(svc("daemon", "status", "--json").stdout) as { plugins: PluginStatus[] };
+      const { plugins } = JSON.parse(svc("daemon", "status", "--plugins", "--json").stdout) as { plugins: PluginStatus[] };
       expect(plugins.filter(({ state }) => state === "failed")).toEqual([]);
       expect(plugins.find(({ id }) => id === "feature-elder")).toMatchObject({ state: "running", source: "package" });
       expect(plugins.filter(({ state, source }) => state === "running" && source === "first-party").length).toBeGreaterThan(5);

@@ -41,7 +41,7 @@ async function kernelWith(cases: readonly TortureCase[], inline: readonly Plugin
 }
 
 const statusOf = (plugins: readonly PluginStatus[], one: TortureCase) => plugins.find(({ id }) => id === idOf(one));
-const healthOf = (shell: Shell) => shell.json<{ pid: number; plugins: PluginStatus[]; problems: string[] }>("daemon", "status");
+const healthOf = (shell: Shell) => shell.json<{ pid: number; plugins: PluginStatus[]; problems: string[] }>("daemon", "status", "--plugins");
 
 describe("a plugin that cannot be brought up", () => {
   it("FAULT-61 FAULT-62 is listed as failed with its reason, whatever it does; the rest is up", async () => {

@@ -40,7 +40,7 @@ async function stage(): Promise<{ home: string; env: Record<string, string>; npm
 }
 
 const plugin = async (shell: Shell): Promise<PluginStatus | undefined> =>
-  (await shell.json<{ plugins: PluginStatus[] }>("daemon", "status")).plugins.find(({ id }) => id === "channel-acme");
+  (await shell.json<{ plugins: PluginStatus[] }>("daemon", "status", "--plugins")).plugins.find(({ id }) => id === "channel-acme");
 
 async function restart(shell: Shell): Promise<void> {
   await shell.svc("daemon", "stop");

@@ -10,7 +10,7 @@ import { reloadRoute } from "./reload.ts";
 import { restartRoute } from "./restart.ts";
 import { sendRoute } from "./send.ts";
 import { taskRoute } from "./task.ts";
-import { cancelRoute, followupRoute } from "./tasks.ts";
+import { cancelRoute, followupRoute, liveTasksRoute } from "./tasks.ts";
 import { runToolRoute, toolsRoute } from "./tools.ts";
 import { traceRoute, tracesRoute } from "./traces.ts";
 
@@ -20,6 +20,7 @@ export function kernelRoutes(port: KernelPort): HttpRoute[] {
     taskRoute(port),
     askRoute(port),
     sendRoute(port),
+    liveTasksRoute(port),
     cancelRoute(port),
     followupRoute(port),
     agentsRoute(port),

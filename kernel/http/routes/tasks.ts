@@ -2,6 +2,11 @@ import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../errors.ts";
 import type { KernelPort } from "../../port.ts";
 
+/** `GET /api/tasks`: what runs and what waits, in the order of its acceptance. */
+export function liveTasksRoute(port: KernelPort): HttpRoute {
+  return { method: "GET", path: "/api/tasks", guard: "loopback", handle: () => ({ running: port.tasks.running(), queued: port.tasks.queued() }) };
+}
+
 /** `POST /api/tasks/:taskId/cancel` (000:L187): ends a task that runs, is prepared or waits. 404 for any other, so also the second time. */
 export function cancelRoute(port: KernelPort): HttpRoute {
   return {

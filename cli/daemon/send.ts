@@ -1,0 +1,20 @@
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+import { runTask } from "./run-task.ts";
+
+/** Send a message and print the answer as it comes. */
+export async function send(cli: Cli, agent: string, message: string, options: Readonly<Record<string, unknown>>): Promise<void> {
+  const body = { agent, message, ...(options.fresh ? { freshSession: true } : {}), context: { channel: "cli", chatId: String(options.chat ?? "cli") } };
+  let shown = "";
+  const result = await runTask(cli, body, {
+    queued: () => (cli.terminal ? cli.say("(waiting for an earlier turn)") : undefined),
+    text(text) {
+      shown += text;
+      if (!cli.json) process.stdout.write(text);
+    },
+  });
+  if (cli.json) cli.print("", result);
+  else if (result.ok && !result.reply.startsWith(shown)) process.stdout.write(`\n${result.reply}\n`);
+  else process.stdout.write(`${result.ok ? result.reply.slice(shown.length) : ""}\n`);
+  if (!result.ok) throw fail("SVC_CLI_TASK_FAILED", { reason: result.error ?? result.status });
+}

@@ -1,0 +1,88 @@
+import type { AgentCapability, ChannelStatus, Health } from "@svc/kernel";
+import type { Cli } from "../cli.ts";
+import { ago } from "../table.ts";
+
+interface AgentLine {
+  readonly id: string;
+  readonly tier: string;
+}
+
+interface EngineLine {
+  readonly tier: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+/** An engine that takes longer to answer is shown without a word on it, in milliseconds. */
+const PROBE_MS = 4_000;
+
+/** Everything an operator wants to know first, in one glance. `plugins` adds the whole list of them to the JSON. */
+export async function status(cli: Cli, { plugins: listed }: { readonly plugins: boolean }): Promise<void> {
+  const health = (await cli.request("GET", "/health")) as Health;
+  const { host, port } = cli.address();
+  const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly AgentLine[] };
+  const { channels } = (await cli.request("GET", "/channels")) as { channels: readonly ChannelStatus[] };
+  const engines = await probe(cli, agents);
+  const counts = new Map<string, number>();
+  for (const { state } of health.plugins) counts.set(state, (counts.get(state) ?? 0) + 1);
+  const { plugins, ...rest } = health;
+  const facts = {
+    ...rest,
+    address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    folder: cli.folder,
+    ...(cli.note()?.log === undefined ? {} : { log: cli.logFile }),
+    agents: agents.map(({ id, tier }) => ({ id, tier })),
+    engines,
+    channels: channels.map(({ name, state, reason, unsent }) => ({ name, state, ...(reason === undefined ? {} : { reason }), unsent })),
+    plugins: listed ? plugins : Object.fromEntries(counts),
+  };
+  cli.print(describe(facts, counts), facts);
+  if (!health.ok) process.exitCode = 1;
+}
+
+type Facts = Omit<Health, "plugins"> & {
+  readonly address: string;
+  readonly folder: string;
+  readonly log?: string;
+  readonly agents: readonly AgentLine[];
+  readonly engines: readonly EngineLine[];
+  readonly channels: readonly Pick<ChannelStatus, "name" | "state" | "reason" | "unsent">[];
+};
+
+function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
+  const { node, state, version, pid, uptimeSeconds, address, folder, log, tasks, agents, engines, channels, lastCrash, problems } = facts;
+  const rows: (readonly [string, string])[] = [
+    ["address", address],
+    ["folder", folder],
+    ["log", log ?? "where it was started: a terminal, or the journal of its unit"],
+    ["tasks", `${tasks.running} running, ${tasks.queued} queued`],
+    ["agents", agents.map(({ id, tier }) => `${id} (${tier})`).join(", ") || "none"],
+    ["engines", engines.map(({ tier, ok, detail }) => `${tier} ${ok ? "ok" : `not usable: ${detail}`}`).join("; ")],
+    ["channels", channels.map(({ name, state: now, reason }) => `${name} ${now}${reason === undefined ? "" : ` (${reason})`}`).join(", ") || "none"],
+    ["plugins", [...counts].map(([what, count]) => `${count} ${what}`).join(", ")],
+    ["last crash", lastCrash === undefined ? "none known" : `before the start of ${new Date(lastCrash).toLocaleString()}`],
+  ];
+  return [
+    `${node.name} (${node.id}) is ${state}, version ${version}, pid ${pid}, up ${ago(uptimeSeconds * 1000)}`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(11)} ${value}`),
+    ...problems.map((problem) => `problem: ${problem}`),
+  ].join("\n");
+}
+
+/** One agent of each tier is asked: what it says of its engine holds for the others. */
+async function probe(cli: Cli, agents: readonly AgentLine[]): Promise<EngineLine[]> {
+  const first = new Map(agents.map(({ id, tier }) => [tier, id] as const).toReversed());
+  return Promise.all(
+    [...first].map(async ([tier, id]) => {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<EngineLine>((resolve) => {
+        timer = setTimeout(() => resolve({ tier, ok: true, detail: "has not answered in time" }), PROBE_MS);
+      });
+      const asked = (cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`) as Promise<AgentCapability>).then(
+        ({ engine }) => ({ tier, ...engine }),
+        (error: Error) => ({ tier, ok: false, detail: error.message }),
+      );
+      return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+    }),
+  );
+}

@@ -1,0 +1,157 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Trace } from "@svc/sdk";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ROOT } from "../house/house.ts";
+import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
+
+const shells: Shell[] = [];
+afterEach(async () => {
+  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+});
+
+async function daemonWith(agent: object, rest: object = {}): Promise<Shell> {
+  const shell = await openShell();
+  shells.push(shell);
+  shell.write(echoConfig(agent, rest));
+  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  return shell;
+}
+
+/** Started, and left to run; `kill` is what Ctrl-C does. */
+function start(shell: Shell, ...args: string[]): { readonly done: Promise<Said>; interrupt(): void; said(): string } {
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "" } });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const done = new Promise<Said>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
+  return { done, interrupt: () => child.kill("SIGINT"), said: () => out };
+}
+
+interface TaskLine {
+  readonly id: string;
+  readonly agent: string;
+  readonly state: string;
+}
+
+const tasks = (shell: Shell) => shell.json<TaskLine[]>("task", "list");
+const running = (shell: Shell) =>
+  vi.waitFor(
+    async () => {
+      const found = (await tasks(shell)).filter(({ state }) => state === "running");
+      expect(found).toHaveLength(1);
+      return found[0] as TaskLine;
+    },
+    { timeout: 20_000 },
+  );
+
+const SLOW = { local: { mode: "echo", delayMs: 120_000, chunks: 1 } };
+
+describe("what is handed over at the command line", () => {
+  for (const command of [["exec"], ["daemon", "send"]])
+    it(`OPR-M7 svc ${command.join(" ")} waits over a kill -9 in mid-run and answers once`, async () => {
+      const shell = await daemonWith({ local: { mode: "echo", delayMs: 1_500, chunks: 1 } });
+      const { done } = start(shell, ...command, "echo", "slow words");
+      await running(shell);
+      process.kill(shell.pid(), "SIGKILL");
+      expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+      expect(await done).toMatchObject({
+        code: 0,
+        out: expect.stringContaining("slow words"),
+        err: expect.stringContaining("The connection to the daemon broke"),
+      });
+      expect(await shell.json<Trace[]>("trace", "list")).toHaveLength(1);
+    });
+
+  it("OPR-M7 a daemon that is stopped for good: the task's id and 75, so that a script does not take it for failed", async () => {
+    const shell = await daemonWith(SLOW, { shutdown: { drainTimeoutSeconds: 0 } });
+    const { done } = start(shell, "exec", "echo", "words");
+    const { id } = await running(shell);
+    await shell.svc("daemon", "stop");
+    expect(await done).toMatchObject({ code: 75, err: expect.stringContaining(`svc trace show ${id}`) });
+  });
+
+  it("OPR-M7 while the daemon drains, and with none, nothing is taken, and the exit code says which", async () => {
+    const shell = await daemonWith(SLOW);
+    const first = start(shell, "exec", "echo", "long");
+    await running(shell);
+    const stopping = start(shell, "daemon", "stop");
+    await vi.waitFor(async () => expect((await shell.json<{ state: string }>("daemon", "status")).state).toBe("draining"), { timeout: 20_000 });
+    expect(await shell.svc("exec", "echo", "late")).toMatchObject({ code: 75, err: expect.stringContaining("takes no new work") });
+    expect(await shell.svc("daemon", "stop", "--now")).toMatchObject({ code: 0 });
+    expect((await stopping.done).code).toBe(0);
+    await first.done;
+    expect(await shell.svc("exec", "echo", "late")).toMatchObject({ code: 69 });
+  });
+
+  it("OPR-m12 Ctrl-C says that the task goes on, and how to see and end it; list, show and cancel do", async () => {
+    const shell = await daemonWith({ ...SLOW, queueMode: "followup" });
+    const sending = start(shell, "daemon", "send", "echo", "the first words");
+    const { id } = await running(shell);
+    sending.interrupt();
+    const { code, err } = await sending.done;
+    expect(code).toBe(130);
+    expect(err).toContain(`Task ${id} goes on. See it with: svc task show ${id}; end it with: svc task cancel ${id}`);
+
+    const waiting = start(shell, "daemon", "send", "echo", "the second words");
+    await vi.waitFor(async () => expect((await tasks(shell)).map(({ state }) => state)).toEqual(["running", "queued"]), { timeout: 20_000 });
+    const listed = (await shell.svc("task", "list")).out;
+    expect(listed).toMatch(new RegExp(`${id}\\s+echo\\s+running \\(\\w+\\)\\s+cli:cli\\s+\\d+ s`));
+    expect(listed).toMatch(/queued/);
+    expect(await shell.json("task", "list", "--agent", "nobody")).toEqual([]);
+    expect((await shell.svc("task", "show", id)).out).toContain("> the first words");
+
+    for (const task of (await tasks(shell)).toReversed())
+      expect(await shell.svc("task", "cancel", task.id, "--reason", "enough")).toMatchObject({ code: 0, out: `Task ${task.id} is cancelled.\n` });
+    expect(await waiting.done).toMatchObject({ code: 1, err: expect.stringContaining("cancelled: enough") });
+    expect((await shell.svc("task", "list")).out).toBe("No task runs or waits.\n");
+    expect(await shell.svc("task", "cancel", id)).toMatchObject({ code: 1, err: expect.stringContaining(id) });
+  });
+
+  it("OPR-m7 a second stop waits with the first; --now interrupts, and the stop says how many tasks it interrupted", async () => {
+    const shell = await daemonWith(SLOW);
+    const sending = start(shell, "exec", "echo", "long");
+    await running(shell);
+    const first = start(shell, "daemon", "stop");
+    await vi.waitFor(async () => expect((await shell.json<{ state: string }>("daemon", "status")).state).toBe("draining"), { timeout: 20_000 });
+    const second = await shell.svc("daemon", "stop", "--timeout", "1");
+    expect(second.code).toBe(1);
+    expect(second.err).toContain("svc daemon stop --now interrupts them");
+    expect((await tasks(shell)).map(({ state }) => state)).toEqual(["running"]);
+    const now = await shell.svc("daemon", "stop", "--now");
+    expect(now.out).toContain("The daemon has stopped. 1 running task was interrupted; the next start takes such work up again");
+    expect((await first.done).out).toContain("1 running task was interrupted");
+    await sending.done;
+  });
+
+  it("OPR-m8 what must be a number and is none is wrong usage", async () => {
+    const shell = await openShell();
+    shell.write(echoConfig());
+    for (const line of [
+      ["daemon", "stop", "--timeout", "abc"],
+      ["daemon", "logs", "-n", "abc"],
+      ["exec", "echo", "x", "--timeout", "abc"],
+      ["trace", "list", "-n", "1.5"],
+    ])
+      expect(await shell.svc(...line)).toMatchObject({ code: 2, err: expect.stringContaining("must be a") });
+  });
+
+  it("OPR-m22 watch tells eight conversations apart: agent, chat and task stand on each line", async () => {
+    const shell = await daemonWith({ maxConcurrent: 8 });
+    const watching = start(shell, "daemon", "watch", "--kind", "agent");
+    await vi.waitFor(
+      async () => {
+        await shell.svc("daemon", "send", "echo", "hello", "--chat", "one");
+        expect(watching.said()).toMatch(/task:started .*agent=echo {2}chat=\S+ {2}task=task_\S+/);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+    watching.interrupt();
+    expect((await watching.done).code).toBe(0);
+  });
+});
