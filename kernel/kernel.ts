@@ -193,6 +193,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
             host,
             now,
             provideServer: servers.provide,
+            health: () => port.health(),
             requireServable: (route) => (route.server === undefined ? http : servers.find(route.server))?.requireServable(route),
             config: () => configuration.value,
             agents: () => agents,
@@ -254,12 +255,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   async function serve(): Promise<HttpServer> {
     const { createHttpServer, kernelRoutes } = await import("./http/index.ts");
     const own = kernelRoutes(port);
-    const bound = reach.bind();
     return createHttpServer({
       name: "daemon",
       routes: () => [...own.map((route) => ({ ...route, owner: "kernel" })), ...host.live.routes],
       authorities: () => host.live.authorities,
-      ...reach.served(() => bound.host),
+      ...reach.served(() => reach.bind().host),
       admit: (headers) => requireMeant(headers, instance),
       headers: () => (instance === undefined ? {} : { [INSTANCE]: instance }),
       log: log.child("http"),

@@ -3,7 +3,7 @@ import { createLocalSecret } from "./local-secret.ts";
 
 /** How others reach the servers of this process, and what this machine's own callers must prove. */
 export interface Reach {
-  /** Where the daemon listens. */
+  /** Where the daemon listens, from its start on. */
   bind(): { readonly host: string; readonly port: number };
   /** For a server that is bound to `host`. Asked for each request, so that a reload counts at once. */
   served(host: () => string): Pick<SurfaceOptions, "hosts" | "trustedProxies" | "localProof">;
@@ -27,12 +27,11 @@ export function reachOf(config: () => Readonly<Record<string, unknown>>, folder:
   const node = () => config().node as NodeSection;
   const secret = createLocalSecret(folder);
   const wanted = node().localSecret === true;
+  const { bind = BIND } = node();
+  const colon = bind.lastIndexOf(":");
+  const bound = { host: bind.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(bind.slice(colon + 1)) };
   return {
-    bind() {
-      const { bind = BIND } = node();
-      const at = bind.lastIndexOf(":");
-      return { host: bind.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(bind.slice(at + 1)) };
-    },
+    bind: () => bound,
     served: (host) => ({
       hosts: () => [host(), ...(node().hosts ?? NONE)],
       trustedProxies: () => node().trustedProxies ?? NONE,

@@ -58,6 +58,7 @@ export async function rehearse(options: EditorOptions): Promise<Rehearsal> {
       provideServer: servers.provide,
       // No server is there whose routes it could clash with.
       requireServable: () => {},
+      health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
       config: () => configuration.value,
       agents: () => agents,
     },

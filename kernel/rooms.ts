@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { HttpRoute, Traces } from "@svc/sdk";
+import type { DaemonHealth, HttpRoute, Traces } from "@svc/sdk";
 import type { AgentTable } from "./agents.ts";
 import type { Bus } from "./bus/index.ts";
 import type { Provider } from "./capabilities/models/address.ts";
@@ -51,6 +52,7 @@ export interface RoomsGround {
   readonly host: Host;
   readonly now: () => number;
   readonly provideServer: Services["server"];
+  readonly health: () => Omit<DaemonHealth, "storeBytes">;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: HttpRoute): void;
   config(): Readonly<Record<string, unknown>>;
@@ -116,6 +118,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     warm: (scope) => lender.warm(scope),
     media: () => lender.media(),
     models: () => lender.models(),
+    health: () => ({ ...ground.health(), ...storeSize(dataFolder) }),
     render: () => lender.render(),
     ensure: (capabilities) => lender.ensure(capabilities),
     claim(scope, kind, name, thing) {
@@ -127,4 +130,10 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     failed: (scope, what, error) => host.failed(scope, what, error),
   };
   return { store, core, lock, schedule, jobBook, lender, deliveries, pipeline, traces, services };
+}
+
+/** Of the database and what waits to be written into it. Nothing where it is kept in memory. */
+function storeSize(dataFolder: string): Pick<DaemonHealth, "storeBytes"> {
+  const sizes = ["svc.db", "svc.db-wal"].flatMap((name) => statSync(join(dataFolder, name), { throwIfNoEntry: false })?.size ?? []);
+  return sizes.length === 0 ? {} : { storeBytes: sizes.reduce((sum, size) => sum + size, 0) };
 }

@@ -26,6 +26,7 @@ export type Capability =
   | "jobs"
   | "routes"
   | "traces"
+  | "health"
   | `env:${string}`;
 
 /** Capability `tasks`: hand work to agents. */
@@ -312,4 +313,19 @@ export interface TraceStep {
   readonly output?: string;
   readonly error?: string;
   readonly envelope?: ActionEnvelope;
+}
+
+/** Capability `health`: how the daemon stands at this moment. */
+export type HealthReader = () => DaemonHealth;
+
+export interface DaemonHealth {
+  /** It runs, and can keep what it takes. */
+  readonly ok: boolean;
+  readonly state: "starting" | "running" | "draining" | "stopped";
+  readonly uptimeSeconds: number;
+  readonly tasks: { readonly running: number; readonly queued: number };
+  /** `failures`: calls into it that failed since it was set up. */
+  readonly plugins: readonly { readonly id: string; readonly state: string; readonly failures: number }[];
+  /** Of the database on disk; undefined without one. */
+  readonly storeBytes?: number;
 }

@@ -1,6 +1,6 @@
 import type { Action, Actions } from "./action.ts";
 import type { Agents } from "./agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
+import type { Capability, Files, GuardedFetch, HealthReader, Jobs, MediaReader, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
@@ -94,6 +94,7 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly media: MediaReader;
   readonly models: Models;
   readonly render: Render;
+  readonly health: HealthReader;
   /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`, or any with `env:*`. Empty counts as unset. */
   env(name: string): string | undefined;
 }

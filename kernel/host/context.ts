@@ -4,6 +4,7 @@ import type {
   Capability,
   Files,
   GuardedFetch,
+  HealthReader,
   Jobs,
   Log,
   MediaReader,
@@ -47,6 +48,7 @@ export interface Services {
   warm(scope: Scope): Warm;
   media(): MediaReader;
   models(): Models;
+  health: HealthReader;
   render(): Render;
   /** Makes capabilities ready that no plugin has declared. */
   ensure(capabilities: readonly Capability[]): Promise<void>;
@@ -80,6 +82,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     warm: lend("warm", () => services.warm(scope)),
     media: lend("media", () => services.media()),
     models: lend("models", () => services.models()),
+    health: lend("health", () => services.health),
     render: lend("render", () => services.render()),
   };
   return {
@@ -135,6 +138,9 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     },
     get models() {
       return lent.models();
+    },
+    get health() {
+      return lent.health();
     },
     get render() {
       return lent.render();

@@ -23,6 +23,7 @@ const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>>
   warm: true,
   media: true,
   models: true,
+  health: true,
   render: true,
   store: true,
   events: true,

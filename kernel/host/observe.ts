@@ -112,6 +112,7 @@ function recordingServices(): Services {
     warm: none,
     media: none,
     models: none,
+    health: none,
     render: none,
     ensure: async () => {},
     claim: () => {},

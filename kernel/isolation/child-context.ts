@@ -182,6 +182,9 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
         usable: (agent) => ask("models.usable", { agent }),
       }),
     ),
+    health: lend("health", (): never => {
+      throw refused(id, "the capability 'health'");
+    }),
   };
 
   const context = {

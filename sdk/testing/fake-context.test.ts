@@ -19,7 +19,22 @@ const code = (act: () => unknown): string | undefined => {
 
 it("refuses every capability that was not declared, by name", () => {
   const ctx = createFakeContext({ kind: "feature", name: "bare", capabilities: [] });
-  for (const name of ["agents", "tasks", "events", "traces", "actions", "store", "jobs", "files", "fetch", "spawn", "media", "models", "render"] as const) {
+  for (const name of [
+    "agents",
+    "tasks",
+    "events",
+    "traces",
+    "actions",
+    "store",
+    "jobs",
+    "files",
+    "fetch",
+    "spawn",
+    "media",
+    "models",
+    "render",
+    "health",
+  ] as const) {
     expect(
       code(() => ctx[name]),
       name,

@@ -1,6 +1,6 @@
 import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
-import type { Capability, Files, GuardedFetch, Jobs, MediaReader, Render, Spawn, Traces, Warm } from "../capabilities.ts";
+import type { Capability, DaemonHealth, Files, GuardedFetch, HealthReader, Jobs, MediaReader, Render, Spawn, Traces, Warm } from "../capabilities.ts";
 import type { ObjectSchema } from "../config.ts";
 import { svcError } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
@@ -35,6 +35,7 @@ export interface FakeOptions<C> {
   readonly models?: Partial<Models>;
   readonly render?: Render;
   readonly traces?: Traces;
+  readonly health?: HealthReader;
 }
 
 /** A context that records. */
@@ -136,6 +137,9 @@ export function createFakeContext<C = Record<string, unknown>>(
     get render() {
       return lend("render", options.render ?? notGiven<Render>("render"));
     },
+    get health() {
+      return lend("health", options.health ?? (() => WELL));
+    },
   };
 }
 
@@ -231,6 +235,7 @@ function completeAgent(agent: Pick<Agent, "id"> & Partial<Agent>): Agent {
   return { name: agent.id, workspace: `/daemon/workspace/${agent.id}`, tier: "local", mentions: [], access: "private", settings: {}, ...agent };
 }
 
+const WELL: DaemonHealth = { ok: true, state: "running", uptimeSeconds: 1, tasks: { running: 0, queued: 0 }, plugins: [] };
 const NO_MODELS: Models = { extract: notGiven("models.extract"), stream: notGiven("models.stream"), usable: notGiven("models.usable") };
 
 /** Throws at the first call or member, so that a plugin may still hold the capability in its setup. */

@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
-import { baseOf, runKernel } from "../kit/kernel.ts";
+import { ROOT } from "../house/house.ts";
+import { baseOf, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 const REMOTE = { headers: { "x-forwarded-for": "203.0.113.9" } };
 const ask = async (base: string, path: string, init: RequestInit = {}) => {
@@ -58,5 +60,38 @@ describe("GET /ready", () => {
   it("GET / says what this is", async () => {
     const { kernel } = await runKernel({ listen: true });
     expect(await ask(baseOf(kernel), "/")).toMatchObject({ status: 200, text: expect.stringMatching(/^svc is running\..*\n$/) });
+  });
+});
+
+describe("GET /metrics", () => {
+  const known = [join(ROOT, "plugins/features/metrics")];
+
+  it("tells Prometheus on this machine what the daemon did and how it stands; a stranger needs a token", async () => {
+    const folder = await temporaryFolder();
+    const { kernel, message } = await runKernel({ known, listen: true, config: { metrics: { enabled: true } }, folder, dataFolder: join(folder, ".svc") });
+    await kernel.tasks.run(message("hello"));
+    await kernel.tasks.run(message("fail now"));
+    const response = await fetch(`${baseOf(kernel)}/metrics`);
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const lines = (await response.text()).split("\n");
+    for (const line of [
+      'svc_tasks_total{agent="a",status="ok"} 1',
+      'svc_tasks_total{agent="a",status="error"} 1',
+      "svc_tasks_running 0",
+      "svc_ready 1",
+      'svc_plugin_state{plugin="feature-metrics",state="running"} 1',
+    ])
+      expect(lines).toContain(line);
+    expect(Number(lines.find((line) => line.startsWith("svc_store_bytes "))?.split(" ")[1])).toBeGreaterThan(4_096);
+    expect(lines.some((line) => line.startsWith("nodejs_eventloop_lag_seconds "))).toBe(true);
+    // Each metric is described once.
+    const described = lines.filter((line) => line.startsWith("# TYPE "));
+    expect(new Set(described).size).toBe(described.length);
+    expect((await ask(baseOf(kernel), "/metrics", REMOTE)).status).toBe(401);
+  });
+
+  it("is not there unless it is switched on", async () => {
+    const { kernel } = await runKernel({ known, listen: true });
+    expect((await ask(baseOf(kernel), "/metrics")).status).toBe(404);
   });
 });
