@@ -50,13 +50,10 @@ async function configuration(cli: Cli, down: boolean): Promise<Finding[]> {
     const found = down ? await rehearse(options) : { ...(await checkConfiguration(options)), engines: [] };
     const { problems, plugins, value } = found;
     const broken = plugins.filter(({ id, state }) => state === "failed" && !problems.some(({ owner }) => owner === id));
-    const told = new Set<string>();
     const findings = [
       ...problems.map((problem): Finding => ({ level: problem.severity, text: `${cli.file}:${describeProblem(problem)}` })),
       ...(down ? broken : []).map(({ id, reason }) => error(`plugin ${id} cannot run: ${reason}`)),
-      ...found.engines
-        .filter(({ tier, engine: { ok: usable, detail } }) => !usable && told.size < told.add(`${tier} ${detail}`).size)
-        .map(({ agent, tier, engine }) => warning(`the engine of agent ${agent} (tier ${tier}) is not usable: ${engine.detail}`)),
+      ...unusable(found.engines),
       ...checkWorkspaces(cli.folder, value.agents),
       ...integrations(cli, value.agents, loadEnvironment(cli.folder, process.env)),
     ];
@@ -111,17 +108,23 @@ function integrations(cli: Cli, agents: unknown, env: NodeJS.ProcessEnv): Findin
   );
 }
 
-/** The engines of the tiers in use, each asked once. */
+/** The engines of all agents: two of one tier may have different providers. What is said of several is told once. */
 async function engines(cli: Cli): Promise<Finding[]> {
   try {
     const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string; tier: string }[] };
-    const first = new Map(agents.map(({ id, tier }) => [tier, id]).reverse() as [string, string][]);
-    const asked = [...first].map(async ([tier, id]): Promise<Finding[]> => {
+    const asked = agents.map(async ({ id, tier }) => {
       const { engine } = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
-      return engine.ok ? [] : [warning(`the engine of tier ${tier} is not usable: ${engine.detail}`)];
+      return { agent: id, tier, engine };
     });
-    return (await Promise.all(asked)).flat();
+    return unusable(await Promise.all(asked));
   } catch (failure) {
     return [warning((failure as Error).message)];
   }
+}
+
+function unusable(engines: readonly { readonly agent: string; readonly tier: string; readonly engine: AgentCapability["engine"] }[]): Finding[] {
+  const told = new Set<string>();
+  return engines
+    .filter(({ tier, engine: { ok: usable, detail } }) => !usable && told.size < told.add(`${tier} ${detail}`).size)
+    .map(({ agent, tier, engine }) => warning(`the engine of agent ${agent} (tier ${tier}) is not usable: ${engine.detail}`));
 }

@@ -150,7 +150,11 @@ describe("the core", () => {
   });
 
   it("CFG-13 what is accepted without effect validates", () => {
-    expect(check({ providers: { main: { defaultModel: "m", baseUrl: "anything" } } }).problems).toEqual([]);
+    const { problems } = check({ providers: { main: { defaultModel: "m", baseUrl: "anything" } } });
+    expect(problems.map(({ path, message, severity }) => `${severity} ${path} ${message}`)).toEqual([
+      "warning providers.main.baseUrl is not read; the address of a provider is its key endpoint",
+      "warning providers.main.defaultModel is not read; set model on the agents that use the provider",
+    ]);
   });
 
   it("CFG-14 a tool server needs a command for stdio, an address for http", () => {

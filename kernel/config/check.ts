@@ -1,6 +1,6 @@
 import { claim } from "./claims.ts";
 import type { ComposedSchema } from "./compose.ts";
-import { crossRules } from "./core-rules.ts";
+import { crossRules, unreadKeys } from "./core-rules.ts";
 import { CORE_KEYS } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
 import { malformedIn } from "./expand.ts";
@@ -80,6 +80,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   for (const { owner, at, reason } of composed.refused) problems.push({ path: at, message: reason, owner, severity: "error" });
   for (const finding of strangers) add(finding);
   for (const { owner, ...finding } of asleep) add(finding, "warning", owner);
+  for (const finding of unreadKeys(value)) add(finding, "warning");
   for (const finding of emptied(document)) add(finding, "warning");
   for (const finding of malformed(document)) add(finding, "warning");
 

@@ -13,6 +13,20 @@ export function crossRules(value: Readonly<Record<string, unknown>>, tiers: read
   ];
 }
 
+/** Keys that are accepted for the sake of older files and have no effect (CFG-13), each with the one that has. */
+const UNREAD: Readonly<Record<string, string>> = {
+  baseUrl: "is not read; the address of a provider is its key endpoint",
+  defaultModel: "is not read; set model on the agents that use the provider",
+};
+
+/** What an operator may have meant and does not get. */
+export function unreadKeys(value: Readonly<Record<string, unknown>>): readonly Finding[] {
+  const providers = isRecord(value.providers) ? value.providers : {};
+  return Object.entries(providers).flatMap(([name, entry]) =>
+    Object.entries(UNREAD).flatMap(([key, message]) => (isRecord(entry) && Object.hasOwn(entry, key) ? [{ path: ["providers", name, key], message }] : [])),
+  );
+}
+
 function nodeRules(node: unknown, agents: Record<string, unknown>): readonly Finding[] {
   if (!isRecord(node)) return [];
   const findings: Finding[] = [];

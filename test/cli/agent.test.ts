@@ -134,7 +134,7 @@ describe("svc agent capability", () => {
     const shell = await daemon(config);
     expect(await shell.json("agent", "capability", "echo")).toMatchObject({ engine: { ok: false, detail: expect.stringContaining("/nowhere/codex") } });
     expect((await shell.svc("agent", "capability", "echo")).out).toMatch(/^engine\s+NOT USABLE: .*\/nowhere\/codex/m);
-    expect((await shell.svc("doctor")).out).toMatch(/^warning +the engine of tier cli-b is not usable: .*\/nowhere\/codex/m);
+    expect((await shell.svc("doctor")).out).toMatch(/^warning +the engine of agent \w+ \(tier cli-b\) is not usable: .*\/nowhere\/codex/m);
   });
 
   it("says without a daemon what svc.json says", async () => {

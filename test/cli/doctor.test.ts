@@ -131,6 +131,28 @@ describe("doctor tries what a start would do", () => {
     expect(out).toMatch(/warning {2}the engine of agent echo \(tier cli-b\) is not usable: ./);
   });
 
+  it("OPR-M5 providers are judged by the agents that use them, with the daemon down and up, in the words that a run fails with", async () => {
+    const config = echoConfig(
+      { tier: "sdk", provider: "ollama", model: "qwen", local: undefined },
+      { providers: { ollama: {}, mine: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "${MINE}" } } },
+    );
+    const agents = config.agents as Record<string, object>;
+    agents.second = { name: "Second", workspace: "./w", tier: "sdk", provider: "mine", model: "m" };
+    const shell = await folder(config, { MINE: "a-key-of-the-tests-00000000" });
+    const words = "The address of the provider 'mine' is not known; set providers.mine.endpoint (baseUrl is not read).";
+    const expected = [
+      expect.stringContaining("providers.mine.baseUrl: is not read; the address of a provider is its key endpoint"),
+      expect.stringContaining(words),
+    ];
+    expect(problems(await shell.svc("doctor")).slice(0, 2)).toEqual(expected);
+    expect((await shell.svc("config", "check")).out).toContain("providers.mine.baseUrl: is not read");
+    shells.push(shell);
+    await shell.svc("daemon", "start");
+    expect(problems(await shell.svc("doctor"))).toEqual(expected);
+    const { out, err } = await shell.svc("daemon", "send", "second", "hello");
+    expect(out + err).toContain(words);
+  });
+
   it("OPR-M4 8 a .env whose lines do not parse, and that others may read", async () => {
     const shell = await folder();
     writeFileSync(join(shell.folder, ".env"), 'GOOD=1\nthis is nothing\nLONG="a\nb"\n=no name\n# a comment\n');

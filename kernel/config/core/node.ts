@@ -37,7 +37,7 @@ export const PROVIDERS: ObjectSchema = {
       endpoint: word("address of the API", { format: "url" }),
       api: choice("what the API speaks; by default anthropic for the provider of that name, openai for every other", ["anthropic", "openai"]),
       defaultModel: text("accepted, but not read: set model on the agent"),
-      baseUrl: text("accepted, but not read"),
+      baseUrl: text("accepted, but not read: the address is endpoint"),
       thinking: flag("thinking-mode output where the backend supports it"),
     },
   },
