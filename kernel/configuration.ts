@@ -2,7 +2,10 @@ import type { Log } from "@svc/sdk";
 import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem } from "./config/index.ts";
 import { CORE_KEYS, checkDocument, composeSchema, parsePath, rememberLastGood } from "./config/index.ts";
 import { fail } from "./errors.ts";
-import type { Host, Wanted } from "./host/host.ts";
+import type { Host } from "./host/host.ts";
+import { readEntry } from "./host/source.ts";
+import type { Wanted } from "./host/wanted.ts";
+import type { ReloadReport } from "./port.ts";
 
 /** A configuration that was read and checked. */
 export interface Configuration {
@@ -90,4 +93,10 @@ export const entriesOf = (document: ConfigDocument): string[] => {
 export async function keepLastGood({ document: { text }, value, unusable }: Configuration, dataFolder: string, log: Log): Promise<void> {
   if (text === undefined || Object.keys(value.agents ?? {}).every((id) => unusable.has(id))) return;
   await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
+}
+
+/** Who could not follow a reload, and the entries of `plugins` that lead to nothing: new ones wait for a restart, and that is said now. */
+export function withTroubles(failed: ReloadReport["failed"], { document }: Configuration, host: Host): ReloadReport["failed"] {
+  const troubles = host.troubles(entriesOf(document)).map(({ entry, reason }) => ({ plugin: readEntry(entry).name, reason }));
+  return [...failed, ...troubles.filter(({ plugin }) => !failed.some((known) => known.plugin === plugin))];
 }

@@ -21,6 +21,7 @@ import { type Configuration, describeProblems, entriesOf, examine } from "./conf
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
 import { createHost, type Host } from "./host/host.ts";
+import { readEntry } from "./host/source.ts";
 import type { PluginStatus } from "./port.ts";
 
 /** A configuration file and what its plugins are. */
@@ -96,9 +97,18 @@ export async function checkConfiguration(
   options: EditorOptions,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
   const { configuration, host } = await readEdited(options, readText(options.file));
-  const problems = [...configuration.checked.problems, ...exposures(configuration, options.dataFolder)];
+  const problems = [...configuration.checked.problems, ...entryProblems(configuration, host), ...exposures(configuration, options.dataFolder)];
   return { problems, plugins: host.statuses(), value: configuration.value };
 }
+
+/** Entries of `plugins` that lead to nothing, with their place; one that switches off what is not there harms nobody. */
+const entryProblems = ({ document }: Configuration, host: Host): ConfigProblem[] =>
+  host.troubles(entriesOf(document)).map(({ at, entry, reason }) => ({
+    path: `plugins.${at}`,
+    ...document.locate(["plugins", at]),
+    message: reason,
+    ...(entry.startsWith("!") ? { severity: "warning" } : { severity: "error", owner: readEntry(entry).name }),
+  }));
 
 /** The text of the last configuration that started, and how it differs from the file. Throws `SVC_CONFIG_NO_LAST_GOOD`. */
 export async function compareLastGood(dataFolder: string, file: string): Promise<{ readonly text: string; readonly difference: string }> {

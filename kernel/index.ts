@@ -12,6 +12,7 @@ export { changedDependencies, type Dependencies, dependenciesOf } from "./host/d
 export { type Pin, type Pins, readPins, requirePinned, writePins } from "./host/integrity.ts";
 export { type Observed, observe } from "./host/observe.ts";
 export { integrityOf } from "./host/package-hash.ts";
+export { placeOf } from "./host/place.ts";
 export { accuse, type Held, markedPlugin, readQuarantine, releaseQuarantine, unmarkLoading } from "./host/quarantine.ts";
 export { type PluginEntry, readEntry, readManifest, resolveEntry, type Source, writeEntry } from "./host/source.ts";
 export { observeApart } from "./isolation/observe-apart.ts";

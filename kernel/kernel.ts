@@ -23,7 +23,7 @@ import { capabilityOf } from "./capability.ts";
 import { channelsOf, testChannelOf } from "./channels.ts";
 import { type Closing, closeAll } from "./closing.ts";
 import { type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument } from "./config/index.ts";
-import { describeProblem, entriesOf, keepLastGood, readConfiguration } from "./configuration.ts";
+import { describeProblem, entriesOf, keepLastGood, readConfiguration, withTroubles } from "./configuration.ts";
 import { fail } from "./errors.ts";
 import { exposures } from "./exposure.ts";
 import { lastCrash, noteStart, noteStop, readResume, recover } from "./flow/recover.ts";
@@ -283,7 +283,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     agents = readTable();
     bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
     await makeWorkspaces();
-    const report = { reloaded: true, changed, restartRequired, failed: await host.apply(next.wanted, services) };
+    const report = { reloaded: true, changed, restartRequired, failed: withTroubles(await host.apply(next.wanted, services), next, host) };
     pipeline.refill();
     await keepLastGood(next, dataFolder, log);
     news.reloaded(report);

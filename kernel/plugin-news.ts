@@ -7,8 +7,11 @@ export function pluginNews(log: () => RootLog, bus: () => Bus): Pick<HostEvents,
   const publish = (plugin: string, what: string, summary: string): void =>
     void bus().publish({ kind: "status", type: `plugin:${what}`, summary: `${plugin}: ${summary}`, data: { plugin } });
   return {
-    failure(plugin, what, reason, breaker) {
-      log().child(plugin).warn({ what, breaker }, reason);
+    failure(plugin, what, reason, breaker, error) {
+      // Of an error that nobody caught the stack is all that tells where it came from.
+      log()
+        .child(plugin)
+        .warn({ what, breaker, ...(what === "stray error" && error instanceof Error ? { err: error } : {}) }, reason);
       if (breaker !== "counted") publish(plugin, breaker, `${what} fails repeatedly and is switched off${breaker === "opened" ? " for a while" : ""}`);
     },
     broke(plugin, reason, error) {

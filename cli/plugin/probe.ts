@@ -1,5 +1,5 @@
 /* Runs somebody else's plugin in a process of its own, and tells its parent what was seen. Started by look.ts. */
-import { importFile, resolveEntry } from "@svc/kernel";
+import { importFile, placeOf, resolveEntry } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import { BEAT, BEAT_MS, type Probed, type ProbeTask } from "./look.ts";
 
@@ -9,11 +9,19 @@ const answer = (probed: Probed): void => {
 
 setInterval(() => process.send?.(BEAT), BEAT_MS).unref();
 process.once("message", (task: ProbeTask) => {
+  for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error: unknown) => answer({ ok: false, reason: stray(error, task) }));
   work(task).then(
     (value) => answer({ ok: true, value }),
     (error: unknown) => answer({ ok: false, reason: error instanceof Error ? error.message : String(error) }),
   );
 });
+
+/** An error that nobody caught, with its place: a daemon would count it against the plugin. */
+function stray(error: unknown, { path }: ProbeTask): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  const place = placeOf(error, resolveEntry(path, "/", []));
+  return `an error that nobody caught: ${reason}${place === undefined ? "" : ` (${place})`}`;
+}
 
 async function work(task: ProbeTask): Promise<unknown> {
   const source = resolveEntry(task.path, "/", []);

@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
 import type { Section } from "../config/compose.ts";
-import { fail } from "../errors.ts";
 import type { PluginStatus } from "../port.ts";
 import { call, currentScope } from "./call.ts";
 import { createContext, type Services } from "./context.ts";
+import { type EntryTrouble, troublesOf } from "./entries.ts";
 import {
   type Around,
   createEntry,
@@ -19,14 +19,16 @@ import {
   startEntry,
   stopEntry,
 } from "./entry.ts";
+import { requireFree } from "./free-name.ts";
 import { reasonOf } from "./hooks.ts";
 import { type Pins, readPins } from "./integrity.ts";
 import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
 import { createMarked, holdPlugin, readQuarantine } from "./quarantine.ts";
-import { placeOf, type Scope } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 import { sectionBy } from "./section-check.ts";
 import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
+import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";
 
 /** What is known before any plugin code runs. */
 export interface HostSources {
@@ -47,16 +49,6 @@ export interface HostSources {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What the document asks for. */
-export interface Wanted {
-  /** The value at a dotted path of the configuration. */
-  section(path: string): unknown;
-  /** Tier names that agents use. */
-  readonly tiers: ReadonlySet<string>;
-  /** Why the owner of a section cannot run, by plugin id. */
-  readonly broken: ReadonlyMap<string, string>;
-}
-
 /** The plugin host: known, loaded, set up, started, stopped, each plugin by itself. */
 export interface Host {
   /** The plugins as they are now; replaced, never changed. */
@@ -70,6 +62,8 @@ export interface Host {
   declared(): Capability[];
   /** Sections of known plugins that are not loaded, or switched off. */
   dormant(): { at: string; owner: string }[];
+  /** Entries that lead to no plugin. No code runs. */
+  troubles(entries: readonly string[]): EntryTrouble[];
   /** Tier names that known plugins provide. */
   tierNames(): string[];
   setUp(wanted: Wanted, services: Services): Promise<void>;
@@ -92,7 +86,7 @@ export interface Host {
 export interface HostEvents {
   /** A plugin's state or registrations changed. */
   changed(): void;
-  failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled"): void;
+  failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled", error?: unknown): void;
   /** A plugin does not run for that reason; `error` is what was thrown, where something was. */
   broke(plugin: string, reason: string, error?: unknown): void;
   /** The process of an isolated plugin ended or is back, or it is given up. */
@@ -146,7 +140,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     if (entry !== undefined && entry.scope !== scope) entry.failures += 1;
     else scope.failures += 1;
     scope.lastFailure = `${what}: ${reasonOf(error)}`;
-    events.failure(scope.id, what, reasonOf(error), breaker);
+    events.failure(scope.id, what, reasonOf(error), breaker, error);
   };
   const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
     const lent = entry.source.isolated === true ? { ...services, fetch: () => services.fetch(true) } : services;
@@ -203,6 +197,13 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       entries.flatMap(({ plugin, source, id }) =>
         plugin !== undefined || source.manifest?.section === undefined ? [] : [{ at: source.manifest.section, owner: id }],
       ),
+    troubles: (listed) =>
+      troublesOf(
+        listed,
+        sources.folder,
+        sources.searchFolders,
+        entries.map(({ id }) => id),
+      ),
     tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
     async setUp(wanted, services) {
       for (const tell of untold ?? []) tell();
@@ -250,13 +251,10 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
       if (entry === undefined) return false;
       entry.failures += 1;
-      events.failure(entry.id, "stray error", reasonOf(error), "counted");
+      events.failure(entry.id, "stray error", reasonOf(error), "counted", error);
       return true;
     },
-    claim(scope, kind, name) {
-      const owner = scopes().find((other) => ownNames(other, kind).includes(name));
-      if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id, next: adviceFor(scope, owner) });
-    },
+    claim: (scope, kind, name) => requireFree(scope, kind, name, scopes()),
   };
 
   async function halt(entry: Entry): Promise<void> {
@@ -324,68 +322,5 @@ function discover(sources: HostSources, off: ReadonlySet<string>, host: object, 
   return entries;
 }
 
-/** Two of one id are one plugin that is there twice: an entry with "!" would switch off both. */
-const adviceFor = (scope: Scope, owner: Scope): string =>
-  scope.id === owner.id ? "it is there twice, so take one of the two away" : `switch one of them off in plugins, with "!${owner.id}" or "!${scope.id}"`;
-
 const anyValue = (keys: readonly string[] = []): ObjectSchema | undefined =>
   keys.length === 0 ? undefined : { type: "object", properties: Object.fromEntries(keys.map((key) => [key, {}])) };
-
-const sectionPath = (entry: Entry): string | undefined => entry.plugin?.config?.at ?? entry.source.manifest?.section;
-const sectionOf = (entry: Entry, wanted: Wanted): unknown => {
-  const path = sectionPath(entry);
-  return path === undefined ? undefined : wanted.section(path);
-};
-
-/** Its code is needed when it shall run, and also when only its section is there: the section is validated all the same. */
-function needsCode(entry: Entry, wanted: Wanted): boolean {
-  const manifest = entry.source.manifest;
-  return (
-    manifest === undefined ||
-    isWanted(entry, wanted) ||
-    (entry.state !== "disabled" && manifest.section !== undefined && wanted.section(manifest.section) !== undefined)
-  );
-}
-
-function isWanted(entry: Entry, wanted: Wanted): boolean {
-  if (entry.state === "disabled" || entry.state === "quarantined") return false;
-  const manifest = entry.source.manifest;
-  const section = sectionOf(entry, wanted);
-  switch (manifest?.activate ?? (entry.plugin?.config === undefined ? "always" : "section")) {
-    case "always":
-      return true;
-    case "section":
-      return section !== undefined && (section as { enabled?: unknown }).enabled !== false;
-    case "enabled":
-      return (section as { enabled?: unknown } | undefined)?.enabled === true;
-    case "agent":
-      return wanted.tiers.has(manifest?.name ?? "");
-  }
-}
-
-function mayRun(entry: Entry, wanted: Wanted): boolean {
-  if (entry.plugin === undefined || !isWanted(entry, wanted)) return false;
-  const broken = wanted.broken.get(entry.id);
-  if (broken === undefined) return true;
-  failEntry(entry, broken);
-  return false;
-}
-
-function ownNames(scope: Scope, kind: string): string[] {
-  switch (kind) {
-    case "channel":
-      return scope.channels.map(({ channel }) => channel.name);
-    case "tier":
-      return scope.tiers.map(({ name }) => name);
-    case "action":
-      return scope.actions.map(({ name }) => name);
-    case "tool":
-      return scope.tools.map(({ name }) => name);
-    case "server":
-      return scope.servers.map(({ name }) => name);
-    case "authority":
-      return scope.authorities.map(({ name }) => name);
-    default:
-      return scope.routes.map(placeOf);
-  }
-}

@@ -83,6 +83,7 @@ function findPackage(name: string, base: string): string | undefined {
 
 function resolvePath(entry: string, folder: string): Source {
   const path = resolve(folder, entry);
+  if (!existsSync(path)) throw fail("SVC_PLUGIN_NOT_FOUND", { plugin: entry, next: `there is no ${path}: mend the path in plugins of svc.json` });
   if (/\.(m?js|ts)$/.test(path)) {
     // A single file has no manifest: its id is only known once it is imported, so the path stands in for it.
     return { id: `feature-${path}` as PluginId, from: "path", entry: path };

@@ -4,13 +4,21 @@
  */
 import { Socket } from "node:net";
 import { observe } from "../host/observe.ts";
+import { placeOf } from "../host/place.ts";
 import type { Source } from "../host/source.ts";
 import type { Told } from "./observe-apart.ts";
 
 const wire = new Socket({ fd: 3, readable: false, writable: true });
 const tell = (told: Told): void => void wire.end(JSON.stringify(told), () => process.exit(0));
 
-observe(JSON.parse(process.argv[2] as string) as Source).then(
-  (value) => tell({ ok: true, value }),
-  (error: unknown) => tell({ ok: false, reason: error instanceof Error ? error.message : String(error) }),
-);
+const failed = (error: unknown): void => tell({ ok: false, reason: error instanceof Error ? error.message : String(error) });
+const source = JSON.parse(process.argv[2] as string) as Source;
+for (const event of ["uncaughtException", "unhandledRejection"])
+  process.on(event, (error: unknown) => failed(`an error that nobody caught: ${error instanceof Error ? error.message : String(error)}${placed(error)}`));
+
+function placed(error: unknown): string {
+  const place = placeOf(error, source);
+  return place === undefined ? "" : ` (${place})`;
+}
+
+observe(source).then((value) => tell({ ok: true, value }), failed);

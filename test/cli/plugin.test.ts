@@ -159,6 +159,16 @@ describe("svc plugin doctor", () => {
     expect(out).toMatch(/ERROR\s+svc-plugin-lost\s+is not installed\s+svc plugin add svc-plugin-lost/);
   });
 
+  it("OPR-m17 svc config check places entries that lead to nothing", async () => {
+    const shell = await shellWith();
+    shell.write('{\n  "node": { "id": "n", "name": "N" },\n  "agents": {},\n  "plugins": [\n    "!action-http-fetsh",\n    "./nope.ts"\n  ]\n}\n');
+    const { code, out } = await shell.svc("config", "check");
+    expect(code).not.toBe(0);
+    expect(out).toMatch(/warning: \S+svc\.json:5:5 plugins\.0: switches off action-http-fetsh, .* did you mean action-http-fetch\?/);
+    expect(out).toMatch(/error: \S+svc\.json:6:5 plugins\.1: The plugin '\.\/nope\.ts' .* there is no /);
+    expect(out).not.toContain("Require stack");
+  });
+
   it("OPR-m25 names each finding once, also while a daemon says the same", async () => {
     const shell = await shellWith();
     write(shell, "fine", "setup() {}");

@@ -112,6 +112,25 @@ describe("a mistake in a plugin is told with its place", () => {
     expect(readFileSync(log, "utf8")).toContain("it does not run: start: Plugin feature-slow: start did not answer within 100 ms");
   });
 
+  it("AUT-A8 of an error that nobody caught the stack is in the log", async () => {
+    const folder = await temporaryFolder();
+    const log = join(folder, "daemon.log");
+    write(
+      folder,
+      "stray",
+      define(
+        "stray",
+        'return { async start() {\n      setTimeout(() => {\n        globalThis.svcStray(new Error("nobody caught me"));\n      }, 1);\n    } };',
+      ),
+    );
+    const { kernel } = await runKernel({ folder, config: { plugins: ["./stray"] }, log: { destination: log } });
+    await new Promise<void>((done) => {
+      // In place of the process's own event, which belongs to the runner of these tests.
+      Object.assign(globalThis, { svcStray: (error: Error) => done(void kernel.stray(error)) });
+    });
+    expect(readFileSync(log, "utf8")).toMatch(/nobody caught me.*stray\/index\.mjs:5:\d+/);
+  });
+
   it("AUT-B13 a file that is not built is told so, and a top level that never ends is named", async () => {
     const folder = await temporaryFolder();
     write(folder, "unbuilt", "", { svc: { entry: "./dist/index.js" } });
@@ -181,6 +200,28 @@ describe("what a mistake is called", () => {
     await kernel.stop();
     const reasons = kernel.health().plugins.flatMap(({ reason }) => reason ?? []);
     expect(reasons).toEqual([expect.stringContaining("it is there twice, so take one of the two away")]);
+  });
+
+  it("OPR-m17 an entry that leads to nothing is told at a reload, too, and one that switches off nothing", async () => {
+    const folder = await temporaryFolder();
+    const config = { node: { id: "n", name: "N" }, agents: {} };
+    const file = join(folder, "svc.json");
+    writeFileSync(file, JSON.stringify(config));
+    const { createKernel } = await import("@svc/kernel");
+    const kernel = await createKernel({ config: file, known: [] });
+    await kernel.start();
+    try {
+      write(folder, "late", define("late", ""));
+      writeFileSync(file, JSON.stringify({ ...config, plugins: ["./late", "./nope.ts", "./gone", "svc-plugin-lost", "!feature-nope"] }));
+      expect((await kernel.reload()).failed).toEqual([
+        { plugin: "./nope.ts", reason: expect.stringContaining(`there is no ${join(folder, "nope.ts")}: mend the path`) },
+        { plugin: "./gone", reason: expect.stringContaining("mend the path") },
+        { plugin: "svc-plugin-lost", reason: expect.stringContaining("svc plugin add svc-plugin-lost") },
+        { plugin: "feature-nope", reason: expect.stringContaining("no plugin here has that id") },
+      ]);
+    } finally {
+      await kernel.stop();
+    }
   });
 
   it("AUT-B18 an added plugin that nothing asks for says what it waits for", async () => {
