@@ -18,8 +18,8 @@ export interface Pipeline extends KernelTasks {
   readmit(record: TaskRecord): void;
   /** Let what was readmitted and accepted so far begin, in that order. Until then everything waits. */
   open(): void;
-  /** End a stored task without running it, and tell its sender. */
-  close(record: TaskRecord, outcome: Outcome): Promise<void>;
+  /** End stored tasks without running them, and tell their sender once; the row of the first holds the outcome. */
+  close(records: readonly [TaskRecord, ...TaskRecord[]], outcome: Outcome): Promise<void>;
   /** Take and begin no new work from now on, until `admit`. */
   refuse(): void;
   /** Take new work again. */
@@ -136,10 +136,12 @@ export function openDoors(inside: Inside): Pipeline {
       intake.enter(task);
     },
     open: inside.open,
-    async close(record, outcome) {
-      const route = record.route ?? defaultRoute(record.inbound, inside.agents());
-      const task = createTask(route === undefined ? record : { ...record, route, agent: route.agent }, inside.live());
-      await inRoot(task, () => finish([task], outcome));
+    async close(records, outcome) {
+      const closing = records.map((record) => {
+        const route = record.route ?? defaultRoute(record.inbound, inside.agents());
+        return createTask(route === undefined ? record : { ...record, route, agent: route.agent }, inside.live());
+      });
+      await inRoot(closing[0] as Task, () => finish(closing, outcome));
     },
     refuse: inside.refuse,
     admit: inside.admit,

@@ -98,6 +98,25 @@ async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
   }
 }
 
+interface Refused {
+  readonly record: TaskRecord;
+  readonly reason: string;
+}
+
+/** What one sender wrote in one chat and is not resumed for one reason is told in one notice. */
+function byNotice(refused: readonly Refused[]): { readonly records: readonly [TaskRecord, ...TaskRecord[]]; readonly reason: string }[] {
+  const groups = new Map<string, { readonly records: [TaskRecord, ...TaskRecord[]]; readonly reason: string }>();
+  for (const { record, reason } of refused) {
+    const { id, entry, channel, account, chat, thread, sender, agent, options } = record.inbound;
+    const together = entry === "channel" && options?.scheduled !== true;
+    const key = together ? JSON.stringify([channel, account, chat, thread, sender?.id, agent, record.agent, reason]) : id;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { records: [record], reason });
+    else group.records.push(record);
+  }
+  return [...groups.values()];
+}
+
 /** What becomes of the work that an earlier run left in flight. */
 export interface Recovery {
   /** The start that is under way, for `noteStart`. */
@@ -124,7 +143,7 @@ export async function recover(
   const start = await thisStart(core, now());
   const earlier = (await core.journal<Start>(STARTS).tail(LOOKED_BACK)).map(({ value }) => value);
   const crashLoop = isCrashLoop([...earlier, start], rules, now());
-  const refused: { readonly record: TaskRecord; readonly reason: string }[] = [];
+  const refused: Refused[] = [];
   for (const record of unfinished) {
     const verdict = judgeRecord(record, rules, crashLoop, now());
     if (!verdict.resume) {
@@ -150,9 +169,9 @@ export async function recover(
           data: { state: "resume-paused" },
         });
       }
-      for (const { record, reason } of refused) {
-        log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${reason}`);
-        await pipeline.close(record, {
+      for (const { record, reason } of refused) log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${reason}`);
+      for (const { records, reason } of byNotice(refused)) {
+        await pipeline.close(records, {
           status: "error",
           reply: "",
           error: `interrupted by a restart; not resumed because ${reason}`,

@@ -19,6 +19,21 @@ async function crashed(make: (running: Running) => Promise<void>, options: Param
   return copy;
 }
 
+/** A channel that keeps what it sends. */
+const mailTo = (sent: string[]) =>
+  definePlugin({
+    kind: "channel",
+    name: "mail",
+    version: "1.0.0",
+    svc: "*",
+    capabilities: [],
+    setup(ctx) {
+      const traits = { maxChars: 1_000, unit: "codepoint", dialect: "plain" } as const;
+      const handle = ctx.provide.channel({ name: "mail", traits, send: async ({ text }) => ({ platformId: `${sent.push(text)}` }) });
+      return { start: async () => handle.ready() };
+    },
+  }) as Plugin<never>;
+
 const startOn = (folder: string, options: Parameters<typeof runKernel>[0] = {}) => runKernel({ ...options, folder, dataFolder: join(folder, ".svc") });
 
 async function leaveHolding(running: Running, extra = {}): Promise<void> {
@@ -131,18 +146,7 @@ describe("resume after a crash", () => {
 
   it("OPS-03 a channel of directChannels: it is resumed and recorded, and its answer is not delivered", async () => {
     const sent: string[] = [];
-    const mail = definePlugin({
-      kind: "channel",
-      name: "mail",
-      version: "1.0.0",
-      svc: "*",
-      capabilities: [],
-      setup(ctx) {
-        const traits = { maxChars: 1_000, unit: "codepoint", dialect: "plain" } as const;
-        const handle = ctx.provide.channel({ name: "mail", traits, send: async ({ text }) => ({ platformId: `${sent.push(text)}` }) });
-        return { start: async () => handle.ready() };
-      },
-    }) as Plugin<never>;
+    const mail = mailTo(sent);
     const byMail = { entry: "channel", channel: "mail" };
     for (const [directChannels, answers] of [
       [["mail"], []],
@@ -158,6 +162,23 @@ describe("resume after a crash", () => {
       await kernel.stop();
       expect(sent).toEqual(answers);
     }
+  });
+
+  it("FLT-1 many messages of one chat that are not resumed are told in one notice, and each says why", async () => {
+    const sent: string[] = [];
+    const mail = mailTo(sent);
+    const folder = await crashed(async (running) => {
+      for (const text of ["hold", "2", "3"]) void running.kernel.tasks.run(running.message(text, { entry: "channel", channel: "mail", sender: { id: "ann" } }));
+      void running.kernel.tasks.run(running.message("4", { entry: "channel", channel: "mail", sender: { id: "bob" } }));
+      await until(() => running.tier.held === 1 && running.kernel.tasks.queued().length === 3);
+    });
+    const { kernel } = await startOn(folder, { inline: [mail], now: () => Date.now() + 31 * 60_000 });
+    const traces = await kernel.traces.list();
+    expect(traces.map(({ status }) => status)).toEqual(["error", "error", "error", "error"]);
+    for (const { id } of traces)
+      expect(await kernel.traces.get(id)).toMatchObject({ errorKind: "interrupted", error: expect.stringContaining("older than 30") });
+    await kernel.stop();
+    expect(sent).toHaveLength(2);
   });
 
   it("OPS-03 work older than maxAgeMinutes is reported, not resumed; an agent-to-agent run is resumed all the same", async () => {
