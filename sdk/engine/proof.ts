@@ -105,4 +105,4 @@ function shape(folder: string): string[] {
 }
 
 /** A place that a wall makes to stand on. */
-const isStub = (path: string): boolean => /\/(\.claude|\.codex|\.gemini|\.svc|\.mcp\.json:0:|svc\.json:0:|config\.worktree:0:|modules|info|hooks)$/.test(path);
+const isStub = (path: string): boolean => /\/(\.claude|\.codex|\.gemini|\.svc|\.mcp\.json|svc\.json|config\.worktree:0:|modules|info|hooks)$/.test(path);

@@ -185,8 +185,12 @@ function keepers({ workspace, writable }: Room): string[] {
   return [
     ...git,
     ...KEEPERS.folders.filter((name) => !inGit(name)).flatMap((name) => (exists(at(name)) ? ["--ro-bind", at(name), at(name)] : stub(at(name)))),
-    // A device is not a file that git would add.
-    ...KEEPERS.files.filter((name) => !inGit(name)).flatMap((name) => ["--ro-bind", exists(at(name)) ? at(name) : "/dev/null", at(name)]),
+    // An empty folder stands for a missing file: git adds none, and stops at a device.
+    ...KEEPERS.files
+      .filter((name) => !inGit(name))
+      .flatMap((name) =>
+        exists(at(name)) ? ["--ro-bind", at(name), at(name)] : name.startsWith(".git/") ? ["--ro-bind", "/dev/null", at(name)] : stub(at(name)),
+      ),
     ...secrets,
   ];
 }

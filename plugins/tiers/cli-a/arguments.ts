@@ -18,7 +18,7 @@ export interface Restriction {
 export function argumentsOf(turn: Turn, context: TurnContext, { permissionMode }: AgentSettings, restriction?: Restriction): string[] {
   const model = turn.messages[0].options?.model ?? turn.agent.model;
   const own = join(turn.agent.workspace, ".mcp.json");
-  const servers = restriction === undefined ? (isFilled(own) ? own : undefined) : restriction.servers;
+  const servers = restriction === undefined ? (isFile(own) ? own : undefined) : restriction.servers;
   const system = [context.system, restriction?.words ?? ""].filter((text) => text !== "").join("\n\n");
   return [
     "-p",
@@ -46,8 +46,8 @@ function restricted({ writable }: Restriction): string[] {
 /** The program's own tools in a restricted run. */
 export const toolsOf = (writable: boolean): readonly string[] => ["Bash", "Read", "Task", "TaskStop", ...(writable ? ["Write", "Edit", "NotebookEdit"] : [])];
 
-/** A place that a wall made to stand on is an empty file. */
-const isFilled = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+/** A place that a wall made to stand on is an empty folder. */
+const isFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 
 /** Goes on with a native session. Without the second switch the program keeps the system prompt that the session began with; older ones do not know it. */
 export const resuming = (session: string, knowsSnapshot: boolean): string[] => ["--resume", session, ...(knowsSnapshot ? [SNAPSHOT, "off"] : [])];
