@@ -82,10 +82,14 @@ describe("signed and marked routes", () => {
         for (const [path, maxBytes] of Object.entries({ "/large": MAX, "/some": 200_000 }))
           ctx.provide.route({ method: "POST", path, guard: "signed", raw: true, maxBytes, handle });
         ctx.provide.route({ method: "POST", path: "/usual", guard: "signed", raw: true, handle });
-        ctx.provide.route({ method: "POST", path: "/too-large", guard: "signed", raw: true, maxBytes: MAX + 1, handle });
       },
     });
-    const { kernel } = await runKernel({ inline: [large as Plugin<never>], listen: true });
+    const greedy = definePlugin({
+      ...large,
+      name: "greedy",
+      setup: (ctx) => ctx.provide.route({ method: "POST", path: "/greedy", guard: "signed", maxBytes: MAX + 1, handle: () => 1 }),
+    });
+    const { kernel } = await runKernel({ inline: [large, greedy] as Plugin<never>[], listen: true });
     const post = async (path: string, size: number) => {
       const body = "x".repeat(size);
       const answer = await fetch(`${baseOf(kernel)}${path}`, { method: "POST", body, headers: { ...sign(body), "x-forwarded-for": "203.0.113.9" } });
@@ -97,7 +101,8 @@ describe("signed and marked routes", () => {
     expect(await post("/some", 200_000)).toEqual([200, 200_000]);
     expect(await post("/some", 200_001)).toEqual([413, undefined]);
     expect(await post("/usual", 70_000)).toEqual([413, undefined]);
-    expect((await fetch(`${baseOf(kernel)}/too-large`, { method: "POST", body: "x" })).status).toBe(404);
+    const refused = { id: "feature-greedy", state: "failed", reason: expect.stringContaining(`maxBytes must be from 1 to ${MAX}`) };
+    expect(kernel.health().plugins).toContainEqual(expect.objectContaining(refused));
   });
 
   it("AUT-A7 a sender may sign in its own way: another header, a time that is signed too, another digest", async () => {
