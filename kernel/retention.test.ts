@@ -119,6 +119,17 @@ it("FLT-5 traces go by age, but for those in flight and the newest thousand, and
   expect(statSync(one.file).size).toBeLessThan(before.used / 2);
 });
 
+it("FLT-5 a step of pruning takes few long documents and many short ones, the oldest first", async () => {
+  const one = openFolder();
+  const long = await one.work(5, {}, "x".repeat(600_000));
+  await one.work(300, {}, "short");
+  const step = () => one.core.prune(TRACES, { spare: { field: "status", value: "in-flight" }, rows: 100 });
+  expect([await step(), await step(), await step(), await step(), await step(), await step()]).toEqual([1, 1, 1, 1, 1, 100]);
+  expect(await one.core.collection(TRACES).get(long[4] as string)).toBeUndefined();
+  expect(await one.core.collection(TRACES).count()).toBe(200);
+  await one.store.close();
+});
+
 it("FLT-5 a clock that is a year ahead for days makes nothing old", async () => {
   const one = openFolder({ traceDays: 7 });
   await one.core.collection<{ at: number }>("dedup", { indexes: ["at"] }).put("key", { at: one.clock.wall });

@@ -68,7 +68,7 @@ export function createRetention({ store, core, plugins, log, rules, tell }: Rete
       if (enough()) return traces;
       const gone = await core.prune(TRACES, { ...more, spare: SPARED, rows: STEP_ROWS });
       traces += gone;
-      if (gone < STEP_ROWS) return traces;
+      if (gone === 0) return traces;
       await rest();
     }
   }

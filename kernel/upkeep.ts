@@ -11,6 +11,7 @@ import type { Workspaces } from "./workspaces.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const FIRST_MS = 5 * MINUTE_MS;
 /** As long as a sender may repeat itself, or a clock be wrong. */
 const KEPT_MS = 7 * DAY_MS;
 const CUTOFF = "forget";
@@ -56,16 +57,16 @@ export function startUpkeep({ rooms: { store, core, schedule }, workspaces, fold
   const size = alone("what is kept was not brought under its bound", retention.bySize);
   schedule.every(MINUTE_MS, size);
   schedule.every(MINUTE_MS, workspaces.again);
-  schedule.every(
-    HOUR_MS,
-    alone(
-      "what is old was not removed",
-      createForgetting(core, now, store.steady, async (at) => {
-        await retention.byAge(at);
-        await size();
-      }),
-    ),
+  const old = alone(
+    "what is old was not removed",
+    createForgetting(core, now, store.steady, async (at) => {
+      await retention.byAge(at);
+      await size();
+    }),
   );
+  schedule.every(HOUR_MS, old);
+  // A daemon that never runs for an hour looks, too.
+  schedule.after(FIRST_MS, old);
   void alone("an index was not filled", retention.settle)();
   if (folder !== undefined && dataFolder !== undefined)
     sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));

@@ -12,6 +12,8 @@ interface Row {
 const FIELD = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 /** Entries of an index that one step of a scan looks at: some milliseconds, also where each document must be fetched for it. */
 const LOOK = 2_000;
+/** Bytes of documents after which one step of pruning takes no more: each page of a long one is read and freed. */
+const PRUNED_BYTES = 1_048_576;
 
 /**
  * A collection: one table of key, version and JSON text, with a column for each declared index. The column comes before the text
@@ -172,8 +174,9 @@ export class DocumentTable implements Table {
     const terms = [`${this.#column(spare.field)} IS NOT ?`];
     if (from !== undefined) terms.push("key >= ?") && bound.push(from);
     if (below !== undefined) terms.push("key < ?") && bound.push(below);
-    const first = `SELECT id FROM ${this.#table} WHERE ${terms.join(" AND ")} ORDER BY key LIMIT ?`;
-    return this.#statement(`DELETE FROM ${this.#table} WHERE id IN (${first})`).run(...bound, rows).changes;
+    const first = `SELECT id, key, octet_length(value) AS size FROM ${this.#table} WHERE ${terms.join(" AND ")} ORDER BY key LIMIT ?`;
+    const few = `SELECT id, sum(size) OVER (ORDER BY key) - size AS before FROM (${first})`;
+    return this.#statement(`DELETE FROM ${this.#table} WHERE id IN (SELECT id FROM (${few}) WHERE before < ${PRUNED_BYTES})`).run(...bound, rows).changes;
   }
 
   #fill(rows: number): number {
