@@ -60,6 +60,7 @@ export async function showTrace(cli: Cli, id: string): Promise<void> {
       (step) =>
         `  ${step.kind} ${step.name}${step.durationMs === undefined ? "" : ` ${step.durationMs} ms`}${step.input === undefined ? "" : ` <- ${step.input}`}${step.error === undefined ? (step.output === undefined ? "" : ` -> ${step.output}`) : ` !! ${step.error}`}`,
     ),
+    ...(trace.lead === undefined ? [] : [`answered by the turn of ${trace.lead}, whose trace has steps and tokens`]),
     ...(trace.error === undefined ? [] : [`error: ${trace.error}`]),
     "",
     `> ${(trace.message ?? trace.messagePreview ?? "").replaceAll("\n", "\n> ")}`,
