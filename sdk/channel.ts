@@ -5,6 +5,8 @@ export interface ChannelTraits {
   /** The longest text of one message, counted in `unit`. */
   readonly maxChars: number;
   readonly unit: "codepoint" | "utf16" | "utf8";
+  /** `one`: a message has no line breaks (IRC, SMS gateways): each line becomes a message of its own. Default `many`. */
+  readonly lines?: "many" | "one";
   /** What the kernel renders markdown to before `send` and `edit`. */
   readonly dialect: Dialect;
   /** Smallest pause between two edits of a message, in milliseconds. Unset: the platform has no edits; only the final text is sent. */
@@ -33,9 +35,10 @@ export interface Outgoing {
   readonly priority?: number;
 }
 
-/** What the platform said: the id by which the message can be edited. */
+/** What the platform said. */
 export interface Receipt {
-  readonly platformId: string;
+  /** By which the message can be edited or taken back. Left out where the platform names none: then the channel has neither `edit` nor `remove`. */
+  readonly platformId?: string;
 }
 
 /**

@@ -15,6 +15,7 @@ export * from "./models.ts";
 export * from "./names.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
+export * from "./retry.ts";
 export * from "./signed.ts";
 export * from "./store.ts";
 export * from "./subscriptions.ts";

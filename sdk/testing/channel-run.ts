@@ -57,6 +57,13 @@ export const outgoing = (target: Outgoing["target"], text: string): Outgoing => 
 /** Sends within the limit. */
 export const send = (channel: Channel, out: Outgoing) => within(LIMIT_MS, "send", channel.send(out, new AbortController().signal));
 
+/** Sends within the limit, on a platform that names what was sent. */
+export async function sent(channel: Channel, out: Outgoing): Promise<{ readonly platformId: string }> {
+  const { platformId } = await send(channel, out);
+  assert.ok(platformId, 'send gave no platformId; leave "ids" out with lacks');
+  return { platformId };
+}
+
 /** Lets somebody write. */
 export async function say({ far }: Running, said: Said): Promise<{ readonly platformId: string }> {
   assert.ok(far.say, 'the far end has no say; leave "receive" out with lacks');

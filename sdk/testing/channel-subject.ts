@@ -50,5 +50,22 @@ export interface Said {
   readonly file?: { readonly name: string; readonly data: Uint8Array };
 }
 
-/** What a platform does not have, so that it is not asked for. */
-export type ChannelLack = "receive" | "direct" | "groups" | "repeat" | "reconnect" | "echo" | "markup" | "files in";
+/**
+ * What a platform does not have, so that it is not asked for. `redelivery`: it hands a message out once (the channel then tries to have it
+ * accepted itself, see `keepTrying`). `history`: what is said while the connection is away is gone. `ids`: it names no id for what was sent.
+ * `limited`, `unavailable`: it never refuses in that way.
+ */
+export type ChannelLack =
+  | "receive"
+  | "direct"
+  | "groups"
+  | "repeat"
+  | "reconnect"
+  | "redelivery"
+  | "history"
+  | "ids"
+  | "limited"
+  | "unavailable"
+  | "echo"
+  | "markup"
+  | "files in";

@@ -53,15 +53,15 @@ describe("svc mcp", () => {
     expect(answers[2]?.result?.isError ?? false).toBe(false);
 
     const nobody = await talk(shell.folder, "", "nobody", [initialize, initialized, call]);
-    expect(nobody).toMatchObject({ code: 0, err: expect.stringContaining("nobody") });
+    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining("nobody") });
     expect(nobody.answers.at(-1)?.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("nobody") }] });
   });
 
-  it("OPR-m11 says on standard error that no daemon answers, and ends with 0", async () => {
+  it("OPR-m11 says on standard error that no daemon answers, and ends with 69", async () => {
     const shell = await openShell();
     shell.write(echoConfig({}, {}));
     const { code, err } = await talk(shell.folder, "", "echo", [initialize]);
-    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("svc daemon start") });
+    expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("svc daemon start") });
   });
 
   it("OPR-m8 without an agent is wrong usage", async () => {

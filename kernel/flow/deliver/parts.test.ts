@@ -93,3 +93,24 @@ describe("a text that grows", () => {
     }
   });
 });
+
+describe("a platform without line breaks", () => {
+  it("AUT-A3 gets a message a line, in order, and nothing empty", () => {
+    const one = (text: string, dialect: Dialect = "plain") => partsOf(text, { ...traits(dialect, 100), lines: "one" }, render).map((part) => part.text);
+    expect(one("first\nsecond\n\n\nthird")).toEqual(["first", "second", "third"]);
+    expect(one("```\na\n\n  b\n```")).toEqual(expect.arrayContaining(["a", "  b"]));
+    expect(one("x".repeat(250)).every((line) => line.length <= 100)).toBe(true);
+  });
+
+  it("AUT-A3 never gets a line break or more than fits, whatever was written; the beginning stays while a text grows", () => {
+    fc.assert(
+      fc.property(answers, fc.constantFrom(...dialects), (text, dialect) => {
+        for (const { text: line, plain } of partsOf(text, { ...traits(dialect, 120), lines: "one" }, render)) {
+          expect(line).not.toMatch(/[\r\n]/);
+          expect(plain).not.toMatch(/[\r\n]/);
+          expect(lengthIn("utf16", shown(line, dialect))).toBeLessThanOrEqual(120);
+        }
+      }),
+    );
+  });
+});

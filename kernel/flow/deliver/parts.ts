@@ -13,7 +13,15 @@ export interface Part {
  */
 export function partsOf(markdown: string, traits: ChannelTraits, render: Render): readonly Part[] {
   if (markdown.trim() === "") return [];
-  return fit(markdown, traits.maxChars, traits, render);
+  const parts = fit(markdown, traits.maxChars, traits, render);
+  return traits.lines === "one" ? parts.flatMap(linesOf) : parts;
+}
+
+/** A platform without line breaks gets a message a line; lines that show nothing are left out. */
+function linesOf({ text, plain }: Part): readonly Part[] {
+  const marked = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const words = plain.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return marked.map((line, at) => ({ text: line, plain: words.length === marked.length ? (words[at] as string) : line }));
 }
 
 function fit(markdown: string, limit: number, traits: ChannelTraits, render: Render): readonly Part[] {

@@ -62,7 +62,8 @@ export function createWire({ channel, scope }: ProvidedChannel, stop: AbortSigna
   return {
     async send(out) {
       const answer = await orPlain(out, (one, signal) => channel.send(one, signal));
-      return answer.ok ? { ok: true, value: answer.value.platformId } : answer;
+      // Where the platform names no id, ours tells what was sent.
+      return answer.ok ? { ok: true, value: answer.value.platformId ?? out.key } : answer;
     },
     edit,
     remove(platformId, out) {

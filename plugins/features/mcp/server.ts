@@ -16,7 +16,8 @@ const FOREVER_MS = 2 ** 31 - 1;
 
 /**
  * Serve until standard input ends and the calls under way are answered. Each call asks the daemon anew, so that a restart or a reload
- * in between costs nothing. A daemon or an agent that is not there is told on standard error at once, and to the model at each call.
+ * in between costs nothing. A daemon or an agent that is not there at the start is told on standard error at once, to the model at each
+ * call, and thrown at the end.
  */
 export async function serve(agent: string, cli: CliHost): Promise<void> {
   const path = `/agents/${encodeURIComponent(agent)}/tools`;
@@ -54,7 +55,13 @@ export async function serve(agent: string, cli: CliHost): Promise<void> {
     },
     { transport: new StdioServerTransport(input) },
   );
-  tools().catch((error: Error) => process.stderr.write(`svc mcp: ${error.message}\n`));
+  const trouble = tools().then(
+    () => undefined,
+    (error: Error) => {
+      process.stderr.write(`svc mcp: ${error.message}\n`);
+      return error;
+    },
+  );
   // A promise alone does not keep the process.
   const awake = setInterval(() => {}, FOREVER_MS);
   await new Promise<void>((resolve) => process.stdin.once("end", resolve).once("close", resolve));
@@ -65,4 +72,7 @@ export async function serve(agent: string, cli: CliHost): Promise<void> {
   } while (busy.size > 0 || input.readableLength > 0);
   await connection.close();
   clearInterval(awake);
+  // Whoever looks at the exit code is told, too: 69 where no daemon of this folder answered.
+  const error = await trouble;
+  if (error !== undefined) throw error;
 }
