@@ -15,6 +15,8 @@ export interface Verdict {
   readonly applied: boolean;
   /** A part of it is, where something waits for a restart. */
   readonly partly?: boolean;
+  /** Nothing reads the setting in this version. */
+  readonly unread?: boolean;
   /** Changed paths that wait for a restart. */
   readonly restartRequired: readonly string[];
   /** Why it is not in force yet, when it is not. */
@@ -71,7 +73,8 @@ export async function changePath(cli: Cli, path: string, edit: (editor: Editor) 
       if (seen !== undefined && value !== seen) throw fail("SVC_CLI_CHANGED", { file: cli.file, path });
       seen = value;
       edit(editor);
-      return await applyChange(cli, editor);
+      const verdict = await applyChange(cli, editor);
+      return editor.isUnread(path) ? { ...verdict, applied: false, unread: true } : verdict;
     } catch (error) {
       if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;
     } finally {
@@ -93,9 +96,10 @@ async function takeTurn({ dataFolder }: Cli): Promise<() => void> {
 }
 
 /** The verdict in words: one of "in force", "waits for a restart" and "not in force yet". */
-export function describeVerdict({ running, partly, restartRequired, reloadSkipped = "", failed = [] }: Verdict): string {
+export function describeVerdict({ running, partly, unread, restartRequired, reloadSkipped = "", failed = [] }: Verdict): string {
   const why = reloadSkipped.replace(/^ECONNREFUSED: /, "");
   const waits = `${partly ? "In force but for what waits" : "Waits"} for a restart (svc daemon restart): ${restartRequired.join(", ")}`;
+  if (unread) return "It is stored and checked, but nothing reads it in this version.";
   return [
     running ? (restartRequired.length === 0 ? "In force now." : waits) : `Not in force yet: ${why.replace(/\.$/, "")}. It is at its next start.`,
     ...failed.map(({ plugin, reason }) => `Plugin ${plugin} could not follow: ${reason}`),

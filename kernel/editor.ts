@@ -7,6 +7,7 @@ import {
   defaultAt,
   differenceFrom,
   getValue,
+  isUnread,
   lastGood,
   loadEnvironment,
   maskSecrets,
@@ -44,6 +45,8 @@ export interface Editor {
   set(path: string, value: string): void;
   /** False when it was not there. */
   remove(path: string): boolean;
+  /** Nothing reads it in this version. */
+  isUnread(path: string): boolean;
   /** Throws `SVC_CONFIG_PATH` for a path that no setting has. */
   requireSetting(path: string): void;
   /** Check the changed text and write it. Throws `SVC_CONFIG_INVALID`; then the file is as it was. `backup` leaves a copy of the old one. */
@@ -73,6 +76,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
       text = edit.text;
       return edit.before !== undefined;
     },
+    isUnread: (path) => isUnread(configuration.composed.root, parsePath(path)),
     requireSetting: (path) => void requireSetting(path, parsePath(path), configuration.composed),
     async save({ backup = false } = {}) {
       const changed = await readEdited(options, text);

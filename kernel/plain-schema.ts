@@ -19,7 +19,7 @@ type Kind = NonNullable<Extract<Schema["type"], string>>;
 
 /** Keywords by the type they speak about; under the empty name those that need none. A schema with any other is not plain. */
 const KEYWORDS: Readonly<Record<string, readonly (keyof Schema)[]>> = {
-  "": ["type", "description", "default", "enum", "const", "anyOf", "secret", "masked", "restart"],
+  "": ["type", "description", "default", "enum", "const", "anyOf", "secret", "masked", "restart", "unread"],
   number: ["minimum", "maximum", "exclusiveMinimum"],
   string: ["minLength", "maxLength", "pattern", "format"],
   array: ["items", "minItems", "maxItems"],

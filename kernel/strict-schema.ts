@@ -8,7 +8,7 @@ function engine(): Promise<Ajv> {
   shared ??= import("ajv").then(({ Ajv }) => {
     const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true, validateFormats: false });
     // Marks for people and for the configuration; they constrain nothing here.
-    ajv.addVocabulary(["secret", "restart"]);
+    ajv.addVocabulary(["secret", "restart", "unread"]);
     return ajv;
   });
   return shared;

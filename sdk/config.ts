@@ -33,6 +33,8 @@ export interface Schema {
   readonly masked?: boolean;
   /** Ours: a change waits for a restart. */
   readonly restart?: boolean;
+  /** Ours: it may be set and is checked, and nothing reads it in this version; nobody is told that a change of it is in force. */
+  readonly unread?: boolean;
 }
 
 /** The schema of an object. Unknown keys are refused unless `additionalProperties` says otherwise. Ranges are inclusive and refuse, never clamp. */

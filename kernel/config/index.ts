@@ -12,6 +12,6 @@ export { maskSecrets } from "./mask.ts";
 export { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
 export { compilePattern, patternTrouble } from "./safe-pattern.ts";
 export { type SaveOptions, saveDocument } from "./save.ts";
-export { defaultAt, keysAt, schemasAt } from "./schema-at.ts";
+export { defaultAt, isUnread, keysAt, schemasAt } from "./schema-at.ts";
 export { secretPlaces } from "./secrets.ts";
 export { describeSetting, type Setting } from "./setting.ts";

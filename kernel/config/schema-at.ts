@@ -87,6 +87,15 @@ export function closed<S extends Schema>(schema: S, bare: "shut" | "open" = "shu
   return shut as S;
 }
 
+/** Is a setting, or what it stands in, marked as read by nothing? */
+export function isUnread(root: ObjectSchema, path: ConfigPath): boolean {
+  return path.some((_, index) =>
+    schemasAt(root, path.slice(0, index + 1))
+      .flatMap(branches)
+      .some(({ unread }) => unread === true),
+  );
+}
+
 /** Where a change waits for a restart: paths with `*` for any key of a map and `[]` for any entry of a list. */
 export function restartPaths(schema: Schema, at = ""): readonly string[] {
   if (schema.restart === true) return [at];

@@ -52,6 +52,7 @@ function engine(): Ajv {
     shared.addKeyword({ keyword: "secret", schemaType: "boolean" });
     shared.addKeyword({ keyword: "masked", schemaType: "boolean" });
     shared.addKeyword({ keyword: "restart", schemaType: "boolean" });
+    shared.addKeyword({ keyword: "unread", schemaType: "boolean" });
   }
   return shared;
 }

@@ -134,4 +134,18 @@ describe("changes of the configuration", () => {
     expect(await shell.svc("config", "get", "agents.echo.model")).toMatchObject({ code: 1, err: "agents.echo.model is not set and has no default.\n" });
     expect(await shell.svc("config", "unset", "agents.echo.model")).toMatchObject({ code: 0, out: "agents.echo.model was not set; nothing was changed.\n" });
   });
+
+  it("CON-D10 a setting that nothing reads yet does not claim to be in force", async () => {
+    const shell = await folder(echoConfig({}, { mesh: { enabled: true } }));
+    await shell.svc("daemon", "start");
+    for (const [path, value] of [
+      ["mesh.feed.skipTypes", '["x"]'],
+      ["mesh.healthCheck.interval", "30"],
+      ["mesh.discovery", "mdns"],
+    ] as const) {
+      const { code, out } = await shell.svc("config", "set", path, value);
+      expect({ code, out }).toEqual({ code: 0, out: `${path} is set. It is stored and checked, but nothing reads it in this version.\n` });
+    }
+    expect(await shell.json("config", "set", "mesh.discovery", "static")).toMatchObject({ applied: false, unread: true });
+  });
 });

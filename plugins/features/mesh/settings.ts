@@ -37,10 +37,11 @@ export const MESH: ObjectSchema = {
         },
       },
     },
-    discovery: { type: "string", enum: ["static", "mdns"], default: "static", description: "how peers are found" },
+    discovery: { type: "string", enum: ["static", "mdns"], default: "static", unread: true, description: "how peers are found" },
     healthCheck: {
       type: "object",
       default: {},
+      unread: true,
       description: "how peers are watched",
       additionalProperties: false,
       properties: {
@@ -51,6 +52,7 @@ export const MESH: ObjectSchema = {
     feed: {
       type: "object",
       default: {},
+      unread: true,
       description: "events of the peers",
       additionalProperties: false,
       properties: {
