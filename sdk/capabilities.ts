@@ -13,6 +13,8 @@ export type Capability =
   /** Connections of its own, beside `fetch`. Lends nothing; without it an isolated plugin has no network where the system can withhold it. */
   | "network"
   | "files"
+  /** With `files`: the whole data folder as `files.data`, other plugins' state in it. */
+  | "data-folder"
   | "spawn"
   | "warm"
   | "media"
@@ -115,7 +117,7 @@ export interface Files {
   under(...roots: readonly string[]): Confined;
   /** The plugin's own folder below the data folder, made on first use. */
   readonly own: Confined;
-  /** The data folder (`.svc`), for the folders that people edit there, such as `actions` and `workflows`. */
+  /** The data folder (`.svc`), for the folders that people edit there, such as `actions` and `workflows`. Needs the capability `data-folder`. */
   readonly data: Confined;
 }
 

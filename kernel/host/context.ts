@@ -76,7 +76,17 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     events: lend("events", () => scopedEvents(scope, services)),
     store: lend("store", () => services.store(scope.id)),
     jobs: lend("jobs", () => declaredJobs(scope, services.jobs(scope))),
-    files: lend("files", () => services.files(scope.id)),
+    files: lend("files", () => {
+      const { own, under, data } = services.files(scope.id);
+      return {
+        own,
+        under,
+        get data() {
+          need("data-folder");
+          return data;
+        },
+      };
+    }),
     fetch: lend("fetch", () => services.fetch()),
     spawn: lend("spawn", () => services.spawn(scope)),
     warm: lend("warm", () => services.warm(scope)),

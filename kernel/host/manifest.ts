@@ -20,6 +20,7 @@ const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>>
   network: true,
   files: true,
   spawn: true,
+  "data-folder": true,
   warm: true,
   media: true,
   models: true,

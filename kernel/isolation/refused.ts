@@ -4,7 +4,7 @@ import { fail } from "../errors.ts";
 /** Something of the context that has no way over the wire. Names the plugin and what to do. */
 export const refused = (plugin: string, what: string): SvcError => fail("SVC_ISOLATION_REFUSED", { plugin, what });
 
-const NOT_ACROSS: readonly string[] = ["spawn", "warm", "media", "health", "env:*"];
+const NOT_ACROSS: readonly string[] = ["data-folder", "spawn", "warm", "media", "health", "env:*"];
 
 /** Throws `SVC_ISOLATION_REFUSED` for a plugin that declares or registers what an isolated one cannot: before any of its code runs, where a manifest says so. */
 export function refuseDeclared(plugin: string, capabilities: readonly Capability[], registers: readonly string[] = []): void {

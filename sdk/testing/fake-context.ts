@@ -117,7 +117,16 @@ export function createFakeContext<C = Record<string, unknown>>(
       return lend("jobs", createJobs(registered));
     },
     get files() {
-      return lend("files", options.files ?? notGiven<Files>("files"));
+      const files = lend("files", options.files ?? notGiven<Files>("files"));
+      return {
+        get own() {
+          return files.own;
+        },
+        under: (...roots: readonly string[]) => files.under(...roots),
+        get data() {
+          return lend("data-folder", files).data;
+        },
+      };
     },
     get fetch() {
       return lend("fetch", options.fetch ?? notGiven<GuardedFetch>("fetch"));

@@ -3,10 +3,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createKernel, type Kernel } from "@svc/kernel";
-import { definePlugin, type Outgoing, type Plugin } from "@svc/sdk";
+import { type Capability, definePlugin, type Outgoing, type Plugin } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
 import { action, runIsolated } from "../faults/isolation.harness.ts";
-import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
+import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 const KNOWN = ["tiers/local", "actions/file-read-lines", "actions/file-write-jsonl", "actions/rag-lexical", "features/operator-actions"];
 const CANARY = "canary-4be1c0-of-the-operator";
@@ -106,4 +106,25 @@ it("SEC-S1 no plugin has the daemon's files sent through a channel", async () =>
   await act("evil.send", { media: [file(".env"), file(".svc/svc.db"), file("picture.txt")] });
   expect(sent.flatMap(({ media = [] }) => media.map(({ name }) => name))).toEqual(["picture.txt"]);
   expect(sent[0]?.text).toContain("(.env was not sent: it belongs to the daemon.)");
+});
+
+it("SEC-S1 a plugin has the data folder only if it says so, where the operator sees it", async () => {
+  const codes: (string | undefined)[] = [];
+  const looking = (name: string, capabilities: readonly Capability[]) =>
+    definePlugin({
+      kind: "feature",
+      name,
+      version: "1.0.0",
+      svc: "*",
+      capabilities,
+      setup(ctx) {
+        try {
+          codes.push(ctx.files.data.roots.length === 1 ? undefined : "?");
+        } catch (error) {
+          codes.push((error as { code: string }).code);
+        }
+      },
+    }) as Plugin<never>;
+  await runKernel({ inline: [looking("one", ["files"]), looking("two", ["files", "data-folder"])] });
+  expect(codes).toEqual(["SVC_CAPABILITY_UNDECLARED", undefined]);
 });

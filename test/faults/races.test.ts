@@ -15,7 +15,7 @@ function feature(name: string, setup: (ctx: PluginContext) => unknown, extra: Pa
     name,
     version: "1.0.0",
     svc: "*",
-    capabilities: ["tasks", "events", "jobs", "store", "files", "actions"],
+    capabilities: ["tasks", "events", "jobs", "store", "files", "data-folder", "actions"],
     setup: setup as Plugin["setup"],
     ...extra,
   }) as unknown as Plugin<never>;

@@ -10,7 +10,7 @@ export default definePlugin({
   name: "mcp-config",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["agents", "files", "store"],
+  capabilities: ["agents", "data-folder", "files", "store"],
   setup(ctx): Lifecycle {
     const ledger = createLedger(ctx.store);
 

@@ -18,7 +18,7 @@ export default definePlugin({
   name: "operator-actions",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["actions", "env:*", "events", "fetch", "files", "jobs", "routes", "spawn"],
+  capabilities: ["actions", "data-folder", "env:*", "events", "fetch", "files", "jobs", "routes", "spawn"],
   setup(ctx) {
     const provided = new Map<string, () => void>();
     /** What is there at the start is told in one line, what comes later one by one. */

@@ -11,7 +11,7 @@ export default definePlugin({
   name: "tokens",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["files", "events", "jobs"],
+  capabilities: ["data-folder", "files", "events", "jobs"],
   setup(ctx) {
     const file = openTokenFile(ctx.files.data);
     const flush = () => lastUsed.flush().catch((error) => ctx.log.warn({ err: error }, "the last use of tokens could not be written"));
