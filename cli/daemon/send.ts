@@ -1,4 +1,4 @@
-import type { Cli } from "../cli.ts";
+import { type Cli, plain } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { runTask } from "./run-task.ts";
 
@@ -10,11 +10,11 @@ export async function send(cli: Cli, agent: string, message: string, options: Re
     queued: () => (cli.terminal ? cli.say("(waiting for an earlier turn)") : undefined),
     text(text) {
       shown += text;
-      if (!cli.json) process.stdout.write(text);
+      if (!cli.json) process.stdout.write(plain(text));
     },
   });
   if (cli.json) cli.print("", result);
-  else if (result.ok && !result.reply.startsWith(shown)) process.stdout.write(`\n${result.reply}\n`);
-  else process.stdout.write(`${result.ok ? result.reply.slice(shown.length) : ""}\n`);
+  else if (result.ok && !result.reply.startsWith(shown)) process.stdout.write(plain(`\n${result.reply}\n`));
+  else process.stdout.write(plain(`${result.ok ? result.reply.slice(shown.length) : ""}\n`));
   if (!result.ok) throw fail("SVC_CLI_TASK_FAILED", { reason: result.error ?? result.status });
 }
