@@ -303,6 +303,8 @@ export interface Trace {
   readonly attempts: number;
   readonly steps: readonly TraceStep[];
   readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
+  /** What held a run of restricted autonomy. */
+  readonly guard?: { readonly level: "wall" | "narrow"; readonly reason?: string };
 }
 
 export interface TraceStep {

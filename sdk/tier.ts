@@ -126,6 +126,8 @@ export type TierEvent =
   | { readonly type: "usage"; readonly usage: Usage; readonly model?: string }
   | { readonly type: "session"; readonly id: string }
   | { readonly type: "blocked"; readonly tool: string; readonly reason: string }
+  /** What holds a run of restricted autonomy: the operating system (`wall`), or the reading of its commands (`narrow`) and why no better. */
+  | { readonly type: "guard"; readonly level: "wall" | "narrow"; readonly reason?: string }
   /** The engine waits for its vendor and tries again after so many milliseconds: silence until then is meant. */
   | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number }
   | { readonly type: "done"; readonly text?: string }

@@ -13,6 +13,7 @@ export interface Outcome {
   /** The engine's session is of no more use. */
   readonly sessionLost?: true;
   readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
+  readonly guard?: { readonly level: "wall" | "narrow"; readonly reason?: string };
 }
 
 /** The reason on an aborted turn's signal. */

@@ -28,6 +28,7 @@ export interface TaskRecord {
   usage?: Usage;
   steps: TraceStep[];
   autonomyBlocks?: { tool: string; reason: string }[];
+  guard?: { level: "wall" | "narrow"; reason?: string };
 }
 
 /** The collection of records, and its indexes. */

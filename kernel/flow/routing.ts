@@ -70,6 +70,8 @@ export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
 });
 
 /** The optional facts of an outcome, without the keys that are absent. */
-export function factsOf({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks }: Outcome): Partial<TaskRecord> {
-  return Object.fromEntries(Object.entries({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks }).filter(([, value]) => value !== undefined));
+export function factsOf({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks, guard }: Outcome): Partial<TaskRecord> {
+  return Object.fromEntries(
+    Object.entries({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks, guard }).filter(([, value]) => value !== undefined),
+  );
 }

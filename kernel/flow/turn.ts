@@ -207,6 +207,7 @@ interface Seen {
   model?: string;
   session?: string;
   readonly blocked: { tool: string; reason: string }[];
+  guard?: { level: "wall" | "narrow"; reason?: string };
   end?: Extract<TierEvent, { type: "done" | "error" }>;
 }
 
@@ -274,6 +275,10 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
     case "blocked":
       seen.blocked.push({ tool: event.tool, reason: event.reason });
       break;
+    case "guard":
+      // For the record alone: whoever listens hears of what was blocked.
+      seen.guard = { level: event.level, ...(event.reason === undefined ? {} : { reason: brief(event.reason) }) };
+      return;
     case "step":
       noteStep(event.step, control.steps);
       break;
@@ -342,6 +347,7 @@ function judge(seen: Seen, control: TurnControl): Outcome {
     ...(seen.model === undefined ? {} : { model: seen.model }),
     ...(seen.session === undefined ? {} : { sessionId: seen.session }),
     ...(seen.blocked.length === 0 ? {} : { autonomyBlocks: seen.blocked }),
+    ...(seen.guard === undefined ? {} : { guard: seen.guard }),
   };
   const bad = (status: "error" | "timeout", error: string, errorKind: string): Outcome => ({ status, reply: seen.text, error, errorKind, ...facts });
   const answer = (text: string) => (text === "" ? text : seen.notice + text);

@@ -33,6 +33,7 @@ const EVENTS: Readonly<Record<TierEvent["type"], (event: Fields) => boolean>> = 
     maybeText(model),
   session: ({ id }) => text(id),
   blocked: ({ tool, reason }) => text(tool) && text(reason),
+  guard: ({ level, reason }) => (level === "wall" || level === "narrow") && maybeText(reason),
   waiting: ({ reason, retryAfterMs }) => text(reason) && Number.isFinite(retryAfterMs),
   done: (event) => maybeText(event.text),
   error: ({ kind, message, retryable, sessionLost, retryAfterMs }) =>

@@ -1,5 +1,5 @@
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, realpathSync, rmdirSync, statSync, unlinkSync } from "node:fs";
-import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /*
@@ -207,7 +207,7 @@ export const relayProgram = (): { readonly script: string; readonly files: reado
 export function filesOf(program: string): string[] {
   const real = realpathSync(program);
   const inPackage = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(real)?.[1];
-  return [...new Set([...(inPackage === undefined ? [real] : [inPackage]), ...(real === program ? [] : [dirname(real)])])];
+  return [inPackage ?? real];
 }
 
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined && statSync(path, { throwIfNoEntry: false }) !== undefined;

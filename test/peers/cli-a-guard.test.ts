@@ -14,8 +14,7 @@ for (const reason of [noProgram, noWall]) if (reason) console.warn(`skipped: ${r
 
 const api = { billing: "api", permissionMode: "bypassPermissions" };
 const call = (command: string, more: Record<string, unknown> = {}) => `CALL:Bash:${JSON.stringify({ command, description: "try", ...more })}`;
-const boundary = (events: readonly TierEvent[]) =>
-  events.flatMap((event) => (event.type === "step" && event.step.name === "guard" ? [event.step.output] : []))[0];
+const boundary = (events: readonly TierEvent[]) => events.flatMap((event) => (event.type === "guard" ? [[event.level, event.reason].join(" ").trim()] : []))[0];
 const blocked = (events: readonly TierEvent[]) => events.flatMap((event) => (event.type === "blocked" ? [event.tool] : []));
 
 let stage: Stage;
@@ -209,7 +208,7 @@ describe.skipIf(noProgram)("cli-a without a wall", () => {
         call("cat a.txt | head -1"),
       ].join(" "),
     );
-    expect(boundary(events)).toBe("narrow: tiers.cli-a.guard.wall is 'off'");
+    expect(boundary(events)).toBe("narrow tiers.cli-a.guard.wall is 'off'");
     expect(blocked(events)).toEqual(["Bash", "Bash"]);
     expect(answerOf(events)).toBe("RESULT: other words");
     expect(existsSync(mark) || existsSync(join(stage.workspace, "MARK")) || existsSync(join(stage.workspace, "made"))).toBe(false);
@@ -226,7 +225,7 @@ describe.skipIf(noProgram)("cli-a without a wall", () => {
     chmodSync(join(folder, "bwrap"), 0o755);
     await open({}, { ANTHROPIC_API_KEY: "dummy-key", PATH: `${folder}:${process.env.PATH}` });
     const events = await report(call("bash -c 'touch made'"));
-    expect(boundary(events)).toMatch(/^narrow: the wall does not hold here/);
+    expect(boundary(events)).toMatch(/^narrow the wall does not hold here/);
     expect(readdirSync(stage.workspace)).toEqual([]);
   });
 

@@ -134,6 +134,7 @@ describe("runs", () => {
       capabilities: [],
       setup: (ctx) =>
         ctx.hooks.dispatch.tap(async function* () {
+          yield { type: "guard", level: "narrow", reason: "no bubblewrap" } as const;
           yield { type: "blocked", tool: "Write", reason: "it only reports" } as const;
           yield { type: "blocked", tool: "Bash", reason: "git push" } as const;
           yield { type: "done", text: "reported" } as const;
@@ -148,6 +149,7 @@ describe("runs", () => {
         { tool: "Write", reason: "it only reports" },
         { tool: "Bash", reason: "git push" },
       ],
+      guard: { level: "narrow", reason: "no bubblewrap" },
     });
   });
 

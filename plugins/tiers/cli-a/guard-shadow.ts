@@ -46,6 +46,7 @@ export function hasNested({ env }: Shadow): boolean {
     env: { PATH: process.env.PATH, ...gitEnvironment(), ...env },
     encoding: "utf8",
     maxBuffer: 1 << 28,
+    timeout: 3000,
   });
   return /^160000 /m.test(listed);
 }

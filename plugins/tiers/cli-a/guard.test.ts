@@ -283,15 +283,19 @@ describe("the key outside the wall", () => {
 });
 
 describe("POST /guard/check", () => {
-  it("CRON-08 is judged by the steps of a run: where that could not be started, the call is denied", async () => {
-    const context = createFakeContext(plugin as never, { config: { command: "/no/such/program" }, env: { PATH: "" }, agents: [{ id: "ada", workspace }] });
+  it("CRON-08 judges by the narrower boundary where the program is missing, and denies what it cannot judge", async () => {
+    const agents = [
+      { id: "ada", workspace },
+      { id: "ben", workspace: join(folder, "nowhere") },
+    ];
+    const context = createFakeContext(plugin as never, { config: { command: "/no/such/program" }, env: { PATH: "/usr/bin:/bin" }, agents });
     plugin.setup(context as never);
-    const body = { agent: "ada", autonomy: "report", tool: "Bash", input: { command: "ls" } };
-    expect((await context.request("POST", "/guard/check", { body })).body).toMatchObject({
-      decision: "deny",
-      reason: expect.stringContaining("such a run would not start"),
-    });
+    const check = async (agent: string, command: string) =>
+      (await context.request("POST", "/guard/check", { body: { agent, autonomy: "report", tool: "Bash", input: { command } } })).body;
+    expect(await check("ada", "ls")).toEqual({ decision: "allow", reason: "", guard: "narrow" });
+    expect(await check("ada", "touch x")).toMatchObject({ decision: "deny", reason: expect.stringContaining("touch"), guard: "narrow" });
+    expect(await check("ben", "ls")).toMatchObject({ decision: "deny", reason: expect.stringContaining("cannot be judged") });
     const { entries } = (await context.request("GET", "/guard/log")).body as { entries: unknown[] };
-    expect(entries).toMatchObject([{ agent: "ada", autonomy: "report", tool: "Bash", guard: "narrow" }]);
+    expect(entries).toMatchObject([{ agent: "ada", autonomy: "report", tool: "Bash", guard: "narrow" }, { agent: "ben" }]);
   });
 });

@@ -1,19 +1,31 @@
-import type { Agent, PluginContext } from "@svc/sdk";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Agent, PluginContext, SvcError } from "@svc/sdk";
 import { childEnvironment } from "./environment.ts";
-import type { Decision, GuardedCall, Level } from "./guard.ts";
+import { type Decision, decide, type GuardedCall, type Level } from "./guard.ts";
+import { mayChange } from "./permission.ts";
 import { restrict } from "./restricted.ts";
 import { readAgent, type Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 import type { Walls } from "./walls.ts";
 
-/** What a run of the agent would be told about a call, by the same steps as the run itself. What cannot be prepared is refused. */
+/** What keeps a run from starting and says nothing about the call. */
+const NOT_READY = ["SVC_TIER_PROGRAM", "SVC_BILLING_KEY_MISSING", "SVC_BILLING_KEY_REFUSED", "SVC_SPAWN_FAILED"];
+
+type Judged = Decision & { readonly guard: Level["kind"] };
+
+/**
+ * What a run of the agent would be told about a call, by the same steps as the run itself. Where its program or key is missing the
+ * narrower boundary judges; what cannot be judged is refused.
+ */
 export async function judge(
   ctx: PluginContext<Section>,
   { walls, switchesOf, find }: { readonly walls: Walls; readonly switchesOf: (program: string) => Promise<Switches>; readonly find: () => string },
   agent: Agent,
   autonomy: "report" | "propose",
   call: GuardedCall,
-): Promise<Decision & { readonly guard: Level["kind"] }> {
+): Promise<Judged> {
   try {
     const settings = readAgent(agent);
     const program = find();
@@ -26,6 +38,31 @@ export async function judge(
       await held.end();
     }
   } catch (error) {
-    return { allow: false, reason: `such a run would not start: ${(error as Error).message}`, guard: "narrow" };
+    const { code, message } = error as SvcError;
+    if (NOT_READY.includes(code)) return narrowly(ctx, agent, autonomy, call);
+    return { allow: false, reason: `such a run would not start: ${message}`, guard: "narrow" };
+  }
+}
+
+async function narrowly(ctx: PluginContext<Section>, agent: Agent, autonomy: "report" | "propose", call: GuardedCall): Promise<Judged> {
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), "svc-guard-")));
+  try {
+    const { servers, permissionMode } = readAgent(agent);
+    const options = {
+      autonomy,
+      writable: mayChange(permissionMode, autonomy),
+      level: { kind: "narrow", reason: "the program is not ready" },
+      workspace: realpathSync(agent.workspace),
+      folders: ctx.config.guard?.folders ?? [],
+      servers: servers.filter((name) => ctx.config.guard?.servers?.includes(name)),
+      searchPath: ctx.env("PATH") ?? "",
+      scratch,
+    } as const;
+    const { allow, reason } = await decide(options, call);
+    return { allow, reason, guard: "narrow" };
+  } catch (error) {
+    return { allow: false, reason: `it cannot be judged: ${(error as Error).message}`, guard: "narrow" };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Agent, PluginContext } from "@svc/sdk";
 import { filesOf, openRelay, programWall, type Relay, relayProgram, SYSTEM_PATH, tidy } from "@svc/sdk/engine";
 import { type Restriction, toolsOf } from "./arguments.ts";
@@ -83,7 +83,16 @@ export async function restrict(
         return { command: "/usr/bin/env", args: [...variables, program, ...args], env: { ...env, SHELL: "/bin/bash" } };
       }
       const { script, files } = relayProgram();
-      const inside = { ...walled.env, ...gitEnvironment(), PATH: SYSTEM_PATH, HOME: "/tmp", TMPDIR: "/tmp", SHELL: "/bin/bash", LANG: "C.UTF-8", TERM: "dumb" };
+      const inside = {
+        ...walled.env,
+        ...gitEnvironment(),
+        PATH: `${SYSTEM_PATH}:${dirname(process.execPath)}`,
+        HOME: "/tmp",
+        TMPDIR: "/tmp",
+        SHELL: "/bin/bash",
+        LANG: "C.UTF-8",
+        TERM: "dumb",
+      };
       const [command = "", ...around] = programWall(
         walled.bubblewrap,
         {

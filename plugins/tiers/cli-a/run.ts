@@ -86,8 +86,9 @@ interface Prepared {
 
 /** Which boundary holds the run, for its record. */
 const boundaryOf = ({ level }: Restricted): TierEvent => ({
-  type: "step",
-  step: { id: "guard", name: "guard", phase: "end", output: level.kind === "wall" ? "wall" : `narrow: ${level.reason}` },
+  type: "guard",
+  level: level.kind,
+  ...(level.kind === "wall" ? {} : { reason: level.reason }),
 });
 
 async function* converse(ctx: PluginContext<Section>, log: GuardLog, prepared: Prepared, signal: AbortSignal): AsyncGenerator<TierEvent> {
