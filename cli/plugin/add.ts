@@ -23,7 +23,7 @@ type Options = Readonly<Record<string, unknown>>;
 export async function add(cli: Cli, word: string, options: Options): Promise<void> {
   if (word.startsWith("-")) throw fail("SVC_CLI_USAGE", { reason: `'${word}' is no package and no path` });
   if (isPath(word)) return addPath(cli, word, options);
-  await aside(cli, /\.(tgz|tar\.gz)$/.test(word) ? resolve(word) : word, options, (fetched) => install(cli, fetched, options));
+  await aside(cli, /\.(tgz|tar\.gz)$/.test(word) ? resolve(word) : word, (fetched) => install(cli, fetched, options));
 }
 
 /** A package that npm has fetched into a folder of its own. */
@@ -34,12 +34,12 @@ export interface Fetched {
   readonly root: DependencyRoot;
 }
 
-/** Fetches a package aside and hands it over; what was fetched is gone afterwards. */
-export async function aside<T>(cli: Cli, spec: string, options: Options, work: (fetched: Fetched) => Promise<T>): Promise<T> {
+/** Fetches a package aside and hands it over; what was fetched is gone afterwards. No script of it runs: nobody has said yes yet. */
+export async function aside<T>(cli: Cli, spec: string, work: (fetched: Fetched) => Promise<T>): Promise<T> {
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const root = openRoot(mkdtempSync(join(cli.dataFolder, "staging-")));
   try {
-    await root.install(spec, { scripts: options.allowScripts === true });
+    await root.install(spec, { scripts: false });
     const [name, recorded] = Object.entries(root.packages())[0] ?? [];
     if (name === undefined || recorded === undefined) throw fail("SVC_CLI_NPM", { what: "install", reason: `it installed nothing for ${spec}` });
     return await work({ name, spec: /^\d/.test(recorded) ? `${name}@${recorded}` : spec, root });

@@ -66,7 +66,17 @@ async function examine(cli: Cli, { name: entry, isolated }: PluginEntry): Promis
   if (subject.kind === "package") {
     try {
       const pins = await readPins(cli.dataFolder);
-      await requirePinned(entry, subject.folder as string, pins);
+      const { dependencies } = await requirePinned(entry, subject.folder as string, pins);
+      if (dependencies === undefined)
+        return [
+          {
+            plugin: entry,
+            ...(id === undefined ? {} : { id }),
+            level: "warning",
+            text: "only its own files are pinned, not its dependencies",
+            next: `svc plugin trust ${entry}`,
+          },
+        ];
     } catch (error) {
       return wrong((error as Error).message, `svc plugin trust ${entry}`);
     }

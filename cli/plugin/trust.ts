@@ -17,7 +17,14 @@ export async function trust(cli: Cli, word: string, options: Readonly<Record<str
   const before = Object.hasOwn(pins, subject.entry) ? pins[subject.entry] : undefined;
   if (!cli.json) cli.print(describeDeclared(await declaredOf(subject), subject.isolated), undefined);
   const observed = await look(cli, subject);
-  const drift = before === undefined ? [] : describeDrift(before, observed, files.integrity, changedDependencies(before.dependencies, files.dependencies));
+  const drift =
+    before === undefined
+      ? []
+      : [
+          ...describeDrift(before, observed, files.integrity, changedDependencies(before.dependencies, files.dependencies)),
+          // A pin of an earlier version of svc, which looked at a plugin's own files only.
+          ...(before.dependencies === undefined ? ["files      of its dependencies were not looked at when it was trusted"] : []),
+        ];
   if (before !== undefined && drift.length === 0) {
     cli.print(`${subject.entry} is what was trusted on ${before.trustedAt}.`, { entry: subject.entry, drift });
     return;

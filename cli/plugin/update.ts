@@ -21,7 +21,7 @@ export async function update(cli: Cli, word: string | undefined, options: Readon
       });
       continue;
     }
-    await aside(cli, `${name}@latest`, options, async (fetched) => {
+    await aside(cli, `${name}@latest`, async (fetched) => {
       if (fetched.spec === `${name}@${version}`) cli.print(`${name} ${version} is the newest.`, { entry: name, version, updated: false });
       else await install(cli, fetched, options, true);
     });

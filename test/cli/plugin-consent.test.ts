@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
 import { afterEach, describe, expect, it } from "vitest";
+import { lacks } from "../faults/daemon.harness.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
@@ -86,7 +89,36 @@ describe("what somebody else's code may do before it is agreed to", () => {
     }
   });
 
-  it("SEC-S6 has no network while it is looked at, and cannot leave its package", async () => {
+  it("SEC-S6 is not a script of npm's either, where the operator lets those run: only the yes starts them", async () => {
+    const shell = await shellWith();
+    const witness = join(shell.folder, "witness");
+    write(shell, "scripted", { pkg: { scripts: { postinstall: `touch ${witness}` } } });
+    const tarball = pack(shell, "scripted");
+    expect(await shell.svc("plugin", "add", tarball, "--allow-scripts")).toMatchObject({ code: 1 });
+    expect(existsSync(witness)).toBe(false);
+    expect(await shell.svc("plugin", "add", tarball, "--allow-scripts", "--yes")).toMatchObject({ code: 0 });
+    expect(existsSync(witness)).toBe(true);
+  });
+
+  it.skipIf(lacks("bwrap", "--unshare-net", "--ro-bind", "/", "/", "true") !== undefined)("SEC-S6 has no network while it is looked at", async () => {
+    const shell = await shellWith();
+    let calls = 0;
+    const server = createServer((socket) => {
+      calls += 1;
+      socket.destroy();
+    }).listen(0, "127.0.0.1");
+    try {
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      write(shell, "caller", { top: `await fetch("http://127.0.0.1:${port}").catch(() => {});` });
+      expect(await shell.svc("plugin", "inspect", "./caller")).toMatchObject({ code: 0 });
+      expect(calls).toBe(0);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("SEC-S6 is nothing outside of its package", async () => {
     const shell = await shellWith();
     write(shell, "outside", { svc: { entry: "../outside.mjs" } });
     writeFileSync(join(shell.folder, "outside.mjs"), "");
@@ -203,6 +235,18 @@ describe("the pin of an installed plugin", () => {
     // Removing the other one lets npm put the tree in order again: what was trusted stays trusted, what was not does not become so.
     expect(await shell.svc("plugin", "remove", "svc-plugin-second")).toMatchObject({ code: 0 });
     expect((await shell.svc("plugin", "doctor")).out).toMatch(/ok\s+svc-plugin-user/);
+  });
+
+  it("AUT-B2 of an earlier svc, without the dependencies, holds for the plugin's own files until it is trusted anew", async () => {
+    const shell = await shellWith();
+    write(shell, "elder", {});
+    expect(await shell.svc("plugin", "add", pack(shell, "elder"), "--yes")).toMatchObject({ code: 0 });
+    const file = join(shell.folder, ".svc/plugins.lock.json");
+    const { "svc-plugin-elder": pin } = JSON.parse(readFileSync(file, "utf8")) as Record<string, object>;
+    writeFileSync(file, JSON.stringify({ "svc-plugin-elder": { ...pin, dependencies: undefined } }));
+    expect((await shell.svc("plugin", "doctor")).out).toMatch(/warning\s+svc-plugin-elder\s+only its own files are pinned/);
+    expect((await shell.svc("plugin", "trust", "svc-plugin-elder", "--yes")).out).toContain("is trusted");
+    expect((await shell.svc("plugin", "doctor")).out).toMatch(/ok\s+svc-plugin-elder/);
   });
 
   it("AUT-B1 the version is that of package.json, wherever it is shown", async () => {
