@@ -1,7 +1,9 @@
+import { join } from "node:path";
 import { type Actions, definePlugin, type Plugin } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import agentCall from "../../plugins/actions/agent-call/index.ts";
-import { type RunOptions, runKernel } from "../kit/kernel.ts";
+import { ROOT } from "../house/house.ts";
+import { baseOf, post, type RunOptions, runKernel } from "../kit/kernel.ts";
 
 /**
  * A tier whose agents carry out what they are told: `call <agent> <rest>` asks that agent and answers with its words or its error;
@@ -91,4 +93,24 @@ it("FLT-7 calls within calls end at 32, and RUN-10 holds where only the task is 
   const table = Object.entries(strict).map(([id, more]) => [id, { workspace: "./w", tier: "caller", ...more }]);
   const { kernel, message } = await agents({}, { config: { agents: Object.fromEntries(table) } });
   expect((await kernel.tasks.run(message("call b call c hello"))).reply).toContain("maxDelegationDepth is 2");
+});
+
+it("CON-D4 a call over HTTP that names the task it is part of is under maxDelegationDepth; one that names none begins a chain", async () => {
+  const agent = { workspace: "./w", tier: "caller", maxConcurrent: 2 };
+  const { kernel, message, go } = await agents(
+    {},
+    {
+      listen: true,
+      known: [join(ROOT, "plugins/features/operator-actions")],
+      config: { agents: { a: { ...agent, name: "a" }, b: { ...agent, name: "b", maxDelegationDepth: 1 } } },
+    },
+  );
+  const asking = kernel.tasks.run(message("wait"));
+  await vi.waitFor(() => expect(kernel.tasks.running()).toHaveLength(1));
+  const [task] = kernel.tasks.running();
+  const ask = (query: string) => post(baseOf(kernel), `/api/actions/builtin/agent.call${query}`, { agentId: "b", message: "hello" });
+  expect((await ask(`?task=${task?.id}`)).body).toMatchObject({ status: "error", error: expect.stringContaining("maxDelegationDepth is 1") });
+  expect((await ask("")).body).toMatchObject({ status: "ok", output: { reply: "b says hello" } });
+  go();
+  expect((await kernel.traces.get((await asking).taskId))?.steps).toMatchObject([{ name: "agent.call", kind: "action" }]);
 });
