@@ -225,6 +225,16 @@ describe.each(["sdk", "orchestrator"])("tier %s", (tier) => {
     expect(messages).toMatch(/"SLOW:200 count to twelve.*"ECHO: [^"]*I was stopped here.*"HANG on this".*I was stopped before I had answered.*go on/);
   });
 
+  it("ENG-15 no layer of an earlier turn is sent again", async () => {
+    const one = { workspace: "./w", tier, provider: "mine", model: "fake-1" };
+    const agents = { a: { name: "Ada", ...one }, b: { name: "Bob", ...one } };
+    const { ask } = await stage(tier, { inline: [sessions, layered], config: { agents } });
+    for (const text of ["one", "two", "three"]) await ask(text);
+    // The model says back all that it is told: its own words are left out.
+    const messages = JSON.stringify((server.requests.at(-1)!.body.messages as { role: string }[]).filter(({ role }) => role === "user"));
+    for (const heading of ["## Identity", "## Landscape"]) expect(messages.split(heading)).toHaveLength(2);
+  });
+
   it("ENG-10 the messages of a turn begin with those of the turn before, also when the history is full", async () => {
     const { ask } = await stage(tier, { inline: [sessions, layered] });
     for (let turn = 0; turn < 40; turn += 1) await ask(`${turn} `.padEnd(600, "x"));

@@ -87,6 +87,16 @@ describe.each(APIS)("the tool loop on the %s API", (api) => {
     expect(server.requests.at(-1)?.conversation?.tools).toEqual([]);
   });
 
+  it("ENG-11 a run that is cancelled in its second call has the tokens of the first in its trace", async () => {
+    const { ask, kernel } = await loop();
+    const stop = (event: TaskEvent) =>
+      event.type === "step" && event.step.phase === "end" && void setTimeout(() => kernel.tasks.cancel(kernel.tasks.running()[0]!.id), 300);
+    const { errorKind, trace } = await ask('CALL:math_add:{"a":1,"b":2} HANG', {}, undefined, stop);
+    expect(errorKind).toBe("cancelled");
+    expect(trace.usage?.input).toBeGreaterThan(0);
+    await expect.poll(() => server.open).toBe(0);
+  });
+
   it("ends at its step limit with an error that names the setting", async () => {
     const { ask, calls } = await loop({ orchestrator: { actions: ["*"], maxSteps: 2 } });
     const { ok, errorKind, error, usage } = await ask(Array.from({ length: 5 }, () => 'CALL:math_add:{"a":1,"b":2}').join(" "));
