@@ -101,9 +101,15 @@ export async function checkConfiguration(
   options: EditorOptions,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
   const { configuration, host } = await readEdited(options, readText(options.file));
-  const problems = [...configuration.checked.problems, ...entryProblems(configuration, host), ...exposures(configuration, options.dataFolder)];
-  return { problems, plugins: host.statuses(), value: configuration.value };
+  return { problems: problemsOf(configuration, host, options.dataFolder), plugins: host.statuses(), value: configuration.value };
 }
+
+/** All that a person should change or look at: in the document, in the entries of `plugins`, and in who else could read it. */
+export const problemsOf = (configuration: Configuration, host: Host, dataFolder: string): readonly ConfigProblem[] => [
+  ...configuration.checked.problems,
+  ...entryProblems(configuration, host),
+  ...exposures(configuration, dataFolder),
+];
 
 /** Entries of `plugins` that lead to nothing, with their place; one that switches off what is not there harms nobody. */
 const entryProblems = ({ document }: Configuration, host: Host): ConfigProblem[] =>

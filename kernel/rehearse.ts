@@ -7,8 +7,7 @@ import { createBus } from "./bus/index.ts";
 import { type AgentCapability, capabilityOf } from "./capability.ts";
 import { readText } from "./config/document.ts";
 import { type ConfigProblem, loadEnvironment } from "./config/index.ts";
-import { type EditorOptions, readEdited } from "./editor.ts";
-import { exposures } from "./exposure.ts";
+import { type EditorOptions, problemsOf, readEdited } from "./editor.ts";
 import { createLog } from "./log.ts";
 import type { PluginStatus } from "./port.ts";
 import { reachOf } from "./reach.ts";
@@ -74,7 +73,7 @@ export async function rehearse(options: EditorOptions): Promise<Rehearsal> {
         return { agent: id, tier, engine };
       }),
     );
-    const problems = [...configuration.checked.problems, ...exposures(configuration, options.dataFolder)];
+    const problems = problemsOf(configuration, host, options.dataFolder);
     return { problems, plugins: host.statuses(), value: configuration.value, engines };
   } finally {
     await host.stop();

@@ -12,7 +12,7 @@ const group: OwnGroup = {
       options: [{ flags: "--timeout <minutes>", description: "how long the run may take, 1 to 240 (default: the agent's maxExecutionMinutes)" }],
       async run([agent, ...words], options, cli) {
         const { numberOption } = await import("../number-option.js");
-        const timeoutMinutes = numberOption(options, "timeout", { least: 1, whole: false });
+        const timeoutMinutes = numberOption(options, "timeout", { least: 1, most: 240, whole: false });
         const timeout = timeoutMinutes === undefined ? {} : { timeoutMinutes };
         const body = { agent, message: words.join(" "), freshSession: true, ...timeout, context: { channel: "cli", chatId: "exec" } };
         const { runTask } = await import("../daemon/run-task.js");
