@@ -176,7 +176,8 @@ function inhabited({ workspace, writable, readable }: Room): string[] {
 function keepers({ workspace, writable }: Room): string[] {
   const at = (name: string) => join(workspace, name);
   const secrets = [
-    ...(isFolder(at(".svc")) ? ["--tmpfs", at(".svc"), "--remount-ro", at(".svc")] : []),
+    // The program's own folder may be put in there afterwards.
+    ...(isFolder(at(".svc")) ? ["--tmpfs", at(".svc")] : []),
     ...(isFile(at("svc.json")) ? ["--ro-bind", "/dev/null", at("svc.json")] : []),
   ];
   if (!writable) return secrets;

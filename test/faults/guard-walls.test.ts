@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn as spawnProcess } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -119,6 +119,22 @@ describe.skipIf(found === undefined)("behind the wall", () => {
     expect(readFileSync(join(folder, "workspace", "svc.json"), "utf8")).toBe("canary");
   });
 
+  it("SEC-S5 a workspace that holds the data folder shows the program its own folder in it, and its commands none", async () => {
+    const workspace = join(folder, "workspace");
+    const own = join(workspace, ".svc", "engine");
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(workspace, ".svc", "tokens.json"), "canary");
+    for (const writable of [false, true]) {
+      const room = { workspace, writable, readable: [] };
+      const inner = quoted(commandWall(bubblewrap, room, {}, "echo command: $(ls -A .svc)"));
+      const [bwrap = "", ...args] = programWall(bubblewrap, { ...room, program: [], own: [own] }, { PATH: "/usr/bin:/bin" });
+      const child = spawn(bwrap, [...args, "/bin/bash", "-c", `touch ${own}/kept; echo program: $(ls -A .svc); ${inner}`], { cwd: workspace });
+      await child.started;
+      expect((await child.ended).stdout).toBe("program: engine\ncommand:\n");
+    }
+    expect(existsSync(join(own, "kept"))).toBe(true);
+  });
+
   it("SEC-S5 what it made to stand on is taken away, and what was there stays", async () => {
     const workspace = join(folder, "workspace");
     mkdirSync(join(workspace, ".claude"), { recursive: true });
@@ -146,6 +162,25 @@ describe.skipIf(found === undefined)("behind the wall", () => {
     while (alive().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     process.kill(child.pid, "SIGKILL");
     await child.ended;
+    while (alive().length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+});
+
+describe.skipIf(found === undefined)("when the daemon is killed", () => {
+  it("ENG-18 SEC-S3 what runs behind the wall ends with it", async () => {
+    const workspace = join(folder, "workspace");
+    mkdirSync(workspace);
+    const token = `97${process.pid}`;
+    const room = { workspace, writable: true, readable: [], program: [], own: [] };
+    const [bwrap = "", ...args] = programWall(bubblewrap, room, { PATH: "/usr/bin:/bin" });
+    const start = `require("node:child_process").spawn(...${JSON.stringify([bwrap, [...args, "/bin/bash", "-c", `setsid sleep ${token} & wait`]])}, { detached: true })`;
+    const daemon = spawnProcess(process.execPath, ["-e", start], { stdio: "ignore" });
+    const alive = () =>
+      execFileSync("ps", ["-eo", "args"], { encoding: "utf8" })
+        .split("\n")
+        .filter((line) => line === `sleep ${token}`);
+    while (alive().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    daemon.kill("SIGKILL");
     while (alive().length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
   });
 });

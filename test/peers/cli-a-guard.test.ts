@@ -230,6 +230,7 @@ describe.skipIf(noProgram)("cli-a without a wall", () => {
   });
 
   it.each([
+    // The program waits for it as long as its hook may take.
     ["garbled", (data: string) => data.replace('"permissionDecision":"allow"', '"permissionDecision":["allow"]')],
     ["for another call", (data: string) => data.replace(/"request_id":"[^"]*"/, '"request_id":"nobody"')],
   ])("CRON-08 SEC-S3 a hook's answer that is %s lets nothing be written", { timeout: 120_000 }, async (_, change) => {
@@ -241,7 +242,7 @@ describe.skipIf(noProgram)("cli-a without a wall", () => {
         return Object.create(child, { write: { value: write } });
       };
     await open({ wall: "off" }, { ANTHROPIC_API_KEY: "dummy-key" }, around);
-    const events = await propose(['CALL:Write:{"file_path":"new.txt","content":"words"}', call("touch made")].join(" "));
+    const events = await propose('CALL:Write:{"file_path":"new.txt","content":"words"}');
     expect(events.at(-1)?.type).toBe("done");
     expect(readdirSync(stage.workspace)).toEqual([]);
   });

@@ -6,6 +6,7 @@ interface Entry {
   readonly autonomy: string;
   readonly tool: string;
   readonly reason: string;
+  readonly guard?: string;
 }
 
 /** `svc guard`: what restricted runs were refused, and what they would be. */
@@ -22,7 +23,9 @@ const group: CommandGroup = {
         const { entries } = (await cli.request("GET", `/guard/log${limit === undefined ? "" : `?limit=${encodeURIComponent(String(limit))}`}`)) as {
           entries: readonly Entry[];
         };
-        const lines = entries.map(({ at, agent, tool, reason }) => `${new Date(at).toISOString()}  ${agent}  ${tool}  ${reason}`);
+        const lines = entries.map(({ at, agent, tool, reason, guard }) =>
+          [new Date(at).toISOString(), agent, ...(guard === undefined ? [] : [guard]), tool, reason].join("  "),
+        );
         cli.print(lines.length === 0 ? "Nothing was refused." : lines.join("\n"), { entries });
       },
     },
