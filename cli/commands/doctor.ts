@@ -26,7 +26,7 @@ async function doctor(cli: Cli): Promise<void> {
     ...(await checkStore(cli)),
     ...(await configuration(cli, down)),
     ...(running ?? (await checkPort(cli))),
-    ...(down ? [] : await engines(cli)),
+    ...(running?.[0]?.level === "ok" ? await engines(cli) : []),
   ];
   const marks = { ok: "ok     ", warning: "warning", error: "ERROR  " };
   cli.print(findings.map(({ level, text }) => `${marks[level]}  ${text}`).join("\n"), findings);
