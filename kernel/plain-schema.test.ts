@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { composeSchema } from "./config/compose.ts";
 import { closed } from "./config/schema-at.ts";
+import { FORMATS } from "./config/validator.ts";
 import { type Formats, plainCheck } from "./plain-schema.ts";
 
 const formats: Formats = { url: (text) => text.startsWith("https://"), regex: () => true, uri: () => true, timezone: () => true };
@@ -120,6 +121,6 @@ describe("plain schemas", () => {
   });
 
   it("the kernel's own schema is one, with everything that may stand in a configuration", () => {
-    expect(plainCheck(closed(composeSchema({ sections: [], agentKeys: [], tiers: [] }).core), { formats, defaults: true })).toBeDefined();
+    expect(plainCheck(closed(composeSchema({ sections: [], agentKeys: [], tiers: [] }).core), { formats: FORMATS, defaults: true })).toBeDefined();
   });
 });

@@ -10,7 +10,7 @@ import { closed } from "./schema-at.ts";
 export type Validator = (value: unknown) => readonly ErrorObject[];
 
 /** The formats a configuration's schema may name. */
-const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   url: (text) => /^(?:https?|wss?):\/\//i.test(text) && URL.canParse(text),
   uri: (text) => URL.canParse(text),
   line: (text) => text.search(CONTROLS) === -1,

@@ -100,8 +100,10 @@ function readableBy({ folder, entry }: Source): string[] {
   const own = folder ?? (entry as string);
   const kernel = dirname(dirname(dirname(PROGRAM)));
   const sdk = dirname(dirname(createRequire(import.meta.url).resolve("@svc/sdk")));
-  const packages = [...modulesAbove(own), ...modulesAbove(dirname(realpathSync(own)))];
-  const all = [own, ...packages, ...packages.flatMap(linked), kernel, sdk, ...modulesAbove(kernel)].flatMap((path) => [path, realpathSync(path)]);
+  const packages = [...modulesAbove(own), ...modulesAbove(dirname(realpathSync(own))), ...modulesAbove(kernel)];
+  // An installation of links, as some package managers make it: the packages of a package lie beside where its link leads to.
+  const links = packages.flatMap(linked);
+  const all = [own, ...packages, ...links, ...links.flatMap((path) => modulesAbove(dirname(path))), kernel, sdk].flatMap((path) => [path, realpathSync(path)]);
   return [...new Set(all)].filter((path, _at, paths) => !paths.some((other) => path.startsWith(`${other}/`)));
 }
 
