@@ -1,18 +1,16 @@
 import { existsSync } from "node:fs";
-import { findBubblewrap } from "@svc/sdk/engine";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Level } from "../../plugins/tiers/cli-a/guard.ts";
 import { BENIGN } from "./guard-benign.ts";
 import { attacks, type Mode } from "./guard-corpus.ts";
-import { createGuardStage, type GuardStage, wallOf } from "./guard-stage.ts";
+import { createGuardStage, type GuardStage, wallOf, workingBubblewrap } from "./guard-stage.ts";
 
 // SVC_GUARD_VARIANTS=3000 npx vitest run test/faults/guard.test.ts: as many behind the wall, too. SVC_GUARD_SEED: other compositions.
 const seed = Number(process.env.SVC_GUARD_SEED ?? 20260);
 const asked = process.env.SVC_GUARD_VARIANTS;
 const NARROW = Math.max(2900, Number(asked ?? 0));
 const WALLED: Readonly<Record<Mode, number>> = { report: Number(asked ?? 240), propose: Number(asked ?? 120) };
-const bwrap = findBubblewrap(process.env.PATH ?? "");
-if (bwrap === undefined) console.warn("skipped: the guard's walls need bubblewrap (bwrap) on PATH");
+const bwrap = workingBubblewrap();
 const narrow: Level = { kind: "narrow", reason: "for this test" };
 
 describe.each<Mode>(["report", "propose"])("autonomy %s without a wall", (mode) => {

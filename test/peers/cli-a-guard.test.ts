@@ -2,15 +2,15 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Spawn, TierEvent } from "@svc/sdk";
-import { findBubblewrap } from "@svc/sdk/engine";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/tiers/cli-a/index.ts";
+import { workingBubblewrap } from "../faults/guard-stage.ts";
 import { missing, PROGRAMS } from "./programs.ts";
 import { answerOf, createStage, first, type Stage } from "./stage.ts";
 
 const noProgram = missing("claude");
-const noWall = findBubblewrap(process.env.PATH ?? "") === undefined ? "bubblewrap (bwrap) is not on PATH" : undefined;
-for (const reason of [noProgram, noWall]) if (reason) console.warn(`skipped: ${reason}`);
+const noWall = workingBubblewrap() === undefined;
+if (noProgram) console.warn(`skipped: ${noProgram}`);
 
 const api = { billing: "api", permissionMode: "bypassPermissions" };
 const call = (command: string, more: Record<string, unknown> = {}) => `CALL:Bash:${JSON.stringify({ command, description: "try", ...more })}`;
@@ -59,7 +59,7 @@ function hostileRepository(): string {
   return mark;
 }
 
-describe.skipIf(noProgram !== undefined || noWall !== undefined)("cli-a behind the wall", () => {
+describe.skipIf(noProgram !== undefined || noWall)("cli-a behind the wall", () => {
   it("ENG-1 SEC-S3 report writes no file, in the workspace or outside, whatever the command", async () => {
     await open();
     const outside = join(stage.home, "outside");
