@@ -36,9 +36,9 @@ export default definePlugin<Section>({
         const { runTurn } = await import("./run.js");
         yield* runTurn(ctx, { log, walls, switchesOf: switches }, turn, context, signal);
       },
-      async probe() {
+      async probe(agent) {
         const { probe } = await import("./probe.js");
-        return probe(ctx, find, walls, switches);
+        return probe(ctx, { find, walls, switchesOf: switches }, agent);
       },
     });
     return {};
