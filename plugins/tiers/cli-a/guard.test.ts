@@ -114,6 +114,13 @@ describe("CRON-08 report allows only what is known to read", () => {
     expect((await ask("report", tool, input)).allow).toBe(allow);
   });
 
+  it("finds the programs of a tool chain in guard.folders behind the wall", async () => {
+    const level = { kind: "wall", bubblewrap: { bwrap: "/usr/bin/bwrap", ownProcesses: true } } as const;
+    const { input } = await ask("report", "Bash", { command: "node --version" }, { level, folders: ["/opt/node"] });
+    expect(input?.command).toMatch(/'--setenv' 'PATH' '[^']*:\/opt\/node\/bin'/);
+    expect(input?.command).toContain("'--ro-bind' '");
+  });
+
   it("reads what guard.folders names", async () => {
     expect((await ask("report", "Read", { file_path: join(folder, "other/secret.txt") }, { folders: [join(folder, "other")] })).allow).toBe(true);
     expect((await ask("report", "Bash", { command: "cat elsewhere/secret.txt" }, { folders: [join(folder, "other")] })).allow).toBe(true);

@@ -120,7 +120,9 @@ function shell(options: GuardOptions, input: Fields): string {
   if (level.kind === "wall") {
     const reason = hopeless(text, writable);
     if (reason !== undefined) throw new Error(reason);
-    return quoted(commandWall(level.bubblewrap, { workspace: home, writable, readable: folders }, environment, text));
+    // A tool chain that the operator names is found by its programs' names.
+    const PATH = [SYSTEM_PATH, ...folders.map((folder) => join(folder, "bin"))].join(":");
+    return quoted(commandWall(level.bubblewrap, { workspace: home, writable, readable: folders }, { ...environment, PATH }, text));
   }
   if (writable && input.run_in_background === true) throw new Error("in the background, where there is no wall");
   const judged = judgeShell(text, { workspace: home, folders: folders.map(realPath), searchPath, proposing: writable });
