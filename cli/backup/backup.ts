@@ -1,15 +1,21 @@
-import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { type Dirent, existsSync } from "node:fs";
+import { chmod, copyFile, cp, mkdir, readdir, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
 /** The list of contents, written last: a folder without it is no whole backup. */
 export const CONTENTS = "backup.json";
+/**
+ * What is secret lies in here, wherever the backup is put and whatever it is called: the daemon lends no folder of that name to anybody
+ * (`kernel/capabilities/protected.ts`).
+ */
+const INSIDE = "svc-backup-secrets";
 /** The data folder within a backup. */
-export const STATE = "state";
+export const STATE = join(INSIDE, "state");
 /** The configuration within a backup, whatever it is called outside. */
-export const CONFIG = "svc.json";
+export const CONFIG = join(INSIDE, "svc.json");
+export const ENVIRONMENT = join(INSIDE, ".env");
 
 /** What a backup says of itself. */
 export interface Contents {
@@ -51,13 +57,13 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
   await mkdir(join(partial, STATE), { recursive: true, mode: 0o700 });
   await chmod(partial, 0o700);
   try {
-    await copyState(cli.dataFolder, join(partial, STATE));
+    await copyState(cli.dataFolder, join(partial, STATE), LEFT_OUT);
     const database = join(cli.dataFolder, "svc.db");
     if (existsSync(database)) {
       const { backupDatabase } = await import("@svc/kernel");
       await backupDatabase(database, join(partial, STATE, "svc.db"));
     }
-    for (const [file, name] of [[cli.file, CONFIG] as const, [join(cli.folder, ".env"), ".env"] as const]) {
+    for (const [file, name] of [[cli.file, CONFIG] as const, [join(cli.folder, ".env"), ENVIRONMENT] as const]) {
       if (!existsSync(file)) continue;
       await cp(file, join(partial, name), { dereference: true });
       await chmod(join(partial, name), 0o600);
@@ -72,15 +78,28 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
   }
 }
 
-async function copyState(from: string, to: string): Promise<void> {
-  await cp(from, to, {
-    recursive: true,
-    preserveTimestamps: true,
-    filter: (path) => {
-      const within = relative(from, path);
-      return within === "" || !((dirname(within) === "." && LEFT_OUT.has(within)) || isPassing(basename(within)));
-    },
-  });
+/** Copies files, folders and links as links. Unlike `cp` it bears that files go while it copies, and leaves pipes and sockets out. */
+async function copyState(from: string, to: string, leftOut: ReadonlySet<string> = new Set()): Promise<void> {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    if (leftOut.has(entry.name) || isPassing(entry.name)) continue;
+    await copyEntry(entry, join(from, entry.name), join(to, entry.name)).catch((error: NodeJS.ErrnoException) => {
+      // Only what is gone there: a folder that goes here breaks the backup.
+      if (error.code !== "ENOENT" || existsSync(join(from, entry.name))) throw error;
+    });
+  }
+}
+
+async function copyEntry(entry: Dirent, from: string, to: string): Promise<void> {
+  if (entry.isSymbolicLink()) return symlink(await readlink(from), to);
+  if (!entry.isFile() && !entry.isDirectory()) return;
+  const { mode, atime, mtime } = await stat(from);
+  if (entry.isFile()) await copyFile(from, to);
+  else {
+    await mkdir(to, { mode: 0o700 });
+    await copyState(from, to);
+    await chmod(to, mode & 0o777);
+  }
+  await utimes(to, atime, mtime);
 }
 
 async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {

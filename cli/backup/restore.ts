@@ -3,7 +3,7 @@ import { cp, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
-import { CONFIG, CONTENTS, type Contents, STATE } from "./backup.ts";
+import { CONFIG, CONTENTS, type Contents, ENVIRONMENT, STATE } from "./backup.ts";
 
 /** What was put back, and where what stood there before is kept. */
 export interface Restored extends Contents {
@@ -30,7 +30,7 @@ export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
   const moves = [
     { copy: join(folder, STATE), place: cli.dataFolder },
     { copy: join(folder, CONFIG), place: cli.file },
-    { copy: join(folder, ".env"), place: join(cli.folder, ".env") },
+    { copy: join(folder, ENVIRONMENT), place: join(cli.folder, ".env") },
   ]
     .filter(({ copy }) => existsSync(copy))
     .map((move) => ({ ...move, fresh: join(dirname(move.place), `${basename(move.place)}.restoring`) }));

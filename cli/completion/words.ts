@@ -4,13 +4,15 @@ import type { Cli } from "../cli.ts";
 import type { GroupEntry, OwnCommand, OwnGroup } from "../group.ts";
 import { SCRIPTS } from "./scripts.ts";
 
+/** A shell puts what it is told into the line as it stands: nothing in a word may mean something to it. */
+const PLAIN = /^[\p{L}\p{N}_.:@/+=,-]+$/u;
 const COMMON = ["--json", "--config", "--help"];
 
 /** What may stand where the last word is being typed, narrowed to what it begins with. Never throws: a completion that fails says nothing. */
 export async function completeWords(words: readonly string[], cli: Cli): Promise<readonly string[]> {
   const typed = words.at(-1) ?? "";
   const candidates = await candidatesFor(words.slice(0, -1), typed, cli).catch(() => []);
-  return [...new Set(candidates)].filter((word) => word.startsWith(typed)).sort();
+  return [...new Set(candidates)].filter((word) => word.startsWith(typed) && PLAIN.test(word)).sort();
 }
 
 async function candidatesFor(before: readonly string[], typed: string, cli: Cli): Promise<readonly string[]> {

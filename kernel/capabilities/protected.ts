@@ -19,22 +19,28 @@ export interface Protected {
   isOne(file: { readonly dev: number; readonly ino: number }): Promise<boolean>;
 }
 
+/** The folder with what is secret in what `svc backup` writes, wherever that was put and whatever it is called. */
+const BACKUP = /(?:^|\/)svc-backup-secrets(?:\/|$)/;
+
 /** Here a file says what is in a process: its environment, its memory, its open files. */
 const PROCESSES = "/proc";
 
 /**
- * The configuration with its backups, `.env` and the data folder but for `own` in it. Real paths count and upper or lower case does not:
- * some file systems know no difference. Looks at the disk once, for where links lead.
+ * The configuration, `.env` and the data folder but for `own` in it, with the copies of each that `svc restore` keeps beside it, and what
+ * `svc backup` has written. Real paths count and upper or lower case does not: some file systems know no difference. Looks at the disk
+ * once, for where links lead.
  */
 export function protectedFiles({ configFile, folder, dataFolder }: ProtectedGround, own?: string): Protected {
   const named = [join(folder, ".env"), ...(configFile === undefined ? [] : [configFile])];
   const families = named.flatMap(familyOf);
+  const kept = new RegExp(`^${escaped(fold(realOf(dataFolder)))}\\.(?:before-restore-|restoring(?:/|$))`);
   const closed = [realOf(dataFolder), PROCESSES].map(fold);
   const open = own === undefined ? undefined : fold(realOf(own));
   return {
     holds(path) {
       const folded = fold(path);
       if (closed.some((one) => isBelow(folded, one))) return open === undefined || !isBelow(folded, open);
+      if (kept.test(folded) || BACKUP.test(folded)) return true;
       const [at, name] = [dirname(folded), basename(folded)];
       return families.some((family) => family.folder === at && family.names.test(name));
     },
@@ -55,7 +61,7 @@ function familyOf(file: string): Family[] {
   const named = join(realOf(dirname(resolve(file))), basename(file));
   return [...new Set([named, realOf(named)])].map((path) => ({
     folder: fold(dirname(path)),
-    names: new RegExp(`^[.#~]*${fold(basename(path)).replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}(?![\\p{L}\\p{N}])`, "u"),
+    names: new RegExp(`^[.#~]*${escaped(fold(basename(path)))}(?![\\p{L}\\p{N}])`, "u"),
   }));
 }
 
@@ -68,6 +74,8 @@ export function realOf(path: string): string {
     return parent === path ? path : join(realOf(parent), basename(path));
   }
 }
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 const fold = (path: string): string => path.normalize("NFC").toLowerCase();
 

@@ -1,5 +1,7 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
@@ -43,8 +45,8 @@ describe("svc backup and svc restore", () => {
     await writer;
     expect(taken).toMatchObject({ folder: to });
     expect(statSync(to).mode & 0o777).toBe(0o700);
-    expect(statSync(join(to, ".env")).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(to, "state"))).not.toEqual(expect.arrayContaining(["svc.db-wal", "daemon.lock", "daemon.json", "ballast"]));
+    expect(statSync(join(to, "svc-backup-secrets/.env")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(to, "svc-backup-secrets/state"))).not.toEqual(expect.arrayContaining(["svc.db-wal", "daemon.lock", "daemon.json", "ballast"]));
     expect(await shell.svc("backup", to)).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
 
     const other = await shellWith();
@@ -70,7 +72,7 @@ describe("svc backup and svc restore", () => {
     await rm(join(broken, "backup.json"));
     expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("no backup") });
     await cp(join(to, "backup.json"), join(broken, "backup.json"));
-    writeFileSync(join(broken, "state/svc.db"), "no database");
+    writeFileSync(join(broken, "svc-backup-secrets/state/svc.db"), "no database");
     expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("damaged") });
 
     const restored = await shell.json<{ kept: string[] }>("restore", to);
@@ -78,5 +80,49 @@ describe("svc backup and svc restore", () => {
     expect(restored.kept.every((path) => existsSync(path))).toBe(true);
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     expect(await messages(shell)).toEqual(["kept"]);
+  });
+
+  it("SEC-R1 no agent reads a backup beside svc.json, under any name, nor what a restore kept aside", async () => {
+    const agents = { a: { name: "A", workspace: ".", tier: "local", local: { actions: ["file.*"] } } };
+    const shell = await shellWith({ node: { ...echoConfig().node, defaultAgent: "a" }, agents });
+    writeFileSync(join(shell.folder, ".env"), "SOME_KEY=canary-2\n");
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    const { folder } = await shell.json<{ folder: string }>("backup");
+    await shell.svc("backup", "copy");
+    await shell.svc("daemon", "stop");
+    const { kept } = await shell.json<{ kept: string[] }>("restore", "copy");
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    const secret = ["copy", folder].flatMap((backup) => [".env", "svc.json", "state/svc.db"].map((name) => join(backup, "svc-backup-secrets", name)));
+    const aside = kept.map((path) => (path.includes(".svc.before") ? join(path, "last-good.json") : path));
+    for (const path of [...secret, ...aside]) {
+      expect(existsSync(join(shell.folder, path)) || existsSync(path)).toBe(true);
+      const { out } = await shell.svc("exec", "a", `/run file.read_lines ${JSON.stringify({ path })}`);
+      expect([path, out]).toEqual([path, expect.stringContaining("belongs to the daemon")]);
+    }
+  });
+
+  it("FLT-R1 pipes and sockets of plugins, and files that go while it copies, break no backup", async () => {
+    const shell = await shellWith(echoConfig());
+    await shell.svc("daemon", "start");
+    const own = join(shell.folder, ".svc/plugins/busy");
+    mkdirSync(own, { recursive: true });
+    symlinkSync("nowhere", join(own, "link"));
+    const socket = createServer().listen(join(own, "socket"));
+    execFileSync("mkfifo", [join(own, "pipe")]);
+    const churn = spawn(process.execPath, [
+      "-e",
+      `const fs = require("node:fs"); for (;;) for (let n = 0; n < 40; n++) { const f = process.argv[1] + "/f" + n; fs.existsSync(f) ? fs.unlinkSync(f) : fs.writeFileSync(f, "x"); }`,
+      own,
+    ]);
+    try {
+      for (let n = 0; n < 5; n += 1) expect(await shell.svc("backup", `copy${n}`)).toMatchObject({ code: 0 });
+    } finally {
+      churn.kill("SIGKILL");
+      socket.close();
+    }
+    const names = readdirSync(join(shell.folder, "copy0/svc-backup-secrets/state/plugins/busy"));
+    expect(names).toContain("link");
+    expect(names).not.toEqual(expect.arrayContaining(["pipe"]));
+    expect(names).not.toEqual(expect.arrayContaining(["socket"]));
   });
 });

@@ -46,6 +46,12 @@ describe("completion", () => {
     expect(await words(shell, "dance", "")).toEqual([]);
   });
 
+  it("SEC-R2 offers no word that a shell would run when the line is sent off", async () => {
+    const agents = { echo: {}, "$(touch${IFS}x)": {}, "a;b": {}, "`id`": {}, "two\nlines": {}, "-x&": {} };
+    const shell = await shellWith({ ...echoConfig(), agents });
+    expect(await words(shell, "agent", "remove", "")).toEqual(["echo"]);
+  });
+
   it("says nothing, with exit code 0, where the configuration cannot be read", async () => {
     const shell = await shellWith("{ broken");
     expect(await shell.svc("completion", "words", "--", "agent", "remove", "")).toEqual({ code: 0, out: "", err: "" });
