@@ -114,6 +114,8 @@ export const ERRORS = {
   SVC_FETCH_REQUEST: [400, "The request to {host} can not be sent: {reason}."],
   SVC_FETCH_REDIRECT: [502, "{host} redirected more than {limit} times; raise maxRedirects or name the final address."],
   SVC_FETCH_TIMEOUT: [504, "{host} did not answer in full within {ms} ms."],
+  SVC_FETCH_IDLE: [504, "{host} sent nothing for {ms} ms."],
+  SVC_FETCH_TOO_LARGE: [502, "{host} sent more than {bytes} bytes, the caller's limit."],
   SVC_FETCH_ABORTED: [499, "The request to {host} was given up by its caller."],
   SVC_FETCH_FAILED: [502, "{host} could not be reached or broke off: {reason}."],
   SVC_FILE_OUTSIDE: [403, "'{file}' leads outside of the folders that may be used here: {roots}."],

@@ -2,13 +2,13 @@ import {
   type Agent,
   type Capability,
   type Files,
-  type GuardedFetch,
   type MediaReader,
   type Models,
   type Render,
   remove,
   type Spawn,
   type Store,
+  type StreamingFetch,
   type Warm,
 } from "@svc/sdk";
 import type { Provider } from "./capabilities/models/address.ts";
@@ -40,7 +40,7 @@ export interface Lender {
   /** Import what is declared and not there yet. */
   ensure(declared: Iterable<Capability>): Promise<void>;
   /** That of an isolated plugin trusts no origin on this machine. */
-  fetch(isolated?: boolean): GuardedFetch;
+  fetch(isolated?: boolean): StreamingFetch;
   files(own: string): Files;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
@@ -52,7 +52,7 @@ export interface Lender {
 }
 
 interface Made {
-  fetch?: (isolated: boolean) => GuardedFetch;
+  fetch?: (isolated: boolean) => StreamingFetch;
   files?: (own: string) => Files;
   spawn?: (scope: Scope) => Spawn;
   warm?: (scope: Scope) => Warm;

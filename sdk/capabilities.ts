@@ -81,6 +81,15 @@ export type TaskEvent =
 /** Capability `fetch`: as the global one, but to public addresses only, checked on every hop; see `FetchLimits`. */
 export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchAnswer>;
 
+/** What `ctx.fetch` is: the whole answer, or with `stream` the answer as it comes. */
+export interface StreamingFetch extends GuardedFetch {
+  /**
+   * Resolves with the head, as soon as it is there; the body is read piece by piece, at the pace of its reader. For event streams, long
+   * polls and downloads. Guarded in each hop like the other. Ends with the plugin.
+   */
+  stream(url: string, init?: FetchStreamInit): Promise<FetchStream>;
+}
+
 export interface FetchInit {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -98,17 +107,35 @@ export interface FetchInit {
   readonly trustedOrigins?: readonly string[];
 }
 
-export interface FetchAnswer {
+export interface FetchStreamInit extends Omit<FetchInit, "maxBytes" | "timeoutMs"> {
+  /** Until the head is there, over all redirects, in milliseconds; default 30,000. */
+  readonly timeoutMs?: number;
+  /** How long the far end may send nothing while the body is waited for, in milliseconds; default 60,000. */
+  readonly idleMs?: number;
+  /** Decoded bytes after which the body fails with `SVC_FETCH_TOO_LARGE`. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+/** What comes before a body. */
+export interface FetchHead {
   readonly status: number;
   readonly statusText: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The final address after redirects. */
+  readonly url: string;
+}
+
+export interface FetchAnswer extends FetchHead {
   readonly body: Uint8Array;
   /** `body` as UTF-8, cut on a character boundary. */
   text(): string;
   readonly truncated: boolean;
-  /** The final address after redirects. */
-  readonly url: string;
+}
+
+export interface FetchStream extends FetchHead {
+  /** Read once. To leave it early ends the connection; one that breaks off throws. */
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /** Capability `files`: real paths below the given roots only; no symlink leads out. Relative paths start at the first root. */

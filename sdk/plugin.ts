@@ -1,6 +1,6 @@
 import type { Action, Actions } from "./action.ts";
 import type { Agents } from "./agents.ts";
-import type { Capability, Files, GuardedFetch, HealthReader, Jobs, MediaReader, Render, Spawn, Tasks, Traces, Warm } from "./capabilities.ts";
+import type { Capability, Files, HealthReader, Jobs, MediaReader, Render, Spawn, StreamingFetch, Tasks, Traces, Warm } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
@@ -88,7 +88,7 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly store: Store;
   readonly jobs: Jobs;
   readonly files: Files;
-  readonly fetch: GuardedFetch;
+  readonly fetch: StreamingFetch;
   readonly spawn: Spawn;
   readonly warm: Warm;
   readonly media: MediaReader;

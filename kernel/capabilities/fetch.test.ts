@@ -3,9 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
-import type { FetchInit } from "@svc/sdk";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Address, createFetch } from "./fetch.ts";
+import type { FetchInit, FetchStreamInit } from "@svc/sdk";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { createFetch } from "./fetch.ts";
+import type { Address } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { nextHop } from "./redirect.ts";
 
@@ -489,5 +490,99 @@ describe("bodies", () => {
       response.on("close", () => clearInterval(drip));
     };
     await expect(trusting("/", { timeoutMs: 150 })).rejects.toMatchObject({ code: "SVC_FETCH_TIMEOUT", message: expect.stringContaining("150 ms") });
+  });
+});
+
+describe("AUT-A4 the streaming form", () => {
+  const streaming = (path: string, init: FetchStreamInit = {}) => fetch.stream(origin + path, { trustedOrigins: [origin], ...init });
+  const textOf = async (body: AsyncIterable<Uint8Array>) => {
+    let text = "";
+    for await (const piece of body) text += Buffer.from(piece).toString();
+    return text;
+  };
+
+  it("AUT-A4 hands the head on before the body has ended, and each piece as it comes", async () => {
+    let go = () => {};
+    handle = (_, response) => {
+      response.writeHead(201, { "content-type": "text/event-stream" }).write("data: 1\n\n");
+      go = () => response.end("data: 2\n\n");
+    };
+    const answer = await streaming("/x#part");
+    expect(answer).toMatchObject({ status: 201, statusText: "Created", url: `${origin}/x`, headers: { "content-type": "text/event-stream" } });
+    const pieces: string[] = [];
+    for await (const piece of answer.body) {
+      pieces.push(Buffer.from(piece).toString());
+      go();
+    }
+    expect(pieces.join("")).toBe("data: 1\n\ndata: 2\n\n");
+    expect(pieces.length).toBeGreaterThan(1);
+  });
+
+  it("AUT-A4 guards each hop: no address of this machine, none by a redirect, none by a name", async () => {
+    await expect(fetch.stream(origin)).rejects.toMatchObject({ code: "SVC_FETCH_BLOCKED" });
+    await expect(named("127.0.0.1").stream("http://anything.example/")).rejects.toMatchObject({ code: "SVC_FETCH_BLOCKED" });
+    handle = (_, response) => response.writeHead(302, { location: `http://localhost:${port}/` }).end();
+    await expect(streaming("/")).rejects.toMatchObject({ code: "SVC_FETCH_BLOCKED" });
+    await expect(createFetch({ isolated: true }).stream(origin, { trustedOrigins: [origin] })).rejects.toMatchObject({ code: "SVC_FETCH_ISOLATED" });
+  });
+
+  it("AUT-A4 takes codings off, and stops a bomb at maxBytes", async () => {
+    handle = (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("héllo"));
+    expect(await textOf((await streaming("/")).body)).toBe("héllo");
+    handle = (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(8 * MEGABYTE)));
+    await expect(streaming("/", { maxBytes: MEGABYTE }).then(({ body }) => textOf(body))).rejects.toMatchObject({ code: "SVC_FETCH_TOO_LARGE" });
+  });
+
+  it("AUT-A4 an abort, a silence and a cut end the body with their code, and the connection with it", async () => {
+    let closed = 0;
+    handle = (request, response) => {
+      request.socket.once("close", () => (closed += 1));
+      response.writeHead(200).write("a");
+      if (request.url === "/cut") setImmediate(() => response.destroy());
+    };
+    const control = new AbortController();
+    const aborted = textOf((await streaming("/", { signal: control.signal })).body);
+    control.abort();
+    await expect(aborted).rejects.toMatchObject({ code: "SVC_FETCH_ABORTED" });
+    await expect(streaming("/", { idleMs: 50 }).then(({ body }) => textOf(body))).rejects.toMatchObject({ code: "SVC_FETCH_IDLE" });
+    await expect(streaming("/cut").then(({ body }) => textOf(body))).rejects.toMatchObject({ code: "SVC_FETCH_FAILED" });
+    await vi.waitFor(() => expect(closed).toBe(3));
+  });
+
+  it("AUT-A4 a body that is left early or never begun ends its connection", async () => {
+    let closed = 0;
+    handle = (request, response) => {
+      request.socket.once("close", () => (closed += 1));
+      response.writeHead(200).write("a");
+    };
+    for await (const _ of (await streaming("/")).body) break;
+    await streaming("/", { idleMs: 50 });
+    await vi.waitFor(() => expect(closed).toBe(2));
+  });
+
+  it("AUT-A4 a slow reader holds the far end back", async () => {
+    let written = 0;
+    let drained = false;
+    handle = (_, response) => {
+      const chunk = Buffer.alloc(65_536);
+      const more = () => {
+        while (written < 256 * MEGABYTE) {
+          written += chunk.length;
+          if (!response.write(chunk)) return response.once("drain", more);
+        }
+        drained = true;
+        response.end();
+      };
+      response.writeHead(200);
+      more();
+    };
+    const { body } = await streaming("/", { idleMs: 50 });
+    let first = true;
+    for await (const _ of body) {
+      if (!first) break;
+      first = false;
+      await sleep(200);
+      expect(drained).toBe(false);
+    }
   });
 });

@@ -1,22 +1,18 @@
-import { lookup as systemLookup } from "node:dns/promises";
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { FetchAnswer, FetchInit, GuardedFetch, SvcError } from "@svc/sdk";
-import { type ErrorCode, fail } from "../errors.ts";
+import type { FetchInit, FetchStreamInit, StreamingFetch } from "@svc/sdk";
+import { fail } from "../errors.ts";
 import { isThisMachine } from "../http/address.ts";
-import { decoded } from "./decoded.ts";
+import { createExchange, type Exchange } from "./exchange.ts";
+import { type Reached, streamedAnswer, wholeAnswer } from "./fetch-answer.ts";
+import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { type Hop, nextHop, redirectTarget } from "./redirect.ts";
 
-export interface Address {
-  readonly address: string;
-  readonly family: number;
-}
-
 export interface FetchOptions {
   /** The addresses of a host name. Default: the system's resolver. */
-  readonly resolve?: (hostname: string) => Promise<readonly Address[]>;
+  readonly resolve?: Resolve;
   /** For whom no origin is trusted that leads back to this machine: its services take whoever calls from here for one of its users. Default false. */
   readonly isolated?: boolean;
 }
@@ -24,7 +20,7 @@ export interface FetchOptions {
 const MAX_BYTES = 1_048_576;
 const TIMEOUT_MS = 30_000;
 const MAX_REDIRECTS = 5;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const IDLE_MS = 60_000;
 const DEFAULT_HEADERS = { accept: "*/*", "accept-encoding": "gzip, deflate, br", "user-agent": "svc" };
 /** Set by the connection itself, as with the global fetch. */
 const OWN_HEADERS = /^(?:host|connection|content-length|expect|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
@@ -39,7 +35,7 @@ const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
  *
  * On node:http, not undici: this way nothing is loaded that the daemon has not loaded anyway (undici: 80 ms and 19 MB).
  */
-export function createFetch({ resolve = (hostname) => systemLookup(hostname, { all: true }), isolated = false }: FetchOptions = {}): GuardedFetch {
+export function createFetch({ resolve = systemResolve, isolated = false }: FetchOptions = {}): StreamingFetch {
   const agents = (lookup: LookupFunction) => {
     const options = { keepAlive: true, timeout: 10_000, lookup };
     return { "http:": new HttpAgent(options), "https:": new HttpsAgent(options) };
@@ -49,16 +45,16 @@ export function createFetch({ resolve = (hostname) => systemLookup(hostname, { a
   const mayTrust = (address: string) => !isolated || !isThisMachine(address);
   const trusted = agents(lookupWith(resolve, mayTrust, "SVC_FETCH_ISOLATED"));
 
-  async function follow(first: Hop, init: FetchInit, signal: AbortSignal): Promise<FetchAnswer> {
+  async function follow(first: Hop, init: Pick<FetchInit, "trustedOrigins" | "maxRedirects">, signal: AbortSignal): Promise<Reached> {
     const trustedOrigins = new Set((init.trustedOrigins ?? []).filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin).origin));
-    const { maxRedirects = MAX_REDIRECTS, maxBytes = MAX_BYTES } = init;
+    const { maxRedirects = MAX_REDIRECTS } = init;
     let hop = first;
     let trust = trustedOrigins.has(hop.url.origin);
     for (let redirects = 0; ; redirects++) {
       requireAllowed(hop.url, trust, mayTrust);
       const response = await send(hop, (trust ? trusted : guarded)[hop.url.protocol as "http:"], signal);
       const target = targetOf(response, hop.url);
-      if (target === undefined) return answer(hop, response, maxBytes);
+      if (target === undefined) return { hop, response };
       response.destroy();
       if (redirects >= maxRedirects) throw fail("SVC_FETCH_REDIRECT", { host: first.url.host, limit: maxRedirects });
       // Trust is the operator's word for one origin; a redirect cannot carry it to another, or bring it.
@@ -67,47 +63,44 @@ export function createFetch({ resolve = (hostname) => systemLookup(hostname, { a
     }
   }
 
-  return async (address, init = {}) => {
+  /** Reaches the host within `timeoutMs`, and hands on what it answers. */
+  async function reach(address: string, init: FetchInit | FetchStreamInit): Promise<{ reached: Reached; exchange: Exchange; host: string }> {
     const first = firstHop(address, init);
     const { timeoutMs = TIMEOUT_MS, signal } = init;
     const { host } = first.url;
-    const controller = new AbortController();
-    let given: SvcError | undefined;
-    const giveUp = (error: SvcError) => {
-      given ??= error;
-      controller.abort();
-    };
-    const abort = () => giveUp(fail("SVC_FETCH_ABORTED", { host }));
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    const timer = setTimeout(() => giveUp(fail("SVC_FETCH_TIMEOUT", { host, ms: timeoutMs })), Math.min(timeoutMs, LONGEST_TIMER_MS));
+    const exchange = createExchange(host, signal);
     try {
-      if (given !== undefined) throw given;
-      return await follow(first, init, controller.signal);
+      exchange.requireWanted();
+      exchange.limit(timeoutMs, () => fail("SVC_FETCH_TIMEOUT", { host, ms: timeoutMs }));
+      return { reached: await follow(first, init, exchange.signal), exchange, host };
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (given !== undefined) throw given;
-      throw code?.startsWith("SVC_") ? error : fail("SVC_FETCH_FAILED", { host, reason: code ?? "the connection broke" });
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
+      exchange.end();
+      throw exchange.explain(error);
     }
-  };
-}
+  }
 
-/** The resolver of a connection: what it answers is what is connected to, so nothing can change between the check and the use. */
-function lookupWith(resolve: (hostname: string) => Promise<readonly Address[]>, allowed: (address: string) => boolean, refusal: ErrorCode): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname).then(
-      (addresses) => {
-        const [first, ...rest] = addresses.filter(({ address }) => allowed(address));
-        if (first === undefined) callback(fail(refusal, { host: hostname }), "", 0);
-        else if (options.all) callback(null, [first, ...rest]);
-        else callback(null, first.address, first.family);
-      },
-      (error) => callback(error, "", 0),
-    );
-  };
+  async function whole(address: string, init: FetchInit = {}) {
+    const { reached, exchange } = await reach(address, init);
+    try {
+      return await wholeAnswer(reached, init.maxBytes ?? MAX_BYTES);
+    } catch (error) {
+      throw exchange.explain(error);
+    } finally {
+      exchange.end();
+    }
+  }
+
+  async function stream(address: string, init: FetchStreamInit = {}) {
+    const { reached, exchange, host } = await reach(address, init);
+    const { idleMs = IDLE_MS, maxBytes = Number.POSITIVE_INFINITY } = init;
+    try {
+      return await streamedAnswer(reached, exchange, { host, idleMs, maxBytes });
+    } catch (error) {
+      exchange.end();
+      throw exchange.explain(error);
+    }
+  }
+  return Object.assign(whole, { stream });
 }
 
 function firstHop(address: string, { method: given = "GET", headers = {}, body }: FetchInit): Hop {
@@ -166,34 +159,4 @@ function sendOnce({ url, method, headers, body }: Hop, agent: HttpAgent, signal:
     request.on("error", (error: NodeJS.ErrnoException) => reject(Object.assign(error, { stale: request.reusedSocket && error.code === "ECONNRESET" })));
     request.end(body);
   });
-}
-
-async function answer({ url, method }: Hop, response: IncomingMessage, maxBytes: number): Promise<FetchAnswer> {
-  const { statusCode: status = 0, statusMessage: statusText = "", headers } = response;
-  const empty = method === "HEAD" || status === 204 || status === 304;
-  const { body, truncated } = await readAtMost(empty ? response : await decoded(response), maxBytes);
-  url.hash = "";
-  return {
-    status,
-    statusText,
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")])),
-    body,
-    truncated,
-    url: url.href,
-    // A decoder that expects more keeps a character cut in half to itself.
-    text: () => new TextDecoder().decode(body, { stream: truncated }),
-  };
-}
-
-/** Stops reading one byte after the limit. */
-async function readAtMost(source: AsyncIterable<Buffer>, maxBytes: number): Promise<{ body: Uint8Array; truncated: boolean }> {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for await (const chunk of source) {
-    chunks.push(chunk);
-    total += chunk.length;
-    if (total > maxBytes) break;
-  }
-  const whole = Buffer.concat(chunks, total);
-  return { body: whole.subarray(0, maxBytes), truncated: total > maxBytes };
 }

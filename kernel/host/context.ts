@@ -2,6 +2,7 @@ import type {
   Actions,
   Agents,
   Capability,
+  FetchStreamInit,
   Files,
   GuardedFetch,
   HealthReader,
@@ -17,6 +18,7 @@ import type {
   ServerHandle,
   Spawn,
   Store,
+  StreamingFetch,
   TapOptions,
   Tasks,
   Traces,
@@ -43,7 +45,7 @@ export interface Services {
   store(id: string): Store;
   jobs(scope: Scope): Jobs;
   files(id: string): Files;
-  fetch(isolated?: boolean): GuardedFetch;
+  fetch(isolated?: boolean): StreamingFetch;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
   media(): MediaReader;
@@ -87,7 +89,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
         },
       };
     }),
-    fetch: lend("fetch", () => services.fetch()),
+    fetch: lend("fetch", () => endingFetch(scope, services.fetch())),
     spawn: lend("spawn", () => services.spawn(scope)),
     warm: lend("warm", () => services.warm(scope)),
     media: lend("media", () => services.media()),
@@ -216,6 +218,15 @@ function provider(scope: Scope, services: Services, need: (capability: Capabilit
       add("route", placeOf(route), scope.routes, route, nameRoute(route));
     },
   };
+}
+
+/** What streams may last as long as the plugin. */
+function endingFetch({ abort }: Scope, fetch: StreamingFetch): StreamingFetch {
+  const whole: GuardedFetch = (url, init) => fetch(url, init);
+  return Object.assign(whole, {
+    stream: (url: string, init: FetchStreamInit = {}) =>
+      fetch.stream(url, { ...init, signal: init.signal === undefined ? abort.signal : AbortSignal.any([abort.signal, init.signal]) }),
+  });
 }
 
 /** Its cron jobs are part of what it registers. */

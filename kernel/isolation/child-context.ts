@@ -21,6 +21,7 @@ import {
 } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { lending } from "../host/lend.ts";
+import { remoteFetch } from "./child-fetch.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
@@ -158,12 +159,7 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
     store: lend("store", () => remoteStore(ask)),
     jobs: lend("jobs", () => remoteJobs(ask, tell, keep, loaded)),
     files: lend("files", () => remoteFiles(id, own, ask, keep)),
-    fetch: lend("fetch", (): PluginContext["fetch"] => async (url, { signal, ...init } = {}) => {
-      const answer = await ask<{ body: Uint8Array; truncated: boolean } & Record<string, unknown>>("fetch", { url, init }, signal);
-      // A decoder that expects more keeps a character cut in half to itself.
-      const text = () => new TextDecoder("utf-8", { ignoreBOM: true }).decode(answer.body, { stream: answer.truncated });
-      return { ...answer, text } as never;
-    }),
+    fetch: lend("fetch", () => remoteFetch(ask, peer)),
     render: lend("render", () => loaded.render as Render),
     spawn: lend("spawn", (): never => {
       throw refused(id, "the capability 'spawn'");
@@ -220,7 +216,7 @@ async function* quiet(events: AsyncIterable<ModelEvent>, signal: AbortSignal | u
   }
 }
 
-type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;
+export type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;
 type Keep = (run: (value: never) => unknown) => { readonly n: number; readonly forget: () => void };
 
 /** What `publish` answers here: the daemon gives the id later, so asking for it says so instead of answering a wrong one. */

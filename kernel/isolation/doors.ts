@@ -52,7 +52,21 @@ export const DOORS: Readonly<Record<string, Door>> = {
     const { text: _, ...answer } = await ctx.fetch(url, { ...init, signal });
     return answer;
   },
+  "fetch.stream": streamedFetch,
 };
+
+/** The head first, then the body in pieces of which many fit into the window of the wire. */
+async function* streamedFetch(ctx: PluginContext<never>, { url, init }: { url: string; init: object }, signal: AbortSignal): AsyncGenerator<unknown> {
+  const { body, ...head } = await ctx.fetch.stream(url, { ...init, signal });
+  yield head;
+  for await (const piece of body) yield* small(piece);
+}
+
+const PIECE_BYTES = 16_384;
+
+export function* small(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+}
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 

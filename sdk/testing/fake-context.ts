@@ -1,6 +1,19 @@
 import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
-import type { Capability, DaemonHealth, Files, GuardedFetch, HealthReader, Jobs, MediaReader, Render, Spawn, Traces, Warm } from "../capabilities.ts";
+import type {
+  Capability,
+  DaemonHealth,
+  Files,
+  GuardedFetch,
+  HealthReader,
+  Jobs,
+  MediaReader,
+  Render,
+  Spawn,
+  StreamingFetch,
+  Traces,
+  Warm,
+} from "../capabilities.ts";
 import type { ObjectSchema } from "../config.ts";
 import { svcError } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
@@ -9,6 +22,7 @@ import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext, Provide } from "../plugin.ts";
 import type { Store } from "../store.ts";
 import { createFakeActions } from "./fake-actions.ts";
+import { streamingFetch } from "./fake-fetch.ts";
 import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
 import { createFakeTasks, type FakeTasks } from "./fake-tasks.ts";
 import { createMemoryEvents, type MemoryEvents } from "./memory-events.ts";
@@ -25,6 +39,7 @@ export interface FakeOptions<C> {
   readonly store?: Store;
   /** Actions of other plugins, beside those that the plugin itself provides. */
   readonly actions?: readonly Action[];
+  /** `fetch.stream` answers the same in one piece, unless it brings a `stream` of its own. */
   readonly fetch?: GuardedFetch;
   readonly files?: Files;
   readonly spawn?: Spawn;
@@ -129,7 +144,7 @@ export function createFakeContext<C = Record<string, unknown>>(
       };
     },
     get fetch() {
-      return lend("fetch", options.fetch ?? notGiven<GuardedFetch>("fetch"));
+      return lend("fetch", options.fetch === undefined ? notGiven<StreamingFetch>("fetch") : streamingFetch(options.fetch));
     },
     get spawn() {
       return lend("spawn", options.spawn ?? notGiven<Spawn>("spawn"));
