@@ -1,4 +1,4 @@
-import { blame } from "@svc/kernel";
+import { blame } from "@svc/kernel/daemon";
 import { fail } from "../errors.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compareLastGood, createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel";
+import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel/daemon";
 import { firstParty } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
@@ -164,6 +164,7 @@ function announce(cli: Cli, kernel: Kernel): void {
 }
 
 async function lastGoodText(cli: Cli): Promise<string> {
+  const { compareLastGood } = await import("@svc/kernel");
   const { text, difference } = await compareLastGood(cli.dataFolder, cli.file);
   cli.say(
     difference === ""

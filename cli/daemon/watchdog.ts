@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { blame } from "@svc/kernel";
+import { blame } from "@svc/kernel/daemon";
 import type { Cli } from "../cli.ts";
 
 /** What the watching thread is told. */

@@ -1,9 +1,8 @@
 import { type Agent, type ModelCall, type ModelEvent, type Models, tierFailure } from "@svc/sdk";
 import { fail } from "../../errors.ts";
 import { type ModelAddress, modelAddress, type NoAddress, type Provider } from "./address.ts";
-import { callModel } from "./call.ts";
-import { createConnections } from "./connection.ts";
-import { createExtract, type ExtractOptions } from "./extract.ts";
+import type { Connections } from "./connection.ts";
+import type { ExtractOptions } from "./extract.ts";
 
 export interface ModelsOptions extends ExtractOptions {
   /** The live section `providers`. */
@@ -11,29 +10,38 @@ export interface ModelsOptions extends ExtractOptions {
   readonly agent: (id: string) => Agent | undefined;
 }
 
-/** The capability `models`. The network goes to the addresses of the configuration only. */
-export function createModels({ providers, agent, ...extract }: ModelsOptions): Models & { close(): void } {
-  const connections = createConnections();
+/** The capability `models`. The network goes to the addresses of the configuration only. What speaks to vendors is loaded with the first call. */
+export function createModels({ providers, agent, ...options }: ModelsOptions): Models & { close(): void } {
+  let connections: Connections | undefined;
+  let extract: Models["extract"] | undefined;
   const addressOf = (id: string, model?: string): ModelAddress | NoAddress => {
     const known = agent(id);
     if (known !== undefined) return modelAddress(providers(), known, model);
     return { failure: tierFailure("request", fail("SVC_AGENT_UNKNOWN", { agent: id }).message), setting: `agents.${id}` };
   };
-  async function* refused({ failure }: NoAddress): AsyncGenerator<ModelEvent> {
-    yield failure;
+  async function* stream(call: ModelCall): AsyncGenerator<ModelEvent> {
+    const address = addressOf(call.agent, call.model);
+    if ("failure" in address) {
+      yield address.failure;
+      return;
+    }
+    const [{ callModel }, { createConnections }] = await Promise.all([import("./call.ts"), import("./connection.ts")]);
+    connections ??= createConnections();
+    yield* callModel(connections, address, call);
+  }
+  async function extracted(request: Parameters<Models["extract"]>[0]): Promise<unknown> {
+    extract ??= (await import("./extract.ts")).createExtract(options);
+    return extract(request);
   }
   return {
-    extract: createExtract(extract),
-    stream(call: ModelCall) {
-      const address = addressOf(call.agent, call.model);
-      return "failure" in address ? refused(address) : callModel(connections, address, call);
-    },
+    extract: extracted,
+    stream,
     async usable(id) {
       const address = addressOf(id);
       if (!("failure" in address)) return { ok: true, detail: `provider ${address.provider}, model ${address.model}` };
       const { failure, setting } = address;
       return { ok: false, detail: failure.message.includes(setting) ? failure.message : `${failure.message}; set ${setting}` };
     },
-    close: () => connections.close(),
+    close: () => connections?.close(),
   };
 }
