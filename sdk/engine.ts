@@ -3,6 +3,8 @@ export { describeGone, type LineRpc, openLineRpc, type RpcGone, type RpcListener
 export { type Claim, createEnginePool, type EnginePool, type PooledEngine, type PoolOptions } from "./engine/pool.ts";
 export { type Proof, proveWall } from "./engine/proof.ts";
 export { openRelay, type Relay, type Vendor } from "./engine/relay.ts";
+export { createToolServers, type ToolServers } from "./engine/tool-servers.ts";
+export { type Refused, vendorFailure } from "./engine/vendor-failure.ts";
 export {
   type Bubblewrap,
   commandWall,

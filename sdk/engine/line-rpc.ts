@@ -1,5 +1,6 @@
 import type { ChildEnd, Spawn } from "../capabilities.ts";
 import { svcError } from "../errors.ts";
+import type { FailureKind } from "../failure.ts";
 import { type Fields, fieldsOf, textOf } from "./fields.ts";
 
 /** What the program tells or asks about one conversation. */
@@ -29,6 +30,10 @@ export interface RpcOptions {
   readonly versioned?: boolean;
   /** The member of `params` that names the conversation a message is about. */
   readonly conversationKey: string;
+  /** Hears what the program tells about a conversation that nobody listens to. */
+  unheard?(conversation: string, method: string, params: Fields): void;
+  /** Hears each line of its standard error. */
+  onErrorLine?(line: string): void;
 }
 
 /** A program that speaks JSON-RPC in lines on its standard input and output, for many conversations at once. */
@@ -57,7 +62,7 @@ const LINE_BYTES = 8 * 1024 * 1024;
 const NOISE_LIMIT = 100;
 
 /** Why a program that is gone answers nothing, for the sender: its exit code is no answer, its last words may be one. */
-export function describeGone(gone: RpcGone): { readonly kind: "protocol" | "no-result"; readonly message: string } {
+export function describeGone(gone: RpcGone): { readonly kind: FailureKind; readonly message: string } {
   if (gone.kind === "broken") return { kind: "protocol", message: `The program's output cannot be read: ${gone.why}.` };
   const { code, signal, stderr, reason } = gone.end;
   if (reason === "protocol") return { kind: "protocol", message: "The program printed a line longer than 8 MB." };
@@ -73,7 +78,15 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
   let gone: RpcGone | undefined;
   let ids = 0;
   let noise = 0;
-  const child = spawn(program, args, { cwd, env, ...(taskId === undefined ? {} : { taskId }), stdin: "pipe", maxLineBytes: LINE_BYTES, onLine: take });
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    ...(taskId === undefined ? {} : { taskId }),
+    stdin: "pipe",
+    maxLineBytes: LINE_BYTES,
+    onLine: take,
+    ...(options.onErrorLine === undefined ? {} : { onErrorLine: options.onErrorLine }),
+  });
   void child.ended.then((end) => lose({ kind: "ended", end }));
 
   const send = (message: Fields): void => {
@@ -103,9 +116,10 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
     }
     const params = fieldsOf(message.params);
     const method = textOf(message.method);
-    const listener = listeners.get(textOf(params[conversationKey]) ?? "");
+    const conversation = textOf(params[conversationKey]) ?? "";
+    const listener = listeners.get(conversation);
     if (method === undefined) settle(message);
-    else if (message.id === undefined) listener?.told(method, params);
+    else if (message.id === undefined) listener === undefined ? options.unheard?.(conversation, method, params) : listener.told(method, params);
     else {
       const result = listener?.asked(method, params);
       send(result === undefined ? { id: message.id, error: { code: -32601, message: `not offered: ${method}` } } : { id: message.id, result });

@@ -152,13 +152,13 @@ describe.each(TIERS)("%s on a program that misbehaves", (_, plugin) => {
 
   it("FAULT-27 tells a program that is not there, once, and starts nothing", async () => {
     const events = await run("silent", {}, "/no/such/program");
-    expect(events).toEqual([{ type: "error", kind: "start", message: expect.stringContaining("/no/such/program") }]);
+    expect(events).toEqual([{ type: "error", kind: "program", message: expect.stringContaining("/no/such/program") }]);
   });
 
   it("FAULT-27 tells a program that cannot be started", async () => {
     const broken = join(folder, "broken");
     writeFileSync(broken, "#!/no/such/interpreter\n", { mode: 0o755 });
     const events = await run("silent", {}, broken);
-    expect(events).toEqual([{ type: "error", kind: "start", message: expect.stringContaining(broken) }]);
+    expect(events).toEqual([{ type: "error", kind: "program", message: expect.stringContaining(broken) }]);
   });
 });

@@ -50,6 +50,7 @@ const ENGINE_NAMES = [
   "commandWall",
   "countOf",
   "createEnginePool",
+  "createToolServers",
   "describeGone",
   "fieldsOf",
   "filesOf",
@@ -63,6 +64,7 @@ const ENGINE_NAMES = [
   "textOf",
   "tidy",
   "unfit",
+  "vendorFailure",
 ];
 const TESTING_NAMES = [
   "actionContract",

@@ -249,7 +249,7 @@ describe.skipIf(noProgram)("cli-a without a wall", () => {
 
   it("SEC-S3 guard.wall 'require' starts nothing without a wall", async () => {
     await open({ wall: "require" }, { ANTHROPIC_API_KEY: "dummy-key", PATH: "/nowhere" });
-    expect((await report("hello")).at(-1)).toMatchObject({ type: "error", kind: "start", message: expect.stringContaining("guard.wall is 'require'") });
+    expect((await report("hello")).at(-1)).toMatchObject({ type: "error", kind: "program", message: expect.stringContaining("guard.wall is 'require'") });
     expect(stage.server.requests).toEqual([]);
   });
 });

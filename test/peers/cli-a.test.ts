@@ -191,6 +191,22 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
     expect(stage.processes()).toEqual([pid]);
   });
 
+  it("ENG-13 tells a conversation that is too long as one that needs a new session", async () => {
+    const session = first(await stage.run("hello", { settings: api }), "session")?.id as string;
+    const full = await stage.run("OVERFLOW", { settings: api, session });
+    expect(full.at(-1)).toMatchObject({ type: "error", kind: "context" });
+    expect(answerOf(await stage.run("hello again", { settings: api }))).toContain("hello again");
+  });
+
+  it("ENG-5 tells a tool server that does not start, once", async () => {
+    writeFileSync(join(stage.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { broken: { command: "/no/such/server", args: [] } } }));
+    const told = (events: Awaited<ReturnType<typeof stage.run>>) => events.flatMap((event) => (event.type === "step" ? [event.step] : []));
+    const events = await stage.run("hello", { settings: api });
+    expect(told(events)).toMatchObject([{ name: "mcp broken", phase: "end", error: expect.stringContaining("'broken' did not start") }]);
+    expect(events.at(-1)?.type).toBe("done");
+    expect(told(await stage.run("hello again", { settings: api }))).toEqual([]);
+  });
+
   it("answers the probe with its version", async () => {
     expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
   });

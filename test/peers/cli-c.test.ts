@@ -91,7 +91,7 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
   it("goes on with a conversation after a turn that failed", async () => {
     const session = first(await stage.run("remember the blue lamp", { settings: api, model }), "session")?.id as string;
     const failed = await stage.run("FAIL:400", { settings: api, model, session });
-    expect(failed.at(-1)).toMatchObject({ type: "error", kind: "api" });
+    expect(failed.at(-1)).toMatchObject({ type: "error", kind: "request" });
     await stage.run("which lamp", { settings: api, model, session });
     expect(asked()).toContain("remember the blue lamp");
   });
@@ -165,6 +165,13 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   it("RUN-12 a run on the shared sign-in gets no key, even where the daemon has one", async () => {
     expect((await stage.run("hello", { settings: { billing: "subscription" }, model })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
     expect(stage.server.requests.map(({ key }) => key).filter(Boolean)).toEqual([]);
+  });
+
+  it("ENG-13 tells a conversation that is too long as one that needs a new session", async () => {
+    const session = first(await stage.run("hello", { settings: api, model }), "session")?.id as string;
+    const full = await stage.run("OVERFLOW", { settings: api, model, session });
+    expect(full.at(-1)).toMatchObject({ type: "error", kind: "context" });
+    expect(answerOf(await stage.run("hello again", { settings: api, model }))).toContain("hello again");
   });
 
   it("answers the probe with its version", async () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerMessages, messagesError, readMessages } from "./model/anthropic.ts";
-import { type Fields, object, Refusal, refuseUnless } from "./model/check.ts";
+import { type Fields, object, Refusal, refuseUnless, ScriptedFailure } from "./model/check.ts";
 import { answerContents, geminiError, readContents } from "./model/gemini.ts";
 import { answerChat, openaiError, readChat } from "./model/openai-chat.ts";
 import { answerResponses, readResponses } from "./model/openai-responses.ts";
@@ -53,7 +53,7 @@ export async function startModelServer(): Promise<ModelServer> {
       const status = error instanceof Refusal ? error.status : 500;
       const message = error instanceof Error ? error.message : String(error);
       // The scripted failures are wanted; everything else tells of a client that sends nonsense.
-      if (!message.startsWith("The script failed") && status !== 401) refusals.push(`${request.method} ${request.url}: ${message}`);
+      if (!(error instanceof ScriptedFailure) && status !== 401) refusals.push(`${request.method} ${request.url}: ${message}`);
       if (response.headersSent) response.destroy();
       else exchange.json(status, errorBody(apiOf(request.url ?? ""), status, message));
     });
@@ -87,7 +87,7 @@ export async function startModelServer(): Promise<ModelServer> {
     const failed = failures.get(conversation.prompt) ?? 0;
     const move = nextMove(conversation, failed);
     if (move.kind === "hang" && move.headers) exchange.stream();
-    if (move.kind === "fail") failures.set(conversation.prompt, failed + 1);
+    if (move.kind === "fail" || move.kind === "drop") failures.set(conversation.prompt, failed + 1);
     if (api === "messages") return await answerMessages(exchange, body, conversation.model, move, cached);
     if (api === "chat") return await answerChat(exchange, body, conversation.model, move);
     if (api === "responses") return await answerResponses(exchange, body, conversation, conversation.model, move);

@@ -8,7 +8,7 @@ import cliC from "../../plugins/tiers/cli-c/index.ts";
 import { PROGRAMS } from "./programs.ts";
 import { createStage, first, type Stage } from "./stage.ts";
 
-// `npx jiti test/peers/record.ts [cli-a|cli-b|cli-c]`: records the real programs anew, for the replays of `npm test`.
+// `npx jiti test/peers/record.ts [cli-a|cli-b|cli-c [scenario]]`: records the real programs anew, for the replays of `npm test`.
 
 const api = { billing: "api" };
 const unknown = "11111111-1111-4111-8111-111111111111";
@@ -41,6 +41,7 @@ const SUBJECTS: Readonly<
       "unknown-session": [{ prompt: "hello again", settings: api, session: unknown }],
       interrupted: [{ prompt: "HANG", settings: api, abortOn: "session" }],
       refused: [{ prompt: "FAIL:400", settings: api }],
+      full: [{ prompt: "OVERFLOW", settings: api }],
     },
   },
   "cli-b": {
@@ -63,6 +64,8 @@ const SUBJECTS: Readonly<
         { prompt: 'CALL:exec_command:{"cmd":"tail -f /dev/null","yield_time_ms":30000}', settings: { ...api, persistentProcess: true }, abortOn: "step" },
       ],
       refused: [{ prompt: "FAIL:429", settings: api }],
+      full: [{ prompt: "OVERFLOW", settings: api }],
+      cut: [{ prompt: "first words and then DROP:1 comes more", settings: api }],
     },
   },
   "cli-c": {
@@ -95,6 +98,7 @@ const SUBJECTS: Readonly<
         },
       ],
       refused: [{ prompt: "FAIL:400", model: "gemini-2.5-flash", settings: api }],
+      full: [{ prompt: "OVERFLOW", model: "gemini-2.5-flash", settings: api }],
     },
   },
 };
@@ -106,6 +110,7 @@ for (const [name, { plugin, program, env, scenarios }] of Object.entries(SUBJECT
   const folder = join(import.meta.dirname, `../../plugins/tiers/${name}/fixtures`);
   mkdirSync(folder, { recursive: true });
   for (const [title, turns] of Object.entries(scenarios)) {
+    if (process.argv[3] !== undefined && process.argv[3] !== title) continue;
     const entries: Recorded[] = [];
     const stage = await createStage(plugin as Plugin<never>, { config: { command: program }, env, around: (spawn) => recording(spawn, entries) });
     await play(stage, turns, entries);

@@ -1,4 +1,5 @@
 import { definePlugin, type Lifecycle } from "@svc/sdk";
+import type { ToolServers } from "@svc/sdk/engine";
 import { READ } from "./environment.ts";
 import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
@@ -24,6 +25,7 @@ export default definePlugin<Section>({
         return (await made).levelOf(run);
       },
     };
+    let servers: ToolServers | undefined;
     const switches = createSwitches((...start) => ctx.spawn(...start));
     const find = () => findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
     for (const route of guardRoutes(ctx, log, async (...asked) => (await import("./judge.js")).judge(ctx, { walls, switchesOf: switches, find }, ...asked)))
@@ -34,7 +36,8 @@ export default definePlugin<Section>({
       enforcesAutonomy: true,
       async *run(turn, context, signal) {
         const { runTurn } = await import("./run.js");
-        yield* runTurn(ctx, { log, walls, switchesOf: switches }, turn, context, signal);
+        servers ??= (await import("@svc/sdk/engine")).createToolServers(ctx.log, "tier cli-a");
+        yield* runTurn(ctx, { log, walls, servers, switchesOf: switches }, turn, context, signal);
       },
       async probe(agent) {
         const { probe } = await import("./probe.js");

@@ -1,5 +1,12 @@
-import type { TierEvent } from "@svc/sdk";
+import { type TierEvent, tierFailure } from "@svc/sdk";
+import { vendorFailure } from "@svc/sdk/engine";
 import { countOf, type Fields, fieldsOf, listOf, textOf } from "./lines.ts";
+
+/** Who is told about the tool servers of the agent. */
+export interface ServerNews {
+  started(server: string): void;
+  failed(server: string, reason: string): readonly TierEvent[];
+}
 
 /** Reads the messages of one turn into events. Pure: no clock but the one given, no process. */
 export interface Reader {
@@ -12,7 +19,7 @@ export interface Reader {
 const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt", "name"] as const;
 const BRIEF = 200;
 
-export function createReader(now: () => number = Date.now): Reader {
+export function createReader(servers: ServerNews, now: () => number = Date.now): Reader {
   const open = new Map<string, { readonly name: string; readonly at: number }>();
   let begun = false;
   let model: string | undefined;
@@ -34,6 +41,14 @@ export function createReader(now: () => number = Date.now): Reader {
       return [{ type: "text", text: delta.text as string }];
     }
     return delta.type === "thinking_delta" && textOf(delta.thinking) ? [{ type: "thinking", text: delta.thinking as string }] : [];
+  }
+
+  function judgeServer({ name, status, error }: Fields): readonly TierEvent[] {
+    const server = textOf(name);
+    if (server === undefined) return [];
+    if (status === "failed") return servers.failed(server, textOf(error) ?? "the program says no more about it");
+    if (status === "connected") servers.started(server);
+    return [];
   }
 
   function startStep(block: Fields): TierEvent[] {
@@ -71,10 +86,11 @@ export function createReader(now: () => number = Date.now): Reader {
           output: countOf(usage.output_tokens),
           cacheRead: countOf(usage.cache_read_input_tokens),
           cacheCreate: countOf(usage.cache_creation_input_tokens),
+          ...costOf(result),
         },
         ...(model === undefined ? {} : { model }),
       },
-      result.is_error === true ? failure(result) : spoken ? { type: "done", text: spoken } : { type: "done" },
+      result.is_error === true ? failure(result, streamed) : spoken ? { type: "done", text: spoken } : { type: "done" },
     ];
   }
 
@@ -87,11 +103,11 @@ export function createReader(now: () => number = Date.now): Reader {
       switch (message.type) {
         case "system": {
           const id = textOf(message.session_id);
-          if (message.subtype === "api_retry") return giveUp(message);
+          if (message.subtype === "api_retry") return retrying(message);
           if (message.subtype !== "init" || id === undefined) return [];
           begun = true;
           model = textOf(message.model);
-          return [{ type: "session", id }];
+          return [{ type: "session", id }, ...listOf(message.mcp_servers).flatMap(judgeServer)];
         }
         // What a sub-agent says is its own affair; what it does is not.
         case "stream_event":
@@ -110,31 +126,37 @@ export function createReader(now: () => number = Date.now): Reader {
 }
 
 /** A refused key does not get better: the program would go on asking. Once may be a sign-in that is being renewed. */
-function giveUp(retry: Fields): readonly TierEvent[] {
-  if (countOf(retry.attempt) < 2 || !/^(401|403)$/.test(String(retry.error_status))) return [];
-  return [
-    {
-      type: "error",
-      kind: "auth",
-      message: `The vendor refused the sign-in or the key (${String(retry.error_status)}); check agents.<id>.billing and the daemon's environment.`,
-    },
-  ];
+function retrying(retry: Fields): readonly TierEvent[] {
+  const status = countOf(retry.error_status);
+  if (status !== 401 && status !== 403) {
+    const reason = `${textOf(retry.error) ?? "the vendor could not be asked"}${status === 0 ? "" : ` (status ${status})`}`;
+    return [{ type: "waiting", reason, retryAfterMs: countOf(retry.retry_delay_ms) }];
+  }
+  if (countOf(retry.attempt) < 2) return [];
+  return [tierFailure("auth", `The vendor refused the sign-in or the key (${status}); check agents.<id>.billing and the daemon's environment.`)];
 }
 
 /** A failed result, told by what the vendor answered. Its `subtype` may well be "success". */
-function failure(result: Fields): TierEvent {
+function failure(result: Fields, said: boolean): TierEvent {
   const told = textOf(result.result) ?? (Array.isArray(result.errors) ? result.errors.map(String).join("; ") : "");
   const message = told || `The program ended the turn with '${String(result.subtype)}'.`;
-  const kinds: Record<number, string> = { 401: "auth", 403: "auth", 429: "rate-limit", 503: "overloaded", 529: "overloaded" };
-  if (textOf(result.terminal_reason)?.startsWith("aborted")) return { type: "error", kind: "cancelled", message: "The program was interrupted." };
+  if (textOf(result.terminal_reason)?.startsWith("aborted")) return tierFailure("cancelled", "The program was interrupted.");
   if (/not logged in|\/login/i.test(message)) {
-    return {
-      type: "error",
-      kind: "auth",
-      message: "Claude Code is not signed in: run `claude` once as the daemon's user, or set billing 'api' and ANTHROPIC_API_KEY.",
-    };
+    return tierFailure("auth", "Claude Code is not signed in: run `claude` once as the daemon's user, or set billing 'api' and ANTHROPIC_API_KEY.");
   }
-  return { type: "error", kind: kinds[countOf(result.api_error_status)] ?? (result.terminal_reason === "api_error" ? "api" : "engine"), message };
+  if (result.subtype === "error_max_budget_usd") return tierFailure("budget", message);
+  if (result.subtype === "error_max_turns") return tierFailure("step-limit", message);
+  if (/no conversation found/i.test(message)) return tierFailure("session", message);
+  const status = countOf(result.api_error_status);
+  if (status === 0 && result.api_error === "connection_failed") return tierFailure("network", message);
+  return vendorFailure({ status, message, said });
+}
+
+/** `total_cost_usd` runs over the whole session, this over the turn; older programs do not tell it. */
+function costOf({ model_usage_since_last_result: models }: Fields): { cost?: number } {
+  const costs = Object.values(fieldsOf(models)).map((each) => fieldsOf(each).costUSD);
+  if (costs.length === 0 || !costs.every((cost): cost is number => typeof cost === "number" && cost >= 0)) return {};
+  return { cost: costs.reduce((sum, cost) => sum + cost, 0) };
 }
 
 function summarize(input: Fields): string {

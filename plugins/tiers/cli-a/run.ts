@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChildEnd, PluginContext, SvcError, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { type ChildEnd, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, tierFailure } from "@svc/sdk";
+import type { ToolServers } from "@svc/sdk/engine";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, type Cut, isCut, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
@@ -22,6 +23,7 @@ const INTERRUPT_MS = 400;
 export interface Guarding {
   readonly log: GuardLog;
   readonly walls: Walls;
+  readonly servers: ToolServers;
   switchesOf(program: string): Promise<Switches>;
 }
 
@@ -41,12 +43,13 @@ interface Warmed {
  */
 export async function* runTurn(
   ctx: PluginContext<Section>,
-  { log, walls, switchesOf }: Guarding,
+  guarding: Guarding,
   turn: Turn,
   context: TurnContext,
   signal: AbortSignal,
 ): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
+  const { walls, switchesOf } = guarding;
   const { agent } = turn;
   const settings = readAgent(agent);
   const autonomy: Autonomy = turn.messages[0].options?.autonomy ?? "act";
@@ -60,7 +63,7 @@ export async function* runTurn(
     if (restricted !== undefined) yield boundaryOf(restricted);
     yield* converse(
       ctx,
-      log,
+      guarding,
       { turn, context, settings, autonomy, program, args, env, knowsSnapshot, ...(restricted === undefined ? {} : { restricted }) },
       signal,
     );
@@ -91,7 +94,7 @@ const boundaryOf = ({ level }: Restricted): TierEvent => ({
   ...(level.kind === "wall" ? {} : { reason: level.reason }),
 });
 
-async function* converse(ctx: PluginContext<Section>, log: GuardLog, prepared: Prepared, signal: AbortSignal): AsyncGenerator<TierEvent> {
+async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding, prepared: Prepared, signal: AbortSignal): AsyncGenerator<TierEvent> {
   const { turn, context, settings, autonomy, program, args, env, knowsSnapshot, restricted } = prepared;
   const { agent, route } = turn;
   const key = settings.persistentProcess && autonomy === "act" ? route.conversation : undefined;
@@ -123,7 +126,10 @@ async function* converse(ctx: PluginContext<Section>, log: GuardLog, prepared: P
   for (;;) {
     if (signal.aborted) return;
     const claude = await claim(session);
-    const reader = createReader();
+    const reader = createReader({
+      started: (server) => servers.started(agent.id, server),
+      failed: (server, reason) => servers.failed(agent.id, server, reason),
+    });
     let over = false;
     let well = false;
     let refused = false;
@@ -196,15 +202,16 @@ const knowsNoSession = (message: Fields | Cut, begun: boolean): boolean =>
 
 function failed(error: unknown): TierEvent {
   const { code, message } = error as SvcError;
-  return { type: "error", kind: code?.startsWith("SVC_BILLING") ? "billing" : code === "SVC_TIER_HANDSHAKE" ? "protocol" : "start", message };
+  if (code === "SVC_BILLING_KEY_MISSING") return tierFailure("no-key", message);
+  return tierFailure(code?.startsWith("SVC_BILLING") ? "billing" : code === "SVC_TIER_HANDSHAKE" ? "protocol" : "program", message);
 }
 
 /** The program went away, or speaks nonsense, before it told a result: its exit code is no answer. */
 function cutShort(cut: Cut, signal: AbortSignal): TierEvent {
-  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
-  if (cut.kind === "broken") return { type: "error", kind: "protocol", message: `The program's output cannot be read: ${cut.line}` };
-  if (cut.end.reason === "protocol") return { type: "error", kind: "protocol", message: "The program printed a line longer than 8 MB." };
-  return { type: "error", kind: "no-result", message: `The program ended without a result (${howItEnded(cut.end)}).${lastWords(cut.end)}` };
+  if (signal.aborted) return tierFailure("cancelled", "The run was ended.");
+  if (cut.kind === "broken") return tierFailure("protocol", `The program's output cannot be read: ${cut.line}`);
+  if (cut.end.reason === "protocol") return tierFailure("protocol", "The program printed a line longer than 8 MB.");
+  return tierFailure("no-result", `The program ended without a result (${howItEnded(cut.end)}).${lastWords(cut.end)}`);
 }
 
 const howItEnded = ({ code, signal }: ChildEnd): string => (signal === null ? `exit code ${code}` : `signal ${signal}`);

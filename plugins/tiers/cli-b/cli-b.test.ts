@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { KEYS, launchOf, PASSED } from "./environment.ts";
 import plugin from "./index.ts";
 import { findProgram } from "./program.ts";
+import { createReader } from "./reader.ts";
 
 const folder = join(import.meta.dirname, "fixtures");
 const given = { config: { command: process.execPath }, env: { OPENAI_API_KEY: "dummy-key", OPENAI_BASE_URL: "http://model.test/v1" } };
@@ -15,6 +16,31 @@ describe("on what the real program said", () => {
     const { events, expected, differences } = await replayTier(plugin as never, readRecording(readFileSync(join(folder, file), "utf8")), given);
     expect(differences).toEqual([]);
     expect(events).toEqual(expected);
+  });
+});
+
+describe("ENG-21 a stream that is cut and asked for again", () => {
+  const read = (...told: readonly (readonly [item: string, delta: string] | "cut")[]): string => {
+    const reader = createReader(undefined, { started() {}, failed: () => [] });
+    return told
+      .flatMap((each) =>
+        each === "cut"
+          ? reader.read("error", { willRetry: true, error: { message: "Reconnecting... 1/2" } })
+          : reader.read("item/agentMessage/delta", { itemId: each[0], delta: each[1] }),
+      )
+      .map((event) => (event.type === "text" ? event.text : ""))
+      .join("");
+  };
+
+  it("ENG-21 does not tell the first words twice, however often it is cut", () => {
+    expect(read(["a", "One two "], "cut", ["b", "One "], ["b", "two three"])).toBe("One two three");
+    expect(read(["a", "One two "], "cut", ["b", "One "], "cut", ["c", "One two th"], ["c", "ree"])).toBe("One two three");
+    expect(read(["a", "One"], "cut", ["b", "One"], "cut", ["c", "One"])).toBe("One");
+  });
+
+  it("ENG-21 begins another answer as a paragraph of its own", () => {
+    expect(read(["a", "One two "], "cut", ["b", "One "], ["b", "four"])).toBe("One two \n\nOne four");
+    expect(read(["a", "One"], ["b", "Two"])).toBe("One\n\nTwo");
   });
 });
 

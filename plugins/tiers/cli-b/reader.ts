@@ -1,5 +1,11 @@
-import type { TierEvent } from "@svc/sdk";
-import { countOf, type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
+import { type FailureKind, type TierEvent, tierFailure } from "@svc/sdk";
+import { countOf, type Fields, fieldsOf, textOf, vendorFailure } from "@svc/sdk/engine";
+
+/** Who is told about the tool servers of the agent. */
+export interface ServerNews {
+  started(server: string): void;
+  failed(server: string, reason: string): readonly TierEvent[];
+}
 
 /** Reads what the program tells about one turn into events. Pure. */
 export interface Reader {
@@ -8,20 +14,49 @@ export interface Reader {
 
 const BRIEF = 200;
 
-export function createReader(model: string | undefined): Reader {
+export function createReader(model: string | undefined, servers: ServerNews): Reader {
   const open = new Map<string, string>();
   let tokens: { readonly before: Fields; readonly total: Fields } | undefined;
   let answer: string | undefined;
   let speaking: string | undefined;
+  /** Of the message that is being told. */
+  let said = "";
+  /** What the sender has of a message whose stream was cut. */
+  let broken: string | undefined;
   let current: string | undefined;
 
   function readDelta({ itemId, delta }: Fields): TierEvent[] {
     const text = textOf(delta) ?? "";
     if (text === "") return [];
+    const first = speaking === undefined;
     // Each message of the turn is a paragraph of its own.
-    const gap = speaking !== undefined && speaking !== itemId;
+    const gap = !first && speaking !== itemId && broken === undefined;
+    if (speaking !== itemId) said = "";
     speaking = textOf(itemId);
-    return [{ type: "text", text: gap ? `\n\n${text}` : text }];
+    said += text;
+    if (broken === undefined) return [{ type: "text", text: gap ? `\n\n${text}` : text }];
+    // The program asks again after a cut stream: what the sender has already is not told twice.
+    if (broken.startsWith(said)) return [];
+    const told = broken;
+    broken = undefined;
+    return [{ type: "text", text: said.startsWith(told) ? said.slice(told.length) : `\n\n${said}` }];
+  }
+
+  function retrying({ error, willRetry }: Fields): TierEvent[] {
+    if (willRetry !== true) return [];
+    // A second cut may come before the first words were caught up with.
+    if (said !== "") broken = broken === undefined || !broken.startsWith(said) ? said : broken;
+    said = "";
+    const { message, additionalDetails } = fieldsOf(error);
+    return [{ type: "waiting", reason: textOf(additionalDetails) ?? textOf(message) ?? "the vendor could not be asked", retryAfterMs: 0 }];
+  }
+
+  function judgeServer({ name, status, error }: Fields): readonly TierEvent[] {
+    const server = textOf(name);
+    if (server === undefined) return [];
+    if (status === "failed") return servers.failed(server, textOf(error) ?? "the program says no more about it");
+    if (status === "ready") servers.started(server);
+    return [];
   }
 
   function startStep(item: Fields): TierEvent[] {
@@ -34,6 +69,8 @@ export function createReader(model: string | undefined): Reader {
   function endItem(item: Fields): TierEvent[] {
     if (item.type === "agentMessage") {
       answer = textOf(item.text) ?? answer;
+      said = "";
+      broken = undefined;
       return [];
     }
     const [id, call] = [textOf(item.id), callOf(item)];
@@ -59,7 +96,11 @@ export function createReader(model: string | undefined): Reader {
     open.clear();
     const spent = tokens === undefined ? undefined : difference(tokens.total, tokens.before);
     const usage: TierEvent[] = spent === undefined ? [] : [{ type: "usage", usage: usageOf(spent), ...(model === undefined ? {} : { model }) }];
-    return [...left, ...usage, turn.status === "completed" ? (answer ? { type: "done", text: answer } : { type: "done" }) : failure(turn)];
+    return [
+      ...left,
+      ...usage,
+      turn.status === "completed" ? (answer ? { type: "done", text: answer } : { type: "done" }) : failure(turn, speaking !== undefined),
+    ];
   }
 
   return {
@@ -74,6 +115,10 @@ export function createReader(model: string | undefined): Reader {
           return startStep(fieldsOf(params.item));
         case "item/completed":
           return endItem(fieldsOf(params.item));
+        case "error":
+          return retrying(params);
+        case "mcpServer/startupStatus/updated":
+          return judgeServer(params);
         case "turn/started":
           current = textOf(fieldsOf(params.turn).id);
           return [];
@@ -132,19 +177,28 @@ function usageOf(spent: Fields): { input: number; output: number; cacheRead: num
   return { input: Math.max(0, countOf(spent.inputTokens) - cacheRead - cacheCreate), output: countOf(spent.outputTokens), cacheRead, cacheCreate };
 }
 
-function failure({ status, error }: Fields): TierEvent {
-  if (status === "interrupted") return { type: "error", kind: "cancelled", message: "The program was interrupted." };
+function failure({ status, error }: Fields, said: boolean): TierEvent {
+  if (status === "interrupted") return tierFailure("cancelled", "The program was interrupted.");
   const { message, codexErrorInfo: info } = fieldsOf(error);
   const name = textOf(info) ?? Object.keys(fieldsOf(info))[0] ?? "";
   const code = countOf(fieldsOf(Object.values(fieldsOf(info))[0]).httpStatusCode);
   const told = textOf(message) ?? `The program ended the turn with '${String(status)}'.`;
   if (name === "unauthorized" || code === 401 || code === 403 || /\b401\b|missing environment variable/i.test(told)) {
-    return { type: "error", kind: "auth", message: `${told} Sign in with \`codex login\` as the daemon's user, or set billing 'api' and OPENAI_API_KEY.` };
+    return tierFailure("auth", `${told} Sign in with \`codex login\` as the daemon's user, or set billing 'api' and OPENAI_API_KEY.`);
   }
-  if (/usageLimit|rateLimit/i.test(name) || code === 429) return { type: "error", kind: "rate-limit", message: told };
-  if (/overloaded|capacity/i.test(name) || code === 503 || code === 529) return { type: "error", kind: "overloaded", message: told };
-  return { type: "error", kind: name === "contextWindowExceeded" ? "context" : "api", message: told };
+  const named = KINDS.find(([pattern]) => pattern.test(name))?.[1];
+  const judged = vendorFailure({ status: code, message: told, said });
+  return named === undefined ? judged : { ...judged, kind: named };
 }
+
+/** What the program itself calls the failures. */
+const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
+  [/contextWindowExceeded/, "context"],
+  [/usageLimit|rateLimit/i, "rate-limit"],
+  [/overloaded|capacity/i, "overloaded"],
+  [/internalServerError/, "server"],
+  [/badRequest/, "request"],
+];
 
 const brief = (text: string): string => {
   const points = Array.from(text.slice(0, BRIEF * 2));

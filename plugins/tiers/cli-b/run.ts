@@ -1,6 +1,28 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type MediaReader, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
-import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
+import {
+  type FailureKind,
+  type MediaReader,
+  type PluginContext,
+  type SvcError,
+  type TierEvent,
+  type Turn,
+  type TurnContext,
+  tierFailure,
+  turnText,
+} from "@svc/sdk";
+import {
+  createEnginePool,
+  createToolServers,
+  describeGone,
+  type EnginePool,
+  type Fields,
+  fieldsOf,
+  type PooledEngine,
+  type RpcGone,
+  type ToolServers,
+  textOf,
+  vendorFailure,
+} from "@svc/sdk/engine";
 import { launchOf } from "./environment.ts";
 import { instruct } from "./instructions.ts";
 import { answer, sandboxOf } from "./permission.ts";
@@ -11,6 +33,7 @@ import { readAgent, type Section } from "./settings.ts";
 
 /** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
 const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
+const SERVER_NEWS = "mcpServer/startupStatus/updated";
 const CLEAN_MS = 1_000;
 const SPEECH = { who: "tier cli-b", hint: "is it Codex 0.160 or newer?", conversationKey: "threadId" } as const;
 
@@ -41,10 +64,28 @@ export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context:
         () => false,
       ),
   });
-  return (turn, context, signal) => runTurn(ctx, engines, turn, context, signal);
+  const shared = { engines, servers: createToolServers(ctx.log, "tier cli-b"), early: new Map<string, Fields[]>() };
+  return (turn, context, signal) => runTurn(ctx, shared, turn, context, signal);
 }
 
-async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+/** What the runs of a daemon share. */
+interface Shared {
+  readonly engines: EnginePool;
+  readonly servers: ToolServers;
+  /** By thread: what was told of its tool servers before a run could listen, or between two runs. */
+  readonly early: Map<string, Fields[]>;
+}
+
+/** More threads than these are not remembered. */
+const MOST_EARLY = 64;
+
+async function* runTurn(
+  ctx: PluginContext<Section>,
+  { engines, servers, early }: Shared,
+  turn: Turn,
+  context: TurnContext,
+  signal: AbortSignal,
+): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
   const { agent } = turn;
   const settings = readAgent(agent);
@@ -67,8 +108,13 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
   try {
     const program = findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? "");
     const launch = launchOf(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const unheard = (id: string, method: string, params: Fields) => {
+      if (method !== SERVER_NEWS) return;
+      early.set(id, [...(early.get(id) ?? []), params].slice(-MOST_EARLY));
+      if (early.size > MOST_EARLY) early.delete(early.keys().next().value ?? "");
+    };
     engine = await engines.claim({
-      launch: { ...launch, ...SPEECH, program, cwd: agent.workspace, taskId: turn.id },
+      launch: { ...launch, ...SPEECH, unheard, program, cwd: agent.workspace, taskId: turn.id },
       shared: settings.persistentProcess,
       signal,
     });
@@ -93,10 +139,15 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
       asked: (method, params) => answer(method, params, settings),
       gone: push,
     });
+    news.unshift(...(early.get(thread) ?? []).map((params) => [SERVER_NEWS, params] as const));
+    early.delete(thread);
     const begun = await engine.rpc.request("turn/start", { threadId: thread, input: await inputOf(ctx.media, context) });
     turnId = textOf(fieldsOf(begun.turn).id);
     if (signal.aborted) interrupt();
-    const reader = createReader(opened.model ?? model);
+    const reader = createReader(opened.model ?? model, {
+      started: (server) => servers.started(agent.id, server),
+      failed: (server, reason) => servers.failed(agent.id, server, reason),
+    });
     for (;;) {
       const item = news.shift();
       if (item === undefined) {
@@ -156,12 +207,17 @@ async function inputOf(reader: MediaReader, context: TurnContext): Promise<Field
 
 function failed(error: unknown, signal: AbortSignal): TierEvent {
   const { code, message } = error as SvcError;
-  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
-  if (code === "SVC_RPC_GONE") return { type: "error", kind: String((error as SvcError & { kind?: string }).kind), message };
-  if (code?.startsWith("SVC_BILLING")) return { type: "error", kind: "billing", message };
-  return { type: "error", kind: code === "SVC_RPC_SILENT" ? "protocol" : code === "SVC_RPC_REFUSED" ? "engine" : "start", message };
+  if (signal.aborted) return tierFailure("cancelled", "The run was ended.");
+  if (code === "SVC_RPC_GONE") return tierFailure((error as SvcError & { kind?: FailureKind }).kind ?? "no-result", message);
+  if (code === "SVC_BILLING_KEY_MISSING") return tierFailure("no-key", message);
+  if (code?.startsWith("SVC_BILLING")) return tierFailure("billing", message);
+  return code === "SVC_RPC_REFUSED" ? vendorFailure({ status: 0, message }) : tierFailure(code === "SVC_RPC_SILENT" ? "protocol" : "program", message);
 }
 
 /** The program went away, or speaks nonsense, before the turn was over. */
-const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent =>
-  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...describeGone(gone) };
+const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent => (signal.aborted ? tierFailure("cancelled", "The run was ended.") : goneFailure(gone));
+
+function goneFailure(gone: RpcGone): TierEvent {
+  const { kind, message } = describeGone(gone);
+  return tierFailure(kind, message);
+}

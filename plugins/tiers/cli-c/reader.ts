@@ -1,5 +1,5 @@
-import type { SvcError, TierEvent } from "@svc/sdk";
-import { countOf, type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
+import { type SvcError, type TierEvent, tierFailure } from "@svc/sdk";
+import { countOf, type Fields, fieldsOf, textOf, vendorFailure } from "@svc/sdk/engine";
 
 /** Reads what the program tells about one turn into events. Pure: no clock but the one given. */
 export interface Reader {
@@ -105,19 +105,20 @@ export function createReader(now: () => number = Date.now): Reader {
 
 function ending({ stopReason }: Fields, answer: string): TierEvent {
   if (stopReason === "end_turn" || stopReason === "max_tokens") return answer === "" ? { type: "done" } : { type: "done", text: answer };
-  if (stopReason === "cancelled") return { type: "error", kind: "cancelled", message: "The program was interrupted." };
-  return { type: "error", kind: "engine", message: `The program ended the turn with '${String(stopReason)}'.` };
+  if (stopReason === "cancelled") return tierFailure("cancelled", "The program was interrupted.");
+  if (stopReason === "max_turn_requests") return tierFailure("step-limit", "The program gave up after its limit of model calls.");
+  if (stopReason === "refusal") return tierFailure("no-answer", "The model refused to answer.");
+  return tierFailure("engine", `The program ended the turn with '${String(stopReason)}'.`);
 }
 
 /** What the program, or the vendor through it, refused. */
-export function refusal(error: SvcError): TierEvent {
+export function refusal(error: SvcError, said = false): TierEvent {
   const { code, message, data } = fieldsOf((error as unknown as Fields).reply);
   const told = unfold(textOf(message) ?? error.message) || String(fieldsOf(data).details ?? "");
   if (code === 401 || code === 403 || code === -32000 || /auth|api key/i.test(told)) {
-    return { type: "error", kind: "auth", message: `${told} Sign in with \`gemini\` as the daemon's user, or set billing 'api' and GEMINI_API_KEY.` };
+    return tierFailure("auth", `${told} Sign in with \`gemini\` as the daemon's user, or set billing 'api' and GEMINI_API_KEY.`);
   }
-  const kind = code === 429 ? "rate-limit" : code === 503 || code === 529 ? "overloaded" : "api";
-  return { type: "error", kind, message: told };
+  return vendorFailure({ status: countOf(code), message: told, said });
 }
 
 /** The vendor's own words, where they come wrapped in JSON. */

@@ -1,5 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type MediaReader, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import {
+  type FailureKind,
+  type MediaReader,
+  type PluginContext,
+  type SvcError,
+  type TierEvent,
+  type Turn,
+  type TurnContext,
+  tierFailure,
+  turnText,
+} from "@svc/sdk";
 import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
 import { readConversation } from "./conversation.ts";
 import { launchOf, overridesOf } from "./environment.ts";
@@ -64,7 +74,15 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
       ctx.env(name),
     );
     engine = await engines.claim({
-      launch: { ...SPEECH, program: program.file, args: [...program.args, ...launch.args], env: launch.env, cwd: agent.workspace, taskId: turn.id },
+      launch: {
+        ...SPEECH,
+        onErrorLine: (line) => noteServers(ctx, agent.id, line),
+        program: program.file,
+        args: [...program.args, ...launch.args],
+        env: launch.env,
+        cwd: agent.workspace,
+        taskId: turn.id,
+      },
       shared: settings.persistentProcess,
       signal,
     });
@@ -118,7 +136,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
             ? reader.declined(item.toolCall)
             : item.kind === "result"
               ? reader.end(item.result)
-              : [refusal(item.error)];
+              : [refusal(item.error, reader.answer !== "")];
       for (const event of events) yield event;
       if (over) return;
     }
@@ -129,6 +147,12 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
     silence?.();
     if (engine !== undefined) await engines.giveBack(engine, { over });
   }
+}
+
+/** The program tells on its standard error alone, often not before its end, and not which one. */
+function noteServers(ctx: PluginContext<Section>, agent: string, line: string): void {
+  if (/^MCP issues detected/.test(line))
+    ctx.log.warn({ agent }, "tier cli-c: a tool server did not start; Gemini CLI does not tell which: run the commands in the workspace's .mcp.json by hand");
 }
 
 async function newSession({ rpc }: PooledEngine, workspace: string): Promise<string> {
@@ -157,13 +181,18 @@ async function promptOf(reader: MediaReader, context: TurnContext, opening: stri
 
 function failed(error: SvcError, signal: AbortSignal): TierEvent {
   const { code, message } = error;
-  if (signal.aborted) return { type: "error", kind: "cancelled", message: "The run was ended." };
+  if (signal.aborted) return tierFailure("cancelled", "The run was ended.");
   if (code === "SVC_RPC_REFUSED") return refusal(error);
-  if (code === "SVC_RPC_GONE") return { type: "error", kind: String((error as SvcError & { kind?: string }).kind), message };
-  if (code?.startsWith("SVC_BILLING")) return { type: "error", kind: "billing", message };
-  return { type: "error", kind: code === "SVC_RPC_SILENT" ? "protocol" : "start", message };
+  if (code === "SVC_RPC_GONE") return tierFailure((error as SvcError & { kind?: FailureKind }).kind ?? "no-result", message);
+  if (code === "SVC_BILLING_KEY_MISSING") return tierFailure("no-key", message);
+  if (code?.startsWith("SVC_BILLING")) return tierFailure("billing", message);
+  return tierFailure(code === "SVC_RPC_SILENT" ? "protocol" : "program", message);
 }
 
 /** The program went away, or speaks nonsense, before the turn was over. */
-const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent =>
-  signal.aborted ? { type: "error", kind: "cancelled", message: "The run was ended." } : { type: "error", ...describeGone(gone) };
+const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent => (signal.aborted ? tierFailure("cancelled", "The run was ended.") : goneFailure(gone));
+
+function goneFailure(gone: RpcGone): TierEvent {
+  const { kind, message } = describeGone(gone);
+  return tierFailure(kind, message);
+}

@@ -1,4 +1,4 @@
-import { array, distinct, type Fields, object, Refusal, refuseUnless, text, toolName } from "./check.ts";
+import { array, distinct, type Fields, object, refuseUnless, ScriptedFailure, text, toolName } from "./check.ts";
 import { type Conversation, type Move, unwrap } from "./script.ts";
 import type { Exchange } from "./wire.ts";
 
@@ -134,10 +134,13 @@ function countUsage(body: Fields, seen: Set<string>): Fields {
   return { input_tokens: whole - cached, cache_creation_input_tokens: known ? 0 : cached, cache_read_input_tokens: known ? cached : 0 };
 }
 
+/** The vendor's words for a conversation that the model does not hold. */
+const TOO_LONG = "prompt is too long: 214135 tokens > 200000 maximum";
+
 /** Plays a move over `/v1/messages`, streamed when the body asks for it. */
 export async function answerMessages(exchange: Exchange, body: Fields, model: string, move: Move, seen: Set<string>): Promise<void> {
   if (move.kind === "hang") return await exchange.hang();
-  if (move.kind === "fail") throw new Refusal(`The script failed with ${move.status}.`, move.status);
+  if (move.kind === "fail") throw new ScriptedFailure(move.status, move.overflow && TOO_LONG);
   const content: Fields[] = [];
   if ("thinking" in move && move.thinking && object(body.thinking ?? {}, "thinking").type !== undefined)
     content.push({ type: "thinking", thinking: move.thinking, signature: "c2lnbmVk" });

@@ -7,6 +7,13 @@ export class Refusal extends Error {
   }
 }
 
+/** A failure that a test has asked for: no defect of the client. */
+export class ScriptedFailure extends Refusal {
+  constructor(status: number, words?: string) {
+    super(words ?? `The script failed with ${status}.`, status);
+  }
+}
+
 export type Fields = Record<string, unknown>;
 
 export function refuseUnless(holds: unknown, message: string): asserts holds {

@@ -1,4 +1,4 @@
-import { array, type Fields, object, Refusal, refuseUnless, text, toolName } from "./check.ts";
+import { array, type Fields, object, refuseUnless, ScriptedFailure, text, toolName } from "./check.ts";
 import { type Conversation, type Move, unwrap } from "./script.ts";
 import type { Exchange } from "./wire.ts";
 
@@ -62,10 +62,13 @@ export function geminiError(status: number, message: string): Fields {
   return { error: { code: status, message, status: names[status] ?? "INTERNAL" } };
 }
 
+/** The vendor's words for a conversation that the model does not hold. */
+const TOO_LONG = "The input token count (1214135) exceeds the maximum number of tokens allowed (1048576).";
+
 /** Plays a move over `:generateContent` or, with `streamed`, `:streamGenerateContent?alt=sse`. */
 export async function answerContents(exchange: Exchange, body: Fields, model: string, move: Move, streamed: boolean): Promise<void> {
   if (move.kind === "hang") return await exchange.hang();
-  if (move.kind === "fail") throw new Refusal(`The script failed with ${move.status}.`, move.status);
+  if (move.kind === "fail") throw new ScriptedFailure(move.status, move.overflow && TOO_LONG);
   const calls = move.kind === "call" ? move.calls.map((call) => ({ functionCall: { id: exchange.id("toolu"), name: call.name, args: call.input } })) : [];
   const pieces = move.kind === "call" ? [] : move.pieces;
   const prompt = Math.ceil(JSON.stringify(body).length / 4);

@@ -1,4 +1,4 @@
-import { array, distinct, type Fields, object, Refusal, refuseUnless, text, toolName } from "./check.ts";
+import { array, distinct, type Fields, object, refuseUnless, ScriptedFailure, text, toolName } from "./check.ts";
 import { type Conversation, type Move, unwrap } from "./script.ts";
 import type { Exchange } from "./wire.ts";
 
@@ -76,10 +76,13 @@ export function openaiError(status: number, message: string): Fields {
   return { error: { message, type, param: null, code: status === 401 ? "invalid_api_key" : null } };
 }
 
+/** The vendor's words for a conversation that the model does not hold. */
+const TOO_LONG = "This model's maximum context length is 128000 tokens. However, your messages resulted in 214135 tokens.";
+
 /** Plays a move over `/v1/chat/completions`, streamed when the body asks for it. */
 export async function answerChat(exchange: Exchange, body: Fields, model: string, move: Move): Promise<void> {
   if (move.kind === "hang") return await exchange.hang();
-  if (move.kind === "fail") throw new Refusal(`The script failed with ${move.status}.`, move.status);
+  if (move.kind === "fail") throw new ScriptedFailure(move.status, move.overflow && TOO_LONG);
   const calls =
     move.kind === "call"
       ? move.calls.map((call, index) => ({

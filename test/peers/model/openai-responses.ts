@@ -1,4 +1,4 @@
-import { array, distinct, type Fields, object, Refusal, refuseUnless, text, toolName } from "./check.ts";
+import { array, distinct, type Fields, object, refuseUnless, ScriptedFailure, text, toolName } from "./check.ts";
 import { type Conversation, type Move, unwrap } from "./script.ts";
 import type { Exchange } from "./wire.ts";
 
@@ -73,10 +73,14 @@ function flatten(content: unknown, path: string, role: string): string {
     .join("\n");
 }
 
+/** The vendor's words for a conversation that the model does not hold. */
+const TOO_LONG = "Your input exceeds the context window of this model. Please adjust your input and try again.";
+
 /** Plays a move over `/v1/responses`, streamed when the body asks for it. */
 export async function answerResponses(exchange: Exchange, body: Fields, { tools }: Conversation, model: string, move: Move): Promise<void> {
   if (move.kind === "hang") return await exchange.hang();
-  if (move.kind === "fail") throw new Refusal(`The script failed with ${move.status}.`, move.status);
+  if (move.kind === "fail" && (!move.overflow || body.stream !== true)) throw new ScriptedFailure(move.status, move.overflow && TOO_LONG);
+  if (move.kind === "fail") return overflow(exchange, model);
   const output: Fields[] = [];
   if ("thinking" in move && move.thinking) output.push({ type: "reasoning", id: exchange.id("rs"), summary: [{ type: "summary_text", text: move.thinking }] });
   if (move.kind === "call") for (const call of move.calls) output.push(callItem(exchange, tools, call.name, call.input));
@@ -122,6 +126,17 @@ export async function answerResponses(exchange: Exchange, body: Fields, { tools 
     send("response.output_item.done", { output_index: index, item });
   }
   send("response.completed", { response: whole });
+  stream.end();
+}
+
+/** The vendor begins its answer before it has counted. */
+function overflow(exchange: Exchange, model: string): void {
+  const head = { id: exchange.id("resp"), object: "response", created_at: 1_700_000_000, model, output: [], usage: null, incomplete_details: null };
+  const stream = exchange.stream();
+  const created = { type: "response.created", sequence_number: 0, response: { ...head, status: "in_progress", error: null } };
+  const error = { code: "context_length_exceeded", message: TOO_LONG };
+  stream.event(created, created.type);
+  stream.event({ type: "response.failed", sequence_number: 1, response: { ...head, status: "failed", error } }, "response.failed");
   stream.end();
 }
 

@@ -20,7 +20,7 @@ export type Move =
   | { readonly kind: "call"; readonly thinking?: string; readonly calls: readonly ScriptedCall[] }
   | { readonly kind: "hang"; readonly headers: boolean }
   | { readonly kind: "drop"; readonly pieces: readonly string[] }
-  | { readonly kind: "fail"; readonly status: number };
+  | { readonly kind: "fail"; readonly status: number; readonly overflow?: true };
 
 /** Blocks that the programs put around or before the person's words. */
 const WRAPPINGS =
@@ -33,12 +33,15 @@ export function unwrap(text: string): string {
 
 /**
  * Reads the directives in a prompt: `CALL:<tool>:<json>` (several: one after the other; with `TOGETHER` all in one answer),
- * `SLOW:<ms>` before each piece, `THINK`, `HANG`, `MUTE` (a hang after the headers), `DROP`, `FAIL:<status>[:<times>]`. Without any it echoes.
+ * `SLOW:<ms>` before each piece, `THINK`, `HANG`, `MUTE` (a hang after the headers), `DROP[:<times>]`, `FAIL:<status>[:<times>]`,
+ * `OVERFLOW[:<times>]` (the conversation is too long for the model). Without any it echoes.
  * `failed` counts the failures already given to this prompt.
  */
 export function nextMove({ prompt, results }: Conversation, failed: number): Move {
   const fail = /\bFAIL:(\d{3})(?::(\d+))?/.exec(prompt);
   if (fail && failed < Number(fail[2] ?? Number.POSITIVE_INFINITY)) return { kind: "fail", status: Number(fail[1]) };
+  const overflow = /\bOVERFLOW(?::(\d+))?/.exec(prompt);
+  if (overflow && failed < Number(overflow[1] ?? Number.POSITIVE_INFINITY)) return { kind: "fail", status: 400, overflow: true };
   const calls = readCalls(prompt);
   const together = /\bTOGETHER\b/.test(prompt);
   const thinking = /\bTHINK\b/.test(prompt) ? { thinking: "Weighing the words." } : {};
@@ -47,7 +50,8 @@ export function nextMove({ prompt, results }: Conversation, failed: number): Mov
   if (call) return { kind: "call", calls: [call], ...thinking };
   if (/\b(HANG|MUTE)\b/.test(prompt)) return { kind: "hang", headers: /\bMUTE\b/.test(prompt) };
   const pieces = split(calls.length > 0 ? `RESULT: ${results.at(-1) ?? ""}` : `ECHO: ${prompt}`);
-  if (/\bDROP\b/.test(prompt)) return { kind: "drop", pieces };
+  const drop = /\bDROP(?::(\d+))?\b/.exec(prompt);
+  if (drop && failed < Number(drop[1] ?? Number.POSITIVE_INFINITY)) return { kind: "drop", pieces };
   return { kind: "say", pieces, pauseMs: Number(/\bSLOW:(\d+)/.exec(prompt)?.[1] ?? 0), ...thinking };
 }
 

@@ -1,0 +1,24 @@
+import type { Log } from "../plugin.ts";
+import type { TierEvent } from "../tier.ts";
+
+/** Tells which tool servers of an agent did not start: as a step and in the log, once until it starts or fails in another way. */
+export interface ToolServers {
+  started(agent: string, server: string): void;
+  failed(agent: string, server: string, reason: string): readonly TierEvent[];
+}
+
+/** `who` begins each line of the log: `tier cli-b`. */
+export function createToolServers(log: Log, who: string): ToolServers {
+  const known = new Map<string, string>();
+  return {
+    started: (agent, server) => void known.delete(`${agent} ${server}`),
+    failed(agent, server, reason) {
+      const key = `${agent} ${server}`;
+      if (known.get(key) === reason) return [];
+      known.set(key, reason);
+      const error = `The tool server '${server}' did not start: ${reason}`;
+      log.warn({ agent, server, reason }, `${who}: a tool server of the agent did not start; its tools are missing (agents.<id>.mcp or .mcp.json)`);
+      return [{ type: "step", step: { id: `server ${server}`, name: `mcp ${server}`, phase: "end", error } }];
+    },
+  };
+}
