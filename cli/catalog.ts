@@ -72,11 +72,12 @@ const isPlugin = ({ manifest }: Listed, kind: Manifest["kind"], name: string): b
  * The command groups that plugins add to the `svc` of that svc.json; the module is imported when called, and of an installed plugin only
  * while it is what was trusted.
  */
-export function pluginGroups(file: string): { name: string; summary: string; load(): Promise<CommandGroup> }[] {
+export function pluginGroups(file: string): { name: string; summary: string; plugin: { id: string; loaded: string }; load(): Promise<CommandGroup> }[] {
   return [...firstParty(), ...added(file)].flatMap(({ folder, manifest, name: pkg, path }) =>
     (manifest.commands ?? []).map(({ name, summary, module }) => ({
       name,
       summary,
+      plugin: { id: `${manifest.kind}-${manifest.name}`, loaded: whenLoaded(manifest, folder) },
       async load() {
         if (pkg !== undefined || path !== undefined) {
           const { importFile, readManifest, readPins, requirePinned } = await import("@svc/kernel");
@@ -90,6 +91,9 @@ export function pluginGroups(file: string): { name: string; summary: string; loa
     })),
   );
 }
+
+const whenLoaded = ({ kind, name }: Manifest, folder: string): string =>
+  kind === "tier" ? `an agent runs on it: svc config set agents.<id>.tier ${name}` : `svc.json asks for it; see ${join(folder, "README.md")}`;
 
 function scopeFolders(): string[] {
   // In a workspace and in an installation alike, node_modules/@svc holds the packages by name.

@@ -13,6 +13,7 @@ export const ERRORS = {
   SVC_CLI_FILE: "{file} cannot be used: {reason}; {next}",
   SVC_CLI_BIND: "The daemon cannot listen on node.bind {bind}: {reason}. Choose another address with: {next}",
   SVC_CLI_USAGE: "{reason}",
+  SVC_CLI_NO_PLUGIN: "The daemon does not run the plugin {plugin}, which answers svc {group}. It is loaded once {loaded}",
   SVC_CLI_NO_CONFIG: "There is no {file}. Make one with: svc init",
   SVC_CLI_START_FAILED: "The daemon did not come up: {reason}\nIts log is {log}",
   SVC_CLI_STOP_FAILED: "The daemon (pid {pid}) is still running after {seconds} s. It may be finishing work; look with: svc daemon status",

@@ -15,3 +15,8 @@ it.each([
 ])("%s ends the program with %i", (code, exit) => {
   expect(exitCodeOf(Object.assign(new Error("x"), { code }))).toBe(exit);
 });
+
+it("OPR-m8 what the daemon or a plugin refuses as a wrong request is wrong usage", () => {
+  expect(exitCodeOf(Object.assign(new Error("x"), { code: "SVC_TOKEN_SCOPE", status: 400 }))).toBe(EXIT.usage);
+  expect(exitCodeOf(Object.assign(new Error("x"), { code: "SVC_AGENT_UNKNOWN", status: 404 }))).toBe(EXIT.failed);
+});

@@ -29,12 +29,13 @@ const LATER: ReadonlySet<string> = new Set([
 
 /** The exit code of an error that reached the top. */
 export function exitCodeOf(error: unknown): number {
-  const { code } = (error ?? {}) as { code?: unknown };
+  const { code, status } = (error ?? {}) as { code?: unknown; status?: unknown };
   if (typeof code !== "string") return EXIT.failed;
   if (LATER.has(code)) return EXIT.running;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
   if (code === "SVC_CLI_BIND") return EXIT.config;
   if (code === "SVC_CLI_FILE" || code.startsWith("SVC_STORE_")) return EXIT.storage;
   if (NO_DAEMON.has(code)) return EXIT.noDaemon;
-  return code === "SVC_CLI_USAGE" || code.startsWith("commander.") ? EXIT.usage : EXIT.failed;
+  // What was asked cannot be asked like that, by the word of a command or of the daemon.
+  return code === "SVC_CLI_USAGE" || code.startsWith("commander.") || status === 400 ? EXIT.usage : EXIT.failed;
 }

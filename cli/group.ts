@@ -6,6 +6,8 @@ export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: Cli): Promise<void>;
 }
 
+export type CommandOption = NonNullable<OwnCommand["options"]>[number];
+
 /** A group of our own. A command named like its group stands for the group itself: `svc init`. */
 export interface OwnGroup extends Omit<CommandGroup, "commands"> {
   readonly commands: readonly OwnCommand[];
@@ -15,5 +17,7 @@ export interface OwnGroup extends Omit<CommandGroup, "commands"> {
 export interface GroupEntry {
   readonly name: string;
   readonly summary: string;
+  /** The plugin that brings it, and when a daemon runs that. */
+  readonly plugin?: { readonly id: string; readonly loaded: string };
   load(): Promise<OwnGroup | CommandGroup>;
 }

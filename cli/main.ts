@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pluginGroups } from "./catalog.ts";
 import { createCli, plain } from "./cli.ts";
+import { fail } from "./errors.ts";
 import { EXIT, exitCodeOf } from "./exit.ts";
 import type { GroupEntry, OwnGroup } from "./group.ts";
 import { GROUPS } from "./groups.ts";
@@ -12,31 +13,50 @@ import { explainFiles } from "./system-error.ts";
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
   // A reader that has seen enough (`svc ... | head`) is no error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
+  const json = argv.includes("--json");
+  let entry: GroupEntry | undefined;
   try {
-    const at = argv.findIndex((word, index) => !word.startsWith("-") && argv[index - 1] !== "--config");
-    const name = argv[at];
-    const entry = name === undefined ? undefined : findGroup(name, argv, env);
+    const line = helpLast(argv);
+    const at = commandAt(line);
+    const name = line[at];
+    entry = name === undefined ? undefined : findGroup(name, line, env);
     if (entry === undefined) {
-      const program = outline(version(), [...GROUPS, ...groupsOfPlugins(argv, env)]);
-      if (argv.length === 0) {
+      const program = outline(version(), [...GROUPS, ...groupsOfPlugins(line, env)], json);
+      if (line.length === 0) {
         program.outputHelp();
         return EXIT.usage;
       }
-      await program.parseAsync([...argv], { from: "user" });
+      // A command that is unknown is unknown to --help, too.
+      await program.parseAsync(name === undefined ? [...line] : [name], { from: "user" });
       return name === undefined ? EXIT.ok : EXIT.usage;
     }
     const group = (await entry.load()) as OwnGroup;
-    const command = groupCommand(group, (options) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(argv, env)]));
+    const command = groupCommand(group, (options) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(line, env)]), json);
     command.name(`svc ${name}`);
-    await command.parseAsync([...argv.slice(0, at), ...argv.slice(at + 1)], { from: "user" });
+    await command.parseAsync([...line.slice(0, at), ...line.slice(at + 1)], { from: "user" });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    return report(explainFiles(error), argv.includes("--json"));
+    return report(explainFiles(ofPlugin(error, entry)), json);
   }
+}
+
+/** Where the name of the command stands. */
+const commandAt = (line: readonly string[]): number => line.findIndex((word, index) => !word.startsWith("-") && line[index - 1] !== "--config");
+
+/** `svc help daemon` as `svc daemon --help`, `svc help` as `svc --help`. */
+function helpLast(argv: readonly string[]): readonly string[] {
+  const at = commandAt(argv);
+  return argv[at] === "help" ? [...argv.slice(0, at), ...argv.slice(at + 1), "--help"] : argv;
 }
 
 function findGroup(name: string, argv: readonly string[], env: NodeJS.ProcessEnv): GroupEntry | undefined {
   return GROUPS.find((group) => group.name === name) ?? groupsOfPlugins(argv, env).find((group) => group.name === name);
+}
+
+/** The daemon has no such route: it does not run the plugin whose command this is. */
+function ofPlugin(error: unknown, entry: GroupEntry | undefined): unknown {
+  if (entry?.plugin === undefined || (error as { code?: unknown } | undefined)?.code !== "SVC_HTTP_NOT_FOUND") return error;
+  return fail("SVC_CLI_NO_PLUGIN", { group: entry.name, plugin: entry.plugin.id, loaded: entry.plugin.loaded });
 }
 
 function groupsOfPlugins(argv: readonly string[], env: NodeJS.ProcessEnv) {
@@ -47,14 +67,18 @@ function groupsOfPlugins(argv: readonly string[], env: NodeJS.ProcessEnv) {
 
 /** Errors go to standard error, with the next step in their words; under `--json` as JSON. */
 function report(error: unknown, json: boolean): number {
-  const { code, message } = (error ?? {}) as { code?: string; message?: string };
-  if (code === "commander.helpDisplayed" || code === "commander.version") return EXIT.ok;
-  // commander has printed its own complaint already.
-  if (code === "commander.help") return EXIT.usage;
-  if (code?.startsWith("commander.")) return EXIT.usage;
+  const { code, message, exitCode } = (error ?? {}) as { code?: string; message?: string; exitCode?: number };
+  if (code?.startsWith("commander.")) return exitCode === EXIT.ok ? EXIT.ok : reportUsage(code, message ?? "", json);
   const text = plain(message ?? String(error));
   process.stderr.write(json ? `${JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) })}\n` : `svc: ${text}\n`);
   return exitCodeOf(error);
+}
+
+/** What commander judged: it has said so in its own words, but under `--json`. */
+function reportUsage(code: string, message: string, json: boolean): number {
+  const error = code === "commander.help" ? "A command is missing; --help lists what is possible." : message.replace(/^error: /, "");
+  if (json) process.stderr.write(`${JSON.stringify({ error, code: "SVC_CLI_USAGE" })}\n`);
+  return EXIT.usage;
 }
 
 const version = (): string => JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;

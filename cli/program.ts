@@ -1,14 +1,15 @@
 import { createRequire } from "node:module";
 import type * as Commander from "commander";
 import type { Cli, GlobalOptions } from "./cli.ts";
-import type { GroupEntry, OwnCommand, OwnGroup } from "./group.ts";
+import type { CommandOption, GroupEntry, OwnCommand, OwnGroup } from "./group.ts";
 
 // Required, not imported: looking for the names of its exports would take as long as running it.
-const { Command } = createRequire(import.meta.url)("commander") as typeof Commander;
+const { Command, InvalidArgumentError, Option } = createRequire(import.meta.url)("commander") as typeof Commander;
 type Command = Commander.Command;
 
-/** Everyone's options, at each level so that they may stand anywhere. */
-function common(command: Command): Command {
+/** Everyone's options, at each level so that they may stand anywhere. Under `--json` the one who called reports what is wrong. */
+function common(command: Command, quiet: boolean): Command {
+  if (quiet) command.configureOutput({ writeErr: () => {}, outputError: () => {} });
   return command
     .option("--json", "print JSON")
     .option("--config <file>", "the configuration file (default: svc.json)")
@@ -17,30 +18,47 @@ function common(command: Command): Command {
 }
 
 /** The whole program's outline: names and summaries, nothing imported. */
-export function outline(version: string, entries: readonly Pick<GroupEntry, "name" | "summary">[]): Command {
-  const program = common(new Command("svc")).version(version, "-V, --version").description("A daemon that hosts named AI agents.").enablePositionalOptions();
+export function outline(version: string, entries: readonly Pick<GroupEntry, "name" | "summary">[], quiet: boolean): Command {
+  const program = common(new Command("svc"), quiet)
+    .version(version, "-V, --version")
+    .description("A daemon that hosts named AI agents.")
+    .enablePositionalOptions();
   for (const { name, summary } of entries) program.addCommand(new Command(name).description(summary).allowUnknownOption());
   program.addHelpText("after", '\nStart here: svc init, svc daemon start, svc daemon send assistant "hello"');
   return program;
 }
 
 /** The commands of one group, ready to parse. `run` gets what the line said. */
-export function groupCommand(group: OwnGroup, makeCli: (options: GlobalOptions) => Cli): Command {
+export function groupCommand(group: OwnGroup, makeCli: (options: GlobalOptions) => Cli, quiet: boolean): Command {
   const [only] = group.commands;
-  if (group.commands.length === 1 && only?.name === group.name) return fill(common(new Command(group.name)), only, makeCli);
-  const parent = common(new Command(group.name)).description(group.summary);
-  for (const command of group.commands) parent.addCommand(fill(common(new Command(command.name)), command, makeCli));
+  if (group.commands.length === 1 && only?.name === group.name) return fill(common(new Command(group.name), quiet), only, makeCli);
+  const parent = common(new Command(group.name), quiet).description(group.summary);
+  for (const command of group.commands) parent.addCommand(fill(common(new Command(command.name), quiet), command, makeCli));
   return parent;
 }
 
 function fill(command: Command, { args, summary, options = [], run }: OwnCommand, makeCli: (options: GlobalOptions) => Cli): Command {
   command.description(summary);
   if (args !== "") command.arguments(args);
-  for (const { flags, description } of options) command.option(flags, description);
+  for (const option of options) command.addOption(declare(option));
   return command.action(async () => {
     const given = command.optsWithGlobals() as GlobalOptions & Record<string, unknown>;
     const cli = makeCli(given);
     const values = command.processedArgs.flat().filter((value): value is string => value !== undefined);
     await run(values, given, cli);
   });
+}
+
+/** An option whose value is judged before the command runs. */
+function declare({ flags, description, number, choices, required = false }: CommandOption): Commander.Option {
+  const option = new Option(flags, description).makeOptionMandatory(required);
+  if (choices !== undefined) option.choices(choices);
+  return number === undefined ? option : option.argParser((given) => parseNumber(given, number));
+}
+
+function parseNumber(given: string, { least, most, whole = true }: NonNullable<CommandOption["number"]>): number {
+  const value = given.trim() === "" ? Number.NaN : Number(given);
+  if (Number.isFinite(value) && value >= least && value <= (most ?? value) && (!whole || Number.isInteger(value))) return value;
+  const range = most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
+  throw new InvalidArgumentError(`It must be a ${whole ? "whole number" : "number"} ${range}.`);
 }

@@ -23,8 +23,18 @@ export interface Command {
   /** Positional arguments in the usual notation: `<id> [input...]`. Empty when it takes none. */
   readonly args: string;
   readonly summary: string;
-  /** `flags` in the usual notation: `--timeout <ms>`. `--json` and `--help` are there for every command. */
-  readonly options?: readonly { readonly flags: string; readonly description: string }[];
+  /** `--json` and `--help` are there for every command. What does not fit is wrong usage: it ends with 2, and `run` is not called. */
+  readonly options?: readonly {
+    /** In the usual notation: `--timeout <ms>`. */
+    readonly flags: string;
+    readonly description: string;
+    /** Its value is a number within these bounds, a whole one unless `whole` is false; `run` gets a number. */
+    readonly number?: { readonly least: number; readonly most?: number; readonly whole?: boolean };
+    /** The only values that it takes. */
+    readonly choices?: readonly string[];
+    /** It must be given. */
+    readonly required?: boolean;
+  }[];
   /** `args` in order, the values of a `...` argument after the others; `options` by their camel-case names. */
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void>;
 }

@@ -1,5 +1,4 @@
 import type { OwnGroup } from "../group.ts";
-import { numberOption } from "../number-option.ts";
 
 const group: OwnGroup = {
   name: "daemon",
@@ -29,12 +28,16 @@ const group: OwnGroup = {
       args: "",
       summary: "Let running work finish, then stop",
       options: [
-        { flags: "--timeout <seconds>", description: "how long to wait here (default: until it has stopped)" },
+        {
+          flags: "--timeout <seconds>",
+          description: "how long to wait here (default: until it has stopped)",
+          number: { least: 0, whole: false },
+        },
         { flags: "--now", description: "interrupt running work; the next start takes it up again, if it may" },
       ],
       async run(_args, options, cli) {
         const { stopDaemon } = await import("../daemon/detach.js");
-        await stopDaemon(cli, { seconds: numberOption(options, "timeout", { least: 0, whole: false }), now: options.now === true });
+        await stopDaemon(cli, { seconds: options.timeout as number | undefined, now: options.now === true });
       },
     },
     {
@@ -67,11 +70,11 @@ const group: OwnGroup = {
       summary: "The daemon's log",
       options: [
         { flags: "-f, --follow", description: "go on as lines come" },
-        { flags: "-n, --lines <count>", description: "how many lines (default 50)" },
+        { flags: "-n, --lines <count>", description: "how many lines (default 50)", number: { least: 1 } },
       ],
       async run(_args, options, cli) {
         const { showLog } = await import("../daemon/log-tail.js");
-        await showLog(cli, numberOption(options, "lines", { least: 1 }) ?? 50, options.follow === true);
+        await showLog(cli, (options.lines as number | undefined) ?? 50, options.follow === true);
       },
     },
     {

@@ -9,11 +9,15 @@ const group: OwnGroup = {
       name: "exec",
       args: "<agent> <message...>",
       summary: "Run one message to its end and print the answer alone, for scripts; waits over a restart of the daemon",
-      options: [{ flags: "--timeout <minutes>", description: "how long the run may take, 1 to 240 (default: the agent's maxExecutionMinutes)" }],
+      options: [
+        {
+          flags: "--timeout <minutes>",
+          description: "how long the run may take, 1 to 240 (default: the agent's maxExecutionMinutes)",
+          number: { least: 1, most: 240, whole: false },
+        },
+      ],
       async run([agent, ...words], options, cli) {
-        const { numberOption } = await import("../number-option.js");
-        const timeoutMinutes = numberOption(options, "timeout", { least: 1, most: 240, whole: false });
-        const timeout = timeoutMinutes === undefined ? {} : { timeoutMinutes };
+        const timeout = options.timeout === undefined ? {} : { timeoutMinutes: options.timeout };
         const body = { agent, message: words.join(" "), freshSession: true, ...timeout, context: { channel: "cli", chatId: "exec" } };
         const { runTask } = await import("../daemon/run-task.js");
         const result = await runTask(cli, body);

@@ -2,8 +2,10 @@ import type { Trace } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
-import { numberOption } from "../number-option.ts";
 import { ago, table } from "../table.ts";
+
+/** What `GET /traces` filters by. */
+const STATUSES = ["in-flight", "ok", "error", "timeout"];
 
 const group: OwnGroup = {
   name: "trace",
@@ -15,8 +17,8 @@ const group: OwnGroup = {
       summary: "The newest tasks",
       options: [
         { flags: "--agent <id>", description: "only this agent's" },
-        { flags: "--status <status>", description: "in-flight, ok, error or timeout" },
-        { flags: "-n, --limit <count>", description: "how many (default 20)" },
+        { flags: "--status <status>", description: "how they stand", choices: STATUSES },
+        { flags: "-n, --limit <count>", description: "how many (default 20)", number: { least: 1 } },
       ],
       run: (_args, options, cli) => list(cli, options),
     },
@@ -28,7 +30,7 @@ const group: OwnGroup = {
 export default group;
 
 async function list(cli: Cli, options: Readonly<Record<string, unknown>>): Promise<void> {
-  const query = new URLSearchParams({ limit: String(numberOption(options, "limit", { least: 1 }) ?? 20) });
+  const query = new URLSearchParams({ limit: String(options.limit ?? 20) });
   for (const key of ["agent", "status"]) if (options[key] !== undefined) query.set(key, String(options[key]));
   const { traces } = (await cli.request("GET", `/traces?${query}`)) as { traces: Trace[] };
   const rows = traces.map((trace) => [

@@ -63,9 +63,4 @@ describe("svc mcp", () => {
     const { code, err } = await talk(shell.folder, "", "echo", [initialize]);
     expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("svc daemon start") });
   });
-
-  it("OPR-m8 without an agent is wrong usage", async () => {
-    const shell = await openShell();
-    expect(await shell.svc("mcp")).toMatchObject({ code: 2, err: expect.stringContaining("--agent") });
-  });
 });

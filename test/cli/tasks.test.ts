@@ -129,18 +129,6 @@ describe("what is handed over at the command line", () => {
     await sending.done;
   });
 
-  it("OPR-m8 what must be a number and is none is wrong usage", async () => {
-    const shell = await openShell();
-    shell.write(echoConfig());
-    for (const line of [
-      ["daemon", "stop", "--timeout", "abc"],
-      ["daemon", "logs", "-n", "abc"],
-      ["exec", "echo", "x", "--timeout", "abc"],
-      ["trace", "list", "-n", "1.5"],
-    ])
-      expect(await shell.svc(...line)).toMatchObject({ code: 2, err: expect.stringContaining("must be a") });
-  });
-
   it("OPR-m22 watch tells eight conversations apart: agent, chat and task stand on each line", async () => {
     const shell = await daemonWith({ maxConcurrent: 8 });
     const watching = start(shell, "daemon", "watch", "--kind", "agent");

@@ -1,4 +1,4 @@
-import { type CommandGroup, svcError } from "@svc/sdk";
+import type { CommandGroup } from "@svc/sdk";
 
 const group: CommandGroup = {
   name: "mcp",
@@ -8,11 +8,10 @@ const group: CommandGroup = {
       name: "mcp",
       args: "",
       summary: "Serve an agent's tools over stdio; standard output carries protocol frames only",
-      options: [{ flags: "--agent <id>", description: "the agent in whose name tools run" }],
+      options: [{ flags: "--agent <id>", description: "the agent in whose name tools run; see svc agent list", required: true }],
       async run(_args, options, cli) {
-        if (typeof options.agent !== "string" || options.agent === "") throw svcError("SVC_CLI_USAGE", "svc mcp needs --agent <id>; see svc agent list");
         const { serve } = await import("./server.js");
-        await serve(options.agent, cli);
+        await serve(String(options.agent), cli);
       },
     },
   ],

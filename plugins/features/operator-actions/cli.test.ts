@@ -37,7 +37,7 @@ it("CLI-03 adds, lists and removes without a daemon, whole files that others can
     url: "https://example.org/{{city}}",
     inputs: "city:string!,n:number",
     header: ["Accept: text/plain"],
-    timeout: "5000",
+    timeout: 5000,
     title: "The weather",
   });
   await svc("add", ["greet"], { command: "echo {{who}}", inputs: "who!" });

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ActionEnvelope, type CliHost, type CommandGroup, type Schema, svcError } from "@svc/sdk";
-import { type Definition, isActionId, parseDefinition } from "./definition.ts";
+import { type Definition, isActionId, MAX_TIMEOUT_MS, parseDefinition } from "./definition.ts";
 import { FOLDER } from "./folder.ts";
 import { parseShorthand } from "./inputs.ts";
 import type { ActionRunResult } from "./run.ts";
@@ -62,7 +62,7 @@ const group: CommandGroup = {
         { flags: "--inputs <list>", description: "inputs as name:type, ! for required: city:string!,days:number" },
         { flags: "--title <text>", description: "what people and agents read (default: the id)" },
         { flags: "--cwd <folder>", description: "the command's working folder" },
-        { flags: "--timeout <ms>", description: "limit in milliseconds (default 30000, at most 600000)" },
+        { flags: "--timeout <ms>", description: "limit in milliseconds (default 30000)", number: { least: 1, most: MAX_TIMEOUT_MS } },
         { flags: "--force", description: "replace an action of that id" },
       ],
       run: ([id = ""], options, cli) => add(id, options, cli),
@@ -107,7 +107,7 @@ async function add(id: string, options: Readonly<Record<string, unknown>>, cli: 
         }
       : { kind: "shell", command, ...(cwd === undefined ? {} : { cwd }) }),
     ...(inputs === undefined ? {} : { inputs: parseShorthand(String(inputs)) }),
-    ...(timeout === undefined ? {} : { timeoutMs: Number(timeout) }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
   };
   parseDefinition(id, content);
   const file = fileOf(cli, id);

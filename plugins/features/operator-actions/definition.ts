@@ -17,7 +17,7 @@ export interface Definition {
 const COMMON = ["id", "title", "kind", "inputs", "timeoutMs"];
 const SHELL = ["command", "cwd", "env"];
 const HTTP = ["url", "method", "headers", "body"];
-const MAX_TIMEOUT_MS = 600_000;
+export const MAX_TIMEOUT_MS = 600_000;
 
 /** Whether `id` may name an action: it becomes a file name and a path of the HTTP interface. `builtin` is taken there. */
 export const isActionId = (id: string): boolean => /^[a-z0-9_-]+$/.test(id) && id !== "builtin" && id.length <= 64;

@@ -15,9 +15,9 @@ const group: CommandGroup = {
       args: "",
       summary: "Make a token and print its secret: the only time that anyone sees it",
       options: [
-        { flags: "--name <text>", description: "what it is for, to find it again" },
-        { flags: "--scope <scope...>", description: "what it may do: dashboard:read, dashboard:write, agent:<id>, agent:*, mesh:peer" },
-        { flags: "--expires <days>", description: "whole days from now, at least 1 (default: never)" },
+        { flags: "--name <text>", description: "what it is for, to find it again", required: true },
+        { flags: "--scope <scope...>", description: "what it may do: dashboard:read, dashboard:write, agent:<id>, agent:*, mesh:peer", required: true },
+        { flags: "--expires <days>", description: "whole days from now, at least 1 (default: never)", number: { least: 1, most: LONGEST_DAYS } },
       ],
       run: (_args, options, cli) => create(options, cli),
     },
@@ -28,14 +28,30 @@ const group: CommandGroup = {
 export default group;
 
 async function create({ name, scope, expires }: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void> {
-  const { token, secret } = makeToken(parseName(name), parseScopes([scope ?? []].flat().map(String)), parseDays(expires), Date.now());
+  const { token, secret } = makeToken(parseName(name), parseScopes([scope].flat().map(String)), expires as number | undefined, Date.now());
   const damaged = await openTokenFile(await cli.data()).change((tokens) => [...tokens, token]);
   if (damaged !== undefined) say(`tokens.json was damaged and is now ${damaged}: all earlier tokens are refused.`);
   say(
     `Token ${token.id} (${token.name}) may: ${token.scope.join(", ")}. ${token.expiresAt === undefined ? "It never expires." : `It expires ${token.expiresAt}.`}`,
   );
   say("Its secret follows. It is shown this once and cannot be recovered.");
+  for (const warning of await opensNothing(token.scope, cli)) say(warning);
   cli.print(secret, { ...shown(token), secret });
+}
+
+/** Scopes of agents that are not there, or that no token reaches; as far as a daemon that runs can say. */
+async function opensNothing(scopes: readonly string[], cli: CliHost): Promise<string[]> {
+  const ids = scopes.filter((scope) => scope.startsWith("agent:")).map((scope) => scope.slice("agent:".length));
+  if (ids.length === 0) return [];
+  const answer = await cli.request("GET", "/agents").catch(() => undefined);
+  if (answer === undefined) return [];
+  const { agents } = answer as { agents: readonly { id: string; access?: string }[] };
+  const open = (id: string) => agents.find((agent) => agent.id === id)?.access === "public";
+  return ids.flatMap((id) => {
+    if (id === "*") return agents.some((agent) => open(agent.id)) ? [] : ["Note: no agent is public, so agent:* opens nothing yet."];
+    if (!agents.some((agent) => agent.id === id)) return [`Note: there is no agent '${id}', so agent:${id} opens nothing; see svc agent list.`];
+    return open(id) ? [] : [`Note: ${id} is private, so agent:${id} opens nothing until: svc config set agents.${id}.access public`];
+  });
 }
 
 async function list(cli: CliHost): Promise<void> {
@@ -71,14 +87,6 @@ function parseName(given: unknown): string {
   if (name === "" || name.length > LONGEST_NAME || /\p{Cc}/u.test(name))
     throw svcError("SVC_TOKEN_INVALID", `Give the token a --name of 1 to ${LONGEST_NAME} characters.`, { status: 400, field: "name" });
   return name;
-}
-
-function parseDays(given: unknown): number | undefined {
-  if (given === undefined) return undefined;
-  const days = Number(given);
-  if (!/^\d+$/.test(String(given)) || days < 1 || days > LONGEST_DAYS)
-    throw svcError("SVC_TOKEN_INVALID", `--expires takes whole days from 1 to ${LONGEST_DAYS}, not '${given}'.`, { status: 400, field: "expires" });
-  return days;
 }
 
 /** For people and beside the secret, so that `$(svc token create ...)` is the secret alone. */

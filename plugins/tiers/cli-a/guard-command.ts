@@ -12,15 +12,15 @@ interface Entry {
 /** `svc guard`: what restricted runs were refused, and what they would be. */
 const group: CommandGroup = {
   name: "guard",
-  summary: "what restricted runs may do, and what they were refused",
+  summary: "What restricted runs may do, and what they were refused",
   commands: [
     {
       name: "log",
       args: "",
-      summary: "the calls that were refused, newest last",
-      options: [{ flags: "--limit <count>", description: "how many, 1 to 1000 (default 50)" }],
+      summary: "The calls that were refused, newest last",
+      options: [{ flags: "--limit <count>", description: "how many, 1 to 1000 (default 50)", number: { least: 1, most: 1000 } }],
       async run(_, { limit }, cli) {
-        const { entries } = (await cli.request("GET", `/guard/log${limit === undefined ? "" : `?limit=${encodeURIComponent(String(limit))}`}`)) as {
+        const { entries } = (await cli.request("GET", `/guard/log${limit === undefined ? "" : `?limit=${limit}`}`)) as {
           entries: readonly Entry[];
         };
         const lines = entries.map(({ at, agent, tool, reason, guard }) =>
@@ -32,7 +32,7 @@ const group: CommandGroup = {
     {
       name: "check",
       args: "<agent> <autonomy> <command...>",
-      summary: "would this shell command be allowed?",
+      summary: "Would this shell command be allowed?",
       async run([agent, autonomy, ...command], _, cli) {
         const answer = (await cli.request("POST", "/guard/check", { agent, autonomy, tool: "Bash", input: { command: command.join(" ") } })) as {
           decision: string;
