@@ -91,7 +91,7 @@ describe.skipIf(skipped)("botmsg on the server of @openclaw/crabline", () => {
   });
 
   it("sends, edits and answers in the platform's own shapes", async () => {
-    const { platformId } = await channel().send(out("a **bold** word", { target: { channel: "botmsg", account: "main", chat: "700" } }), signal);
+    const { platformId = "" } = await channel().send(out("a **bold** word", { target: { channel: "botmsg", account: "main", chat: "700" } }), signal);
     await channel().edit?.(platformId, out("a **bolder** word"), signal);
     await channel().send(out("", { media: [{ kind: "file", name: "a.txt", data: Buffer.from("hello") }] }), signal);
     await channel().react?.({ channel: "botmsg", account: "main", chat: "700" }, platformId, "👀", signal);

@@ -108,7 +108,7 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
       expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
       const answer = await task(tier === "local" ? "what can you do" : `hello ${tier}`);
       expect(answer, tier).toMatchObject({ ok: true });
-      expect(answer.reply).toContain(tier === "local" ? "local" : `hello ${tier}`);
+      expect(answer.reply).toContain(tier === "local" ? "holds no text files" : `hello ${tier}`);
     }
   });
 
