@@ -41,18 +41,18 @@ it("OPR-M10 makes what can be made, and says of each other agent why it has no f
 
 it("OPR-M10 a file system that does not answer holds one thread and nothing else up", async () => {
   const asked: string[] = [];
-  let answer = () => {};
+  let answer = (_made: boolean) => {};
   const workspaces = createWorkspaces(
     () => log,
     () => {},
     (path) => {
       asked.push(path);
-      return path === "/net/a" ? new Promise((resolve) => (answer = resolve)) : Promise.resolve();
+      return path === "/net/a" ? new Promise<boolean>((resolve) => (answer = resolve)) : Promise.resolve(false);
     },
   );
   await workspaces.make([agent("a", "/net/a"), agent("b", "/net/b")]);
   expect(asked).toEqual(["/net/a"]);
-  answer();
+  answer(true);
   await new Promise((resolve) => setImmediate(resolve));
   expect(asked).toEqual(["/net/a", "/net/b"]);
   expect(workspaces.problems.size).toBe(0);

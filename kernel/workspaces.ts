@@ -22,7 +22,7 @@ const PATIENCE_MS = 2_000;
 const HANGING = 1;
 
 /** `changed` is told when an agent lost its folder or has it again. `makeFolder` is replaced in tests. */
-export function createWorkspaces(log: () => Log, changed: () => void, make: (path: string) => Promise<void> = makeFolder): Workspaces {
+export function createWorkspaces(log: () => Log, changed: () => void, make: (path: string) => Promise<boolean> = makeFolder): Workspaces {
   const problems = new Map<string, string>();
   /** Workspaces whose file system has not answered yet. */
   const hanging = new Set<string>();
@@ -48,7 +48,10 @@ export function createWorkspaces(log: () => Log, changed: () => void, make: (pat
     hanging.add(workspace);
     const made = make(workspace)
       .then(
-        () => undefined,
+        (isNew) => {
+          if (isNew) log().info({ workspace }, `made the workspace ${workspace}, which was not there`);
+          return undefined;
+        },
         (error: Error) => error.message,
       )
       .finally(() => hanging.delete(workspace));
@@ -85,17 +88,20 @@ async function within<T>(work: Promise<T>, ms: number, otherwise: T): Promise<T>
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** Each folder is tried once before and once after its parent: `mkdir` with `recursive` goes on for ever where a file system denies both (in /proc). */
-async function makeFolder(path: string): Promise<void> {
+/** Whether it is new. Each folder is tried once before and once after its parent: `mkdir` with `recursive` goes on for ever where a file system denies both (in /proc). */
+async function makeFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);
+    return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && dirname(path) !== path) {
       await makeFolder(dirname(path));
-      return mkdir(path);
+      await mkdir(path);
+      return true;
     }
     if (code !== "EEXIST" && code !== "EISDIR") throw error;
     if (!(await stat(path)).isDirectory()) throw error;
+    return false;
   }
 }

@@ -44,9 +44,10 @@ const group: OwnGroup = {
           ...(options.model === undefined ? {} : { model: String(options.model) }),
         };
         editor.set(`agents.${id}`, JSON.stringify(agent));
-        mkdirSync(resolve(cli.folder, workspace), { recursive: true });
+        const made = mkdirSync(resolve(cli.folder, workspace), { recursive: true }) !== undefined;
         const verdict = await applyChange(cli, editor);
-        cli.print(`Agent ${id} is added. ${describeVerdict(verdict)}`, { id, ...agent, ...verdict });
+        const folder = made ? ` Its workspace ${resolve(cli.folder, workspace)} was made.` : "";
+        cli.print(`Agent ${id} is added.${folder} ${describeVerdict(verdict)}`, { id, ...agent, ...verdict });
       },
     },
     {

@@ -1,14 +1,11 @@
-import { join } from "node:path";
-import type { ObjectSchema } from "@svc/sdk";
 import { firstParty } from "../catalog.ts";
 import { changePath, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { knownSettings, SCHEMA_REFERENCE, schemaForEditors, writeSchema } from "../schema-file.ts";
 import { table } from "../table.ts";
-
-const SCHEMA_NAME = "svc.schema.json";
 
 const group: OwnGroup = {
   name: "config",
@@ -82,11 +79,6 @@ const group: OwnGroup = {
 
 export default group;
 
-async function knownSettings(cli: Cli): Promise<ObjectSchema> {
-  const { configurationSchema } = await import("@svc/kernel");
-  return configurationSchema({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
-}
-
 async function describe(path: string, cli: Cli): Promise<void> {
   const { describeSetting } = await import("@svc/kernel");
   const { setting, suggestion } = describeSetting(await knownSettings(cli), path);
@@ -107,19 +99,17 @@ async function describe(path: string, cli: Cli): Promise<void> {
 }
 
 async function schema(write: boolean, cli: Cli): Promise<void> {
-  const { editorSchema } = await import("@svc/kernel");
-  const value = editorSchema(await knownSettings(cli));
   if (!write) {
+    const value = await schemaForEditors(cli);
     cli.print(JSON.stringify(value, null, 2), value);
     return;
   }
-  await cli.data().then((folder) => folder.write(SCHEMA_NAME, JSON.stringify(value)));
+  const file = await writeSchema(cli);
   const editor = await openFile(cli);
   if (editor.get("$schema") === undefined) {
-    editor.set("$schema", `./.svc/${SCHEMA_NAME}`);
+    editor.set("$schema", SCHEMA_REFERENCE);
     await editor.save();
   }
-  const file = join(cli.dataFolder, SCHEMA_NAME);
   cli.print(`The schema is in ${file}, and ${cli.file} names it. Write it again after an upgrade or a new plugin.`, { file });
 }
 

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { productName } from "../catalog.ts";
+import { added, firstParty, productName } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
+import { SCHEMA_REFERENCE, writeSchema } from "../schema-file.ts";
 
 const INSTRUCTIONS = `# Assistant
 
@@ -24,7 +25,7 @@ const group: OwnGroup = {
       options: [{ flags: "--tier <name>", description: "the engine of the first agent (default: the first one found on this machine)" }],
       async run(_args, options, cli) {
         if (existsSync(cli.file)) throw fail("SVC_CLI_EXISTS", { what: cli.file, next: "change it with: svc config set <path> <value>" });
-        const tier = typeof options.tier === "string" ? options.tier : await bestTier();
+        const tier = options.tier === undefined ? await bestTier() : knownTier(String(options.tier), cli);
         const bind = await writeFirst(cli, tier);
         const port = bind === DEFAULT_BIND ? "" : `\nPort 18800 is in use, so this daemon will listen on ${bind}.`;
         cli.print(`Wrote ${cli.file} with the agent "assistant" on tier ${productName("tier", tier, cli.dataFolder)}.${port}\nNext: svc daemon start`, {
@@ -40,15 +41,21 @@ const group: OwnGroup = {
 
 export default group;
 
+/** Refuses an engine that no plugin here brings. */
+function knownTier(tier: string, cli: Cli): string {
+  const tiers = [...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : []));
+  if (tiers.includes(tier)) return tier;
+  throw fail("SVC_CLI_USAGE", { reason: `There is no tier '${tier}'; there are ${tiers.join(", ")}. Nothing was written.` });
+}
+
 /** The first command-line engine on PATH whose plugin is here; else the one that needs nothing. */
 async function bestTier(): Promise<string> {
-  const { firstParty } = await import("../catalog.js");
   const tiers = new Set(firstParty().flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
   const { findPrograms } = await import("../setup/engines.js");
   return findPrograms(process.env, tiers)[0]?.tier ?? "local";
 }
 
-/** A node named after this machine and one agent with a short instructions file. Answers where the daemon will listen: the default, else the next free port. */
+/** A node named after this machine and one agent with a short instructions file, and the schema for editors. Answers where the daemon will listen: the default, else the next free port. */
 export async function writeFirst(cli: Cli, tier: string, agent = "assistant"): Promise<string> {
   const id =
     hostname()
@@ -61,10 +68,12 @@ export async function writeFirst(cli: Cli, tier: string, agent = "assistant"): P
   if (!existsSync(join(workspace, "AGENTS.md"))) writeFileSync(join(workspace, "AGENTS.md"), INSTRUCTIONS);
   const bind = await freeBind();
   const config = {
+    $schema: SCHEMA_REFERENCE,
     node: { id, name: id, ...(bind === DEFAULT_BIND ? {} : { bind }), defaultAgent: agent },
     agents: { [agent]: { name: agent === "assistant" ? "Assistant" : agent, workspace: "./workspace", tier } },
   };
   writeFileSync(cli.file, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 });
+  await writeSchema(cli);
   return bind;
 }
 

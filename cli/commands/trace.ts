@@ -40,7 +40,15 @@ async function list(cli: Cli, options: Readonly<Record<string, unknown>>): Promi
     `${ago(Date.now() - trace.startedAt)} ago`,
     (trace.message ?? trace.messagePreview ?? trace.entry).replace(/\s+/g, " ").slice(0, 50),
   ]);
-  cli.print(rows.length === 0 ? "No tasks yet." : table([["ID", "AGENT", "STATUS", "STARTED", "MESSAGE"], ...rows]), traces);
+  if (rows.length === 0 && options.agent !== undefined) await requireAgent(cli, String(options.agent));
+  const none = options.agent === undefined && options.status === undefined ? "No tasks yet." : "No such tasks.";
+  cli.print(rows.length === 0 ? none : table([["ID", "AGENT", "STATUS", "STARTED", "MESSAGE"], ...rows]), traces);
+}
+
+/** Tasks of an agent that was removed stay, so it is asked for only where there are none. */
+async function requireAgent(cli: Cli, id: string): Promise<void> {
+  const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string }[] };
+  if (!agents.some((agent) => agent.id === id)) throw fail("SVC_CLI_MISSING", { what: `agent ${id}, nor a task of one`, next: "svc agent list" });
 }
 
 const get = (cli: Cli, id: string) => cli.request("GET", `/traces/${encodeURIComponent(id)}`) as Promise<Trace>;

@@ -104,7 +104,9 @@ it("runs an operator action with name=value words, prints its output, and fails 
   expect(asked).toEqual([{ line: "POST /api/actions/greet/run?door=cli", body: { who: "a=b", n: "5" } }]);
   expect(printed.at(-1)).toMatchObject({ human: "hi", json: { ok: true } });
   const failing = host({ "POST /api/actions/greet/run?door=cli": { ok: false, status: 3, output: "", errors: "", durationMs: 1 } });
-  await expect(failing.svc("run", ["greet"])).rejects.toMatchObject({ code: "SVC_ACTION_FAILED", message: expect.stringContaining("3") });
+  await expect(failing.svc("run", ["greet"])).rejects.toMatchObject({ code: "SVC_ACTION_FAILED", message: "The action greet ended with 3." });
+  const telling = host({ "POST /api/actions/greet/run?door=cli": { ok: false, status: 3, output: "", errors: "no such city\n", durationMs: 1 } });
+  await expect(telling.svc("run", ["greet"])).rejects.toMatchObject({ message: "The action greet ended with 3: no such city" });
 });
 
 it("runs a built-in with words in the types of its schema, or one JSON object", async () => {

@@ -123,7 +123,7 @@ async function run(name: string, words: readonly string[], cli: CliHost): Promis
   if (actions.some(({ id }) => id === name) || errors.some(({ file }) => file === `${name}.json`)) {
     const result = (await cli.request("POST", `/api/actions/${name}/run?door=cli`, parseWords(words, undefined))) as ActionRunResult;
     cli.print(result.output.trimEnd(), result);
-    if (!result.ok) throw svcError("SVC_ACTION_FAILED", result.errors.trim() || `The action ${name} ended with ${result.status ?? "no status"}.`);
+    if (!result.ok) throw svcError("SVC_ACTION_FAILED", `The action ${name} ended with ${result.status ?? "no status"}${withReason(result.errors.trim())}`);
     return;
   }
   const action = (await builtins(cli)).find((one) => one.name === name);
@@ -224,6 +224,7 @@ function splitHeader(line: string): [string, string] {
   return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }
 
+const withReason = (errors: string) => (errors === "" ? "." : `: ${errors}`);
 const spell = ({ name, type, required }: Definition["inputs"][number]) => `${name}:${type}${required ? "!" : ""}`;
 const describeInputs = ({ properties = {}, required = [] }: Schema) =>
   Object.entries(properties)

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import type { ObjectSchema } from "@svc/sdk";
+import { firstParty } from "./catalog.ts";
+import type { Cli } from "./cli.ts";
+
+const NAME = "svc.schema.json";
+
+/** How svc.json names the schema beside it, for editors. */
+export const SCHEMA_REFERENCE = `./.svc/${NAME}`;
+
+/** All settings of the core and of the plugins that are here. */
+export async function knownSettings(cli: Cli): Promise<ObjectSchema> {
+  const { configurationSchema } = await import("@svc/kernel");
+  return configurationSchema({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
+}
+
+/** The JSON schema of svc.json as editors read it. */
+export async function schemaForEditors(cli: Cli): Promise<unknown> {
+  const { editorSchema } = await import("@svc/kernel");
+  return editorSchema(await knownSettings(cli));
+}
+
+/** Writes it into the data folder; answers the file. */
+export async function writeSchema(cli: Cli): Promise<string> {
+  const text = JSON.stringify(await schemaForEditors(cli));
+  await cli.data().then((folder) => folder.write(NAME, text));
+  return join(cli.dataFolder, NAME);
+}
