@@ -47,6 +47,7 @@ const NAMES = [
 ];
 const ENGINE_NAMES = [
   "SYSTEM_PATH",
+  "ask",
   "commandWall",
   "countOf",
   "createEnginePool",
@@ -57,6 +58,7 @@ const ENGINE_NAMES = [
   "findBubblewrap",
   "openLineRpc",
   "openRelay",
+  "probeEngine",
   "programWall",
   "proveWall",
   "quoted",
@@ -65,6 +67,7 @@ const ENGINE_NAMES = [
   "tidy",
   "unfit",
   "vendorFailure",
+  "versionOf",
 ];
 const TESTING_NAMES = [
   "actionContract",

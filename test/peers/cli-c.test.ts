@@ -174,6 +174,14 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     expect(answerOf(await stage.run("hello again", { settings: api, model }))).toContain("hello again");
   });
 
+  it("ENG-9 the probe tells installed, signed in and reachable apart, without a model call", async () => {
+    const ask = (billing: string) =>
+      stage.tier.probe?.({ id: "ada", name: "ada", workspace: stage.workspace, tier: stage.tier.name, mentions: [], access: "private", settings: { billing } });
+    expect(await ask("api")).toMatchObject({ ok: true, detail: expect.stringMatching(/an API key is set; vendor reachable$/) });
+    expect(stage.server.requests).toEqual([]);
+    expect(await ask("subscription")).toMatchObject({ ok: false, detail: expect.stringContaining("not signed in") });
+  });
+
   it("answers the probe with its version", async () => {
     expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
   });

@@ -9,6 +9,8 @@ const MOST_BYTES = 262_144;
 /** What the installed program can be told, by its own help. */
 export interface Switches {
   has(option: string): boolean;
+  /** It has this command: one that does not would take the word for a prompt. */
+  hasCommand(name: string): boolean;
   /** Tells one installation from another: a new one is asked, and its wall proved, anew. */
   readonly version: string;
   /** Throws `SVC_GUARD_PROGRAM` naming what the program lacks for restricted runs. */
@@ -41,6 +43,7 @@ async function read(spawn: Spawn, program: string, version: string): Promise<Swi
   const silent = options.size === 0;
   return {
     version,
+    hasCommand: (name) => new RegExp(`^\\s+${name}\\b`, "m").test(help),
     has: (option) => silent || options.has(option),
     requireRestricting() {
       const lacking: string[] = RESTRICTING.filter((option) => !options.has(option));

@@ -10,7 +10,8 @@ export const PASSED = ["OPENAI_BASE_URL", "CODEX_HOME", "HTTPS_PROXY", "HTTP_PRO
 /** Everything of the daemon's environment that this tier may read. */
 export const READ = [...KEYS, ...PASSED] as const;
 
-const VENDOR = "https://api.openai.com/v1";
+/** Where the vendor is, unless `OPENAI_BASE_URL` says otherwise. */
+export const VENDOR = "https://api.openai.com/v1";
 
 /** What one agent's program is started with. */
 export interface Launch {

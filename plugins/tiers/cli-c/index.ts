@@ -10,7 +10,7 @@ export default definePlugin<Section>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-c", schema: sectionSchema },
-  capabilities: ["spawn", "warm", "media", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["spawn", "warm", "media", "store", "files", "env:PATH", "env:HOME", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx) {
     let runner: Promise<Tier["run"]> | undefined;
     ctx.provide.tier({
@@ -20,9 +20,9 @@ export default definePlugin<Section>({
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner)(turn, context, signal);
       },
-      async probe() {
+      async probe(agent) {
         const { probe } = await import("./probe.js");
-        return probe(ctx, () => findProgram(ctx.config.command ?? "gemini", ctx.env("PATH") ?? ""));
+        return probe(ctx, () => findProgram(ctx.config.command ?? "gemini", ctx.env("PATH") ?? ""), agent);
       },
     });
   },
