@@ -130,6 +130,19 @@ it("FLT-5 a step of pruning takes few long documents and many short ones, the ol
   await one.store.close();
 });
 
+it("SEC-R3 a plugin that fills the database does not have all traces of the others thrown away", async () => {
+  const one = openFolder({ maxMegabytes: 16 });
+  await one.work(300, {}, "short");
+  const hoard = one.store.scope("feature-hoard").collection<string>("hoard");
+  for (let at = 0; at < 20; at += 1) await hoard.put(String(at), "x".repeat(MEGABYTE));
+  await one.kept.bySize();
+  const left = await createTraces(one.core).list({ limit: 1_000 });
+  expect(left.length).toBeGreaterThanOrEqual(100);
+  expect(left.length).toBeLessThanOrEqual(101);
+  expect(one.told.at(-1)).toContain("that are not old traces");
+  await one.store.close();
+});
+
 it("FLT-5 a clock that is a year ahead for days makes nothing old", async () => {
   const one = openFolder({ traceDays: 7 });
   await one.core.collection<{ at: number }>("dedup", { indexes: ["at"] }).put("key", { at: one.clock.wall });

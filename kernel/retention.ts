@@ -32,7 +32,7 @@ export interface RetentionGround {
 export interface Retention {
   /** What is older than the rules say, as seen from `at`, in Unix milliseconds. */
   byAge(at: number): Promise<void>;
-  /** The oldest traces and histories, as long as they are more than the rules allow; then gives free space back. */
+  /** The oldest traces and histories, as long as they are more than the rules allow, but for the newest traces; then gives free space back. */
   bySize(): Promise<void>;
   /** Goes on with what an upgrade left to do. Resolves when all is done. */
   settle(): Promise<void>;
@@ -45,6 +45,8 @@ const FILLED_ROWS = 200;
 const PAUSE_MS = 15;
 /** The newest traces stay, whatever a clock says of their age. */
 const NEWEST = 1_000;
+/** So many stay however full it is: what somebody else has filled the database with must not cost all that is known of the work. */
+const NEWEST_FULL = 100;
 /** Looks at the size between two walks through the folders of histories. */
 const LOOKS_TRUSTED = 60;
 const STARTS_KEPT = 200;
@@ -98,7 +100,8 @@ export function createRetention({ store, core, plugins, log, rules, tell }: Rete
       const limit = maxMegabytes * MEGABYTE - histories.bytes;
       const { used } = store.size();
       if (used > limit) {
-        const traces = await prune({}, () => store.size().used <= limit * ROOM);
+        const newest = await core.keyBefore(TRACES, NEWEST_FULL);
+        const traces = newest === undefined ? 0 : await prune({ below: newest }, () => store.size().used <= limit * ROOM);
         const left = store.size().used;
         if (traces > 0) {
           const summary = `${traces} of the oldest traces are gone: what is kept was more than retention.maxMegabytes (${maxMegabytes})`;
@@ -107,7 +110,7 @@ export function createRetention({ store, core, plugins, log, rules, tell }: Rete
         }
         if (left > limit && !toldFull) {
           toldFull = true;
-          const summary = `the database holds ${Math.ceil(left / MEGABYTE)} MB that are no traces of finished work: more than retention.maxMegabytes (${maxMegabytes}) allows`;
+          const summary = `the database holds ${Math.ceil(left / MEGABYTE)} MB that are not old traces of finished work: more than retention.maxMegabytes (${maxMegabytes}) allows`;
           log.warn({ maxMegabytes }, summary);
           tell(summary, { state: "retention", traces: 0, maxMegabytes });
         }
