@@ -37,7 +37,6 @@ export const DOORS: Readonly<Record<string, Door>> = {
   "journal.read": (ctx, { name, after, limit }: Kept & { after: number }) => ctx.store.journal(name).read(after, limit),
   "journal.tail": (ctx, { name, limit }: Kept) => ctx.store.journal(name).tail(limit),
   "journal.trim": (ctx, { name, keep }: Kept & { keep: number }) => ctx.store.journal(name).trim(keep),
-  "tasks.accept": (ctx, { message }: { message: never }) => ctx.tasks.accept(message),
   "tasks.cancel": (ctx, { id, reason }: { id: string; reason?: string }) => ctx.tasks.cancel(id, reason),
   "tasks.followup": (ctx, { id, message }: { id: string; message: never }) => ctx.tasks.followup(id, message),
   "jobs.missed": (ctx, { id }: { id: string }) => ctx.jobs.missed(id),

@@ -1,9 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
-import { isAbsolute, relative } from "node:path";
 import type { Capability, Confined, PluginContext, Publication } from "@svc/sdk";
 import { DOORS, writeLog } from "./doors.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { IsolationLimits } from "./limits.ts";
+import { createOwnFiles } from "./own-files.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
 
@@ -50,6 +50,7 @@ const FILES: Readonly<Record<string, (files: Confined, args: FileArgs) => unknow
 
 export function createDoors(ground: DoorsGround): Doors {
   const { ctx, crons, limits } = ground;
+  const files = createOwnFiles(ctx, ground.capabilities);
   const declared = (capability: Capability) => ground.capabilities.includes(capability);
   const ends = new Map<number, () => void>();
   const begun = new Map<string, AsyncResource>();
@@ -58,36 +59,26 @@ export function createDoors(ground: DoorsGround): Doors {
   let handed = 0;
   let [windowBegan, lines] = [0, 0];
 
-  /** Below its own folder and, where it may see them, the agents' workspaces: the process has walls, and this must be no door through them. */
-  function files({ roots }: FileArgs): Confined {
-    if (roots === undefined) return ctx.files.own;
-    const workspaces = declared("agents") ? ctx.agents.list().map(({ workspace }) => workspace) : [];
-    const allowed = [...ctx.files.own.roots, ...workspaces];
-    const outside = roots.find((root) => !allowed.some((folder) => isBelow(folder, root)));
-    if (outside !== undefined) throw refused(ctx.id, `the folder ${outside}, which is neither its own nor an agent's workspace,`);
-    return ctx.files.under(...roots);
-  }
-
   async function serve(on: string, args: Args, signal: AbortSignal): Promise<unknown> {
     const door = Object.hasOwn(DOORS, on) ? DOORS[on] : undefined;
     if (door !== undefined) return door(ctx, args as never, signal);
     const file = Object.hasOwn(FILES, on) ? FILES[on] : undefined;
-    if (file !== undefined) return file(files(args as FileArgs), args as FileArgs);
+    if (file !== undefined) return file(files.under((args as FileArgs).roots), args as FileArgs);
     switch (on) {
       case "files.change": {
         const { path, maxBytes, n } = args as FileArgs & { readonly n: number };
-        return files(args as FileArgs).change(
-          path,
-          maxBytes,
-          async (before) => (await ground.peer().call("function", { n, value: before }, signal)) as string | undefined,
-        );
+        return files
+          .under((args as FileArgs).roots)
+          .change(path, maxBytes, async (before) => (await ground.peer().call("function", { n, value: before }, signal)) as string | undefined);
       }
       case "tasks.run": {
         const { message, n } = args as { readonly message: never; readonly n?: number };
-        return ctx.tasks.run(message, n === undefined ? undefined : (event) => hand(n, event), signal);
+        return ctx.tasks.run(await files.media(message), n === undefined ? undefined : (event) => hand(n, event), signal);
       }
+      case "tasks.accept":
+        return ctx.tasks.accept(await files.media(args.message as never));
       case "tasks.deliver": {
-        const delivery = await ctx.tasks.deliver(args.delivery as never);
+        const delivery = await ctx.tasks.deliver(await files.media(args.delivery as never));
         handed += 1;
         // Nobody may ask for its end.
         delivery.sent.catch(() => undefined);
@@ -238,9 +229,4 @@ function publication(event: unknown): Publication {
 function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
   map.set(key, value);
   if (map.size > MOST_KEPT) map.delete(map.keys().next().value as K);
-}
-
-function isBelow(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return isAbsolute(path) && !isAbsolute(way) && way.split("/")[0] !== "..";
 }

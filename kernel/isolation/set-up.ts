@@ -8,6 +8,7 @@ import type { IsolationGround } from "./isolate.ts";
 import { createKeeper, type Keeper, type Life } from "./keeper.ts";
 import { type Crons, createDoors, type Doors } from "./life.ts";
 import type { IsolationLimits } from "./limits.ts";
+import { createOwnFiles } from "./own-files.ts";
 import { type StandIn, standIn } from "./stand-ins.ts";
 import type { Described, Mirror, SetUp } from "./wire.ts";
 
@@ -36,6 +37,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   const { ctx, described, ground, limits } = options;
   const { capabilities } = described;
   const crons: Crons = new Map();
+  const sight = { view: (agent: Agent) => viewOf(agent, described), files: createOwnFiles(ctx, capabilities) };
   const early = new Map<number, () => void>();
   const withdrawn = new Set<number>();
   let things: readonly StandIn[] = [];
@@ -158,7 +160,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   function provide(n: number): StandIn {
     const registration = first?.registrations[n];
     if (registration === undefined) throw new Error(`nothing is registered as ${n}`);
-    const made = standIn(ctx, n, registration, keeper, (agent) => viewOf(agent, described));
+    const made = standIn(ctx, n, registration, keeper, sight);
     things = Object.assign([...things], { [n]: made });
     return made;
   }

@@ -15,6 +15,7 @@ import type {
   Turn,
 } from "@svc/sdk";
 import type { Args } from "./frames.ts";
+import type { OwnFiles } from "./own-files.ts";
 import type { ChannelMethod, Registration, RouteAnswer } from "./wire.ts";
 
 /** The plugin's process, whichever life it is in. Every call fails at once while there is none. */
@@ -31,11 +32,19 @@ export interface StandIn {
   readonly withdraw?: () => void;
 }
 
-/** Registers in place of what the plugin registered in its process: the same things, whose functions ask there. `view`: what it may see of an agent. */
-export function standIn(ctx: PluginContext<never>, n: number, registration: Registration, remote: Remote, view: (agent: Agent) => Agent): StandIn {
+/** What an isolated plugin may see and name. */
+export interface Sight {
+  /** What it may see of an agent. */
+  readonly view: (agent: Agent) => Agent;
+  readonly files: Pick<OwnFiles, "media">;
+}
+
+/** Registers in place of what the plugin registered in its process: the same things, whose functions ask there. */
+export function standIn(ctx: PluginContext<never>, n: number, registration: Registration, remote: Remote, sight: Sight): StandIn {
+  const { view } = sight;
   switch (registration.kind) {
     case "tap":
-      standInTap(ctx, n, registration, remote, view);
+      standInTap(ctx, n, registration, remote, sight);
       return {};
     case "channel":
       return { channel: ctx.provide.channel(channelOf(n, registration, remote)) };
@@ -87,7 +96,7 @@ function standInTap(
   n: number,
   { hook, options: given }: Extract<Registration, { kind: "tap" }>,
   remote: Remote,
-  view: (agent: Agent) => Agent,
+  { view, files }: Sight,
 ): void {
   const options = tapOptions(given);
   if (hook === "emit") {
@@ -97,7 +106,10 @@ function standInTap(
   const ask = (args: readonly unknown[], { deadline, signal }: HookCall) => remote.call("thing", { n, given: args, deadline }, signal);
   if (hook !== "dispatch") {
     const seen = (value: unknown) => (hook === "assembleContext" && isTurn(value) ? { ...value, agent: view(value.agent) } : value);
-    const tap = (...args: unknown[]) => ask(args.slice(0, -1).map(seen), args.at(-1) as HookCall);
+    const tap = async (...args: unknown[]) => {
+      const given = args.slice(0, -1);
+      return files.media(await ask(given.map(seen), args.at(-1) as HookCall), given);
+    };
     (ctx.hooks[hook].tap as (run: (...given: never[]) => unknown, how: typeof options) => void)(tap, options);
     return;
   }

@@ -84,7 +84,9 @@ async function sizeOf({ data, path, size }: Media): Promise<number | "missing" |
   if (data !== undefined) return data.byteLength;
   if (path === undefined) return size;
   try {
-    return (await stat(path)).size;
+    const found = await stat(path);
+    // A device or a pipe has no end.
+    return found.isFile() ? found.size : "missing";
   } catch {
     return "missing";
   }
