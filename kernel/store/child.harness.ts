@@ -7,8 +7,17 @@ import { openStore } from "./open.ts";
 
 const [name, argument] = process.argv.slice(2) as [string, string];
 
-/** Returns when the line is in the pipe, so that what was printed was acknowledged. */
-const print = (line: string) => writeSync(1, `${line}\n`);
+/** Returns when the line is in the pipe, so that what was printed was acknowledged. A reader that is slow is waited for. */
+function print(line: string): void {
+  for (let left = Buffer.from(`${line}\n`); left.length > 0; ) {
+    try {
+      left = left.subarray(writeSync(1, left));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
 
 const programs: Record<string, () => Promise<void>> = {
   /** Takes the folder and keeps it until killed. */

@@ -120,7 +120,7 @@ describe("a mistake in a plugin is told with its place", () => {
       "stray",
       define(
         "stray",
-        'return { async start() {\n      setTimeout(() => {\n        globalThis.svcStray(new Error("nobody caught me"));\n      }, 1);\n    } };',
+        'return { async start() {\n      setTimeout(function again() {\n        if (globalThis.svcStray) globalThis.svcStray(new Error("nobody caught me"));\n        else setTimeout(again, 5);\n      }, 1);\n    } };',
       ),
     );
     const { kernel } = await runKernel({ folder, config: { plugins: ["./stray"] }, log: { destination: log } });
