@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Capability, Confined, PluginContext, Publication } from "@svc/sdk";
+import type { Capability, Confined, Message, PluginContext, Publication } from "@svc/sdk";
 import { DOORS, writeLog } from "./doors.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { IsolationLimits } from "./limits.ts";
@@ -59,6 +59,12 @@ export function createDoors(ground: DoorsGround): Doors {
   let handed = 0;
   let [windowBegan, lines] = [0, 0];
 
+  /** Its keys are its own: under one of somebody else's it would have that one's message taken for a repetition. */
+  async function incoming(message: Message): Promise<Message> {
+    const { dedupKey } = await files.media(message);
+    return dedupKey === undefined ? message : { ...message, dedupKey: `${ctx.id}:${dedupKey}` };
+  }
+
   async function serve(on: string, args: Args, signal: AbortSignal): Promise<unknown> {
     const door = Object.hasOwn(DOORS, on) ? DOORS[on] : undefined;
     if (door !== undefined) return door(ctx, args as never, signal);
@@ -72,11 +78,11 @@ export function createDoors(ground: DoorsGround): Doors {
           .change(path, maxBytes, async (before) => (await ground.peer().call("function", { n, value: before }, signal)) as string | undefined);
       }
       case "tasks.run": {
-        const { message, n } = args as { readonly message: never; readonly n?: number };
-        return ctx.tasks.run(await files.media(message), n === undefined ? undefined : (event) => hand(n, event), signal);
+        const { message, n } = args as { readonly message: Message; readonly n?: number };
+        return ctx.tasks.run(await incoming(message), n === undefined ? undefined : (event) => hand(n, event), signal);
       }
       case "tasks.accept":
-        return ctx.tasks.accept(await files.media(args.message as never));
+        return ctx.tasks.accept(await incoming(args.message as Message));
       case "tasks.deliver": {
         const delivery = await ctx.tasks.deliver(await files.media(args.delivery as never));
         handed += 1;

@@ -153,3 +153,15 @@ it("SEC-R4 a device is no attachment, whoever names it", async () => {
   const { taken, refused } = await admitMedia([{ kind: "file", path: "/dev/zero", name: "zero" }], traits, () => true);
   expect([taken, refused]).toEqual([[], ["(zero was not sent: the file is not there any more.)"]]);
 });
+
+it("SEC-R5 an isolated plugin takes nobody else's key: a repeated request gets its own first answer", async () => {
+  const setup = action(
+    "evil.poison",
+    `return ctx.tasks.accept({ entry: "task", channel: "http", chat: "1", text: "poison", agent: "a", dedupKey: input.key });`,
+  );
+  const { act, kernel } = await runIsolated([{ name: "evil", capabilities: ["tasks"], setup }]);
+  const key = "http:local:K1";
+  expect(await act("evil.poison", { key })).toMatchObject({ duplicate: false });
+  expect(await act("evil.poison", { key })).toMatchObject({ duplicate: true });
+  expect(await kernel.tasks.accept({ entry: "task", channel: "http", chat: "1", text: "real", agent: "a", dedupKey: key })).toMatchObject({ duplicate: false });
+});
