@@ -4,6 +4,7 @@ export { type Claim, createEnginePool, type EnginePool, type PooledEngine, type 
 export { ask, type Probing, probeEngine, versionOf } from "./engine/probing.ts";
 export { type Proof, proveWall } from "./engine/proof.ts";
 export { openRelay, type Relay, type Vendor } from "./engine/relay.ts";
+export { type FreshLayers, freshLayers } from "./engine/told-layers.ts";
 export { createToolServers, type ToolServers } from "./engine/tool-servers.ts";
 export { type Refused, vendorFailure } from "./engine/vendor-failure.ts";
 export {

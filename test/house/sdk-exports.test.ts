@@ -56,6 +56,7 @@ const ENGINE_NAMES = [
   "fieldsOf",
   "filesOf",
   "findBubblewrap",
+  "freshLayers",
   "openLineRpc",
   "openRelay",
   "probeEngine",

@@ -219,6 +219,18 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     expect(await ask("subscription")).toMatchObject({ ok: false, detail: expect.stringContaining("not signed in") });
   });
 
+  it("ENG-15 a session that goes on holds one copy of a layer", async () => {
+    const settings = { ...api };
+    const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
+    const session = first(await stage.run("one", { settings, layers }), "session")?.id as string;
+    await stage.run("two", { settings, layers, session });
+    await stage.run("three", { settings, layers, session });
+    const body = JSON.stringify(stage.server.requests.findLast(({ api }) => api === "responses")?.body);
+    expect(body).toContain("three");
+    // The model repeats what it is told.
+    expect(body.match(/(?<!ECHO: )## Identity of the test/g)).toHaveLength(1);
+  });
+
   it("answers the probe with its version", async () => {
     expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
   });

@@ -182,6 +182,27 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     expect(await ask("subscription")).toMatchObject({ ok: false, detail: expect.stringContaining("not signed in") });
   });
 
+  it("ENG-15 a session that goes on holds one copy of a layer", async () => {
+    const settings = { ...api, persistentProcess: true };
+    const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
+    const session = first(await stage.run("one", { settings, model, layers }), "session")?.id as string;
+    await stage.run("two", { settings, model, layers, session });
+    await stage.run("three", { settings, model, layers, session });
+    const body = JSON.stringify(stage.server.requests.findLast(({ api }) => api === "gemini")?.body);
+    expect(body).toContain("three");
+    // The model repeats what it is told.
+    expect(body.match(/(?<!ECHO: )## Identity of the test/g)).toHaveLength(1);
+  });
+
+  it("ENG-16 a turn that goes on from a stopped one knows what was asked and answered", async () => {
+    const abort = new AbortController();
+    const listen = ({ type }: { type: string }) => type === "text" && abort.abort();
+    const stopped = await stage.run("count the blue lamps SLOW:300 one by one", { settings: api, model, signal: abort.signal, listen });
+    expect(stopped.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
+    await stage.run("go on", { settings: api, model, session: first(stopped, "session")?.id as string });
+    for (const words of ["count the blue lamps", "You: ECHO:", "I was stopped here", "go on"]) expect(asked()).toContain(words);
+  });
+
   it("answers the probe with its version", async () => {
     expect(await stage.tier.probe?.()).toMatchObject({ ok: true, detail: expect.stringMatching(/\d+\.\d+\.\d+/) });
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildEnd, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, tierFailure } from "@svc/sdk";
-import type { ToolServers } from "@svc/sdk/engine";
+import { freshLayers, type ToolServers } from "@svc/sdk/engine";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, type Cut, isCut, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
@@ -98,7 +98,6 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
   const { turn, context, settings, autonomy, program, args, env, knowsSnapshot, restricted } = prepared;
   const { agent, route } = turn;
   const key = settings.persistentProcess && autonomy === "act" ? route.conversation : undefined;
-  const content = await contentOf(ctx.media, context);
   const made = JSON.stringify([program, args, env, agent.workspace]);
   const blocked: TierEvent[] = [];
   const answers: Answers =
@@ -125,6 +124,8 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
   let session = context.session;
   for (;;) {
     if (signal.aborted) return;
+    const fresh = await freshLayers(ctx.store, route.conversation, session, context.layers);
+    const content = await contentOf(ctx.media, { ...context, layers: fresh.layers });
     const claude = await claim(session);
     const reader = createReader({
       started: (server) => servers.started(agent.id, server),
@@ -153,7 +154,10 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
         if (restricted !== undefined) await noteMissing(restricted, message);
         for (const event of reader.read(message)) {
           if (event.type === "session") claude.session = event.id;
-          if (event.type === "done") well = true;
+          if (event.type === "done") {
+            well = true;
+            if (claude.session !== undefined) await fresh.keep(claude.session);
+          }
           yield* blocked.splice(0);
           yield event;
           if (event.type === "error") return;

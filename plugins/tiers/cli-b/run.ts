@@ -17,6 +17,7 @@ import {
   type EnginePool,
   type Fields,
   fieldsOf,
+  freshLayers,
   type PooledEngine,
   type RpcGone,
   type ToolServers,
@@ -133,6 +134,7 @@ async function* runTurn(
     );
     thread = opened.id;
     await instruct(ctx, engine.rpc, { conversation: turn.route.conversation, thread, system: context.system, resumed: thread === context.session });
+    const fresh = await freshLayers(ctx.store, turn.route.conversation, thread === context.session ? thread : undefined, context.layers);
     yield { type: "session", id: thread };
     silence = engine.rpc.listen(thread, {
       told: (method, params) => push([method, params]),
@@ -141,7 +143,7 @@ async function* runTurn(
     });
     news.unshift(...(early.get(thread) ?? []).map((params) => [SERVER_NEWS, params] as const));
     early.delete(thread);
-    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: await inputOf(ctx.media, context) });
+    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: await inputOf(ctx.media, { ...context, layers: fresh.layers }) });
     turnId = textOf(fieldsOf(begun.turn).id);
     if (signal.aborted) interrupt();
     const reader = createReader(opened.model ?? model, {
@@ -161,7 +163,10 @@ async function* runTurn(
         return;
       }
       over = item[0] === "turn/completed";
-      for (const event of reader.read(...item)) yield event;
+      for (const event of reader.read(...item)) {
+        if (event.type === "done") await fresh.keep(thread);
+        yield event;
+      }
       if (over) return;
     }
   } catch (error) {

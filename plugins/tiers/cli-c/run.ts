@@ -10,7 +10,7 @@ import {
   tierFailure,
   turnText,
 } from "@svc/sdk";
-import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
+import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, freshLayers, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
 import { readConversation } from "./conversation.ts";
 import { launchOf, overridesOf } from "./environment.ts";
 import { answer, modeOf } from "./permission.ts";
@@ -63,6 +63,8 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
   let session: string | undefined;
   let silence: (() => void) | undefined;
   let over = false;
+  /** Keeps what was asked and answered until the run was ended: "go on" goes on from there. */
+  let keepStopped: (() => Promise<void>) | undefined;
   const interrupt = () => {
     if (session !== undefined) engine?.rpc.notify("session/cancel", { sessionId: session });
     void sleep(INTERRUPT_MS[settings.persistentProcess ? "shared" : "alone"], undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
@@ -106,13 +108,18 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
       },
       gone: (gone) => push({ kind: "gone", gone }),
     });
-    const prompt = await promptOf(ctx.media, context, conversation.opening(held));
+    // A session of the program's own that is new holds nothing.
+    const fresh = await freshLayers(ctx.store, turn.route.conversation, held ? session : undefined, context.layers);
+    const prompt = await promptOf(ctx.media, { ...context, layers: fresh.layers }, conversation.opening(held));
     rpc.request("session/prompt", { sessionId: session, prompt }, 0).then(
       (result) => push({ kind: "result", result }),
       (error: SvcError) => push(error.code === "SVC_RPC_REFUSED" ? { kind: "refused", error } : { kind: "update", update: {} }),
     );
     if (signal.aborted) interrupt();
     const reader = createReader();
+    const native = session;
+    keepStopped = () =>
+      conversation.keep(native, { user: context.prompt, answer: `${reader.answer}\n[I was stopped here, before the end of my answer.]`.trim() });
     for (;;) {
       const item = news.shift();
       if (item === undefined) {
@@ -128,7 +135,11 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
       over = item.kind === "result" || item.kind === "refused";
       // What the program keeps of a turn that was cut short is refused by the vendor later: the session is not gone on with.
       if (item.kind === "refused" || (item.kind === "result" && item.result.stopReason === "cancelled")) sessions.delete(session);
-      else if (item.kind === "result") await conversation.keep(session, { user: context.prompt, answer: reader.answer });
+      else if (item.kind === "result") {
+        await conversation.keep(session, { user: context.prompt, answer: reader.answer });
+        await fresh.keep(session);
+        keepStopped = undefined;
+      }
       const events =
         item.kind === "update"
           ? reader.update(item.update)
@@ -145,6 +156,7 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
   } finally {
     signal.removeEventListener("abort", interrupt);
     silence?.();
+    if (signal.aborted) await keepStopped?.().catch((error) => ctx.log.warn({ err: error, agent: agent.id }, "what was said in a stopped turn was not kept"));
     if (engine !== undefined) await engines.giveBack(engine, { over });
   }
 }
