@@ -39,7 +39,7 @@ describe("the manifest of a plugin", () => {
     [{ network: ["irc.example.org"] }, /the capability 'network' must go with/],
     [{ connect: { agents: "a" } }, /connect may have agent, allow and server/],
     [{ api: "1" }, /generation 1 of the plugin API/],
-  ])("AUT-B9 with %j is refused, naming what is wrong", async (wrong, words) => {
+  ])("AUT-B9 SEC-m3 with %j is refused, naming what is wrong", async (wrong, words) => {
     await expect(read({ ...SOUND, ...wrong })).rejects.toThrow(words);
   });
 

@@ -113,7 +113,7 @@ describe("commands that an installed plugin adds", () => {
 });
 
 describe("a plugin by its path", () => {
-  it("AUT-A6 AUT-B5 brings its command groups and its form of svc connect, and goes by its id", async () => {
+  it("AUT-A6 AUT-B3 AUT-B5 brings its command groups and its form of svc connect, and goes by its id", async () => {
     const shell = await shellWith();
     const greet = { commands: [{ name: "greet", summary: "Greets", module: "./greet.mjs" }] };
     write(shell, "greeter", "setup() {}", greet);
@@ -123,12 +123,17 @@ describe("a plugin by its path", () => {
     );
     write(shell, "acme", "setup() {}", { kind: "channel", section: "channels.acme", activate: "enabled", connect: { agent: "agent" } });
     writeFileSync(join(shell.folder, "acme/sample.json"), JSON.stringify({ channels: { acme: { token: "${ACME_TOKEN}", agent: "assistant" } } }));
+    // As the template has it: nothing in its manifest says where the agent stands.
+    write(shell, "plain", "setup() {}", { kind: "channel", section: "channels.plain", activate: "enabled" });
+    writeFileSync(join(shell.folder, "plain/sample.json"), JSON.stringify({ channels: { plain: { agent: "assistant", allowFrom: [] } } }));
     writeFileSync(join(shell.folder, "one.mjs"), 'export default { kind: "feature", name: "one", version: "1.0.0", svc: "*", capabilities: [], setup() {} };');
-    shell.write(echoConfig({}, { plugins: ["./greeter", "process:./acme", "./one.mjs"] }));
+    shell.write(echoConfig({}, { plugins: ["./greeter", "process:./acme", "./plain", "./one.mjs"] }));
     expect(await shell.svc("greet")).toMatchObject({ code: 0, out: "function\n" });
     expect((await shell.svc("--help")).out).toContain("Greets");
     expect((await shell.svc("connect", "nothing", "--yes")).err).toContain("acme");
-    expect((await shell.svc("connect", "acme", "--agent", "nobody", "--yes")).err).not.toContain("means nothing");
+    for (const channel of ["acme", "plain"])
+      expect((await shell.svc("connect", channel, "--agent", "nobody", "--allow", "7", "--yes")).err).not.toContain("--agent means nothing");
+    expect((await shell.svc("connect", "plain", "--allow", "7", "--yes")).err).not.toContain("means nothing");
     for (const [id, entry] of [
       ["feature-greeter", "./greeter"],
       ["feature-one", "./one.mjs"],
@@ -141,7 +146,7 @@ describe("a plugin by its path", () => {
     }
     expect((await shell.svc("plugin", "inspect", "feature-greeter")).out).toContain("feature-greeter 1.0.0");
     expect(await shell.svc("plugin", "remove", "feature-greeter")).toMatchObject({ code: 0 });
-    expect(shell.config().plugins).toEqual(["process:./acme", "./one.mjs"]);
+    expect(shell.config().plugins).toEqual(["process:./acme", "./plain", "./one.mjs"]);
   });
 });
 

@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Plugin } from "@svc/sdk";
+import type { CommandGroup, Plugin } from "@svc/sdk";
 import { SDK_VERSION } from "@svc/sdk";
+import { minVersion, type SemVer, satisfies } from "semver";
 import { describe, expect, it } from "vitest";
+import { GROUPS } from "../../cli/groups.ts";
 import { allImports, injected, pluginFolders, ROOT, read, staticImports, tracked } from "./house.ts";
 
 const plugins = pluginFolders();
@@ -93,6 +95,30 @@ describe("the tree", () => {
       });
     expect(loose).toEqual([]);
     expect(read("package-lock.json")).not.toMatch(/"resolved": "http/);
+  });
+
+  it("OPR-m27 installs without a warning on the Node.js that it promises", () => {
+    const least = minVersion(JSON.parse(read("package.json")).engines.node) as SemVer;
+    const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, { engines?: { node?: string } }> };
+    const newer = Object.entries(packages).filter(([, { engines }]) => engines?.node !== undefined && !satisfies(least, engines.node));
+    expect(newer.map(([path, { engines }]) => `${path}: ${engines?.node}`)).toEqual([]);
+  });
+
+  it("the README's table of commands names every group and each of its commands", async () => {
+    const ofPlugins = pluginFolders().flatMap(({ path, pkg }) => {
+      const { commands = [] } = (pkg as { svc: { commands?: { name: string; module: string }[] } }).svc;
+      return commands.map(({ name, module }) => ({ name, load: async () => (await import(pathToFileURL(join(ROOT, path, module)).href)).default }));
+    });
+    const rows = read("README.md")
+      .split("\n")
+      .filter((line) => line.startsWith("| `svc "));
+    const untold: string[] = [];
+    for (const { name, load } of [...GROUPS, ...ofPlugins]) {
+      const { commands } = (await load()) as CommandGroup;
+      const told = rows.filter((row) => new RegExp(`\`svc ${name}[ \`]`).test(row)).join();
+      for (const command of commands) if (!new RegExp(`\\b${command.name}\\b`).test(told)) untold.push(`svc ${name} ${command.name}`);
+    }
+    expect(untold).toEqual([]);
   });
 
   it("says the same sdk version in code and package", () => {

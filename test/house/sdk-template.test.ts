@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ async function scaffold(kind: string): Promise<string> {
 
 // Side by side: most of what a check takes is waiting for bad plugins that never end.
 describe.concurrent.each(["channel", "tier", "action", "feature"])("svc plugin new %s", (kind) => {
-  it("writes a package that builds, passes its contract, packs and is fit to be published", async () => {
+  it("AUT-B17 writes a package that builds, passes its contract, packs and is fit to be published", async () => {
     const folder = await scaffold(kind);
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc")], { cwd: folder });
@@ -49,5 +49,10 @@ describe.concurrent.each(["channel", "tier", "action", "feature"])("svc plugin n
     writeFileSync(readme, readFileSync(readme, "utf8").replace("say here in two sentences what it is good for", "it is good"));
     const checked = await run(process.execPath, [SVC, "plugin", "check", "."], { cwd: folder }).catch((error: { stdout: string }) => error);
     expect(checked.stdout).toContain("It is fit to be published.");
+    // What a deleted source file left behind is not published.
+    writeFileSync(join(folder, "dist/deleted.js"), "");
+    await run("npm", ["run", "prepack"], { cwd: folder, env: { ...env, PATH: `${join(ROOT, "node_modules/.bin")}:${env.PATH}` } });
+    expect(existsSync(join(folder, "dist/index.js"))).toBe(true);
+    expect(existsSync(join(folder, "dist/deleted.js"))).toBe(false);
   }, 120_000);
 });

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-it("CON-D1 POST /guard/check and svc guard check answer a question with a command in it", async () => {
+it("CON-D1 ENG-4 POST /guard/check and svc guard check answer a question with a command in it", async () => {
   const folder = await temporaryFolder();
   const file = join(folder, "svc.json");
   const node = { id: "n1", name: "Node 1", bind: "127.0.0.1:0" };
