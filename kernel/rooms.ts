@@ -114,6 +114,7 @@ export function buildRooms(ground: RoomsGround, store: KernelStore, lock: Folder
     jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
     files: (id) => lender.files(join(dataFolder, "plugins", id)),
     fetch: (isolated) => lender.fetch(isolated),
+    sockets: (scope, section, isolated) => lender.sockets(scope, section, isolated),
     spawn: (scope) => lender.spawn(scope),
     warm: (scope) => lender.warm(scope),
     media: () => lender.media(),

@@ -6,6 +6,7 @@ import {
   type Models,
   type Render,
   remove,
+  type Sockets,
   type Spawn,
   type Store,
   type StreamingFetch,
@@ -41,6 +42,7 @@ export interface Lender {
   ensure(declared: Iterable<Capability>): Promise<void>;
   /** That of an isolated plugin trusts no origin on this machine. */
   fetch(isolated?: boolean): StreamingFetch;
+  sockets(scope: Scope, section: unknown, isolated?: boolean): Sockets;
   files(own: string): Files;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
@@ -53,6 +55,7 @@ export interface Lender {
 
 interface Made {
   fetch?: (isolated: boolean) => StreamingFetch;
+  sockets?: Lender["sockets"];
   files?: (own: string) => Files;
   spawn?: (scope: Scope) => Spawn;
   warm?: (scope: Scope) => Warm;
@@ -71,6 +74,11 @@ export function createLender(ground: LenderGround): Lender {
       const open = createFetch();
       const walled = createFetch({ isolated: true });
       made.fetch = (isolated) => (isolated ? walled : open);
+    },
+    async sockets() {
+      const { createSockets } = await import("./capabilities/sockets.ts");
+      made.sockets = ({ id, abort, network }, section, isolated = false) =>
+        createSockets({ plugin: id, signal: abort.signal, hosts: network, section, isolated });
     },
     async files() {
       const { createFiles } = await import("./capabilities/files.ts");
@@ -127,6 +135,7 @@ export function createLender(ground: LenderGround): Lender {
       await Promise.all(missing.map((capability) => makers[capability]()));
     },
     fetch: (isolated = false) => lend("fetch")(isolated),
+    sockets: (scope, section, isolated) => lend("sockets")(scope, section, isolated),
     files: (own) => lend("files")(own),
     spawn: (scope) => lend("spawn")(scope),
     warm: (scope) => lend("warm")(scope),

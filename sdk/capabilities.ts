@@ -10,7 +10,9 @@ type MaybePromise<T> = T | Promise<T>;
  */
 export type Capability =
   | "fetch"
-  /** Connections of its own, beside `fetch`. Lends nothing; without it an isolated plugin has no network where the system can withhold it. */
+  /** Guarded sockets and WebSockets, to the hosts that the manifest's `network` names, where it names any. */
+  | "sockets"
+  /** Connections of its own, beside `fetch` and `sockets`. Lends nothing; without it an isolated plugin has no network where the system can withhold it. */
   | "network"
   | "files"
   /** With `files`: the whole data folder as `files.data`, other plugins' state in it. */

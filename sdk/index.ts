@@ -17,6 +17,7 @@ export * from "./picture.ts";
 export * from "./plugin.ts";
 export * from "./retry.ts";
 export * from "./signed.ts";
+export type * from "./sockets.ts";
 export * from "./store.ts";
 export * from "./subscriptions.ts";
 export * from "./tier.ts";

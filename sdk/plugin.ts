@@ -7,6 +7,7 @@ import type { Events } from "./events.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { Models } from "./models.ts";
+import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store.ts";
 import type { Tier } from "./tier.ts";
 
@@ -89,6 +90,7 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly jobs: Jobs;
   readonly files: Files;
   readonly fetch: StreamingFetch;
+  readonly sockets: Sockets;
   readonly spawn: Spawn;
   readonly warm: Warm;
   readonly media: MediaReader;
@@ -162,7 +164,10 @@ export interface Manifest {
    * registered. Without it an operator sees it only after a first yes, from a dry run.
    */
   readonly registers?: readonly string[];
-  /** Hosts that it connects to by itself, with the capability `network`: `irc.example.org:6697`, `*` where its section says which. */
+  /**
+   * Hosts that it connects to, with `sockets` or `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in
+   * its section, `*` for any. Through `ctx.sockets` no other one is reached; of connections of its own it is only shown.
+   */
   readonly network?: readonly string[];
   /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
   readonly connect?: {

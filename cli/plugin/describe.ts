@@ -18,16 +18,22 @@ export function describeDeclared({ id, manifest, version }: Source, isolated = f
       ["section of svc.json", section ?? "none"],
       ["keys of agents", list(agentKeys)],
       ["declares", list([...capabilities].sort())],
-      [
-        "network",
-        network !== undefined ? list(network) : capabilities.includes("network") ? "connections of its own, to hosts that it does not name" : "none of its own",
-      ],
+      ["network", networkOf(capabilities, network)],
       ["registers", registers === undefined ? "not said in its manifest" : list([...registers].sort())],
       ["commands", commands.length === 0 ? "none" : `${commands.map(({ name, summary }) => `svc ${name} (${summary})`).join(", ")}; they run as you`],
       placeLine(isolated),
     ]),
   ].join("\n");
 }
+
+/** Whom it speaks to beside HTTP, and who sees to it. */
+function networkOf(capabilities: readonly string[], hosts: readonly string[] | undefined): string {
+  const where = hosts === undefined ? "any public host: it names none" : list(hosts.map((host) => HOST_WORDS[host] ?? host));
+  if (capabilities.includes("network")) return `connections of its own, unguarded, to ${where}`;
+  return capabilities.includes("sockets") ? `guarded connections to ${where}` : "none of its own";
+}
+
+const HOST_WORDS: Readonly<Record<string, string>> = { configured: "the hosts of its section", "*": "any host" };
 
 /** What its setup was seen to register in a dry run, a line each. */
 export function describeObserved({ id, version, section, agentKeys, capabilities, things }: Observed, isolated = false): string {

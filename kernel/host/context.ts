@@ -16,6 +16,7 @@ import type {
   ProvidedServer,
   Render,
   ServerHandle,
+  Sockets,
   Spawn,
   Store,
   StreamingFetch,
@@ -46,6 +47,7 @@ export interface Services {
   jobs(scope: Scope): Jobs;
   files(id: string): Files;
   fetch(isolated?: boolean): StreamingFetch;
+  sockets(scope: Scope, section: unknown, isolated?: boolean): Sockets;
   spawn(scope: Scope): Spawn;
   warm(scope: Scope): Warm;
   media(): MediaReader;
@@ -90,6 +92,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
       };
     }),
     fetch: lend("fetch", () => endingFetch(scope, services.fetch())),
+    sockets: lend("sockets", () => services.sockets(scope, config)),
     spawn: lend("spawn", () => services.spawn(scope)),
     warm: lend("warm", () => services.warm(scope)),
     media: lend("media", () => services.media()),
@@ -138,6 +141,9 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     },
     get fetch() {
       return lent.fetch();
+    },
+    get sockets() {
+      return lent.sockets();
     },
     get spawn() {
       return lent.spawn();

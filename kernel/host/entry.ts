@@ -107,7 +107,7 @@ export async function setUpEntry(
   const { plugin } = entry;
   if (plugin === undefined) return;
   const began = performance.now();
-  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id, entry.host, entry.source.manifest?.registers);
+  const scope = createScope(entry.id as Scope["id"], changed, entry.source.id, entry.host, entry.source.manifest);
   entry.scope = scope;
   entry.section = JSON.stringify(section);
   try {

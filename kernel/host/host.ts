@@ -93,6 +93,13 @@ export interface HostEvents {
   turned(plugin: string, what: "down" | "up" | "failed" | "quarantined", reason: string): void;
 }
 
+/** What is lent to a plugin in a process of its own: from there nothing of this machine can be trusted. */
+const walled = (services: Services): Services => ({
+  ...services,
+  fetch: () => services.fetch(true),
+  sockets: (scope, section) => services.sockets(scope, section, true),
+});
+
 export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
   const off = new Set(sources.entries.map(readEntry).flatMap((entry) => (entry.off ? [entry.name] : [])));
   const identity = {};
@@ -143,7 +150,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     events.failure(scope.id, what, reasonOf(error), breaker, error);
   };
   const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
-    const lent = entry.source.isolated === true ? { ...services, fetch: () => services.fetch(true) } : services;
+    const lent = entry.source.isolated === true ? walled(services) : services;
     await setUpEntry(
       entry,
       sectionOf(entry, wanted),

@@ -36,7 +36,7 @@ describe("the manifest of a plugin", () => {
     [{ commands: [{ name: "x" }] }, /commands must be a list of groups/],
     [{ registers: ["rout GET /x open"] }, /registers names 'rout GET \/x open', .* did you mean route\?/],
     [{ network: "irc.example.org" }, /network must be a list of hosts/],
-    [{ network: ["irc.example.org"] }, /the capability 'network' must go with/],
+    [{ network: ["irc.example.org"] }, /the capability 'sockets' or 'network' must go with/],
     [{ connect: { agents: "a" } }, /connect may have agent, allow and server/],
     [{ api: "1" }, /generation 1 of the plugin API/],
   ])("AUT-B9 SEC-m3 with %j is refused, naming what is wrong", async (wrong, words) => {

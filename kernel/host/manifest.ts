@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest } from "@svc/sdk";
+import { whyNoHost } from "../capabilities/hosts.ts";
 import { nearest } from "../config/suggest.ts";
 import { fail } from "../errors.ts";
 
@@ -17,6 +18,7 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 
 const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>> = {
   fetch: true,
+  sockets: true,
   network: true,
   files: true,
   spawn: true,
@@ -87,7 +89,7 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
       ? undefined
       : `names '${text}', which must begin with one of ${THINGS.join(", ")} and a name${meant(word, THINGS)}`;
   }),
-  network: listOf("hosts", () => undefined),
+  network: listOf("hosts", whyNoHost),
   connect: (value) => {
     const { agent, allow, server, ...other } = (value ?? {}) as Record<string, unknown>;
     return [agent, allow, server].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0
@@ -146,7 +148,8 @@ function whyWrong(manifest: unknown): string | undefined {
     if (reason !== undefined) return reason;
   }
   const { network, capabilities } = given as Partial<Manifest>;
-  if (network !== undefined && capabilities?.includes("network") !== true) return "network names hosts, which the capability 'network' must go with";
+  if (network !== undefined && !capabilities?.some((capability) => capability === "network" || capability === "sockets"))
+    return "network names hosts, which the capability 'sockets' or 'network' must go with";
   return undefined;
 }
 

@@ -37,7 +37,7 @@ export async function observe(source: Source): Promise<Observed> {
   const plugin = await told("import", source, () => importPlugin(source));
   await checkPlugin(source, plugin);
   requireSchemas(plugin, source.id);
-  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest?.registers);
+  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest);
   try {
     await told("setup", source, async () =>
       within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingServices()))),
@@ -108,6 +108,7 @@ function recordingServices(): Services {
     jobs: () => ({ cron: () => idle, after: () => idle, every: () => idle, missed: async () => [] }),
     files: none,
     fetch: none,
+    sockets: none,
     spawn: none,
     warm: none,
     media: none,

@@ -1,4 +1,4 @@
-import type { Action, AgentTool, Authority, Channel, HttpRoute, PluginId, ProvidedServer, TapOptions, Tier } from "@svc/sdk";
+import type { Action, AgentTool, Authority, Channel, HttpRoute, Manifest, PluginId, ProvidedServer, TapOptions, Tier } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
 import { requireDeclared } from "./registered.ts";
@@ -41,6 +41,8 @@ export interface Scope {
   readonly crons: Set<string>;
   /** What its manifest says that it registers, where it says so: nothing else may be. */
   readonly declared?: readonly string[];
+  /** The hosts that its manifest names, where it names any. */
+  readonly network?: readonly string[];
   /** Run, newest first, when the scope is disposed: subscriptions, jobs, children. */
   readonly disposers: Set<() => void>;
   readonly abort: AbortController;
@@ -54,7 +56,14 @@ export interface Scope {
 /** Where a route stands, by whatever names its parameters go: two routes of one place cannot both be served. */
 export const placeOf = ({ server = "daemon", method, path }: HttpRoute): string => `${server} ${method} ${path.replace(/:\w+/g, ":*")}`;
 
-export function createScope(id: PluginId, changed: () => void, origin: string = id, host?: object, declared?: readonly string[]): Scope {
+export function createScope(
+  id: PluginId,
+  changed: () => void,
+  origin: string = id,
+  host?: object,
+  manifest: Pick<Manifest, "registers" | "network"> = {},
+): Scope {
+  const { registers: declared, network } = manifest;
   return {
     id,
     origin,
@@ -69,6 +78,7 @@ export function createScope(id: PluginId, changed: () => void, origin: string = 
     tools: [],
     crons: new Set(),
     ...(declared === undefined ? {} : { declared }),
+    ...(network === undefined ? {} : { network }),
     disposers: new Set(),
     abort: new AbortController(),
     failures: 0,

@@ -22,6 +22,7 @@ import {
 import { fail } from "../errors.ts";
 import { lending } from "../host/lend.ts";
 import { remoteFetch } from "./child-fetch.ts";
+import { remoteSockets } from "./child-sockets.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
@@ -161,6 +162,7 @@ export function createChildContext({ id, config, node, capabilities, own = [] }:
     files: lend("files", () => remoteFiles(id, own, ask, keep)),
     fetch: lend("fetch", () => remoteFetch(ask, peer)),
     render: lend("render", () => loaded.render as Render),
+    sockets: lend("sockets", () => remoteSockets(peer)),
     spawn: lend("spawn", (): never => {
       throw refused(id, "the capability 'spawn'");
     }),

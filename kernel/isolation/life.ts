@@ -6,6 +6,7 @@ import type { IsolationLimits } from "./limits.ts";
 import { createOwnFiles } from "./own-files.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
+import { createSocketDoors } from "./socket-doors.ts";
 
 /** What one life of an isolated plugin may ask of the daemon: its context, door by door, each as guarded as for any plugin. */
 export interface Doors {
@@ -55,6 +56,7 @@ export function createDoors(ground: DoorsGround): Doors {
   const ends = new Map<number, () => void>();
   const begun = new Map<string, AsyncResource>();
   const sent = new Map<number, Promise<unknown>>();
+  const sockets = createSocketDoors(ctx);
   const life = {};
   let handed = 0;
   let [windowBegan, lines] = [0, 0];
@@ -68,6 +70,8 @@ export function createDoors(ground: DoorsGround): Doors {
   async function serve(on: string, args: Args, signal: AbortSignal): Promise<unknown> {
     const door = Object.hasOwn(DOORS, on) ? DOORS[on] : undefined;
     if (door !== undefined) return door(ctx, args as never, signal);
+    const socket = Object.hasOwn(sockets, on) ? sockets[on] : undefined;
+    if (socket !== undefined) return socket(args as never, signal);
     const file = Object.hasOwn(FILES, on) ? FILES[on] : undefined;
     if (file !== undefined) return file(files.under((args as FileArgs).roots), args as FileArgs);
     switch (on) {

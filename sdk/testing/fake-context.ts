@@ -20,6 +20,7 @@ import type { Hooks } from "../hooks.ts";
 import type { Models } from "../models.ts";
 import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext, Provide } from "../plugin.ts";
+import type { Sockets } from "../sockets.ts";
 import type { Store } from "../store.ts";
 import { createFakeActions } from "./fake-actions.ts";
 import { streamingFetch } from "./fake-fetch.ts";
@@ -41,6 +42,7 @@ export interface FakeOptions<C> {
   readonly actions?: readonly Action[];
   /** `fetch.stream` answers the same in one piece, unless it brings a `stream` of its own. */
   readonly fetch?: GuardedFetch;
+  readonly sockets?: Sockets;
   readonly files?: Files;
   readonly spawn?: Spawn;
   readonly warm?: Warm;
@@ -145,6 +147,9 @@ export function createFakeContext<C = Record<string, unknown>>(
     },
     get fetch() {
       return lend("fetch", options.fetch === undefined ? notGiven<StreamingFetch>("fetch") : streamingFetch(options.fetch));
+    },
+    get sockets() {
+      return lend("sockets", options.sockets ?? notGiven<Sockets>("sockets"));
     },
     get spawn() {
       return lend("spawn", options.spawn ?? notGiven<Spawn>("spawn"));

@@ -1,11 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { resolveEntry } from "@svc/kernel";
 import { isolate } from "@svc/kernel/isolation";
-import type { Lifecycle, StreamingFetch } from "@svc/sdk";
+import type { Lifecycle, Sockets, StreamingFetch } from "@svc/sdk";
 import { createFakeContext, type FakeContext, type FakeOptions } from "@svc/sdk/testing";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { WebSocketServer } from "ws";
 import { action, type Laid, lay, runIsolated } from "../faults/isolation.harness.ts";
 
 /*
@@ -104,3 +107,134 @@ it("AUT-A4 the guard stands on the daemon's side: no origin of this machine can 
     await kernel.stop();
   }
 }, 60_000);
+
+/** In place of the daemon's guarded sockets: real ones, to one server. */
+async function socketsTo(server: Server): Promise<{ sockets: Sockets; open: () => number; close: () => void }> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const all = new Set<import("node:net").Socket>();
+  const sockets: Sockets = {
+    async connect({ signal }) {
+      const socket = connect({ port, host: "127.0.0.1" });
+      all.add(socket);
+      socket.once("close", () => all.delete(socket));
+      signal?.addEventListener("abort", () => socket.destroy());
+      await new Promise((resolve) => socket.once("connect", resolve));
+      return socket;
+    },
+    webSocket: () => Promise.reject(new Error("it is spoken in the process")),
+  };
+  return {
+    sockets,
+    open: () => all.size,
+    close() {
+      for (const socket of all) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+it("AUT-A4 a socket of an isolated plugin: large data both ways, many small writes, and an end on each side", async () => {
+  let mode: "echo" | "count" = "echo";
+  const far = await socketsTo(
+    createServer({ allowHalfOpen: true }, (socket) => {
+      if (mode === "echo") return void socket.pipe(socket);
+      let total = 0;
+      socket.on("data", (data) => {
+        total += data.length;
+      });
+      socket.once("end", () => socket.end(String(total)));
+    }),
+  );
+  const to = `{ host: "irc.example.org", port: 6697 }`;
+  const setup = `
+    ${action(
+      "sock.echo",
+      `const socket = await ctx.sockets.connect(${to});
+       const sent = Buffer.alloc(20_000_000, "abcdefg");
+       socket.write(sent);
+       const got = []; let size = 0;
+       for await (const piece of socket) { got.push(piece); size += piece.length; if (size >= sent.length) break; }
+       return Buffer.concat(got).equals(sent);`,
+    )}
+    ${action(
+      "sock.small",
+      `const socket = await ctx.sockets.connect(${to});
+       for (let at = 0; at < 50_000; at += 1) if (!socket.write("line\\r\\n".slice(0, 6))) await new Promise((done) => socket.once("drain", done));
+       let text = "";
+       socket.on("data", (piece) => { text += piece; });
+       socket.end();
+       await new Promise((done) => socket.once("close", done));
+       return text;`,
+    )}
+    ${action("sock.left", `const socket = await ctx.sockets.connect(${to}); socket.destroy(); return true;`)}`;
+  try {
+    await apart({ name: "sock", capabilities: ["sockets"], setup }, { sockets: far.sockets }, async (act) => {
+      expect(await act("sock.echo")).toBe(true);
+      await vi.waitFor(() => expect(far.open()).toBe(0));
+      expect(await act("sock.left")).toBe(true);
+      await vi.waitFor(() => expect(far.open()).toBe(0));
+      mode = "count";
+      expect(await act("sock.small")).toBe("300000");
+    });
+  } finally {
+    far.close();
+  }
+}, 60_000);
+
+it("AUT-A4 a WebSocket of an isolated plugin is spoken in its process, over a connection of the daemon's", async () => {
+  const http = createHttpServer();
+  const server = new WebSocketServer({ server: http });
+  server.on("connection", (socket) => socket.on("message", (data, binary) => socket.send(data, { binary })));
+  const far = await socketsTo(http);
+  const setup = action(
+    "gate.talk",
+    `const socket = await ctx.sockets.webSocket("ws://gateway.example.org/");
+     await socket.send("hello"); await socket.send(new Uint8Array([1, 2]));
+     const heard = [];
+     for await (const message of socket.messages) { heard.push(typeof message === "string" ? message : [...message]); if (heard.length === 2) void socket.close(1000, "done"); }
+     return { heard, closed: await socket.closed };`,
+  );
+  try {
+    await apart({ name: "gate", capabilities: ["sockets"], setup }, { sockets: far.sockets }, async (act) => {
+      expect(await act("gate.talk")).toEqual({ heard: ["hello", [1, 2]], closed: { code: 1000, reason: "done" } });
+    });
+  } finally {
+    far.close();
+  }
+}, 60_000);
+
+it("AUT-A4 the daemon holds an isolated plugin to the hosts of its manifest, and to none of this machine", async () => {
+  const tries = (name: string) =>
+    action(
+      `${name}.try`,
+      `const codes = [];
+       for (const host of ["other.example.org", "127.0.0.1"]) codes.push(await ctx.sockets.connect({ host, port: 9, trustedHosts: ["127.0.0.1:9"] }).then(() => "reached", (error) => error.code));
+       return codes;`,
+    );
+  const { act, kernel } = await runIsolated([
+    { name: "named", capabilities: ["sockets"], manifest: { network: ["irc.example.org:6697"] }, setup: tries("named") },
+    { name: "local", capabilities: ["sockets"], manifest: { network: ["127.0.0.1"] }, setup: tries("local") },
+  ]);
+  try {
+    expect(await act("named.try")).toEqual(["SVC_SOCKET_HOST", "SVC_SOCKET_HOST"]);
+    expect(await act("local.try")).toEqual(["SVC_SOCKET_HOST", "SVC_SOCKET_ISOLATED"]);
+  } finally {
+    await kernel.stop();
+  }
+}, 60_000);
+
+it("AUT-A3 an isolated channel of a platform that gives no message ids", async () => {
+  const setup = `ctx.provide.channel({ name: "bare", traits: { maxChars: 400, unit: "utf8", dialect: "plain", lines: "one" }, async send() { return {}; } });`;
+  lay(home, { name: "bare", kind: "channel", setup });
+  const { plugin } = await isolate(resolveEntry(`process:${join(home, "bare")}`, "/", []), { env: process.env, hidden: [] });
+  const context: FakeContext<never> = createFakeContext<never>(plugin, {});
+  const lifecycle = (await plugin.setup(context)) as Lifecycle<never>;
+  try {
+    const out = { target: { channel: "bare", chat: "c" }, text: "hello", plain: "hello", key: "k" };
+    expect(await context.registered.channels[0]?.channel.send(out, new AbortController().signal)).toEqual({});
+  } finally {
+    await lifecycle.stop?.();
+    context.end();
+  }
+}, 30_000);

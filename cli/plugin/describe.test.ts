@@ -1,0 +1,26 @@
+import type { Source } from "@svc/kernel";
+import type { Manifest } from "@svc/sdk";
+import { expect, it } from "vitest";
+import { describeChange, describeDeclared } from "./describe.ts";
+
+const source = (manifest: Partial<Manifest>): Source => ({
+  id: "channel-irc",
+  entry: "/irc/index.js",
+  from: "package",
+  manifest: { api: 1, kind: "channel", name: "irc", entry: "./index.js", activate: "section", capabilities: [], ...manifest },
+});
+const networkOf = (manifest: Partial<Manifest>) => /^ {2}network +(.*)$/m.exec(describeDeclared(source(manifest)))?.[1];
+
+it("AUT-A4 what an operator agrees to names the network, and who guards it", () => {
+  expect(networkOf({})).toBe("none of its own");
+  expect(networkOf({ capabilities: ["sockets"], network: ["irc.libera.chat:6697", "configured"] })).toBe(
+    "guarded connections to irc.libera.chat:6697, the hosts of its section",
+  );
+  expect(networkOf({ capabilities: ["sockets"] })).toBe("guarded connections to any public host: it names none");
+  expect(networkOf({ capabilities: ["network", "sockets"], network: ["*"] })).toBe("connections of its own, unguarded, to any host");
+});
+
+it("AUT-A4 a host that a new version adds is shown as one", () => {
+  const [before, after] = [["irc.libera.chat"], ["irc.libera.chat", "*.example.org"]].map((network) => source({ capabilities: ["sockets"], network }));
+  expect(describeChange(before as Source, after as Source)).toEqual(["network    + *.example.org"]);
+});
