@@ -75,6 +75,7 @@ export const ERRORS = {
   SVC_HTTP_STREAMS: [503, "All {limit} event streams of {whose} are in use; close one and try again."],
   SVC_HTTP_TYPE: [415, "The body must be application/json in UTF-8, not {found}."],
   SVC_HTTP_BODY_SIZE: [413, "The body is larger than {limit} bytes."],
+  SVC_HTTP_BODY_READ: [500, "The body was read before it came here; mount the kernel's handler before the body parsers of the application."],
   SVC_HTTP_BODIES: [503, "Too many large bodies come in at once; send it again in a moment."],
   SVC_HTTP_BODY_JSON: [400, "The body is not valid JSON."],
   SVC_HTTP_BODY_DEPTH: [400, "The body is nested deeper than {limit} levels."],

@@ -21,6 +21,7 @@ export { observeApart } from "./isolation/observe-apart.ts";
 export { refuseDeclared } from "./isolation/refused.ts";
 export { createKernel } from "./kernel.ts";
 export type { Kernel, KernelOptions } from "./options.ts";
+export type { RequestHandler } from "./own-server.ts";
 export type * from "./port.ts";
 export { type Rehearsal, rehearse } from "./rehearse.ts";
 export { backupDatabase } from "./store/backup.ts";

@@ -31,10 +31,10 @@ import { healthOf } from "./health.ts";
 import { call as callPlugin } from "./host/call.ts";
 import { PHASE_LIMITS } from "./host/entry.ts";
 import { createHost } from "./host/host.ts";
-import type { HttpServer } from "./http/index.ts";
 import { createLifeNews } from "./life-news.ts";
 import { logOf, type RootLog } from "./log.ts";
 import { type Kernel, type KernelOptions, requireKnownOptions } from "./options.ts";
+import { createOwnServer } from "./own-server.ts";
 import { pluginNews } from "./plugin-news.ts";
 import type { Health, KernelPort, ReloadReport } from "./port.ts";
 import { reachOf } from "./reach.ts";
@@ -118,13 +118,24 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let crashedAt: number | undefined;
   const { version = VERSION } = options;
   let rooms: Rooms | undefined;
-  let http: HttpServer | undefined;
   const servers = createServers({
     listen: options.listen ?? false,
     reach,
     routes: () => host.live.routes,
     authorities: () => host.live.authorities,
     log: log.child("http"),
+  });
+  const own = createOwnServer({
+    port: () => port,
+    routes: () => host.live.routes,
+    find: servers.find,
+    options: {
+      authorities: () => host.live.authorities,
+      ...reach.served(() => reach.bind().host),
+      admit: (headers) => requireMeant(headers, instance),
+      headers: () => (instance === undefined ? {} : { [INSTANCE]: instance }),
+      log: log.child("http"),
+    },
   });
   const wayOut = createWayOut({
     log,
@@ -150,7 +161,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let reloading: Promise<unknown> = Promise.resolve();
 
   function changed(): void {
-    http?.changed();
+    own.current?.changed();
     servers.changed();
   }
 
@@ -194,7 +205,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
             now,
             provideServer: servers.provide,
             health: () => port.health(),
-            requireServable: (route) => (route.server === undefined ? http : servers.find(route.server))?.requireServable(route),
+            requireServable: (route) => (route.server === undefined ? own.current : servers.find(route.server))?.requireServable(route),
             config: () => configuration.value,
             agents: () => agents,
           },
@@ -218,7 +229,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       reach.open();
       for (const problem of exposures(configuration, dataFolder)) log.warn(describeProblem(problem));
       // 4 set up
-      if (options.listen) http ??= await serve();
+      if (options.listen) await own.ensure();
       await rooms.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, rooms.services);
       unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
@@ -227,7 +238,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const recovery = await recover(rooms, readResume(configuration.value), bus, log, now);
       if (!recovery.start.clean) news.crashed();
       // 6 listen
-      if (options.listen && http !== undefined) news.listening(await http.listen(reach.bind()));
+      if (options.listen) news.listening(await (await own.ensure()).listen(reach.bind()));
       // 7 start
       await host.start();
       news.plugins(host.statuses());
@@ -250,21 +261,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
   const makeWorkspaces = async (): Promise<void> => (onDisk ? workspaces.make(agents.list()) : undefined);
-
-  /** The HTTP room is imported only when a port is opened or the routes are mounted. */
-  async function serve(): Promise<HttpServer> {
-    const { createHttpServer, kernelRoutes } = await import("./http/index.ts");
-    const own = kernelRoutes(port);
-    return createHttpServer({
-      name: "daemon",
-      routes: () => [...own.map((route) => ({ ...route, owner: "kernel" })), ...host.live.routes],
-      authorities: () => host.live.authorities,
-      ...reach.served(() => reach.bind().host),
-      admit: (headers) => requireMeant(headers, instance),
-      headers: () => (instance === undefined ? {} : { [INSTANCE]: instance }),
-      log: log.child("http"),
-    });
-  }
 
   /** The document as it is now. */
   const reopen = () => openDocument(source, "file" in source ? loadEnvironment(folder, options.env ?? process.env) : env);
@@ -298,8 +294,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   async function close(): Promise<void> {
     const closing = rooms;
-    const serving = http;
-    http = undefined;
+    const serving = own.take();
     const steps: Closing[] = [
       ["the HTTP server", () => serving?.close({ graceMs: 2_000 })],
       // What is on the wire still has its channel; what is not waits in the outbox.
@@ -380,18 +375,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       log,
       start,
       stop,
-      routesPlugin: async (server = "daemon") => {
-        if (server === "daemon") http ??= await serve();
-        const found = server === "daemon" ? http : servers.find(server);
-        if (found === undefined) throw fail("SVC_SERVER_UNKNOWN", { server });
-        return found.mount;
-      },
+      routesPlugin: async (server = "daemon") => (await own.named(server)).mount,
+      handler: (server = "daemon") => own.handler(server),
       stray: host.stray,
     },
     {
       ...Object.getOwnPropertyDescriptors(port),
       configuration: { get: () => configuration, enumerable: true },
-      address: { get: () => http?.address, enumerable: true },
+      address: { get: () => own.current?.address, enumerable: true },
       servers: { get: servers.addresses, enumerable: true },
     },
   ) as unknown as Kernel;

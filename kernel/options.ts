@@ -5,6 +5,7 @@ import { fail } from "./errors.ts";
 import type { PhaseLimits } from "./host/entry.ts";
 import type { HttpServer } from "./http/index.ts";
 import type { RootLog } from "./log.ts";
+import type { RequestHandler } from "./own-server.ts";
 import type { KernelPort, ReloadReport } from "./port.ts";
 import type { ServerAddress } from "./servers.ts";
 
@@ -81,6 +82,11 @@ export interface Kernel extends KernelPort {
    * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
    */
   routesPlugin(server?: string): Promise<HttpServer["mount"]>;
+  /**
+   * The same for node:http and what stands on it: `app.use("/svc", await kernel.handler())` in Express, before its body parsers. It ends
+   * each request, and lasts until the kernel stops.
+   */
+  handler(server?: string): Promise<RequestHandler>;
   /** Where the HTTP API listens. */
   readonly address: { readonly host: string; readonly port: number } | undefined;
   /** Where the servers of plugins listen. */

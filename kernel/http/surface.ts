@@ -206,6 +206,7 @@ export function createSurface(options: SurfaceOptions): Surface {
 
   async function takeBody({ raw }: FastifyRequest, route: OwnedRoute, served: ServedRequest, parse: JsonParser): Promise<void> {
     const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
+    if (hasBody && raw.readableEnded) throw fail("SVC_HTTP_BODY_READ");
     if (hasBody && route.raw !== true) checkJsonType(raw);
     const { local, token, peer } = served.caller;
     const isKnown = local || token !== undefined || peer !== undefined;
