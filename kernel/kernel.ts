@@ -42,7 +42,7 @@ import { readRestart } from "./restart.ts";
 import { readRetention } from "./retention.ts";
 import { buildRooms, type Rooms } from "./rooms.ts";
 import { createServers } from "./servers.ts";
-import { ensureInstance, INSTANCE, type KernelStore, lockFolder, openStore, requireMeant } from "./store/index.ts";
+import { driven, ensureInstance, INSTANCE, lockFolder, openStore, requireMeant, type StateStore } from "./store/index.ts";
 import { startUpkeep } from "./upkeep.ts";
 import { createWayOut } from "./way-out.ts";
 import { createWorkspaces } from "./workspaces.ts";
@@ -186,10 +186,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       // 2 open
       if (onDisk) mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
       const lock = onDisk ? lockFolder(dataFolder) : undefined;
-      let store: KernelStore | undefined;
+      let store: StateStore | undefined;
       try {
         if (onDisk) instance = ensureInstance(dataFolder);
-        store = openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
+        store =
+          options.store !== undefined
+            ? driven(options.store)
+            : openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
         // Whoever held a lease is dead: the folder is ours alone.
         await store.reclaim();
         rooms = buildRooms(

@@ -1,4 +1,4 @@
-import type { Log, Plugin } from "@svc/sdk";
+import type { Log, Plugin, StoreDriver } from "@svc/sdk";
 import { nearest } from "./config/suggest.ts";
 import type { Configuration } from "./configuration.ts";
 import { fail } from "./errors.ts";
@@ -28,6 +28,8 @@ export interface KernelOptions {
   readonly searchFolders?: readonly string[];
   /** Where log lines go; default nowhere. */
   readonly log?: RootLog | { readonly level?: string; readonly destination: "stderr" | string; readonly pretty?: boolean };
+  /** Where state is kept in place of the database. What plugins write as files still goes to the data folder. */
+  readonly store?: StoreDriver;
   /** Open the HTTP API on `node.bind`; default false. */
   readonly listen?: boolean;
   readonly version?: string;
@@ -49,6 +51,7 @@ const OPTIONS: Readonly<Record<keyof KernelOptions, true>> = {
   known: true,
   searchFolders: true,
   log: true,
+  store: true,
   listen: true,
   version: true,
   limits: true,

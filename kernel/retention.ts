@@ -3,7 +3,7 @@ import type { Log } from "@svc/sdk";
 import { dropDays, type Kept, keepDays } from "./day-files.ts";
 import { firstTaskIdAt, TRACES } from "./flow/record.ts";
 import { STARTS } from "./flow/recover.ts";
-import type { KernelStore, ScopedStore } from "./store/index.ts";
+import type { ScopedStore, StateStore } from "./store/index.ts";
 
 /** `retention` of svc.json. */
 export interface RetentionRules {
@@ -18,7 +18,7 @@ export function readRetention(config: Readonly<Record<string, unknown>>): Retent
 }
 
 export interface RetentionGround {
-  readonly store: Pick<KernelStore, "size" | "shrink">;
+  readonly store: Pick<StateStore, "size" | "shrink">;
   readonly core: Pick<ScopedStore, "prune" | "keyBefore" | "fill" | "journal">;
   /** The folders of plugins; undefined where nothing is kept on disk. */
   readonly plugins: string | undefined;

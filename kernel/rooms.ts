@@ -22,11 +22,11 @@ import type { RootLog } from "./log.ts";
 import { pluginLog } from "./log-facts.ts";
 import { createSchedule, type Schedule } from "./schedule/index.ts";
 import { createLender, type Lender } from "./services.ts";
-import type { FolderLock, KernelStore, ScopedStore } from "./store/index.ts";
+import type { FolderLock, ScopedStore, StateStore } from "./store/index.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Rooms {
-  readonly store: KernelStore;
+  readonly store: StateStore;
   readonly core: ScopedStore;
   readonly lock: FolderLock | undefined;
   readonly schedule: Schedule;
@@ -63,7 +63,7 @@ export interface RoomsGround {
 const MISSED_SHOWN = 20;
 
 /** Build everything that needs the store, in the order in which one stands on the other. */
-export function buildRooms(ground: RoomsGround, store: KernelStore, lock: FolderLock | undefined): Rooms {
+export function buildRooms(ground: RoomsGround, store: StateStore, lock: FolderLock | undefined): Rooms {
   const { env, dataFolder, bus, log, host, now } = ground;
   const core = store.scope("core");
   core.collection(TRACES, { indexes: TRACE_INDEXES });

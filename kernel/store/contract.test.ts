@@ -1,9 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryStore } from "@svc/sdk/testing";
+import { createMemoryStore, storeContract } from "@svc/sdk/testing";
 import { afterEach, describe, it, vi } from "vitest";
-import { storeContract } from "./contract.ts";
 import { openStore } from "./open.ts";
 
 async function fixture(file: string, remove: () => Promise<void>) {
@@ -32,11 +31,11 @@ describe("the store on disk", () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-store-"));
     return await fixture(join(folder, "svc.db"), () => rm(folder, { recursive: true }));
   };
-  for (const { name, run } of storeContract(open)) it(name, run);
+  storeContract({ describe, it }, open);
 });
 
 describe("the store in memory", () => {
-  for (const { name, run } of storeContract(() => fixture(":memory:", async () => undefined))) it(name, run);
+  storeContract({ describe, it }, () => fixture(":memory:", async () => undefined));
 });
 
 describe("the store that plugin authors test with", () => {
@@ -51,5 +50,5 @@ describe("the store that plugin authors test with", () => {
       close: async () => undefined,
     };
   };
-  for (const { name, run } of storeContract(open)) it(name, run);
+  storeContract({ describe, it }, open);
 });

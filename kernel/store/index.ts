@@ -1,5 +1,6 @@
 export * from "./atomic.ts";
 export { checkDatabase } from "./database.ts";
+export { driven, type StateStore } from "./driven.ts";
 export { ensureInstance, requireMeant } from "./instance.ts";
 export { INSTANCE } from "./instance-mark.ts";
 export * from "./lock.ts";

@@ -144,7 +144,7 @@ describe("what somebody else's code may do before it is agreed to", () => {
     expect(err).toContain("Let ./much run in the daemon?");
     for (const words of [
       "registers            cron nightly 0 3 * * *, hook inbound, route GET /much open",
-      "network              irc.example.org:6697",
+      "network              connections of its own, unguarded, to irc.example.org:6697",
       "commands             svc much (Much of it); they run as you",
     ])
       expect(out).toContain(words);

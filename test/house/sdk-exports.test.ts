@@ -82,6 +82,7 @@ const TESTING_NAMES = [
   "createMemoryWarm",
   "readRecording",
   "replayTier",
+  "storeContract",
   "tierContract",
   "tortureCases",
   "tortureContract",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { append, complete, push, put, remove, type Store } from "@svc/sdk";
-import { queueCases } from "./contract-queue.ts";
+import { append, complete, push, put, remove, type Store } from "../store.ts";
+import type { Runner } from "./runner.ts";
+import { queueCases } from "./store-contract-queue.ts";
 
 /** A fresh, empty store under a clock of the test's own. */
 export interface StoreFixture {
@@ -12,12 +13,6 @@ export interface StoreFixture {
   /** Sets the wall clock, while no time passes. */
   turn(ms: number): void;
   close(): Promise<void>;
-}
-
-/** One sentence of the contract and its proof. */
-export interface StoreCase {
-  readonly name: string;
-  run(): Promise<void>;
 }
 
 /** Holds one sentence to a store. */
@@ -274,20 +269,19 @@ const COMMIT: Readonly<Record<string, Proof>> = {
   },
 };
 
-/** What every implementation of the store must hold, each case on a fresh one: `for (const { name, run } of storeContract(open)) it(name, run)`. */
-export function storeContract(open: () => Promise<StoreFixture>): readonly StoreCase[] {
+/** What every implementation of the store must hold, each case on a fresh one: `storeContract({ describe, it }, open)`. */
+export function storeContract(runner: Runner, open: () => Promise<StoreFixture>): void {
   const parts = { collection: COLLECTION, queue: queueCases, journal: JOURNAL, commit: COMMIT };
-  return Object.entries(parts).flatMap(([part, cases]) =>
-    Object.entries(cases).map(([name, proof]) => ({
-      name: `${part}: ${name}`,
-      async run() {
+  for (const [part, cases] of Object.entries(parts)) {
+    for (const [name, proof] of Object.entries(cases)) {
+      runner.it(`${part}: ${name}`, async () => {
         const fixture = await open();
         try {
           await proof(fixture);
         } finally {
           await fixture.close();
         }
-      },
-    })),
-  );
+      });
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Proof } from "./contract.ts";
+import type { Proof } from "./store-contract.ts";
 
 const conflict = { code: "SVC_STORE_CONFLICT" };
 const week = 7 * 86_400_000;
