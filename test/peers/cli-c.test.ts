@@ -104,7 +104,7 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     await stage.run("two", { settings, model, session });
     expect(asked(), "it is not told again").not.toContain("What was said before");
     const abort = new AbortController();
-    await stage.run('CALL:run_shell_command:{"command":"tail -f /dev/null | cat"} x', {
+    await stage.run('CALL:run_shell_command:{"command":"until [ -e stop ]; do sleep 0.1; done"} x', {
       settings,
       model,
       session,
@@ -112,9 +112,10 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
       listen: ({ type }) => type === "step" && abort.abort(),
     });
     await expect.poll(() => stage.processes(), { message: "the commands are gone, the program stays" }).toEqual([pid]);
-    const after = await stage.run("three", { settings, model, session });
-    expect(answerOf(after)).toContain("three");
-    expect(asked()).toContain("What was said before");
+    // The model calls the tool once more: it reads the stopped turn's words too.
+    writeFileSync(join(stage.workspace, "stop"), "");
+    expect((await stage.run("three", { settings, model, session })).at(-1)?.type).toBe("done");
+    for (const words of ["What was said before", "I was stopped here", "three"]) expect(asked()).toContain(words);
   });
 
   it("RUN-01 leaves no process after a cancel while a command runs", async () => {
@@ -185,9 +186,9 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   it("ENG-15 a session that goes on holds one copy of a layer", async () => {
     const settings = { ...api, persistentProcess: true };
     const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
-    const session = first(await stage.run("one", { settings, model, layers }), "session")?.id as string;
-    await stage.run("two", { settings, model, layers, session });
-    await stage.run("three", { settings, model, layers, session });
+    const session = first(await stage.run("one", { settings, model, system: "", layers }), "session")?.id as string;
+    await stage.run("two", { settings, model, system: "", layers, session });
+    await stage.run("three", { settings, model, system: "", layers, session });
     const body = JSON.stringify(stage.server.requests.findLast(({ api }) => api === "gemini")?.body);
     expect(body).toContain("three");
     // The model repeats what it is told.
