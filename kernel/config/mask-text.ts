@@ -16,7 +16,7 @@ interface Frame {
   waits?: boolean;
 }
 
-const tells = (name: string): boolean => CREDENTIAL_NAME.test(name) || CREDENTIAL_NAME.test(name.replace(/s$/i, ""));
+const tells = (name: string): boolean => CREDENTIAL_NAME.test(name);
 
 /**
  * The text of a configuration fit for a screen, line by line as it was: values below telling names, of `env` and `headers`, and whatever

@@ -26,3 +26,16 @@ it.each(["two\nlines", "\u001b[31mred", "a\u202eb", "c1\u009b"])("SEC-m5 refuses
   expect(check({}, { name }).problems).toMatchObject([{ path: "node.name" }]);
   expect(check({ name: "Ünï 東京 👩‍👩‍👧 שלום" }).problems).toEqual([]);
 });
+
+it("SEC-R6 a list of credentials that no schema knows, and the password in an address, are masked", () => {
+  const value = {
+    mesh: { tokens: ["CANARY-mesh-0001"], apiKeys: { a: 1 } },
+    providers: { mine: { endpoint: "https://user:CANARY-pass@models.example/v1" }, plain: { endpoint: "http://127.0.0.1:1/a@b" } },
+  };
+  const masked = maskSecrets(value, composed);
+  expect(masked).toEqual({
+    mesh: { tokens: ["***"], apiKeys: { a: 1 } },
+    providers: { mine: { endpoint: "https://user:***@models.example/v1" }, plain: { endpoint: "http://127.0.0.1:1/a@b" } },
+  });
+  expect(value.mesh.tokens).toEqual(["CANARY-mesh-0001"]);
+});

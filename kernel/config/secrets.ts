@@ -13,7 +13,7 @@ export interface SecretPlace {
 }
 
 /** Names that tell of a credential. */
-export const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$/i;
+export const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization|cookie)s?$/i;
 
 /** Every credential in `value`, empty ones too. */
 export function secretPlaces(value: unknown, root: ObjectSchema): readonly SecretPlace[] {

@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import type { Capability, Confined, PluginContext } from "@svc/sdk";
+import { realOf } from "../capabilities/protected.ts";
 import { refused } from "./refused.ts";
 
 /** The files of this machine that an isolated plugin may have: its process has walls, and the daemon must be no door through them. */
@@ -30,7 +31,9 @@ export function createOwnFiles(ctx: PluginContext<never>, capabilities: readonly
     under(roots) {
       if (roots === undefined) return ctx.files.own;
       const allowed = folders();
-      const outside = roots.find((root) => !allowed.some((folder) => isBelow(folder, root)));
+      // By its name, and where that really is: a link in a workspace may lead anywhere.
+      const isOwn = (root: string) => allowed.some((folder) => isBelow(folder, root)) && allowed.some((folder) => isBelow(realOf(folder), realOf(root)));
+      const outside = roots.find((root) => !isOwn(root));
       if (outside !== undefined) throw refused(ctx.id, `the folder ${outside}, which is neither its own nor an agent's workspace`);
       return ctx.files.under(...roots);
     },
