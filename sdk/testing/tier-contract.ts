@@ -108,7 +108,9 @@ export function tierContract(
         const usage = async () => (await collect(subject, subject.works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
         const [once, again] = [await usage(), await usage()];
         assert.ok(once && again, "no usage was told");
-        for (const count of Object.values(once)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
+        const { cost = 0, ...counts } = once;
+        assert.ok(Number.isFinite(cost) && cost >= 0, `${cost} is no cost in US dollars`);
+        for (const count of Object.values(counts)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
         assert.ok(again.output < once.output * 2 || once.output === 0, `the same turn costs ${once.output}, then ${again.output}`);
       }),
     );
