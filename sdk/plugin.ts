@@ -25,7 +25,6 @@ export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature"
 /** `<kind>-<name>`, the same in the folder, the package, the log and every error. */
 export type PluginId = `${Kind}-${string}`;
 
-/** What a plugin package exports as its default. Make it with `definePlugin`. */
 /** One thing that is wrong with a section. */
 export interface SectionProblem {
   /** Where, from the section on, such as `accounts.main.agentBinding`; empty for the section as a whole. */
@@ -36,6 +35,7 @@ export interface SectionProblem {
   readonly severity?: "error" | "warning";
 }
 
+/** What a plugin package exports as its default. Make it with `definePlugin`. */
 export interface Plugin<C = Record<string, unknown>> {
   readonly kind: Kind;
   /** Lower-case letters, digits and `-`. */

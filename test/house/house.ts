@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Manifest, SDK_VERSION } from "@svc/sdk";
+import { reference } from "./reference.ts";
 
 /** The repository. */
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -83,6 +84,8 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
     });
   }
   results.push(book());
+  const page = "docs/sdk-reference.md";
+  results.push({ file: page, text: existsSync(join(ROOT, page)) ? read(page) : "", wanted: reference(read) });
   const kernel = (await import(new URL("../../kernel/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
   const cli = (await import(new URL("../../cli/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, string> };
   const cell = (message: string) => message.replaceAll("\n", " ").replaceAll("|", "\\|");
