@@ -33,7 +33,10 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
     const group = (await entry.load()) as OwnGroup;
     const command = groupCommand(group, (options) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(line, env)]), json);
     command.name(`svc ${name}`);
-    await command.parseAsync([...line.slice(0, at), ...line.slice(at + 1)], { from: "user" });
+    const rest = [...line.slice(0, at), ...line.slice(at + 1)];
+    const unknown = command.commands.length > 0 && rest.some(isHelp) ? rest[commandAt(rest)] : undefined;
+    const isNone = unknown !== undefined && unknown !== "help" && !command.commands.some((one) => one.name() === unknown);
+    await command.parseAsync(isNone ? [unknown] : rest, { from: "user" });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
     return report(explainFiles(ofPlugin(error, entry)), json);
@@ -42,6 +45,8 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
 
 /** Where the name of the command stands. */
 const commandAt = (line: readonly string[]): number => line.findIndex((word, index) => !word.startsWith("-") && line[index - 1] !== "--config");
+
+const isHelp = (word: string): boolean => word === "--help" || word === "-h";
 
 /** `svc help daemon` as `svc daemon --help`, `svc help` as `svc --help`. */
 function helpLast(argv: readonly string[]): readonly string[] {

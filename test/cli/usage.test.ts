@@ -44,6 +44,13 @@ describe("wrong usage", () => {
     expect(await shell.svc("help", "token")).toMatchObject({ code: 0, out: expect.stringContaining("revoke") });
     for (const line of [["zzz"], ["zzz", "--help"], ["help", "zzz"]])
       expect(await shell.svc(...line)).toMatchObject({ code: 2, out: "", err: expect.stringContaining("unknown command 'zzz'") });
+    for (const line of [
+      ["daemon", "zzz", "--help"],
+      ["help", "daemon", "zzz"],
+    ])
+      expect(await shell.svc(...line)).toMatchObject({ code: 2, out: "", err: expect.stringContaining("unknown command 'zzz'") });
+    expect(await shell.svc("daemon", "help", "stop")).toMatchObject({ code: 0, out: expect.stringContaining("--timeout <seconds>") });
+    expect(await shell.svc("--config", "x.json", "exec", "--help")).toMatchObject({ code: 0, out: expect.stringContaining("<agent> <message...>") });
     expect(await shell.svc("deamon", "--help")).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean daemon?") });
   });
 
