@@ -56,3 +56,16 @@ it("is noted at first, each hour, and when the wall clock was set", () => {
   pass(HOUR);
   expect(clock.note()).toBeDefined();
 });
+
+it.each([
+  null,
+  [],
+  { steady: "abc", wall: 1, monotonic: 1 },
+  { steady: null, wall: null, monotonic: null },
+  { steady: 1e300, wall: 1, monotonic: 1 },
+  { steady: -1, wall: 1, monotonic: 1 },
+])("FLT-R2 takes a note that is none for no note: %j", (note) => {
+  const { clock } = clockAt(WALL, 5_000, note as never);
+  expect(clock.now()).toBe(WALL);
+  expect(clock.note()).toMatchObject({ steady: WALL, wall: WALL, monotonic: 5_000 });
+});

@@ -12,6 +12,8 @@ export interface ClockNote {
 /** The longest time without the daemon that counts: a clock that is wrong at a start makes nothing older than this. */
 const LONGEST_GAP_MS = 24 * 3_600_000;
 const NOTE_EVERY_MS = 3_600_000;
+/** The last time that a date can tell. */
+const LATEST = 8.64e15;
 /** By more the wall clock does not stray from the steady time by itself between two looks. */
 const STRAY_MS = 1_000;
 
@@ -34,8 +36,9 @@ export class SteadyClock {
   constructor(wall: () => number, monotonic: () => number = sinceBoot, note?: ClockNote) {
     this.#wall = wall;
     this.#monotonic = monotonic;
-    this.#base = startOf(wall(), monotonic(), this.#boot, note) - monotonic();
-    this.#noted = note;
+    const told = isNote(note) ? note : undefined;
+    this.#base = startOf(wall(), monotonic(), this.#boot, told) - monotonic();
+    this.#noted = told;
   }
 
   readonly now = (): number => Math.floor(this.#base + this.#monotonic());
@@ -49,6 +52,11 @@ export class SteadyClock {
     this.#noted = now;
     return now;
   }
+}
+
+/** A note that is none would stay so for ever: each one is made from the one before. */
+function isNote(note: ClockNote | null | undefined): note is ClockNote {
+  return [note?.steady, note?.wall, note?.monotonic].every((time) => typeof time === "number" && time >= 0 && time <= LATEST);
 }
 
 function startOf(wall: number, monotonic: number, boot: string | undefined, note: ClockNote | undefined): number {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import metrics from "./index.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
-const envelope = (type: string, facts: object) => ({ id: "e", rootId: "r", node: "n", kind: "k", type, at, summary: "", ...facts });
+const envelope = (type: string, facts: object) => ({ id: "e", rootId: "r", node: "node_test", kind: "k", type, at, summary: "", ...facts });
 
 async function started() {
   const health = () => ({
@@ -45,6 +45,12 @@ it("tells tasks, deliveries, plugins, the store and the process in the text form
   ])
     expect(text.split("\n")).toContain(line);
   for (const name of ["process_resident_memory_bytes", "process_cpu_seconds_total", "nodejs_eventloop_lag_seconds"]) expect(text).toContain(`\n${name}`);
+});
+
+it("SEC-R8 counts nothing that another machine of the mesh tells, under whatever names", async () => {
+  const { tap, tell } = await started();
+  for (let n = 0; n < 100; n += 1) tap({ ...envelope("task:completed", { agentId: `made-up-${n}`, data: { status: "ok", durationMs: 1 } }), node: "other" });
+  expect(await tell()).not.toMatch(/made-up/);
 });
 
 it("counts nothing that a plugin says in the daemon's place", async () => {
