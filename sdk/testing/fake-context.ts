@@ -25,6 +25,7 @@ import type { Store } from "../store.ts";
 import { createFakeActions } from "./fake-actions.ts";
 import { streamingFetch } from "./fake-fetch.ts";
 import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
+import { endingSockets } from "./fake-sockets.ts";
 import { createFakeTasks, type FakeTasks } from "./fake-tasks.ts";
 import { createMemoryEvents, type MemoryEvents } from "./memory-events.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -149,7 +150,7 @@ export function createFakeContext<C = Record<string, unknown>>(
       return lend("fetch", options.fetch === undefined ? notGiven<StreamingFetch>("fetch") : streamingFetch(options.fetch));
     },
     get sockets() {
-      return lend("sockets", options.sockets ?? notGiven<Sockets>("sockets"));
+      return lend("sockets", options.sockets === undefined ? notGiven<Sockets>("sockets") : endingSockets(options.sockets, abort.signal));
     },
     get spawn() {
       return lend("spawn", options.spawn ?? notGiven<Spawn>("spawn"));

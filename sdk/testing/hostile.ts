@@ -6,6 +6,7 @@ import type { ModelEvent, Models } from "../models.ts";
 import type { Op, Store } from "../store.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeOptions } from "./fake-context.ts";
+import { answeringSockets } from "./fake-sockets.ts";
 import { createMemoryFiles } from "./memory-files.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
@@ -127,6 +128,7 @@ const answering =
   () => ({
     ...base,
     fetch: fetchOf(status, text),
+    sockets: answeringSockets(text),
     spawn: spawnOf(text, status === 200 ? 0 : 1),
     models: models(async () => ({})),
     files: createMemoryFiles(),
@@ -145,6 +147,7 @@ export const farEnds: readonly FarEnd[] = [
     fake: () => ({
       ...base,
       fetch: async () => broken(),
+      sockets: { connect: async () => broken(), webSocket: async () => broken() },
       spawn: () => ({ ...spawnOf("", 1)("", [], { cwd: "/" }), started: unheard(Promise.reject(new Error("the program is not there"))) }),
       models: models(async () => broken()),
       files: unreadable(broken),
@@ -155,6 +158,7 @@ export const farEnds: readonly FarEnd[] = [
     fake: () => ({
       ...base,
       fetch: (_url, { signal } = {}) => hang(signal),
+      sockets: { connect: ({ signal }) => hang(signal), webSocket: (_url, { signal } = {}) => hang(signal) },
       spawn: spawnOf("", 1, true),
       models: models(
         ({ signal }) => hang(signal),

@@ -184,3 +184,59 @@ describe("the torture of a plugin", () => {
     expect([...(await failures({ plugin: undeclared })).values()][0]).toContain("uses 'tasks' without declaring it");
   });
 });
+
+describe("AUT-A4 far ends of sockets", () => {
+  const reported = (capabilities: Plugin["capabilities"]) => {
+    const all: string[] = [];
+    tortureContract({ describe: (_name, define) => define(), it: (name) => all.push(name) }, { plugin: plugin(() => ({}), { capabilities }) });
+    return all.filter(isFarEnd);
+  };
+
+  it("AUT-A4 the report says where the far-end cases met no far end", () => {
+    expect(reported(["fetch"]).some((name) => name.includes("("))).toBe(false);
+    expect(reported(["tasks", "events"]).every((name) => name.includes("it meets none"))).toBe(true);
+    expect(reported(["fetch", "network"]).every((name) => name.includes("its own connections, capability network, do not meet it"))).toBe(true);
+  });
+
+  const line = (send: (ctx: PluginContext<never>, signal: AbortSignal) => Promise<string>) =>
+    plugin(
+      (ctx) => {
+        ctx.provide.channel({
+          name: "line",
+          traits: { maxChars: 100, unit: "utf16", dialect: "plain" },
+          async send(_out, signal) {
+            try {
+              if ((await send(ctx as never, signal)).trim() !== "ok") throw channelError("retry", "it answered something else");
+            } catch (error) {
+              throw channelError("unknown", (error as Error).message);
+            }
+            return {};
+          },
+        });
+      },
+      { capabilities: ["sockets"] },
+    );
+  const host = { host: "irc.example.org", port: 6697 };
+
+  it("AUT-A4 leaves one alone that hears its signal on its socket and its WebSocket", async () => {
+    const careful = line(async (ctx, signal) => {
+      const socket = await ctx.sockets.connect({ ...host, signal });
+      socket.write("hello");
+      for await (const piece of socket) return String(piece);
+      return "";
+    });
+    expect(await names({ plugin: careful })).toEqual([]);
+    const gateway = line(async (ctx, signal) => {
+      const socket = await ctx.sockets.webSocket("wss://gateway.example.org", { signal });
+      await socket.send("hello");
+      for await (const message of socket.messages) return String(message);
+      return "";
+    });
+    expect(await names({ plugin: gateway })).toEqual([]);
+  });
+
+  it("AUT-A4 finds one that waits for its far end without hearing its signal", async () => {
+    const deaf = line(async (ctx) => String((await ctx.sockets.connect(host)).read()));
+    expect(await names({ plugin: deaf })).toContain("its far end never answers: each call ends, and fails as it should");
+  });
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Capability } from "../capabilities.ts";
 import type { Lifecycle, Plugin } from "../plugin.ts";
 import { secretsOf, textOf } from "./channel-run.ts";
 import { withDefaults } from "./defaults.ts";
@@ -122,7 +123,7 @@ export function tortureContract(runner: Runner, subject: TortureSubject): void {
 
   runner.describe("torture", () => {
     for (const far of farEnds) {
-      it(`its far end ${far.name}: each call ends, and fails as it should`, async (loaded) => {
+      it(`its far end ${far.name}${unmet(plugin)}: each call ends, and fails as it should`, async (loaded) => {
         const { context: made } = await loaded(context(far));
         await callAll(made, "plain words", "hello", false);
       });
@@ -209,6 +210,15 @@ export function tortureContract(runner: Runner, subject: TortureSubject): void {
       assert.ok((await Promise.all(busy)).every(Boolean), "a call went on after its abort");
     });
   });
+}
+
+/** What of a context leads to a far end. */
+const LEADING: readonly Capability[] = ["fetch", "sockets", "spawn", "models", "files", "store"];
+
+/** Said in the report, where a green case proves less than it seems to. */
+function unmet({ capabilities }: Plugin<never>): string {
+  if (capabilities.includes("network")) return " (its own connections, capability network, do not meet it)";
+  return capabilities.some((capability) => LEADING.includes(capability)) ? "" : " (it meets none: no capability of the plugin leads to one)";
 }
 
 const farNamed = (name: string): FarEnd => farEnds.find((far) => far.name === name) ?? CALM;
