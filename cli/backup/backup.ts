@@ -1,4 +1,4 @@
-import { type Dirent, existsSync } from "node:fs";
+import { type Dirent, existsSync, realpathSync } from "node:fs";
 import { chmod, copyFile, cp, mkdir, readdir, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
@@ -57,6 +57,8 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
   await mkdir(join(partial, STATE), { recursive: true, mode: 0o700 });
   await chmod(partial, 0o700);
   try {
+    if (`${realpathSync(partial)}/`.startsWith(`${realpathSync(cli.dataFolder)}/`))
+      throw fail("SVC_CLI_USAGE", { reason: `${folder} lies in the data folder, which is what is copied; name a folder elsewhere` });
     await copyState(cli.dataFolder, join(partial, STATE), LEFT_OUT);
     const database = join(cli.dataFolder, "svc.db");
     if (existsSync(database)) {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { cp, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
@@ -64,5 +64,8 @@ function readContents(folder: string): Contents {
   }
   if (typeof contents.takenAt !== "string" || !existsSync(join(folder, STATE)))
     throw fail("SVC_CLI_BACKUP", { folder, reason: `its ${CONTENTS} or its folder ${STATE} is not what svc backup writes` });
+  // A link would take the place of the data folder or the configuration, and lead anywhere.
+  const link = [dirname(STATE), STATE, CONFIG, ENVIRONMENT].find((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isSymbolicLink());
+  if (link !== undefined) throw fail("SVC_CLI_BACKUP", { folder, reason: `its ${link} is a link, which svc backup never writes` });
   return contents;
 }

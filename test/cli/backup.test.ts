@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -124,5 +124,20 @@ describe("svc backup and svc restore", () => {
     expect(names).toContain("link");
     expect(names).not.toEqual(expect.arrayContaining(["pipe"]));
     expect(names).not.toEqual(expect.arrayContaining(["socket"]));
+  });
+
+  it("FLT-R3 SEC-R9 a backup does not copy itself, and a link in a backup takes the place of nothing", async () => {
+    const shell = await shellWith(echoConfig());
+    mkdirSync(join(shell.folder, ".svc/actions"), { recursive: true });
+    expect(await shell.svc("backup", ".svc/inner")).toMatchObject({ code: 2, err: expect.stringContaining("lies in the data folder") });
+    expect(readdirSync(join(shell.folder, ".svc"))).toEqual(["actions"]);
+    for (const name of ["state", "svc.json"]) {
+      expect((await shell.svc("backup", `of-${name}`)).code).toBe(0);
+      const place = join(shell.folder, `of-${name}`, "svc-backup-secrets", name);
+      await rm(place, { recursive: true });
+      symlinkSync(name === "state" ? "/etc" : "/etc/passwd", place);
+      expect(await shell.svc("restore", `of-${name}`)).toMatchObject({ code: 1, err: expect.stringContaining("is a link") });
+    }
+    expect(lstatSync(join(shell.folder, ".svc")).isDirectory()).toBe(true);
   });
 });
