@@ -29,6 +29,9 @@ export default definePlugin<Settings>({
   setup(ctx) {
     const { host, port, nick, agent, allowFrom } = ctx.config;
     let socket: Duplex | undefined;
+    // `stop` runs while ctx.signal still stands.
+    const end = new AbortController();
+    const signal = AbortSignal.any([ctx.signal, end.signal]);
     const channel = ctx.provide.channel({
       name: "lines",
       traits: { maxChars: 400, unit: "utf8", dialect: "plain", lines: "one" },
@@ -44,12 +47,12 @@ export default definePlugin<Settings>({
       if (to !== nick || !allowFrom.includes(from)) return;
       const message: Message = { entry: "channel", channel: "lines", chat: from, direct: true, sender: { id: from }, text: said, agent };
       // The server says it once: it is tried until it is stored.
-      await keepTrying(() => ctx.tasks.accept(message), { signal: ctx.signal });
+      await keepTrying(() => ctx.tasks.accept(message), { signal });
     }
 
     async function connection(): Promise<void> {
-      // The operator named this server, be it on this machine. It ends with the plugin.
-      const open = await ctx.sockets.connect({ host, port, signal: ctx.signal, trustedHosts: [`${host}:${port}`] });
+      // The operator named this server, be it on this machine.
+      const open = await ctx.sockets.connect({ host, port, signal, trustedHosts: [`${host}:${port}`] });
       open.on("error", () => undefined);
       open.write(`NICK ${nick}\r\nUSER svc 0 * :svc\r\n`);
       const lines = createInterface({ input: open });
@@ -68,9 +71,9 @@ export default definePlugin<Settings>({
 
     async function stay(): Promise<void> {
       const failed = (error: unknown) => channel.down((error as Error).message);
-      while (!ctx.signal.aborted) {
-        await keepTrying(connection, { signal: ctx.signal, failed });
-        await sleep(1_000, ctx.signal);
+      while (!signal.aborted) {
+        await keepTrying(connection, { signal, failed });
+        await sleep(1_000, signal);
       }
     }
     let staying: Promise<void> = Promise.resolve();
@@ -79,7 +82,7 @@ export default definePlugin<Settings>({
         staying = stay().catch(() => undefined);
       },
       async stop() {
-        socket?.destroy();
+        end.abort();
         await staying;
       },
     };
