@@ -174,7 +174,11 @@ export function tortureContract(runner: Runner, subject: TortureSubject): void {
     it("it is there twice: what one does or ends leaves the other alone", async (loaded) => {
       const [one, other] = [await loaded(), await loaded()];
       assert.deepEqual(kindsOf(other.context), kindsOf(one.context));
-      const down = () => other.context.registered.channels.filter(({ state }) => state === "down").length;
+      const { channels } = other.context.registered;
+      const down = () => channels.filter(({ state }) => state === "down").length;
+      // What it makes of its own far end is its own affair.
+      for (let patience = 0; patience < 100 && channels.some(({ state }) => state === "connecting"); patience += 1)
+        await new Promise((resolve) => setTimeout(resolve, 20));
       const before = down();
       await callAll(one.context, "plain words", "hello", true);
       await one.stop();
