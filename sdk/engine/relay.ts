@@ -1,5 +1,7 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestOptions, request as requestPlain, type Server, type ServerResponse } from "node:http";
 import { request as requestSecure } from "node:https";
+import type { AddressInfo } from "node:net";
 import { connect as connectSecure, rootCertificates } from "node:tls";
 
 /** The one address that an engine behind a wall reaches, and what is added to its requests outside of it. */
@@ -32,16 +34,55 @@ const HOP_BY_HOP = ["connection", "keep-alive", "proxy-authorization", "proxy-co
  * `Host`, not by CONNECT. Rejects when the socket cannot be made.
  */
 export async function openRelay(socket: string, vendor: Vendor): Promise<Relay> {
-  const server = createServer((request, response) => void pass(request, response, vendor));
-  server.on("connect", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
-  server.on("upgrade", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
-  // An answer may be silent for as long as the vendor thinks.
-  server.requestTimeout = 0;
+  const server = serverFor((request, response) => void pass(request, response, vendor));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(socket, resolve);
   });
   return { socket, close: () => closed(server) };
+}
+
+/** A relay on loopback: whoever knows its token may use it, and nobody learns the vendor's key from it. */
+export interface LoopbackRelay {
+  readonly port: number;
+  /** What an engine presents in the place of the key, as it would present that. Random, valid until `close`. */
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+/** As `openRelay`, on a free port of this machine, for engines that are in no network of their own. Keeps no process alive. */
+export async function openLoopbackRelay(vendor: Vendor): Promise<LoopbackRelay> {
+  const token = `svc-relay-${randomBytes(24).toString("hex")}`;
+  const server = serverFor((request, response) => {
+    if (presents(request, token)) return void pass(request, response, vendor);
+    response.writeHead(401, { "content-type": "application/json", connection: "close" });
+    response.end(JSON.stringify({ type: "error", error: { type: "relay", message: "this relay serves the engines of its daemon only" } }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  server.unref();
+  return { port: (server.address() as AddressInfo).port, token, close: () => closed(server) };
+}
+
+/** Where engines put their key. */
+function presents({ headers }: IncomingMessage, token: string): boolean {
+  const given = [headers.authorization?.replace(/^Bearer /i, ""), headers["x-api-key"], headers["x-goog-api-key"]];
+  const expected = Buffer.from(token);
+  return given.some((value) => {
+    const bytes = Buffer.from(typeof value === "string" ? value : "");
+    return bytes.length === expected.length && timingSafeEqual(bytes, expected);
+  });
+}
+
+function serverFor(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const server = createServer(handle);
+  server.on("connect", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+  server.on("upgrade", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+  // An answer may be silent for as long as the vendor thinks.
+  server.requestTimeout = 0;
+  return server;
 }
 
 function closed(server: Server): Promise<void> {

@@ -55,6 +55,26 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
     expect(answerOf(events)).toContain("RESULT: ");
   });
 
+  it("ENG-7 neither the model's commands nor tool servers see the key that pays for them", async () => {
+    const seen = join(stage.workspace, "server-environment");
+    const script = join(stage.workspace, "server.mjs");
+    writeFileSync(
+      script,
+      `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env)); process.stdin.resume();`,
+    );
+    writeFileSync(join(stage.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { spy: { command: process.execPath, args: [script] } } }));
+    const settings = { ...api, permissionMode: "acceptEdits", mcp: { spy: { command: process.execPath, args: [script] } } };
+    const events = await stage.run('CALL:Bash:{"command":"env > shell-environment; echo done"} now', { settings });
+    expect(events.at(-1)?.type).toBe("done");
+    expect(answerOf(events)).toContain("RESULT: ");
+    const texts = [seen, join(stage.workspace, "shell-environment")].filter((file) => existsSync(file)).map((file) => readFileSync(file, "utf8"));
+    expect(texts.length).toBeGreaterThan(0);
+    for (const text of texts) {
+      expect(text).toContain("PATH");
+      expect(text).not.toContain("dummy-key");
+    }
+  });
+
   it("denies what the permission mode does not allow, without asking anybody", async () => {
     const events = await stage.run('CALL:Write:{"file_path":"note.txt","content":"x"} now', { settings: api });
     expect(events.flatMap((event) => (event.type === "step" && event.step.phase === "end" ? [event.step.error] : []))).toEqual([

@@ -1,5 +1,5 @@
 import { definePlugin, type Lifecycle } from "@svc/sdk";
-import type { ToolServers } from "@svc/sdk/engine";
+import type { LentKeys, ToolServers } from "@svc/sdk/engine";
 import { READ } from "./environment.ts";
 import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
@@ -26,6 +26,7 @@ export default definePlugin<Section>({
       },
     };
     let servers: ToolServers | undefined;
+    let keys: LentKeys | undefined;
     const switches = createSwitches((...start) => ctx.spawn(...start));
     const find = () => findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
     for (const route of guardRoutes(ctx, log, async (...asked) => (await import("./judge.js")).judge(ctx, { walls, switchesOf: switches, find }, ...asked)))
@@ -36,14 +37,16 @@ export default definePlugin<Section>({
       enforcesAutonomy: true,
       async *run(turn, context, signal) {
         const { runTurn } = await import("./run.js");
-        servers ??= (await import("@svc/sdk/engine")).createToolServers(ctx.log, "tier cli-a");
-        yield* runTurn(ctx, { log, walls, servers, switchesOf: switches }, turn, context, signal);
+        const { createLentKeys, createToolServers } = await import("@svc/sdk/engine");
+        servers ??= createToolServers(ctx.log, "tier cli-a");
+        keys ??= createLentKeys();
+        yield* runTurn(ctx, { log, walls, servers, keys, switchesOf: switches }, turn, context, signal);
       },
       async probe(agent) {
         const { probe } = await import("./probe.js");
         return probe(ctx, { find, walls, switchesOf: switches }, agent);
       },
     });
-    return {};
+    return { stop: async () => keys?.close() };
   },
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildEnd, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, tierFailure } from "@svc/sdk";
-import { freshLayers, type ToolServers } from "@svc/sdk/engine";
+import { freshLayers, type LentKeys, type ToolServers } from "@svc/sdk/engine";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, type Cut, isCut, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
@@ -14,6 +14,7 @@ import { createReader } from "./reader.ts";
 import { type Restricted, restrict } from "./restricted.ts";
 import { type AgentSettings, readAgent, type Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
+import { withoutKey } from "./vendor.ts";
 import type { Walls } from "./walls.ts";
 
 /** From asking the program to break off until its process tree is ended: short, so that a cancelled run is gone within 4 s. */
@@ -24,6 +25,7 @@ export interface Guarding {
   readonly log: GuardLog;
   readonly walls: Walls;
   readonly servers: ToolServers;
+  readonly keys: LentKeys;
   switchesOf(program: string): Promise<Switches>;
 }
 
@@ -49,14 +51,15 @@ export async function* runTurn(
   signal: AbortSignal,
 ): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
-  const { walls, switchesOf } = guarding;
+  const { walls, switchesOf, keys } = guarding;
   const { agent } = turn;
   const settings = readAgent(agent);
   const autonomy: Autonomy = turn.messages[0].options?.autonomy ?? "act";
   let restricted: Restricted | undefined;
   try {
     const program = findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
-    const env = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const given = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const env = autonomy === "act" ? await withoutKey(keys, settings, given) : given;
     const knowsSnapshot = context.session === undefined || (await switchesOf(program)).has(SNAPSHOT);
     if (autonomy !== "act") restricted = await restrict(ctx, walls, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
     const args = argumentsOf(turn, context, settings, restricted?.restriction);

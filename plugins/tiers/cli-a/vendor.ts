@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Vendor } from "@svc/sdk/engine";
+import type { LentKeys, Vendor } from "@svc/sdk/engine";
 import type { AgentSettings } from "./settings.ts";
 
 /*
@@ -44,6 +44,27 @@ export function lend({ billing }: Pick<AgentSettings, "billing">, env: Readonly<
       ...(env.NODE_EXTRA_CA_CERTS === undefined ? {} : { ca: readFileSync(env.NODE_EXTRA_CA_CERTS, "utf8") }),
     },
     env: { ...inside, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, [secret]: PLACEHOLDER },
+  };
+}
+
+/**
+ * The variables of a run that is in no wall, with a token of the daemon's relay in the place of its API key: what the model's commands and
+ * tool servers read there is worth nothing elsewhere. As they are for a run on the shared sign-in, and for vendors that the relay does not know.
+ */
+export async function withoutKey(
+  keys: Pick<LentKeys, "relayFor">,
+  settings: Pick<AgentSettings, "billing">,
+  env: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const lent = settings.billing === "api" ? lend(settings, env, 0) : undefined;
+  if (lent === undefined || typeof lent === "string") return env;
+  const { port, token } = await keys.relayFor(lent.vendor);
+  const secrets = SECRETS.filter((name) => env[name]);
+  return {
+    ...env,
+    ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
+    NO_PROXY: [env.NO_PROXY, "127.0.0.1"].filter(Boolean).join(","),
+    ...Object.fromEntries(secrets.map((name) => [name, token])),
   };
 }
 
