@@ -1,5 +1,5 @@
 export { countOf, type Fields, fieldsOf, textOf } from "./engine/fields.ts";
-export { createLentKeys, type LentKeys } from "./engine/lent-keys.ts";
+export { createLentKeys, type LentKeys, proxyFor } from "./engine/lent-keys.ts";
 export { describeGone, type LineRpc, openLineRpc, type RpcGone, type RpcListener, type RpcOptions } from "./engine/line-rpc.ts";
 export { type Claim, createEnginePool, type EnginePool, type PooledEngine, type PoolOptions } from "./engine/pool.ts";
 export { ask, type Probing, probeEngine, versionOf } from "./engine/probing.ts";

@@ -26,3 +26,16 @@ export function createLentKeys(): LentKeys {
     },
   };
 }
+
+/** The proxy on the way to `base`, by the variables that programs read; undefined where it is spared. */
+export function proxyFor(base: string, { HTTPS_PROXY, NO_PROXY = "" }: Readonly<Record<string, string>>): string | undefined {
+  const { hostname } = new URL(base);
+  const spared = NO_PROXY.split(",").map((name) =>
+    name
+      .trim()
+      .replace(/^\*?\./, "")
+      .toLowerCase(),
+  );
+  const direct = spared.some((name) => name === "*" || (name !== "" && (hostname === name || hostname.endsWith(`.${name}`))));
+  return HTTPS_PROXY === undefined || HTTPS_PROXY === "" || direct ? undefined : HTTPS_PROXY;
+}

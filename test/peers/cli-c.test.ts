@@ -61,6 +61,18 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     expect(asked()).toContain("Not passed on, because it is no picture of at most 5 MB: secret.png");
   });
 
+  it("ENG-7 the model's commands do not see the key that pays for them", async () => {
+    const events = await stage.run('CALL:run_shell_command:{"command":"cat /proc/$PPID/environ; env"} now', {
+      settings: { ...api, permissionMode: "bypassPermissions" },
+      model,
+    });
+    const told = JSON.stringify([events, stage.server.requests.map(({ body }) => body)]);
+    expect(events.at(-1)?.type).toBe("done");
+    expect(told).toContain("HOME=");
+    expect(told).not.toContain("dummy-key");
+    expect(new Set(stage.server.requests.filter(({ api }) => api === "gemini").map(({ key }) => key))).toEqual(new Set(["dummy-key"]));
+  });
+
   it("tells tool calls as steps, and the refused ones too", async () => {
     const events = await stage.run('CALL:read_file:{"file_path":"here.txt"} CALL:write_file:{"file_path":"note.txt","content":"x"} now', {
       settings: api,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { LentKeys, Vendor } from "@svc/sdk/engine";
+import { type LentKeys, proxyFor, type Vendor } from "@svc/sdk/engine";
 import type { AgentSettings } from "./settings.ts";
 
 /*
@@ -70,15 +70,3 @@ export async function withoutKey(
 
 /** What has no meaning inside: the way out is the relay's affair. */
 const OUTSIDE: readonly string[] = ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "CLAUDE_CONFIG_DIR"];
-
-function proxyFor(base: string, { HTTPS_PROXY, NO_PROXY = "" }: Readonly<Record<string, string>>): string | undefined {
-  const { hostname } = new URL(base);
-  const spared = NO_PROXY.split(",").map((name) =>
-    name
-      .trim()
-      .replace(/^\*?\./, "")
-      .toLowerCase(),
-  );
-  const direct = spared.some((name) => name === "*" || (name !== "" && (hostname === name || hostname.endsWith(`.${name}`))));
-  return HTTPS_PROXY === undefined || HTTPS_PROXY === "" || direct ? undefined : HTTPS_PROXY;
-}

@@ -10,7 +10,19 @@ import {
   tierFailure,
   turnText,
 } from "@svc/sdk";
-import { createEnginePool, describeGone, type EnginePool, type Fields, fieldsOf, freshLayers, type PooledEngine, type RpcGone, textOf } from "@svc/sdk/engine";
+import {
+  createEnginePool,
+  createLentKeys,
+  describeGone,
+  type EnginePool,
+  type Fields,
+  fieldsOf,
+  freshLayers,
+  type LentKeys,
+  type PooledEngine,
+  type RpcGone,
+  textOf,
+} from "@svc/sdk/engine";
 import { readConversation } from "./conversation.ts";
 import { launchOf, overridesOf } from "./environment.ts";
 import { answer, modeOf } from "./permission.ts";
@@ -18,6 +30,7 @@ import { findProgram } from "./program.ts";
 import { createReader, refusal } from "./reader.ts";
 import { serversOf } from "./servers.ts";
 import { type AgentSettings, readAgent, type Section } from "./settings.ts";
+import { withoutKey } from "./vendor.ts";
 
 /** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
 const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
@@ -46,10 +59,18 @@ export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context:
     handshake: (rpc) =>
       rpc.request("initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false } }),
   });
-  return (turn, context, signal) => runTurn(ctx, engines, turn, context, signal);
+  const keys = createLentKeys();
+  ctx.signal.addEventListener("abort", () => void keys.close(), { once: true });
+  return (turn, context, signal) => runTurn(ctx, { engines, keys }, turn, context, signal);
 }
 
-async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+async function* runTurn(
+  ctx: PluginContext<Section>,
+  { engines, keys }: { readonly engines: EnginePool; readonly keys: LentKeys },
+  turn: Turn,
+  context: TurnContext,
+  signal: AbortSignal,
+): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
   const { agent } = turn;
   const settings = readAgent(agent);
@@ -72,9 +93,10 @@ async function* runTurn(ctx: PluginContext<Section>, engines: EnginePool, turn: 
   try {
     const program = findProgram(ctx.config.command ?? "gemini", ctx.env("PATH") ?? "");
     const model = turn.messages[0].options?.model ?? agent.model;
-    const launch = launchOf(agent.id, { billing: settings.billing, model, overrides: await overrides(ctx, settings.billing) }, ctx.config, (name) =>
+    const given = launchOf(agent.id, { billing: settings.billing, model, overrides: await overrides(ctx, settings.billing) }, ctx.config, (name) =>
       ctx.env(name),
     );
+    const launch = await withoutKey(keys, settings, given);
     engine = await engines.claim({
       launch: {
         ...SPEECH,
