@@ -57,7 +57,8 @@ function declare({ flags, description, number, choices, required = false }: Comm
 }
 
 function parseNumber(given: string, { least, most, whole = true }: NonNullable<CommandOption["number"]>): number {
-  const value = given.trim() === "" ? Number.NaN : Number(given);
+  // Digits as people write them: `1e3` and `0x10` are slips.
+  const value = /^-?\d+(?:\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
   if (Number.isFinite(value) && value >= least && value <= (most ?? value) && (!whole || Number.isInteger(value))) return value;
   const range = most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
   throw new InvalidArgumentError(`It must be a ${whole ? "whole number" : "number"} ${range}.`);

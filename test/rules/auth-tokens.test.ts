@@ -51,7 +51,7 @@ describe("making tokens", () => {
     const folder = await temporaryFolder();
     for (const scope of ["dashboard:admin", "task:write", "agent:", "agent:Foo", "agent:a b", "everything", "", "__proto__"]) {
       const { code, stdout, stderr } = await svcIn(folder, ["token", "create", "--name", "x", "--scope", scope]);
-      expect([code, stdout], scope).toEqual([1, ""]);
+      expect([code, stdout], scope).toEqual([2, ""]);
       for (const valid of ["dashboard:read", "dashboard:write", "agent:<id>", "agent:*", "mesh:peer"]) expect(stderr, scope).toContain(valid);
     }
     expect(await readdir(folder)).toEqual([]);
