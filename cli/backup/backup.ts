@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, realpathSync } from "node:fs";
 import { chmod, copyFile, cp, mkdir, readdir, readlink, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
@@ -80,14 +80,26 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
   }
 }
 
+const MOST_TRIES = 50;
+
 /** Copies files, folders and links as links. Unlike `cp` it bears that files go while it copies, and leaves pipes and sockets out. */
 async function copyState(from: string, to: string, leftOut: ReadonlySet<string> = new Set()): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true })) {
     if (leftOut.has(entry.name) || isPassing(entry.name)) continue;
-    await copyEntry(entry, join(from, entry.name), join(to, entry.name)).catch((error: NodeJS.ErrnoException) => {
-      // Only what is gone there: a folder that goes here breaks the backup.
-      if (error.code !== "ENOENT" || existsSync(join(from, entry.name))) throw error;
-    });
+    await copyPresent(entry, join(from, entry.name), join(to, entry.name));
+  }
+}
+
+/** What is gone when its turn comes is left out; what is taken away and put back meanwhile is tried again. */
+async function copyPresent(entry: Dirent, from: string, to: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await copyEntry(entry, from, to);
+    } catch (error) {
+      const vanished = (error as NodeJS.ErrnoException).code === "ENOENT" && existsSync(dirname(to));
+      if (!vanished || tries >= MOST_TRIES) throw error;
+      if (!existsSync(from)) return;
+    }
   }
 }
 
@@ -97,7 +109,7 @@ async function copyEntry(entry: Dirent, from: string, to: string): Promise<void>
   const { mode, atime, mtime } = await stat(from);
   if (entry.isFile()) await copyFile(from, to);
   else {
-    await mkdir(to, { mode: 0o700 });
+    await mkdir(to, { recursive: true, mode: 0o700 });
     await copyState(from, to);
     await chmod(to, mode & 0o777);
   }

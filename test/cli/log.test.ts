@@ -74,6 +74,7 @@ describe("the daemon's log", () => {
     const lines = logOf(shell);
     expect(lines).toMatchObject([
       { msg: "starting", version: expect.stringMatching(/^\d/), node: "test", folder: shell.folder },
+      { msg: expect.stringContaining("made the workspace") },
       { msg: "listening", address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
       { level: 50, plugin: "feature-broken", msg: expect.stringContaining("401 bad token"), err: { stack: expect.stringMatching(/broken\/index\.js:2/) } },
       { msg: "plugins are up", running: expect.any(Number), down: ["feature-broken"] },

@@ -239,6 +239,6 @@ describe("what a mistake is called", () => {
     const { createKernel } = await import("@svc/kernel");
     const wrong = { config: {}, datafolder: "x" };
     await expect(createKernel(wrong)).rejects.toMatchObject({ code: "SVC_KERNEL_OPTION", message: expect.stringContaining("did you mean 'dataFolder'?") });
-    await expect(createKernel({ config: {}, store: {} } as never)).rejects.toThrow("takes no option 'store'");
+    await expect(createKernel({ config: {}, database: {} } as never)).rejects.toThrow("takes no option 'database'");
   });
 });
