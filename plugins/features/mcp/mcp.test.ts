@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import cli from "./cli.ts";
 
 describe("svc mcp", () => {
-  it("refuses to start without an agent, before anything is loaded", async () => {
+  it("demands an agent before anything is loaded", () => {
     const [command] = cli.commands;
-    await expect(command?.run([], {}, {} as never)).rejects.toThrow("--agent");
+    expect(command?.options).toContainEqual(expect.objectContaining({ flags: "--agent <id>", required: true }));
   });
 });
