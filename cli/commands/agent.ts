@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import type { AgentCapability } from "@svc/kernel";
+import type { AgentAbilities } from "@svc/kernel";
 import { productName } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
@@ -105,9 +105,9 @@ async function list(cli: Cli): Promise<void> {
 
 /** What the daemon says, or without one what svc.json says: that knows nothing of engines, actions and tools. */
 async function capability(cli: Cli, id: string): Promise<void> {
-  let known: Partial<AgentCapability> & Pick<AgentCapability, "id" | "name" | "tier">;
+  let known: Partial<AgentAbilities> & Pick<AgentAbilities, "id" | "name" | "tier">;
   try {
-    known = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
+    known = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentAbilities;
   } catch (error) {
     if ((error as { code?: string }).code !== "SVC_CLI_NO_DAEMON") throw error;
     const agents = ((await fromFile(cli)).get("agents") ?? {}) as Record<string, Record<string, unknown>>;
@@ -128,7 +128,7 @@ async function capability(cli: Cli, id: string): Promise<void> {
 
 function describeCapability(
   product: string,
-  { id, name, model, engine, nativeSessions, enforcesAutonomy, actions, tools, intents = [], mcpServers = [], restrictions = {} }: Partial<AgentCapability>,
+  { id, name, model, engine, nativeSessions, enforcesAutonomy, actions, tools, intents = [], mcpServers = [], restrictions = {} }: Partial<AgentAbilities>,
 ): string {
   const words = (names: readonly string[], none: string) => (names.length === 0 ? none : names.join(", "));
   const rows = [

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { AgentCapability, PluginStatus } from "@svc/kernel";
+import type { AgentAbilities, PluginStatus } from "@svc/kernel";
 import { added, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { checkStore } from "../doctor/database.ts";
@@ -113,7 +113,7 @@ async function engines(cli: Cli): Promise<Finding[]> {
   try {
     const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string; tier: string }[] };
     const asked = agents.map(async ({ id, tier }) => {
-      const { engine } = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentCapability;
+      const { engine } = (await cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`)) as AgentAbilities;
       return { agent: id, tier, engine };
     });
     return unusable(await Promise.all(asked));
@@ -122,7 +122,7 @@ async function engines(cli: Cli): Promise<Finding[]> {
   }
 }
 
-function unusable(engines: readonly { readonly agent: string; readonly tier: string; readonly engine: AgentCapability["engine"] }[]): Finding[] {
+function unusable(engines: readonly { readonly agent: string; readonly tier: string; readonly engine: AgentAbilities["engine"] }[]): Finding[] {
   const told = new Set<string>();
   return engines
     .filter(({ tier, engine: { ok: usable, detail } }) => !usable && told.size < told.add(`${tier} ${detail}`).size)

@@ -1,4 +1,4 @@
-import type { AgentCapability, ChannelStatus, Health } from "@svc/kernel";
+import type { AgentAbilities, ChannelStatus, Health } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
 import { ago } from "../table.ts";
 
@@ -78,7 +78,7 @@ async function probe(cli: Cli, agents: readonly AgentLine[]): Promise<EngineLine
       const late = new Promise<EngineLine>((resolve) => {
         timer = setTimeout(() => resolve({ tier, ok: true, detail: "has not answered in time" }), PROBE_MS);
       });
-      const asked = (cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`) as Promise<AgentCapability>).then(
+      const asked = (cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`) as Promise<AgentAbilities>).then(
         ({ engine }) => ({ tier, ...engine }),
         (error: Error) => ({ tier, ok: false, detail: error.message }),
       );

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 
 /** Parses JSON text; calls back with an error for text that is none or that would poison a prototype. */
 export type JsonParser = (text: string) => unknown;

@@ -1,5 +1,5 @@
 import type { Identity } from "@svc/sdk";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 import type { ServerSentStream } from "./event-stream.ts";
 
 /** Counted apart for streams that only watch (`GET`) and those of work that was asked for. */

@@ -1,5 +1,5 @@
 import type { HttpRoute } from "@svc/sdk";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 import { type Rule, ruleOf } from "./guard.ts";
 
 export type OwnedRoute = HttpRoute & { readonly owner?: string };

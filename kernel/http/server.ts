@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type { AddressInfo, Socket } from "node:net";
 import type * as Fastify from "fastify";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ERRORS, type ErrorCode, fail } from "../errors.ts";
-import { failureOf } from "./failure.ts";
+import { ERRORS, type ErrorCode, fail } from "../base/errors.ts";
+import { failureOf } from "./http-failure.ts";
 import { sendJson } from "./reply.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
 

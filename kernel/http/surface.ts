@@ -14,21 +14,21 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 import { isIsolated } from "../isolation/own-sockets.ts";
-import { LOCAL_HEADER } from "../local-secret.ts";
-import { peerOf } from "./address.ts";
 import { createAdmission } from "./admit.ts";
 import { checkJsonType, createLargeBodies, type JsonParser, parseJson, readBody } from "./body.ts";
+import { createChecker } from "./body-schema.ts";
+import { peerOf } from "./client-address.ts";
 import { ServerSentStream } from "./event-stream.ts";
-import { failureOf } from "./failure.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
 import { type Asker, createGuards } from "./guard.ts";
+import { failureOf } from "./http-failure.ts";
+import { ServedRequest, takeTarget } from "./http-request.ts";
+import { LOCAL_HEADER } from "./local-secret.ts";
 import { createOpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
 import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
-import { ServedRequest, takeTarget } from "./request.ts";
 import { createRouter, type OwnedRoute, type Router } from "./router.ts";
-import { createChecker } from "./schema.ts";
 import { createThrottle, type ThrottleLimits } from "./throttle.ts";
 
 /** Bytes of a body, before and after it is known who calls. */

@@ -19,14 +19,14 @@ import {
   type Traces,
   tierFailure,
 } from "@svc/sdk";
-import { fail } from "../errors.ts";
-import { lending } from "../host/lend.ts";
+import { fail } from "../base/errors.ts";
+import { lending } from "../core/host/lend.ts";
 import { remoteFetch } from "./child-fetch.ts";
 import { remoteSockets } from "./child-sockets.ts";
 import type { Args, Behalf } from "./frames.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
-import type { Mirror } from "./wire.ts";
+import type { Mirror } from "./registrations.ts";
 
 /** On whose behalf the plugin's code runs now. */
 export const behalf = new AsyncLocalStorage<Behalf>();

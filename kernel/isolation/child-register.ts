@@ -1,9 +1,9 @@
 import type { Action, Agent, AgentTool, Channel, HookCall, Hooks, HttpReply, HttpRequest, HttpRoute, PluginId, Provide, TapOptions, Tier } from "@svc/sdk";
-import type { HookName } from "../host/scope.ts";
+import type { HookName } from "../core/host/scope.ts";
 import type { Args } from "./frames.ts";
 import type { Served } from "./peer.ts";
 import { refused } from "./refused.ts";
-import { CHANNEL_METHODS, type Registration, type RouteAnswer } from "./wire.ts";
+import { CHANNEL_METHODS, type Registration, type RouteAnswer } from "./registrations.ts";
 
 /** What the plugin registers, and the way to call it by its place. */
 export interface Register {

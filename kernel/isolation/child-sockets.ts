@@ -23,7 +23,7 @@ export function remoteSockets(peer: Pick<Peer, "call" | "stream">): Sockets {
   return {
     connect,
     async webSocket(url, init) {
-      const { openWebSocket } = await import("../capabilities/web-socket.ts");
+      const { openWebSocket } = await import("../capabilities/fetch/web-socket.ts");
       return openWebSocket(connect, url, init);
     },
   };

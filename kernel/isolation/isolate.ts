@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Capability, Log, Plugin, PluginContext } from "@svc/sdk";
-import type { Source } from "../host/source.ts";
-import { type Confinement, type Confinements, confine } from "./confine.ts";
-import { startIncarnation } from "./incarnation.ts";
-import type { Keeper, ProcessStatus } from "./keeper.ts";
-import { ISOLATION_LIMITS, type IsolationLimits } from "./limits.ts";
+import type { Source } from "../core/host/source.ts";
+import { type Confinement, type Confinements, confine } from "./confinement.ts";
+import { ISOLATION_LIMITS, type IsolationLimits } from "./isolation-limits.ts";
+import { startPluginProcess } from "./plugin-process.ts";
 import { refuseDeclared } from "./refused.ts";
+import type { Described } from "./registrations.ts";
 import { answered, loadArgs, type Start, setUpIsolated } from "./set-up.ts";
-import type { Described } from "./wire.ts";
+import type { ProcessStatus, Supervisor } from "./supervisor.ts";
 
 /** What isolation stands on. Only `env` and `hidden` must be given. */
-export interface IsolationGround {
+export interface IsolationDeps {
   /** The daemon's environment. A plugin's process gets PATH, HOME, LANG, TZ, TMPDIR, TERM, and what its plugin declares as `env:<NAME>`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that the process must not see where it has walls for that: those of the data and of the configuration. */
@@ -43,38 +43,38 @@ export interface Isolated {
  * the plugin's `setup` starts the one that stays until its `stop`, or until its context's signal. Throws `SVC_ISOLATION_REFUSED` for
  * what cannot be isolated, and the plugin's own error when it cannot be imported.
  */
-export async function isolate(source: Source, ground: IsolationGround): Promise<Isolated> {
-  const limits = { ...ISOLATION_LIMITS, ...ground.limits };
+export async function isolate(source: Source, deps: IsolationDeps): Promise<Isolated> {
+  const limits = { ...ISOLATION_LIMITS, ...deps.limits };
   const { manifest } = source;
   if (manifest !== undefined) refuseDeclared(source.id, manifest.capabilities);
-  const confinements = await confine(source, { heapMb: limits.heapMb, path: ground.env["PATH"] ?? "", hidden: ground.hidden });
-  const start = starter(source, ground, limits, confinements);
+  const confinements = await confine(source, { heapMb: limits.heapMb, path: deps.env["PATH"] ?? "", hidden: deps.hidden });
+  const start = starter(source, deps, limits, confinements);
   const described = await describe(source, start, limits);
   refuseDeclared(source.id, described.capabilities);
-  let keeper: Keeper | undefined;
+  let supervisor: Supervisor | undefined;
   let dropped = 0;
   const plugin: Plugin<never> = {
     ...described,
     async setup(ctx: PluginContext<never>) {
-      await ground.sweep?.(ctx.log);
+      await deps.sweep?.(ctx.log);
       dropped = 0;
       return setUpIsolated({
         ctx,
         described,
         source,
-        ground,
+        deps,
         limits,
         start,
         dropped: (count) => {
           dropped += count;
         },
-        keeper: (made) => {
-          keeper = made;
+        supervisor: (made) => {
+          supervisor = made;
         },
       });
     },
   } as unknown as Plugin<never>;
-  const status = (): ProcessStatus => ({ ...(keeper?.status ?? { state: "off", starts: 0, ends: 0 }), dropped });
+  const status = (): ProcessStatus => ({ ...(supervisor?.status ?? { state: "off", starts: 0, ends: 0 }), dropped });
   return { plugin, status, walls: wallsFor(confinements, source, described.capabilities).walls };
 }
 
@@ -84,17 +84,17 @@ function wallsFor({ open, closed }: Confinements, { manifest }: Source, capabili
 }
 
 /** Starts processes of that plugin. */
-function starter(source: Source, ground: IsolationGround, limits: IsolationLimits, confinements: Confinements): Start {
-  const marker = ground.marker ?? `isolated-${randomUUID()}`;
+function starter(source: Source, deps: IsolationDeps, limits: IsolationLimits, confinements: Confinements): Start {
+  const marker = deps.marker ?? `isolated-${randomUUID()}`;
   return async (options, capabilities) => {
     const names = capabilities.filter((capability) => capability.startsWith("env:")).map((capability) => capability.slice("env:".length));
-    const given = names.flatMap((name) => (ground.env[name] ? [[name, ground.env[name] as string] as const] : []));
-    return startIncarnation({
+    const given = names.flatMap((name) => (deps.env[name] ? [[name, deps.env[name] as string] as const] : []));
+    return startPluginProcess({
       ...options,
       plugin: source.id,
       confinement: wallsFor(confinements, source, capabilities),
       limits,
-      baseEnv: ground.env,
+      baseEnv: deps.env,
       env: Object.fromEntries(given),
       marker,
     });
@@ -104,11 +104,11 @@ function starter(source: Source, ground: IsolationGround, limits: IsolationLimit
 const nobody = { serve: () => undefined, told: () => undefined, dropped: () => undefined };
 
 async function describe(source: Source, start: Start, limits: IsolationLimits): Promise<Described> {
-  const incarnation = await start(nobody, []);
+  const pluginProcess = await start(nobody, []);
   try {
-    return (await answered(incarnation, "load", loadArgs(source.id, source), limits.upMs)) as Described;
+    return (await answered(pluginProcess, "load", loadArgs(source.id, source), limits.upMs)) as Described;
   } finally {
-    incarnation.kill("it has told what it is");
-    await incarnation.gone;
+    pluginProcess.kill("it has told what it is");
+    await pluginProcess.gone;
   }
 }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import { createLines } from "../capabilities/lines.ts";
-import type { IsolationLimits } from "./limits.ts";
+import { createLines } from "../capabilities/processes/lines.ts";
+import type { IsolationLimits } from "./isolation-limits.ts";
 
 /** What a process writes past its frames: to be kept short. */
 export interface OutputOptions {

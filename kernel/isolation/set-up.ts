@@ -1,30 +1,30 @@
 import type { Agent, Capability, Lifecycle, PluginContext } from "@svc/sdk";
-import { AGENT_KEYS } from "../config/core-schema.ts";
-import { fail } from "../errors.ts";
-import type { Source } from "../host/source.ts";
+import { fail } from "../base/errors.ts";
+import { AGENT_KEYS } from "../core/config/core-schema.ts";
+import type { Source } from "../core/host/source.ts";
 import { type Args, readError, type WireError } from "./frames.ts";
-import type { Incarnation, IncarnationOptions } from "./incarnation.ts";
-import type { IsolationGround } from "./isolate.ts";
-import { createKeeper, type Keeper, type Life } from "./keeper.ts";
-import { type Crons, createDoors, type Doors } from "./life.ts";
-import type { IsolationLimits } from "./limits.ts";
+import type { IsolationDeps } from "./isolate.ts";
+import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
-import { type StandIn, standIn } from "./stand-ins.ts";
-import type { Described, Mirror, SetUp } from "./wire.ts";
+import type { PluginProcess, PluginProcessOptions } from "./plugin-process.ts";
+import { type Crons, createDoors, type Doors } from "./process-api.ts";
+import { createProxies, type PluginProxy } from "./proxies.ts";
+import type { Described, Mirror, SetUp } from "./registrations.ts";
+import { createSupervisor, type Life, type Supervisor } from "./supervisor.ts";
 
 /** Starts a process; what it writes and asks goes there. */
-export type Start = (options: Pick<IncarnationOptions, "serve" | "told" | "dropped" | "line">, capabilities: readonly Capability[]) => Promise<Incarnation>;
+export type Start = (options: Pick<PluginProcessOptions, "serve" | "told" | "dropped" | "line">, capabilities: readonly Capability[]) => Promise<PluginProcess>;
 
 export interface SetUpOptions {
   readonly ctx: PluginContext<never>;
   readonly described: Described;
   readonly source: Pick<Source, "entry" | "folder">;
-  readonly ground: IsolationGround;
+  readonly deps: IsolationDeps;
   readonly limits: IsolationLimits;
   readonly start: Start;
   readonly dropped: (count: number) => void;
   /** Told as soon as there is one, before the plugin's own setup has run. */
-  readonly keeper: (keeper: Keeper) => void;
+  readonly supervisor: (supervisor: Supervisor) => void;
 }
 
 /**
@@ -34,38 +34,38 @@ export interface SetUpOptions {
  *   spawn > load > setup > (same as before?) > start > up > ends > pause, growing > spawn ...
  */
 export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<never>> {
-  const { ctx, described, ground, limits } = options;
+  const { ctx, described, deps, limits } = options;
   const { capabilities } = described;
   const crons: Crons = new Map();
   const sight = { view: (agent: Agent) => viewOf(agent, described), files: createOwnFiles(ctx, capabilities) };
   const early = new Map<number, () => void>();
   const withdrawn = new Set<number>();
-  let things: readonly StandIn[] = [];
+  let things: readonly PluginProxy[] = [];
   let first: SetUp | undefined;
   let config: unknown = ctx.config;
   let started = false;
-  let rising: Incarnation | undefined;
+  let rising: PluginProcess | undefined;
 
-  const keeper = createKeeper({
+  const supervisor = createSupervisor({
     plugin: ctx.id,
     limits,
-    now: ground.now ?? (() => performance.now()),
+    now: deps.now ?? (() => performance.now()),
     again,
     down(reason, pauseMs) {
       channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);
-      ground.told?.("down", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
+      deps.told?.("down", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
     },
-    up: () => ground.told?.("up", "its process is up again"),
+    up: () => deps.told?.("up", "its process is up again"),
     gaveUp(reason, held) {
       channelsDown(reason);
-      ground.told?.(held ? "held" : "failed", reason);
+      deps.told?.(held ? "held" : "failed", reason);
     },
   });
-  options.keeper(keeper);
+  options.supervisor(supervisor);
   ctx.signal.addEventListener("abort", () => {
     const why = "its plugin has ended";
     rising?.kill(why);
-    keeper.stop()?.incarnation.kill(why);
+    supervisor.stop()?.pluginProcess.kill(why);
   });
 
   function channelsDown(reason: string): void {
@@ -84,9 +84,9 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       ctx,
       capabilities,
       limits,
-      peer: () => incarnation.peer,
+      peer: () => pluginProcess.peer,
       crons,
-      call: keeper.call,
+      call: supervisor.call,
       channel: channelState,
       withdraw(n) {
         const taken = things[n]?.withdraw;
@@ -94,10 +94,10 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
         withdrawn.add(n);
         taken();
       },
-      stray: (error) => ground.stray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
+      stray: (error) => deps.stray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
       dropped: (_what, count) => options.dropped(count),
     });
-    const incarnation: Incarnation = await options.start(
+    const pluginProcess: PluginProcess = await options.start(
       {
         serve: (on, args, { signal, of }) => doors.serve(on, args, signal, of),
         told: doors.told,
@@ -106,12 +106,12 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       },
       capabilities,
     );
-    rising = incarnation;
-    if (ctx.signal.aborted) incarnation.kill("its plugin has ended");
+    rising = pluginProcess;
+    if (ctx.signal.aborted) pluginProcess.kill("its plugin has ended");
     let mirrored = mirrorOf(ctx, described);
     const refresh = () => {
       const mirror = mirrorOf(ctx, described);
-      if (JSON.stringify(mirror) !== JSON.stringify(mirrored)) incarnation.peer.tell("mirror", mirror as Args);
+      if (JSON.stringify(mirror) !== JSON.stringify(mirrored)) pluginProcess.peer.tell("mirror", mirror as Args);
       mirrored = mirror;
     };
     const looking = setInterval(refresh, limits.pingMs).unref();
@@ -120,15 +120,15 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       doors.close();
     };
     try {
-      await answered(incarnation, "load", loadArgs(ctx.id, options.source), limits.upMs);
+      await answered(pluginProcess, "load", loadArgs(ctx.id, options.source), limits.upMs);
       const own = capabilities.includes("files") ? { own: ctx.files.own.roots } : {};
       const facts = { id: ctx.id, config, node: ctx.node, capabilities, ...own };
-      const setUp = (await answered(incarnation, "setup", { facts, mirror: mirrored }, limits.upMs)) as SetUp;
-      return { life: { incarnation, close }, doors, setUp, refresh };
+      const setUp = (await answered(pluginProcess, "setup", { facts, mirror: mirrored }, limits.upMs)) as SetUp;
+      return { life: { pluginProcess, close }, doors, setUp, refresh };
     } catch (error) {
-      incarnation.kill("it was not set up");
+      pluginProcess.kill("it was not set up");
       close();
-      await incarnation.gone;
+      await pluginProcess.gone;
       throw error;
     } finally {
       rising = undefined;
@@ -137,36 +137,36 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
 
   /** A further life, as far as the one before it was. */
   async function again(): Promise<Life> {
-    await ground.verify?.().catch((error) => Promise.reject(Object.assign(error, { final: true })));
+    await deps.verify?.().catch((error) => Promise.reject(Object.assign(error, { final: true })));
     const { life, doors, setUp, refresh } = await bring();
     try {
       if (JSON.stringify(setUp) !== JSON.stringify(first)) throw Object.assign(fail("SVC_ISOLATION_DRIFT", { plugin: ctx.id }), { final: true });
       if (started) {
         refresh();
-        if (setUp.life.includes("start")) await answered(life.incarnation, "start", {}, limits.upMs);
+        if (setUp.life.includes("start")) await answered(life.pluginProcess, "start", {}, limits.upMs);
       }
       doors.settle();
       for (const n of withdrawn) provide(n);
       withdrawn.clear();
       return life;
     } catch (error) {
-      life.incarnation.kill("it was not started");
+      life.pluginProcess.kill("it was not started");
       life.close();
-      await life.incarnation.gone;
+      await life.pluginProcess.gone;
       throw error;
     }
   }
 
-  function provide(n: number): StandIn {
+  function provide(n: number): PluginProxy {
     const registration = first?.registrations[n];
     if (registration === undefined) throw new Error(`nothing is registered as ${n}`);
-    const made = standIn(ctx, n, registration, keeper, sight);
+    const made = createProxies(ctx, n, registration, supervisor, sight);
     things = Object.assign([...things], { [n]: made });
     return made;
   }
 
   const { life, setUp, refresh } = await bring();
-  keeper.keep(life);
+  supervisor.keep(life);
   first = setUp;
   for (const n of setUp.registrations.keys()) provide(n);
   for (const tell of early.values()) tell();
@@ -175,24 +175,24 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   return {
     async start() {
       refresh();
-      if (has("start")) await keeper.call("start", {});
+      if (has("start")) await supervisor.call("start", {});
       started = true;
     },
     async stop() {
-      const last = keeper.stop();
+      const last = supervisor.stop();
       if (last === undefined) return;
       try {
-        if (has("stop")) await stopped(last.incarnation, limits.stopMs);
+        if (has("stop")) await stopped(last.pluginProcess, limits.stopMs);
       } finally {
         last.close();
-        await last.incarnation.close();
+        await last.pluginProcess.close();
       }
     },
     ...(has("reload")
       ? {
           async reload(next: never) {
             config = next;
-            await keeper.call("reload", { config }).catch((error) => {
+            await supervisor.call("reload", { config }).catch((error) => {
               // Away: the next life is set up with it.
               if ((error as { code?: string }).code !== "SVC_ISOLATION_DOWN") throw error;
             });
@@ -206,23 +206,23 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
 export const loadArgs = (id: string, { entry, folder }: Pick<Source, "entry" | "folder">): Args => ({ id, entry, ...(folder === undefined ? {} : { folder }) });
 
 /** A call that a process must answer within that time, or it is ended. */
-export async function answered(incarnation: Incarnation, on: string, args: Args, ms: number): Promise<unknown> {
-  const timer = setTimeout(() => incarnation.kill(`its ${on} took longer than ${ms} ms`), ms);
+export async function answered(pluginProcess: PluginProcess, on: string, args: Args, ms: number): Promise<unknown> {
+  const timer = setTimeout(() => pluginProcess.kill(`its ${on} took longer than ${ms} ms`), ms);
   try {
-    return await incarnation.peer.call(on, args);
+    return await pluginProcess.peer.call(on, args);
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** Its own stop: waited for as long as that takes, and no longer than `ms`. One that ends by itself meanwhile has stopped. */
-async function stopped(incarnation: Incarnation, ms: number): Promise<void> {
+async function stopped(pluginProcess: PluginProcess, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);
   });
   try {
-    await Promise.race([incarnation.peer.call("stop", {}), incarnation.ended, late]);
+    await Promise.race([pluginProcess.peer.call("stop", {}), pluginProcess.ended, late]);
   } finally {
     clearTimeout(timer);
   }

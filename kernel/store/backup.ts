@@ -2,8 +2,8 @@ import { open, rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { fail } from "../errors.ts";
-import { syncFolder, temporaryName } from "./atomic.ts";
+import { syncFolder, temporaryName } from "../base/atomic-file.ts";
+import { fail } from "../base/errors.ts";
 import { storeError } from "./database.ts";
 
 /** The worker's whole program. VACUUM INTO reads one state of the database in one piece: a copy page by page starts over at each write of another process. */

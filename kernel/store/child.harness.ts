@@ -1,8 +1,8 @@
 /** Programs that the tests of this room run as processes of their own, to be killed or to fail. */
 import { writeSync } from "node:fs";
 import { push, put } from "@svc/sdk";
-import { atomicWrite } from "./atomic.ts";
-import { lockFolder } from "./lock.ts";
+import { atomicWrite } from "../base/atomic-file.ts";
+import { lockFolder } from "../base/folder-lock.ts";
 import { openStore } from "./open.ts";
 
 const [name, argument] = process.argv.slice(2) as [string, string];

@@ -1,10 +1,10 @@
 import type { Log, SvcError } from "@svc/sdk";
 import type { Database } from "better-sqlite3";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
+import { Presence } from "../base/presence.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { openDatabase, sqliteFailure, storeError } from "./database.ts";
 import { LogSync } from "./log-sync.ts";
-import { Presence } from "./presence.ts";
 import { Reserve } from "./reserve.ts";
 import type { Step, Table } from "./table.ts";
 

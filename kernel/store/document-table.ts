@@ -1,6 +1,6 @@
 import type { Doc, Query } from "@svc/sdk";
 import type { Database, Statement } from "better-sqlite3";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 import { type Bound, jsonText, type Prune, rowLimit, type Scan, type Table, type Write } from "./table.ts";
 
 interface Row {

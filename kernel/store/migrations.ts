@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 import { DocumentTable } from "./document-table.ts";
 
 /** Where the kernel keeps its traces: what earlier versions stored is taken over into it. */

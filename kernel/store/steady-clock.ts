@@ -1,4 +1,4 @@
-import { bootId } from "./process-identity.ts";
+import { bootId } from "../base/process-identity.ts";
 
 /** Where the steady time stood when it was noted. All in milliseconds. */
 export interface ClockNote {

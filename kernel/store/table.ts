@@ -1,5 +1,5 @@
 import type { Op } from "@svc/sdk";
-import { fail } from "../errors.ts";
+import { fail } from "../base/errors.ts";
 
 /** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
 export type Write =

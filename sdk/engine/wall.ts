@@ -87,7 +87,7 @@ export function programWall({ bwrap }: Bubblewrap, room: ProgramRoom, env: Reado
     ...room.program.flatMap((path) => ["--ro-bind", path, path]),
     ...["--ro-bind", bwrap, bwrap],
     ...inhabited(room),
-    ...keepers(room),
+    ...supervisors(room),
     ...room.own.flatMap((path) => ["--bind", path, path]),
     ...(socket === undefined ? [] : ["--ro-bind", socket.outside, socket.inside]),
     ...["--remount-ro", "/", "--chdir", room.workspace, "--clearenv"],
@@ -106,7 +106,7 @@ export function commandWall({ bwrap, ownProcesses }: Bubblewrap, room: Room, env
     ...["--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL", "--hostname", "localhost"],
     ...system(),
     ...["--dev", "/dev", ...(ownProcesses ? ["--proc", "/proc"] : ["--tmpfs", "/proc"]), "--tmpfs", "/tmp"],
-    // The keepers are mounted below the workspace already, and come along; so would an engine's folder that lies there.
+    // The supervisors are mounted below the workspace already, and come along; so would an engine's folder that lies there.
     ...inhabited(room),
     ...(isFolder(join(room.workspace, ".svc")) ? stub(join(room.workspace, ".svc")) : []),
     ...["--remount-ro", "/", "--chdir", room.workspace, "--clearenv"],
@@ -173,7 +173,7 @@ function inhabited({ workspace, writable, readable }: Room): string[] {
  * Mounts on what decides about later runs: read-only where it is there, a stub where it is not. `.git` is mounted on itself, so that it
  * cannot be moved away and put back as a copy. In a room that nobody writes only svc's own files are covered.
  */
-function keepers({ workspace, writable }: Room): string[] {
+function supervisors({ workspace, writable }: Room): string[] {
   const at = (name: string) => join(workspace, name);
   const secrets = [
     // The program's own folder may be put in there afterwards.

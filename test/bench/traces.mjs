@@ -7,8 +7,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 const [, , rows = "1000000", folder = "/var/tmp/svc-traces"] = process.argv;
 const load = (path) => import(new URL(`../../kernel/dist/${path}`, import.meta.url).href);
 const { openStore } = await load("store/open.js");
-const { createTraces } = await load("flow/traces.js");
-const { TRACES, TRACE_INDEXES, firstTaskIdAt } = await load("flow/record.js");
+const { createTraces } = await load("core/flow/traces.js");
+const { TRACES, TRACE_INDEXES, firstTaskIdAt } = await load("core/flow/record.js");
 
 const YEAR_MS = 365 * 86_400_000;
 const BEGAN = Date.parse("2026-01-01T00:00:00Z");

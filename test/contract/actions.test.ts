@@ -16,9 +16,9 @@ import operatorActions from "@svc/feature-operator-actions";
 import type { GuardedFetch, Lifecycle, Plugin } from "@svc/sdk";
 import { createFakeContext, type FakeOptions } from "@svc/sdk/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createFetch } from "../../kernel/capabilities/fetch.ts";
-import { createFiles } from "../../kernel/capabilities/files.ts";
-import { createSpawn } from "../../kernel/capabilities/spawn.ts";
+import { createFetch } from "../../kernel/capabilities/fetch/fetch.ts";
+import { createFiles } from "../../kernel/capabilities/files/files.ts";
+import { createSpawn } from "../../kernel/capabilities/processes/spawn.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
@@ -38,7 +38,7 @@ async function live(plugin: Plugin, options: FakeOptions<Record<string, unknown>
   cleanups.push(() => spawn.stopAll());
   const ctx = createFakeContext(plugin, {
     spawn,
-    files: createFiles({ own: join(folder, ".svc/plugins/x"), ground: { folder, configFile: join(folder, "svc.json"), dataFolder: join(folder, ".svc") } }),
+    files: createFiles({ own: join(folder, ".svc/plugins/x"), deps: { folder, configFile: join(folder, "svc.json"), dataFolder: join(folder, ".svc") } }),
     ...options,
   });
   const life = (plugin.setup(ctx) ?? {}) as Lifecycle;

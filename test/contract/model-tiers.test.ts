@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TaskEvent, Tier } from "@svc/sdk";
 import { createFakeContext, createMemoryFiles, tierContract } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
-import { createModels } from "../../kernel/capabilities/models/index.ts";
+import { createModels } from "../../kernel/capabilities/models/models.ts";
 import layered from "../../plugins/features/context-layered/index.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
 import orchestrator from "../../plugins/tiers/orchestrator/index.ts";

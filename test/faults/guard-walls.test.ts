@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { commandWall, openRelay, programWall, proveWall, quoted, tidy, unfit } from "@svc/sdk/engine";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createSpawn } from "../../kernel/capabilities/spawn.ts";
+import { createSpawn } from "../../kernel/capabilities/processes/spawn.ts";
 import plugin from "../../plugins/tiers/cli-a/index.ts";
 import { createSwitches } from "../../plugins/tiers/cli-a/switches.ts";
 import { createWalls } from "../../plugins/tiers/cli-a/walls.ts";

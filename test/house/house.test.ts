@@ -33,7 +33,7 @@ describe("documents", () => {
 
   it("every code that is thrown is in a table", () => {
     const known = new Set(
-      [...read("kernel/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm), ...read("cli/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm)].map((match) => match[1]),
+      [...read("kernel/base/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm), ...read("cli/errors.ts").matchAll(/^ {2}(SVC_\w+):/gm)].map((match) => match[1]),
     );
     const thrown = tracked(".ts")
       .filter((path) => /^(kernel|cli)\//.test(path) && !/\.(test|harness)\.ts$/.test(path))

@@ -86,7 +86,7 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
   results.push(book());
   const page = "docs/sdk-reference.md";
   results.push({ file: page, text: existsSync(join(ROOT, page)) ? read(page) : "", wanted: reference(read) });
-  const kernel = (await import(new URL("../../kernel/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
+  const kernel = (await import(new URL("../../kernel/base/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
   const cli = (await import(new URL("../../cli/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, string> };
   const cell = (message: string) => message.replaceAll("\n", " ").replaceAll("|", "\\|");
   const rows = Object.entries(kernel.ERRORS)

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Lifecycle, Outgoing } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createRender } from "../../kernel/capabilities/render.ts";
+import { createRender } from "../../kernel/capabilities/render/render.ts";
 import plugin from "../../plugins/channels/botmsg/index.ts";
 import type { Settings } from "../../plugins/channels/botmsg/settings.ts";
 import { temporaryFolder } from "../kit/kernel.ts";

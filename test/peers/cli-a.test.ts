@@ -37,9 +37,9 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
   });
 
   it("sends the agent's words as a part of the system prompt, and less than 6 KB of our own", async () => {
-    await stage.run("hello", { settings: api, system: "You are Ada, keeper of the gate.", layers: [{ name: "rules", priority: 1, text: "Be brief." }] });
+    await stage.run("hello", { settings: api, system: "You are Ada, supervisor of the gate.", layers: [{ name: "rules", priority: 1, text: "Be brief." }] });
     const body = stage.server.requests.find(({ api }) => api === "messages")?.body;
-    expect(JSON.stringify(body?.system)).toContain("You are Ada, keeper of the gate.");
+    expect(JSON.stringify(body?.system)).toContain("You are Ada, supervisor of the gate.");
     expect(stage.server.requests.at(-1)?.conversation?.prompt).toBe("Be brief.\n\nhello");
   });
 

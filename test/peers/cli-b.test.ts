@@ -37,14 +37,14 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
   });
 
   it("streams an answer with session, model, tokens and the agent's words", async () => {
-    const events = await stage.run("hello there", { settings: api, model: "fake-7", system: "You are Ben, keeper of the gate." });
+    const events = await stage.run("hello there", { settings: api, model: "fake-7", system: "You are Ben, supervisor of the gate." });
     expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
     expect(answerOf(events)).toBe("ECHO: hello there");
     expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
     expect(first(events, "usage")).toMatchObject({ model: "fake-7", usage: { input: expect.any(Number), cacheRead: 0 } });
     const body = stage.server.requests.find(({ api }) => api === "responses")?.body;
     expect(body?.model).toBe("fake-7");
-    expect(JSON.stringify(body)).toContain("You are Ben, keeper of the gate.");
+    expect(JSON.stringify(body)).toContain("You are Ben, supervisor of the gate.");
     expect(stage.processes()).toEqual([]);
   });
 

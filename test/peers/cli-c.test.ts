@@ -38,12 +38,12 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
   const asked = () => JSON.stringify(stage.server.requests.filter(({ api }) => api === "gemini").at(-1)?.body);
 
   it("streams an answer with session, model, tokens and the agent's words", async () => {
-    const events = await stage.run("hello there", { settings: api, model, system: "You are Cleo, keeper of the gate." });
+    const events = await stage.run("hello there", { settings: api, model, system: "You are Cleo, supervisor of the gate." });
     expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
     expect(answerOf(events)).toContain("hello there");
     expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
     expect(first(events, "usage")).toMatchObject({ model, usage: { input: expect.any(Number), output: expect.any(Number) } });
-    expect(asked()).toContain("You are Cleo, keeper of the gate.");
+    expect(asked()).toContain("You are Cleo, supervisor of the gate.");
     expect(stage.processes()).toEqual([]);
   });
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Message, Plugin, Spawn, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
-import { createFiles } from "../../kernel/capabilities/files.ts";
-import { createMedia } from "../../kernel/capabilities/media.ts";
-import { createSpawn } from "../../kernel/capabilities/spawn.ts";
-import { createPool, type PoolLimits } from "../../kernel/capabilities/warm.ts";
+import { createMedia } from "../../kernel/capabilities/fetch/media.ts";
+import { createFiles } from "../../kernel/capabilities/files/files.ts";
+import { createSpawn } from "../../kernel/capabilities/processes/spawn.ts";
+import { createPool, type PoolLimits } from "../../kernel/capabilities/processes/warm.ts";
 import { type ModelServer, startModelServer } from "./model-server.ts";
 
 /** A tier plugin on real processes: the kernel's own spawn and pool, a scratch home and workspace, and our model server. */
@@ -60,7 +60,7 @@ export async function createStage(
     config,
     env: given,
     spawn: around(spawn),
-    files: createFiles({ own: join(folder, "data/own"), ground: { folder, dataFolder: join(folder, "data") } }),
+    files: createFiles({ own: join(folder, "data/own"), deps: { folder, dataFolder: join(folder, "data") } }),
     media: createMedia(),
     warm: pool.for(`${plugin.kind}-${plugin.name}`),
     agents: [{ id: "ada", workspace, tier: plugin.name }],

@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelMessage, ModelReply, Usage } from "@svc/sdk";
-import type { ModelAddress } from "./address.ts";
-import { countOf, type Dialect, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText } from "./dialect.ts";
-import { fieldsOf, vendorError } from "./failure.ts";
+import { countOf, type Dialect, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText } from "./model-api.ts";
+import { fieldsOf, vendorError } from "./model-failure.ts";
+import type { ModelAddress } from "./provider-address.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Block = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import type { FetchAnswer, GuardedFetch, Models, Schema } from "@svc/sdk";
-import { fail } from "../../errors.ts";
-import { createFetch } from "../fetch.ts";
-import { compileSchema } from "../shape.ts";
+import { fail } from "../../base/errors.ts";
+import { createFetch } from "../fetch/fetch.ts";
+import { compileSchema } from "./shape.ts";
 
 export interface ExtractOptions {
   /** `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, their `_BASE_URL`, and `SVC_EXTRACT_MODEL`; read at each call. */

@@ -1,6 +1,6 @@
 import type { ModelEvent, ModelMessage, ModelReply, ModelToolCall, Usage } from "@svc/sdk";
-import { countOf, type Dialect, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText } from "./dialect.ts";
-import { fieldsOf, vendorError } from "./failure.ts";
+import { countOf, type Dialect, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText } from "./model-api.ts";
+import { fieldsOf, vendorError } from "./model-failure.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 import type { Agent, Message, RunningTask, TaskEvent, TaskResult, Trace } from "@svc/sdk";
 import { afterEach, beforeEach, expect, vi } from "vitest";
-import { createBus } from "../../bus/index.ts";
-import { fail } from "../../errors.ts";
-import type { KernelPort } from "../../port.ts";
+import { fail } from "../../base/errors.ts";
+import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import { createBus } from "../../core/bus/index.ts";
 import { deferred, peer, type Serving, serve, tableAuthority, token } from "../http.harness.ts";
 import { kernelRoutes } from "./index.ts";
 

@@ -4,7 +4,7 @@ import type { Update, UserFromGetMe } from "grammy/types";
 import { failureOf, isLockedOut, refusalIn, refusedToken } from "./failure.ts";
 import { foreign } from "./outbound.ts";
 
-export interface AccountGround {
+export interface AccountDeps {
   readonly ctx: Pick<PluginContext, "log" | "events">;
   readonly name: string;
   readonly api: Api;
@@ -33,7 +33,7 @@ const LONGEST_CONFLICT_MS = 300_000;
 const CONFIRM_MS = 2_000;
 const REMEMBERED = 500;
 
-export function createAccount({ ctx, name, api, polls, take, changed }: AccountGround): Account {
+export function createAccount({ ctx, name, api, polls, take, changed }: AccountDeps): Account {
   const { log } = ctx;
   const cut = new AbortController();
   let running: Promise<void> | undefined;

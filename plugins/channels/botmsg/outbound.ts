@@ -3,7 +3,7 @@ import type { Api, InputFile } from "grammy";
 import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
 import { type Poll, type Rich, type Row, richOf } from "./rich.ts";
 
-export interface OutboundGround {
+export interface OutboundDeps {
   readonly api: Api;
   /** Markup, buttons and polls; without it only words go out. */
   rich(): boolean;
@@ -24,7 +24,7 @@ export interface Outbound {
 
 const CHOOSE = "Please choose:";
 
-export function createOutbound({ api, rich, render, polls, upload }: OutboundGround): Outbound {
+export function createOutbound({ api, rich, render, polls, upload }: OutboundDeps): Outbound {
   /** A group that became a larger one has a new id, which the refusal names. */
   const at = async <T>(target: Target, work: (chat: string | number) => Promise<T>): Promise<T> => {
     try {

@@ -35,7 +35,7 @@ export const RESULT: Schema = {
 };
 
 /** What a run works with. */
-export interface Ground {
+export interface Deps {
   readonly spawn: Spawn;
   readonly fetch: GuardedFetch;
   /** Relative working folders start here. */
@@ -51,17 +51,15 @@ const STREAM_BYTES = 32 * 1024;
 export async function runAction(
   { work, inputs, timeoutMs }: Definition,
   given: Readonly<Record<string, Value>>,
-  ground: Ground,
+  deps: Deps,
   signal: AbortSignal,
 ): Promise<ActionRunResult> {
   signal.throwIfAborted();
   const started = performance.now();
   const values = withDefaults(inputs, given);
-  const variables = createVariables(ground.env);
+  const variables = createVariables(deps.env);
   const outcome =
-    work.kind === "shell"
-      ? await runShell(work, values, variables, timeoutMs, ground, signal)
-      : await runHttp(work, values, variables, timeoutMs, ground, signal);
+    work.kind === "shell" ? await runShell(work, values, variables, timeoutMs, deps, signal) : await runHttp(work, values, variables, timeoutMs, deps, signal);
   signal.throwIfAborted();
   return { ...outcome, output: variables.hide(outcome.output), errors: variables.hide(outcome.errors), durationMs: Math.round(performance.now() - started) };
 }
@@ -71,15 +69,15 @@ async function runShell(
   values: ReadonlyMap<string, Value>,
   variables: Variables,
   timeoutMs: number,
-  ground: Ground,
+  deps: Deps,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const call = fillShell(work, values, variables.read);
   if (isTooLong(call)) throw svcError("SVC_OPERATOR_ACTION_VALUE", "The action's command would be longer than the system takes; pass less.", { status: 400 });
   const { command, env, cwd = "." } = call;
   try {
-    const child = ground.spawn("/bin/sh", ["-c", command], {
-      cwd: resolve(ground.folder, cwd),
+    const child = deps.spawn("/bin/sh", ["-c", command], {
+      cwd: resolve(deps.folder, cwd),
       env,
       stdin: "ignore",
       signal,
@@ -101,7 +99,7 @@ async function runHttp(
   values: ReadonlyMap<string, Value>,
   variables: Variables,
   timeoutMs: number,
-  ground: Ground,
+  deps: Deps,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { url, origin, method, headers, body } = fillHttp(work, values, (name) => {
@@ -115,7 +113,7 @@ async function runHttp(
   });
   try {
     // The operator wrote the origin, and no input can change it: it may be on this machine.
-    const answer = await ground.fetch(url, {
+    const answer = await deps.fetch(url, {
       method,
       headers,
       signal,

@@ -14,7 +14,7 @@ import { type Command, type Judged, type Pipeline, printShell, readShell, Unread
  */
 
 /** What is judged against. All paths are absolute and real. */
-export interface Ground {
+export interface Deps {
   readonly workspace: string;
   /** Folders beside it that may be read. */
   readonly folders: readonly string[];
@@ -40,11 +40,11 @@ const MOST_NAMES = 2000;
 const SYSTEM = /^\/(usr|opt\/homebrew|etc\/(os-release|debian_version|passwd|group|hosts|services|protocols))(\/|$)/;
 
 /** Judges a text. Throws `Refused` or `Unreadable` with the reason. */
-export function judgeShell(text: string, ground: Ground): Narrow {
+export function judgeShell(text: string, deps: Deps): Narrow {
   const pipelines = readShell(text);
   if (pipelines.length === 0) throw new Unreadable("there is no command");
-  const judge = new Judge(ground);
-  const judged: { commands: Judged[]; joint: Pipeline["joint"] }[] = [{ commands: [{ words: ["cd", ground.workspace], redirects: [] }], joint: ";" }];
+  const judge = new Judge(deps);
+  const judged: { commands: Judged[]; joint: Pipeline["joint"] }[] = [{ commands: [{ words: ["cd", deps.workspace], redirects: [] }], joint: ";" }];
   let certain = true;
   for (const { commands, joint } of pipelines) {
     // Behind `&&` and `||` it depends on the commands before whether a `cd` is reached.
@@ -63,14 +63,14 @@ export function judgeShell(text: string, ground: Ground): Narrow {
 class Judge {
   git = false;
   commits = false;
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   #folder: string;
   /** Copying and moving may put a link somewhere: no path is judged after it. */
   #moved = false;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.#folder = ground.workspace;
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#folder = deps.workspace;
   }
 
   command({ words, redirects }: Command, mayMove: boolean): Judged {
@@ -85,7 +85,7 @@ class Judge {
     const program = name === own ? this.#program(name) : name;
     if (own === "git") return this.#git(program, rest, around);
     const rule = RULES.get(own);
-    const change = rule === undefined && this.#ground.proposing ? PROPOSING.get(own) : undefined;
+    const change = rule === undefined && this.#deps.proposing ? PROPOSING.get(own) : undefined;
     if (rule !== undefined) for (const file of rule(rest)) this.#requireReadable(file);
     else if (change !== undefined) this.#change(own, change(rest));
     else throw new Refused(/^[A-Za-z_]\w*\+?=/.test(name) ? "variables are not read" : `'${name.slice(0, 60)}' is not known to only read`);
@@ -93,7 +93,7 @@ class Judge {
   }
 
   #git(program: string, rest: readonly string[], redirects: Judged["redirects"]): Judged {
-    const { folder, words, named, branch } = judgeGit(rest, this.#ground.proposing);
+    const { folder, words, named, branch } = judgeGit(rest, this.#deps.proposing);
     this.git = true;
     if (words.includes("add") || words.includes("commit")) this.commits = true;
     const before = this.#folder;
@@ -111,7 +111,7 @@ class Judge {
     if (this.#moved) throw new Refused("one cp or mv in a command, behind what makes files");
     for (const file of reads) this.#requireReadable(file);
     for (const file of writes) {
-      const reason = refuseWrite(file, this.#ground.workspace, this.#folder);
+      const reason = refuseWrite(file, this.#deps.workspace, this.#folder);
       if (reason !== undefined) throw new Refused(reason);
     }
     if (name !== "cp" && name !== "mv") return;
@@ -168,7 +168,7 @@ class Judge {
     if (/^\/(proc|sys|dev)(\/|$)/.test(real)) throw new Refused(`${text.slice(0, 60)} is no file of the workspace`);
     // There is no such file: it is a word.
     if (lstatSync(real, { throwIfNoEntry: false }) === undefined) return;
-    const { workspace, folders } = this.#ground;
+    const { workspace, folders } = this.#deps;
     if (SYSTEM.test(real) || [workspace, ...folders].some((root) => real === root || real.startsWith(`${root}/`))) {
       if (/(^|\/)(\.svc|svc\.json)(\/|$)/.test(real)) throw new Refused(`${text.slice(0, 60)} is the daemon's own`);
       return;
@@ -178,9 +178,9 @@ class Judge {
 
   /** The full path, so that neither the workspace nor the shell's own functions stand before it. */
   #program(name: string): string {
-    const found = this.#ground.searchPath
+    const found = this.#deps.searchPath
       .split(delimiter)
-      .filter((folder) => isAbsolute(folder) && !`${folder}/`.startsWith(`${this.#ground.workspace}/`))
+      .filter((folder) => isAbsolute(folder) && !`${folder}/`.startsWith(`${this.#deps.workspace}/`))
       .map((folder) => join(folder, name))
       .find(isProgram);
     return found ?? `/usr/bin/${name}`;

@@ -13,8 +13,8 @@ export function refuseWrite(path: string, workspace: string, folder: string = wo
   const target = follow(path, folder);
   const inside = relative(realpathSync.native(workspace), target);
   if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) return `${path.slice(0, 200)} is outside the workspace`;
-  const keeper = inside.split(sep).find((part) => KEEPERS.includes(part.toLowerCase()));
-  return keeper === undefined ? undefined : `${path.slice(0, 200)} is part of ${keeper}, which decides what later runs may do`;
+  const supervisor = inside.split(sep).find((part) => KEEPERS.includes(part.toLowerCase()));
+  return supervisor === undefined ? undefined : `${path.slice(0, 200)} is part of ${supervisor}, which decides what later runs may do`;
 }
 
 /** Where a path leads to, step by step as the kernel goes: the real path of what exists, and the rest as it is named. Throws at a link to nowhere. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { put } from "@svc/sdk";
 import Database from "better-sqlite3";
-import { newTaskId, TRACE_INDEXES, TRACES } from "../../../kernel/dist/flow/record.js";
+import { newTaskId, TRACE_INDEXES, TRACES } from "../../../kernel/dist/core/flow/record.js";
 import { openStore } from "../../../kernel/dist/store/index.js";
 
 const WRITERS = 16;

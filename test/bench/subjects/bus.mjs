@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createKernel } from "@svc/kernel";
-import { createBus } from "../../../kernel/dist/bus/bus.js";
+import { createBus } from "../../../kernel/dist/core/bus/bus.js";
 import { startNode } from "../process.mjs";
 
 const STREAMS = 100;

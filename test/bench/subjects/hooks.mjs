@@ -11,7 +11,7 @@ import local from "@svc/tier-local";
 
 /** The hooks and the calls that they make; a tier is run `within` its plugin too, and is no hook. */
 const isHook = ({ url, functionName }) =>
-  url.endsWith("/kernel/dist/host/hooks.js") || (url.endsWith("/kernel/dist/host/call.js") && functionName !== "within");
+  url.endsWith("/kernel/dist/core/host/hooks.js") || (url.endsWith("/kernel/dist/core/host/call.js") && functionName !== "within");
 const TAPS = { inbound: 3, route: 2, assembleContext: 5, dispatch: 3, deliver: 3, emit: 4 };
 
 const [folder] = process.argv.slice(2);

@@ -1,0 +1,48 @@
+import type { SvcError } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** One exchange with a host: given up by its caller's signal or by a limit in time, whichever comes first. */
+export interface Exchange {
+  readonly signal: AbortSignal;
+  /** From now on it may take this long; `late` says why it was given up. An earlier limit ends. */
+  limit(ms: number, late: () => SvcError): void;
+  unlimited(): void;
+  requireWanted(): void;
+  /** What the caller is told of an error: why it was given up, where it was. */
+  explain(error: unknown): unknown;
+  end(): void;
+}
+
+export function createExchange(host: string, caller: AbortSignal | undefined): Exchange {
+  const controller = new AbortController();
+  let given: SvcError | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const giveUp = (error: SvcError): void => {
+    given ??= error;
+    controller.abort();
+  };
+  const abort = () => giveUp(fail("SVC_FETCH_ABORTED", { host }));
+  if (caller?.aborted) abort();
+  caller?.addEventListener("abort", abort, { once: true });
+  return {
+    signal: controller.signal,
+    limit(ms, late) {
+      clearTimeout(timer);
+      timer = setTimeout(() => giveUp(late()), Math.min(ms, LONGEST_TIMER_MS));
+    },
+    unlimited: () => clearTimeout(timer),
+    requireWanted() {
+      if (given !== undefined) throw given;
+    },
+    explain(error) {
+      const { code } = (error ?? {}) as NodeJS.ErrnoException;
+      return given ?? (code?.startsWith("SVC_") ? error : fail("SVC_FETCH_FAILED", { host, reason: code ?? "the connection broke" }));
+    },
+    end() {
+      clearTimeout(timer);
+      caller?.removeEventListener("abort", abort);
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { fail } from "../../base/errors.ts";
+
+/** What a manifest may name: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
+const PATTERN = /^(?:\*|configured|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
+
+/** Why that is no host of a manifest's `network`; undefined when it is one. */
+export const whyNoHost = (pattern: string): string | undefined =>
+  PATTERN.test(pattern) ? undefined : `names '${pattern}', which is none of host:port, *.domain, configured and *`;
+
+/** Refuses a host that is not in the list that the manifest has shown to the operator. Throws `SVC_SOCKET_HOST`. */
+export function requireNamed(plugin: string, hosts: readonly string[] | undefined, section: unknown, host: string, port: number): void {
+  if (hosts === undefined || hosts.some((pattern) => names(pattern, section, host.toLowerCase(), port))) return;
+  throw fail("SVC_SOCKET_HOST", { plugin, host: written(host, port), hosts: hosts.join(", ") });
+}
+
+export const written = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+function names(pattern: string, section: unknown, host: string, port: number): boolean {
+  if (pattern === "*") return true;
+  if (pattern === "configured") return standsIn(section, host, port);
+  const [, name = "", only] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(pattern.toLowerCase()) ?? [];
+  if (only !== undefined && Number(only) !== port) return false;
+  return name.startsWith("*.") ? host.endsWith(name.slice(1)) && host.length > name.length - 1 : bare(name) === host;
+}
+
+/** A text of the section that is the host, the host and the port, or an address there. */
+function standsIn(value: unknown, host: string, port: number): boolean {
+  if (typeof value === "object" && value !== null) return Object.values(value).some((inner) => standsIn(inner, host, port));
+  if (typeof value !== "string") return false;
+  const text = value.toLowerCase();
+  if (bare(text) === host || text === written(host, port)) return true;
+  return URL.canParse(value) && bare(new URL(value).hostname.toLowerCase()) === host;
+}
+
+export const bare = (host: string): string => host.replace(/^\[|\]$/g, "");

@@ -1,0 +1,28 @@
+import { lookup } from "node:dns/promises";
+import type { LookupFunction } from "node:net";
+import { type ErrorCode, fail } from "../../base/errors.ts";
+
+export interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** The addresses of a host name. */
+export type Resolve = (hostname: string) => Promise<readonly Address[]>;
+
+export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
+
+/** The resolver of a connection: what it answers is what is connected to, so nothing can change between the check and the use. */
+export function lookupWith(resolve: Resolve, allowed: (address: string) => boolean, refusal: ErrorCode): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const [first, ...rest] = addresses.filter(({ address }) => allowed(address));
+        if (first === undefined) callback(fail(refusal, { host: hostname }), "", 0);
+        else if (options.all) callback(null, [first, ...rest]);
+        else callback(null, first.address, first.family);
+      },
+      (error) => callback(error, "", 0),
+    );
+  };
+}

@@ -1,0 +1,83 @@
+import { isIP, connect as openTcp, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as openTls } from "node:tls";
+import type { Sockets, SocketTarget } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import { isThisMachine } from "../../http/client-address.ts";
+import { bare, requireNamed, written } from "./hosts.ts";
+import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
+import { isPublicAddress } from "./public-address.ts";
+import { openWebSocket } from "./web-socket.ts";
+
+export interface SocketsOptions {
+  readonly plugin: string;
+  /** Ends all of them: the end of the plugin. */
+  readonly signal: AbortSignal;
+  /** What its manifest names; undefined where it names nothing. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Its section of the configuration, for the word `configured` among `hosts`. */
+  readonly section?: unknown;
+  /** For whom no host is trusted that leads back to this machine. Default false. */
+  readonly isolated?: boolean;
+  readonly resolve?: Resolve;
+}
+
+const TIMEOUT_MS = 15_000;
+
+/**
+ * The capability `sockets`, guarded as fetch is: an address is checked as it is written and as its name resolves, on the connection,
+ * which then goes to the very address that was checked.
+ */
+export function createSockets({ plugin, signal, hosts, section, isolated = false, resolve = systemResolve }: SocketsOptions): Sockets {
+  const mayTrust = (address: string) => !isolated || !isThisMachine(address);
+  const guarded = lookupWith(resolve, isPublicAddress, "SVC_SOCKET_BLOCKED");
+  const trusted = lookupWith(resolve, mayTrust, "SVC_SOCKET_ISOLATED");
+
+  async function connect(to: SocketTarget): Promise<Duplex> {
+    const { port, tls, trustedHosts = [] } = to;
+    const host = bare(String(to.host));
+    if (host === "" || !Number.isInteger(port) || port < 1 || port > 65_535) throw fail("SVC_SOCKET_TARGET", { plugin });
+    requireNamed(plugin, hosts, section, host, port);
+    const at = written(host, port);
+    const trust = trustedHosts.some((one) => one.toLowerCase() === at.toLowerCase());
+    if (isIP(host) !== 0 && !trust && !isPublicAddress(host)) throw fail("SVC_SOCKET_BLOCKED", { host: at });
+    if (isIP(host) !== 0 && trust && !mayTrust(host)) throw fail("SVC_SOCKET_ISOLATED", { host: at });
+    const target = { host, port, lookup: trust ? trusted : guarded };
+    if (tls === undefined || tls === false) return opened(() => openTcp(target), "connect", at, to);
+    const { servername = host, ca } = tls === true ? {} : tls;
+    const named = isIP(servername) === 0 ? { servername } : {};
+    return opened(() => openTls({ ...target, ...named, ...(ca === undefined ? {} : { ca }) }), "secureConnect", at, to);
+  }
+
+  function opened(open: () => Socket, event: "connect" | "secureConnect", host: string, to: SocketTarget): Promise<Socket> {
+    const ends = to.signal === undefined ? signal : AbortSignal.any([signal, to.signal]);
+    return new Promise((done, refuse) => {
+      if (ends.aborted) return refuse(fail("SVC_SOCKET_ABORTED", { host }));
+      const { timeoutMs = TIMEOUT_MS } = to;
+      const socket = open();
+      const abort = () => socket.destroy(fail("SVC_SOCKET_ABORTED", { host }));
+      const timer = setTimeout(() => socket.destroy(fail("SVC_SOCKET_TIMEOUT", { host, ms: timeoutMs })), timeoutMs);
+      const failed = (error: NodeJS.ErrnoException) =>
+        refuse(error.code?.startsWith("SVC_") ? error : fail("SVC_SOCKET_FAILED", { host, reason: error.code ?? error.message }));
+      ends.addEventListener("abort", abort, { once: true });
+      socket.once("error", failed);
+      socket.once("close", () => {
+        clearTimeout(timer);
+        ends.removeEventListener("abort", abort);
+        refuse(fail("SVC_SOCKET_FAILED", { host, reason: "it hung up" }));
+      });
+      socket.once(event, () => {
+        clearTimeout(timer);
+        socket.off("error", failed);
+        ends.removeEventListener("abort", abort);
+        // Whoever ended it knows: it needs no error that nobody may hear.
+        const end = () => void socket.destroy();
+        ends.addEventListener("abort", end, { once: true });
+        socket.once("close", () => ends.removeEventListener("abort", end));
+        done(socket);
+      });
+    });
+  }
+
+  return { connect, webSocket: (url, init) => openWebSocket(connect, url, init) };
+}

@@ -1,0 +1,128 @@
+import type { Duplex } from "node:stream";
+import type { Sockets, WebSocketConnection, WebSocketInit } from "@svc/sdk";
+import type WebSocket from "ws";
+import { fail } from "../../base/errors.ts";
+import { bare } from "./hosts.ts";
+
+const TIMEOUT_MS = 15_000;
+const MAX_BYTES = 1_048_576;
+const PING_MS = 30_000;
+
+/** A WebSocket over a connection that `connect` has guarded. `ws` is loaded with the first one: Node 20 has none of its own. */
+export async function openWebSocket(connect: Sockets["connect"], address: string, init: WebSocketInit = {}): Promise<WebSocketConnection> {
+  const url = addressOf(address);
+  const { protocols = [], headers = {}, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, pingMs = PING_MS, signal } = init;
+  const tls = url.protocol === "wss:";
+  const port = Number(url.port) || (tls ? 443 : 80);
+  const trusted = (init.trustedOrigins ?? []).some((origin) => URL.canParse(origin) && new URL(origin).origin === url.origin);
+  const host = bare(url.hostname);
+  const socket = await connect({
+    host,
+    port,
+    tls,
+    timeoutMs,
+    ...(signal === undefined ? {} : { signal }),
+    ...(trusted ? { trustedHosts: [`${url.hostname}:${port}`] } : {}),
+  });
+  // From here on it is the WebSocket that tells how it ended.
+  socket.on("error", () => undefined);
+  const { WebSocket: Client } = await import("ws");
+  const client = new Client(url, [...protocols], {
+    headers: { ...headers },
+    createConnection: () => socket as never,
+    // A bomb needs a coding; without one nothing is decoded.
+    perMessageDeflate: false,
+    maxPayload: maxBytes,
+    handshakeTimeout: timeoutMs,
+  });
+  await agreed(client, socket, url.host);
+  return connectionOf(client, pingMs);
+}
+
+function addressOf(address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^wss?:$/.test(url.protocol)) throw fail("SVC_WEBSOCKET_URL", { reason: "it must begin with ws: or wss:" });
+  if (url.username !== "" || url.password !== "") throw fail("SVC_WEBSOCKET_URL", { reason: "it holds credentials; send a header instead" });
+  url.hash = "";
+  return url;
+}
+
+function agreed(client: WebSocket, socket: Duplex, host: string): Promise<void> {
+  return new Promise((done, refuse) => {
+    const failed = (reason: string) => {
+      client.on("error", () => undefined);
+      client.terminate();
+      socket.destroy();
+      refuse(fail("SVC_WEBSOCKET_FAILED", { host, reason }));
+    };
+    client.once("open", done);
+    client.once("unexpected-response", (_request, response) => failed(`it answered with status ${response.statusCode}`));
+    client.once("error", (error: NodeJS.ErrnoException) => failed(error.code ?? error.message));
+    client.once("close", () => failed("it hung up"));
+    // No message may come before somebody can hear it.
+    client.once("open", () => client.pause());
+  });
+}
+
+function connectionOf(client: WebSocket, pingMs: number): WebSocketConnection {
+  const waiting: (string | Uint8Array)[] = [];
+  let wake = () => {};
+  let ended = false;
+  client.on("error", () => undefined);
+  client.on("message", (data: Buffer, binary: boolean) => {
+    waiting.push(binary ? new Uint8Array(data) : data.toString());
+    client.pause();
+    wake();
+  });
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    client.once("close", (code: number, reason: Buffer) => {
+      ended = true;
+      clearInterval(asking);
+      resolve({ code, reason: reason.toString() });
+      wake();
+    });
+  });
+  let open = false;
+  const asking = pingMs > 0 ? setInterval(ask, pingMs) : undefined;
+  client.on("pong", () => {
+    open = false;
+  });
+  function ask(): void {
+    // While its reader holds it back, its answer is not read either.
+    if (client.isPaused) return;
+    if (open) client.terminate();
+    else client.ping();
+    open = true;
+  }
+
+  async function* messages(): AsyncGenerator<string | Uint8Array> {
+    try {
+      for (;;) {
+        const next = waiting.shift();
+        if (next !== undefined) yield next;
+        else if (ended) return;
+        else {
+          const news = new Promise<void>((resolve) => (wake = resolve));
+          client.resume();
+          await news;
+        }
+      }
+    } finally {
+      client.resume();
+      client.terminate();
+    }
+  }
+
+  return {
+    protocol: client.protocol,
+    messages: messages(),
+    closed,
+    send: (data) => new Promise((done, refuse) => client.send(data, (error) => (error ? refuse(error) : done()))),
+    async close(code = 1000, reason = "") {
+      // A goodbye that nobody reads would not be heard.
+      client.resume();
+      client.close(code, reason);
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { realpathSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
+
+/** Where the files lie that only the daemon and its operator may touch. */
+export interface ProtectedDeps {
+  /** The configuration; absent for one that was handed over in code. */
+  readonly configFile?: string;
+  /** The folder with `.env`. */
+  readonly folder: string;
+  readonly dataFolder: string;
+}
+
+/** The files that only the daemon and its operator may touch, whatever roots somebody is given. */
+export interface Protected {
+  /** Is this real path, there or not, one of them or below one? */
+  holds(path: string): boolean;
+  /** Is this open file one of them by another name? */
+  isOne(file: { readonly dev: number; readonly ino: number }): Promise<boolean>;
+}
+
+/** The folder with what is secret in what `svc backup` writes, wherever that was put and whatever it is called. */
+const BACKUP = /(?:^|\/)svc-backup-secrets(?:\/|$)/;
+
+/** Here a file says what is in a process: its environment, its memory, its open files. */
+const PROCESSES = "/proc";
+
+/**
+ * The configuration, `.env` and the data folder but for `own` in it, with the copies of each that `svc restore` keeps beside it, and what
+ * `svc backup` has written. Real paths count and upper or lower case does not: some file systems know no difference. Looks at the disk
+ * once, for where links lead.
+ */
+export function protectedFiles({ configFile, folder, dataFolder }: ProtectedDeps, own?: string): Protected {
+  const named = [join(folder, ".env"), ...(configFile === undefined ? [] : [configFile])];
+  const families = named.flatMap(familyOf);
+  const kept = new RegExp(`^${escaped(fold(realOf(dataFolder)))}\\.(?:before-restore-|restoring(?:/|$))`);
+  const closed = [realOf(dataFolder), PROCESSES].map(fold);
+  const open = own === undefined ? undefined : fold(realOf(own));
+  return {
+    holds(path) {
+      const folded = fold(path);
+      if (closed.some((one) => isBelow(folded, one))) return open === undefined || !isBelow(folded, open);
+      if (kept.test(folded) || BACKUP.test(folded)) return true;
+      const [at, name] = [dirname(folded), basename(folded)];
+      return families.some((family) => family.folder === at && family.names.test(name));
+    },
+    async isOne({ dev, ino }) {
+      const found = await Promise.all(named.map((file) => stat(file).catch(() => undefined)));
+      return found.some((one) => one !== undefined && one.dev === dev && one.ino === ino);
+    },
+  };
+}
+
+interface Family {
+  readonly folder: string;
+  readonly names: RegExp;
+}
+
+/** A file with its backups, copies of editors, locks and temporary files, where it is named and where a link of that name leads. */
+function familyOf(file: string): Family[] {
+  const named = join(realOf(dirname(resolve(file))), basename(file));
+  return [...new Set([named, realOf(named)])].map((path) => ({
+    folder: fold(dirname(path)),
+    names: new RegExp(`^[.#~]*${escaped(fold(basename(path)))}(?![\\p{L}\\p{N}])`, "u"),
+  }));
+}
+
+/** The real path of what may not be there yet. */
+export function realOf(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realOf(parent), basename(path));
+  }
+}
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+const fold = (path: string): string => path.normalize("NFC").toLowerCase();
+
+const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);

@@ -1,0 +1,37 @@
+import { isLoaderVariable } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+
+/** By this variable the daemon finds its children again, whatever process group or session they moved to. */
+export const RUN_VARIABLE = "SVC_RUN";
+
+const INHERITED = new Set(["PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM"]);
+
+/**
+ * The whole environment of a child: PATH, HOME, LANG, LC_*, TZ, TMPDIR and TERM of the daemon, what was given, and the mark.
+ * Nothing else of the daemon's environment reaches it. Throws `SVC_SPAWN_ENV`.
+ */
+export function childEnvironment(
+  command: string,
+  inherited: Readonly<Record<string, string | undefined>>,
+  given: Readonly<Record<string, string>>,
+  mark: string,
+): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(inherited)) {
+    if (value !== undefined && (INHERITED.has(name) || name.startsWith("LC_"))) env[name] = value;
+  }
+  for (const [name, value] of Object.entries(given)) {
+    const reason = refusal(name, value);
+    if (reason !== undefined) throw fail("SVC_SPAWN_ENV", { command, name, reason });
+    env[name] = value;
+  }
+  env[RUN_VARIABLE] = mark;
+  return env;
+}
+
+function refusal(name: string, value: string): string | undefined {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return "a name has letters, digits and '_' only";
+  if (name === RUN_VARIABLE) return "the daemon sets it";
+  if (isLoaderVariable(name)) return "it makes programs load code";
+  return value.includes("\0") ? "its value holds a NUL" : undefined;
+}

@@ -1,0 +1,107 @@
+import type { Warm } from "@svc/sdk";
+
+/** The section `processPool`, in seconds. */
+export interface PoolLimits {
+  readonly maxIdleSeconds: number;
+  readonly maxAgeSeconds: number;
+  readonly sweepIntervalSeconds: number;
+}
+
+/** What the pool is made of. The clock and the limits are asked each time, so that a reload takes effect at the next look. */
+export interface PoolDeps {
+  readonly limits: () => PoolLimits;
+  /** Milliseconds that only grow. */
+  readonly now?: () => number;
+  /** How many things are kept or in use at most; a warm process takes some 120 MB. */
+  readonly room?: number;
+  readonly failed: (owner: string, error: unknown) => void;
+}
+
+/** The pool of all plugins. */
+export interface Pool {
+  /** The pool as one plugin sees it. */
+  for(owner: string): Warm;
+  /** Stops what has been idle for longer than `maxAgeSeconds`. Called by itself every `sweepIntervalSeconds`. */
+  sweep(): void;
+  /** Stops what a plugin, or all of them, kept. Resolves when it is gone. */
+  end(owner?: string): Promise<void>;
+}
+
+interface Kept {
+  readonly owner: string;
+  readonly thing: unknown;
+  readonly stop: () => Promise<void>;
+  readonly idleSince: number;
+}
+
+/** The pool behind the capability `warm` (001:L99-100). It never stops what is in use. */
+export function createPool({ limits, now = () => performance.now(), room = 8, failed }: PoolDeps): Pool {
+  const idle = new Map<string, Kept>();
+  const taken = new Map<string, string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const idleSeconds = ({ idleSince }: Kept): number => (now() - idleSince) / 1000;
+
+  async function send(key: string, kept: Kept): Promise<void> {
+    if (idle.get(key) === kept) idle.delete(key);
+    try {
+      await kept.stop();
+    } catch (error) {
+      failed(kept.owner, error);
+    }
+  }
+
+  /** The one idle for longest goes, if it has been idle for long enough. */
+  function makeRoom(): boolean {
+    if (idle.size + taken.size < room) return true;
+    const oldest = [...idle].sort(([, left], [, right]) => left.idleSince - right.idleSince)[0];
+    if (oldest === undefined || idleSeconds(oldest[1]) <= limits().maxIdleSeconds) return false;
+    void send(...oldest);
+    return true;
+  }
+
+  function sweep(): void {
+    for (const [key, kept] of idle) if (idleSeconds(kept) > limits().maxAgeSeconds) void send(key, kept);
+    schedule();
+  }
+
+  function schedule(): void {
+    clearTimeout(timer);
+    timer = idle.size === 0 ? undefined : setTimeout(sweep, limits().sweepIntervalSeconds * 1000).unref();
+  }
+
+  return {
+    sweep,
+    for: (owner) => ({
+      has: (key) => idle.has(key) || taken.has(key),
+      take<T>(key: string): T | undefined {
+        const kept = idle.get(key);
+        if (kept === undefined || kept.owner !== owner) return undefined;
+        idle.delete(key);
+        taken.set(key, owner);
+        return kept.thing as T;
+      },
+      keep(key, thing, stop, ended) {
+        const before = idle.get(key);
+        if (before !== undefined) void send(key, before);
+        taken.delete(key);
+        const kept: Kept = { owner, thing, stop, idleSince: now() };
+        if (!makeRoom()) return void send(key, kept);
+        idle.set(key, kept);
+        void ended.then(() => {
+          if (idle.get(key) === kept) idle.delete(key);
+        });
+        if (timer === undefined) schedule();
+      },
+      drop(key) {
+        if (taken.get(key) === owner) taken.delete(key);
+      },
+    }),
+    async end(owner) {
+      const leaving = [...idle].filter(([, kept]) => owner === undefined || kept.owner === owner);
+      for (const [key, holder] of taken) if (owner === undefined || holder === owner) taken.delete(key);
+      await Promise.all(leaving.map(([key, kept]) => send(key, kept)));
+      schedule();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import type { Agents, AgentTool, Authority, Envelope, HttpRoute, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
+import type { ProcessStatus } from "../../isolation/supervisor.ts";
+import type { Bus } from "../bus/bus.ts";
+import type { AgentAbilities } from "../host/agent-abilities.ts";
+import type { ChannelStatus } from "../host/channel-status.ts";
+import type { RestartRequest } from "./restart.ts";
+
+/** What happened to a reload, in the words of the HTTP answer. */
+export interface ReloadReport {
+  readonly reloaded: boolean;
+  /** Configuration paths that changed. */
+  readonly changed: readonly string[];
+  /** Of these, the ones that wait for a restart. */
+  readonly restartRequired: readonly string[];
+  /** Plugins that could not take their new section, each with the reason; they keep running on the old one or are failed. */
+  readonly failed: readonly { readonly plugin: string; readonly reason: string }[];
+}
+
+/** One plugin, as `svc plugin list` and `/health` show it. */
+export interface PluginStatus {
+  readonly id: string;
+  readonly version?: string;
+  readonly state: "known" | "disabled" | "failed" | "quarantined" | "loaded" | "running" | "stopped";
+  readonly reason?: string;
+  readonly source: "first-party" | "package" | "path" | "inline";
+  /** Milliseconds for import, setup and start. */
+  readonly took?: { readonly load: number; readonly setup: number; readonly start: number };
+  readonly provides: readonly string[];
+  readonly hooks: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly failures: number;
+  /** The process of a plugin that runs in one of its own, and the walls around it. */
+  readonly isolation?: ProcessStatus & { readonly walls: readonly string[] };
+}
+
+export interface Health {
+  readonly ok: boolean;
+  readonly state: "starting" | "running" | "draining" | "stopped";
+  readonly node: { readonly id: string; readonly name: string };
+  /** The identity of the data folder, and where relative paths start. Absent for a kernel that keeps nothing on disk. */
+  readonly instance?: string;
+  readonly folder?: string;
+  readonly version: string;
+  readonly pid: number;
+  readonly uptimeSeconds: number;
+  /** When a start found that the run before it had not ended in good order, of the last 50 starts; ISO 8601. */
+  readonly lastCrash?: string;
+  readonly tasks: { readonly running: number; readonly queued: number };
+  readonly plugins: readonly PluginStatus[];
+  /** What a person should look at, in words. Empty when all is well. */
+  readonly problems: readonly string[];
+}
+
+/** Tasks, as the kernel's own entries use them. */
+export interface KernelTasks extends Tasks {
+  /**
+   * For a caller who lost the answer and asks again: waits for the end of a task that goes on, told by `listen` what happens from now on,
+   * and answers with its result. Undefined where none is left: the message was dropped, or is about to be reported after a restart.
+   */
+  again(id: string, listen?: (event: TaskEvent) => void): Promise<TaskResult | undefined>;
+}
+
+/** What the HTTP room needs of the kernel, so that it can be read and tested without it. */
+export interface KernelPort {
+  readonly node: { readonly id: string; readonly name: string };
+  readonly bus: Bus;
+  readonly tasks: KernelTasks;
+  readonly agents: Agents;
+  readonly traces: Traces;
+  /** Agent id for `/ask`, from `node.defaultAgent`. */
+  readonly defaultAgent: string | undefined;
+  health(): Health;
+  reload(): Promise<ReloadReport>;
+  /**
+   * Asks for a restart and answers when it begins, in Unix milliseconds. Throws `SVC_RESTART_REFUSED`, `SVC_RESTART_UNSUPPORTED`,
+   * `SVC_DAEMON_DRAINING`, and `SVC_CONFIG_*` where the configuration could not start again.
+   */
+  restart(request: RestartRequest): Promise<number>;
+  /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
+  capability(agent: string): Promise<AgentAbilities>;
+  /** The channels of the plugins that are live now, by name. */
+  channels(): Promise<readonly ChannelStatus[]>;
+  /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
+  testChannel(name: string, signal: AbortSignal): Promise<string>;
+  /** Routes of the plugins that are live now. */
+  routes(): readonly (HttpRoute & { readonly owner: string })[];
+  authorities(): readonly Authority[];
+  /** Tools that plugins offer to agents. */
+  tools(): readonly AgentTool[];
+  /** Runs one for an agent. Throws `SVC_TOOL_UNKNOWN`, `SVC_PLUGIN_TIMEOUT`, and what the tool throws. */
+  runTool(name: string, input: Record<string, unknown>, call: { readonly agent: string; readonly signal: AbortSignal }): Promise<string>;
+  /** Subscriptions of an agent as configured. */
+  subscriptions(agent: string): readonly unknown[];
+  /** Filters events by an agent's subscriptions. */
+  matches(agent: string, envelope: Envelope): boolean;
+}

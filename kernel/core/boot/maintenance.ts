@@ -1,0 +1,129 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Log, remove, type Store } from "@svc/sdk";
+import { sweepTemporary } from "../../store/index.ts";
+import type { Bus } from "../bus/bus.ts";
+import { MINUTES } from "../schedule/job-records.ts";
+import { createRetention, type RetentionRules } from "./retention.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Workspaces } from "./workspaces.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const FIRST_MS = 5 * MINUTE_MS;
+/** As long as a sender may repeat itself, or a clock be wrong. */
+const KEPT_MS = 7 * DAY_MS;
+const CUTOFF = "forget";
+
+/** What is looked after while the daemon runs. */
+export interface MaintenanceDeps {
+  readonly runtime: Pick<Runtime, "store" | "core" | "schedule">;
+  readonly workspaces: Workspaces;
+  /** Of the configuration; both undefined where nothing is kept on disk. */
+  readonly folder?: string;
+  readonly dataFolder?: string;
+  readonly log: Log;
+  readonly bus: Pick<Bus, "publish">;
+  now(): number;
+  rules(): RetentionRules;
+}
+
+/** Starts what is done beside the work, now and then: it ends with the schedule. */
+export function startMaintenance({ runtime: { store, core, schedule }, workspaces, folder, dataFolder, log, bus, now, rules }: MaintenanceDeps): void {
+  const retention = createRetention({
+    store,
+    core,
+    plugins: dataFolder === undefined ? undefined : join(dataFolder, "plugins"),
+    log,
+    rules,
+    tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
+  });
+  /** Never twice at once, and no trouble when the store closes meanwhile. */
+  const alone = (what: string, work: () => Promise<void>) => {
+    let busy = false;
+    return async () => {
+      if (busy) return;
+      busy = true;
+      try {
+        await work();
+      } catch (error) {
+        if ((error as { code?: string }).code !== "SVC_STORE_CLOSED") log.warn({ err: error }, `${what}; tried again later`);
+      } finally {
+        busy = false;
+      }
+    };
+  };
+  const size = alone("what is kept was not brought under its bound", retention.bySize);
+  schedule.every(MINUTE_MS, size);
+  schedule.every(MINUTE_MS, workspaces.again);
+  const old = alone(
+    "what is old was not removed",
+    createForgetting(core, now, store.steady, async (at) => {
+      await retention.byAge(at);
+      await size();
+    }),
+  );
+  schedule.every(HOUR_MS, old);
+  // A daemon that never runs for an hour looks, too.
+  schedule.after(FIRST_MS, old);
+  void alone("an index was not filled", retention.settle)();
+  if (folder !== undefined && dataFolder !== undefined)
+    sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
+}
+
+/** A moment by both clocks, in milliseconds. */
+interface Moment {
+  /** Unix time. */
+  readonly at: number;
+  readonly steady: number;
+}
+
+/**
+ * Forgets dedup keys and claims of minutes when they are a week old, once a day; `older` is then told the time. A wall clock that is ahead would make all of them old, and when it is right again what was done would be done twice: so each day's time is noted, and only
+ * what is older than a note counts as a week old when a week by the steady clock has passed since. Notes from a clock that was ahead are
+ * dropped when it is set back. The answer looks once.
+ */
+export function createForgetting(
+  store: Store,
+  now: () => number,
+  steady: () => number,
+  older: (at: number) => Promise<void> = async () => undefined,
+): () => Promise<void> {
+  const marks = store.collection<{ readonly noted?: readonly Moment[] }>("marks");
+  return async () => {
+    const here: Moment = { at: now(), steady: steady() };
+    const stored = (await marks.get(CUTOFF))?.value.noted ?? [];
+    const noted = stored.filter(({ at, steady: then }) => at <= here.at && then <= here.steady);
+    const past = noted.filter(({ steady: then }) => here.steady - then >= KEPT_MS);
+    const before = past.at(-1)?.at;
+    if (before !== undefined) {
+      await forget(store, before);
+      await older(before + KEPT_MS);
+    }
+    const last = noted.at(-1);
+    const left = noted.slice(past.length);
+    if (last === undefined || here.steady - last.steady >= DAY_MS) left.push(here);
+    if (left.length !== stored.length || left.at(-1) !== last) await marks.put(CUTOFF, { noted: left });
+  };
+}
+
+/** A page at a time. */
+async function forget(store: Store, before: number): Promise<void> {
+  for (const collection of ["dedup", MINUTES]) {
+    const keys = store.collection<{ at: number }>(collection, { indexes: ["at"] });
+    for (;;) {
+      const page = await keys.list({ by: "at", to: before, limit: 500 });
+      await store.commit(page.map(({ key }) => remove(collection, key)));
+      if (page.length < 500) break;
+    }
+  }
+}
+
+/** Removes what killed writers left beside the configuration, in the data folder and in the folder of each plugin. */
+async function sweepLeftovers(folder: string, dataFolder: string): Promise<void> {
+  const plugins = join(dataFolder, "plugins");
+  const found = await readdir(plugins, { withFileTypes: true }).catch(() => []);
+  const own = found.filter((entry) => entry.isDirectory()).map(({ name }) => join(plugins, name));
+  await Promise.all([folder, dataFolder, ...own].map(sweepTemporary));
+}

@@ -1,0 +1,107 @@
+import { fail } from "../../base/errors.ts";
+import { compilePattern, patternTrouble } from "../config/index.ts";
+
+/** `shutdown.restart` (001:L208). */
+export interface RestartRules {
+  /** A regular expression for those who may restart at once; unset means anyone (CFG-15). */
+  readonly allowBy?: string;
+  /** `HH:MM`, local time: a minute of the day in which everyone may. */
+  readonly window?: string;
+  readonly windowWaitMinutes: number;
+  /** Give up rather than restart over work that still runs after the drain. */
+  readonly forbidOnTimeoutRestart: boolean;
+}
+
+/** Who asks for a restart, and why. */
+export interface RestartRequest {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+const MINUTE_MS = 60_000;
+
+export function readRestart(config: Readonly<Record<string, unknown>>): RestartRules {
+  const { restart } = (config.shutdown ?? {}) as { restart?: Partial<RestartRules> };
+  return { windowWaitMinutes: 180, forbidOnTimeoutRestart: false, ...restart };
+}
+
+/** When the restart may begin, in Unix milliseconds, or why it may not. `now` at once; later when it is held until the window (OPS-02). */
+export function judgeRestart({ allowBy, window, windowWaitMinutes }: RestartRules, by: string | undefined, now: number): { at: number } | { refused: string } {
+  if (allowBy === undefined || (by !== undefined && matches(allowBy, by))) return { at: now };
+  if (window === undefined) return { refused: "shutdown.restart.allowBy does not match, and no shutdown.restart.window is set to wait for" };
+  const at = nextWindow(window, now);
+  const minutes = Math.ceil((at - now) / MINUTE_MS);
+  if (at - now <= windowWaitMinutes * MINUTE_MS) return { at };
+  return {
+    refused: `shutdown.restart.allowBy does not match, and the window at ${window} is ${minutes} minutes away, more than the ${windowWaitMinutes} of shutdown.restart.windowWaitMinutes`,
+  };
+}
+
+/** What the requests stand on. `now` is asked again while one is held, so that a clock that is set counts. */
+export interface RestartDeps {
+  rules(): RestartRules;
+  now(): number;
+  /** Begins the restart. Unset where nobody would start the daemon anew. */
+  readonly begin?: ((request: RestartRequest) => void) | undefined;
+}
+
+/** The requests to restart: at most one is held, the earliest. */
+export interface Restarts {
+  /**
+   * Judges a request and answers when it begins, in Unix milliseconds; never before the caller has had its answer. Throws
+   * `SVC_RESTART_UNSUPPORTED` and `SVC_RESTART_REFUSED`.
+   */
+  ask(request: RestartRequest): number;
+  /** Forgets what is held. */
+  cancel(): void;
+}
+
+export function createRestarts({ rules, now, begin }: RestartDeps): Restarts {
+  let held: { readonly at: number; timer: NodeJS.Timeout } | undefined;
+
+  const cancel = () => {
+    clearTimeout(held?.timer);
+    held = undefined;
+  };
+
+  function hold(at: number, request: RestartRequest): void {
+    cancel();
+    // A long timer would miss that the clock was set meanwhile.
+    const look = () => {
+      const left = at - now();
+      held = { at, timer: setTimeout(left > 0 ? look : go, Math.max(0, Math.min(left, MINUTE_MS))) };
+    };
+    const go = () => {
+      cancel();
+      begin?.(request);
+    };
+    look();
+  }
+
+  return {
+    ask(request) {
+      if (begin === undefined) throw fail("SVC_RESTART_UNSUPPORTED");
+      const verdict = judgeRestart(rules(), request.by, now());
+      if ("refused" in verdict) throw fail("SVC_RESTART_REFUSED", { by: request.by ?? "someone without a name", reason: verdict.refused });
+      if (held === undefined || verdict.at < held.at) hold(verdict.at, request);
+      return Math.min(held?.at ?? verdict.at, verdict.at);
+    },
+    cancel,
+  };
+}
+
+/** A pattern that cannot be used allows nobody: the configuration's check has said so. */
+const matches = (pattern: string, by: string): boolean => patternTrouble(pattern) === undefined && compilePattern(pattern).test(by);
+
+/** Where its minute is running, that is now. */
+function nextWindow(window: string, now: number): number {
+  const [hour = 0, minute = 0] = window.split(":").map(Number);
+  const at = new Date(now);
+  at.setHours(hour, minute, 0, 0);
+  if (at.getTime() + MINUTE_MS <= now) {
+    at.setDate(at.getDate() + 1);
+    // Again: a day on which the clock skips this time must not move the next day's.
+    at.setHours(hour, minute, 0, 0);
+  }
+  return Math.max(now, at.getTime());
+}

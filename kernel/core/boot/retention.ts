@@ -1,0 +1,126 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Log } from "@svc/sdk";
+import type { ScopedStore, StateStore } from "../../store/index.ts";
+import { firstTaskIdAt, TRACES } from "../flow/record.ts";
+import { STARTS } from "../flow/recover.ts";
+import { dropDays, type Kept, keepDays } from "./day-files.ts";
+
+/** `retention` of svc.json. */
+export interface RetentionRules {
+  readonly traceDays: number;
+  readonly historyDays: number;
+  readonly maxMegabytes: number;
+}
+
+export function readRetention(config: Readonly<Record<string, unknown>>): RetentionRules {
+  const { traceDays = 90, historyDays = 365, maxMegabytes = 2_048 } = (config.retention ?? {}) as Partial<RetentionRules>;
+  return { traceDays, historyDays, maxMegabytes };
+}
+
+export interface RetentionDeps {
+  readonly store: Pick<StateStore, "size" | "shrink">;
+  readonly core: Pick<ScopedStore, "prune" | "keyBefore" | "fill" | "journal">;
+  /** The folders of plugins; undefined where nothing is kept on disk. */
+  readonly plugins: string | undefined;
+  readonly log: Log;
+  rules(): RetentionRules;
+  /** Tells people what went for want of room. */
+  tell(summary: string, data: Readonly<Record<string, unknown>>): void;
+}
+
+/** Lets go what has been kept long enough, and the oldest of it when there is too much. Always in steps of a few milliseconds. */
+export interface Retention {
+  /** What is older than the rules say, as seen from `at`, in Unix milliseconds. */
+  byAge(at: number): Promise<void>;
+  /** The oldest traces and histories, as long as they are more than the rules allow, but for the newest traces; then gives free space back. */
+  bySize(): Promise<void>;
+  /** Goes on with what an upgrade left to do. Resolves when all is done. */
+  settle(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const MEGABYTE = 1_048_576;
+const STEP_ROWS = 100;
+const FILLED_ROWS = 200;
+const PAUSE_MS = 15;
+/** The newest traces stay, whatever a clock says of their age. */
+const NEWEST = 1_000;
+/** So many stay however full it is: what somebody else has filled the database with must not cost all that is known of the work. */
+const NEWEST_FULL = 100;
+/** Looks at the size between two walks through the folders of histories. */
+const LOOKS_TRUSTED = 60;
+const STARTS_KEPT = 200;
+/** Pruned to this part of the bound, so that it is not reached again at once. */
+const ROOM = 0.95;
+/** Free space of that much stays in the file for what comes. */
+const FREE_BYTES = 4 * MEGABYTE;
+/** The first key of today's form: older rows have none that tell their age. */
+const FIRST = "task_0";
+const SPARED = { field: "status", value: "in-flight" } as const;
+
+export function createRetention({ store, core, plugins, log, rules, tell }: RetentionDeps): Retention {
+  let histories: Kept = { bytes: 0, files: 0 };
+  /** Looks left until the histories are measured again. */
+  let trusted = 0;
+  let toldFull = false;
+
+  /** One after the other, and not while the loop has something else to do. */
+  async function prune(more: { readonly from?: string; readonly below?: string }, enough: () => boolean): Promise<number> {
+    for (let traces = 0; ; ) {
+      if (enough()) return traces;
+      const gone = await core.prune(TRACES, { ...more, spare: SPARED, rows: STEP_ROWS });
+      traces += gone;
+      if (gone === 0) return traces;
+      await rest();
+    }
+  }
+
+  async function shrink(): Promise<void> {
+    const spare = () => store.size().free - Math.max(FREE_BYTES, store.size().used / 4);
+    if (spare() <= 0) return;
+    while (store.size().free > FREE_BYTES && store.shrink()) await rest();
+  }
+
+  return {
+    async byAge(at) {
+      const { traceDays, historyDays } = rules();
+      const newest = await core.keyBefore(TRACES, NEWEST);
+      const limit = firstTaskIdAt(at - traceDays * DAY_MS);
+      const traces = newest === undefined ? 0 : await prune({ from: FIRST, below: newest < limit ? newest : limit }, () => false);
+      await core.journal(STARTS).trim(STARTS_KEPT);
+      const files = plugins === undefined ? 0 : await dropDays(plugins, at - historyDays * DAY_MS);
+      if (traces + files > 0) log.info({ traces, histories: files, traceDays, historyDays }, "what was kept long enough is gone");
+    },
+    async bySize() {
+      const { maxMegabytes } = rules();
+      if (plugins !== undefined && --trusted < 0) {
+        trusted = LOOKS_TRUSTED;
+        histories = await keepDays(plugins, (maxMegabytes * MEGABYTE) / 2);
+      }
+      const limit = maxMegabytes * MEGABYTE - histories.bytes;
+      const { used } = store.size();
+      if (used > limit) {
+        const newest = await core.keyBefore(TRACES, NEWEST_FULL);
+        const traces = newest === undefined ? 0 : await prune({ below: newest }, () => store.size().used <= limit * ROOM);
+        const left = store.size().used;
+        if (traces > 0) {
+          const summary = `${traces} of the oldest traces are gone: what is kept was more than retention.maxMegabytes (${maxMegabytes})`;
+          log.warn({ traces, maxMegabytes }, summary);
+          tell(summary, { state: "retention", traces, maxMegabytes });
+        }
+        if (left > limit && !toldFull) {
+          toldFull = true;
+          const summary = `the database holds ${Math.ceil(left / MEGABYTE)} MB that are not old traces of finished work: more than retention.maxMegabytes (${maxMegabytes}) allows`;
+          log.warn({ maxMegabytes }, summary);
+          tell(summary, { state: "retention", traces: 0, maxMegabytes });
+        }
+      } else toldFull = false;
+      await shrink();
+    },
+    async settle() {
+      while ((await core.fill(TRACES, FILLED_ROWS)) > 0) await rest();
+    },
+  };
+}
+
+const rest = (): Promise<void> => pause(PAUSE_MS, undefined, { ref: false });

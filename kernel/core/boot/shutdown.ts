@@ -1,0 +1,107 @@
+import type { Log } from "@svc/sdk";
+import { drain } from "../flow/drain.ts";
+import type { Pipeline } from "../flow/tasks-api.ts";
+import type { Schedule } from "../schedule/index.ts";
+import { createRestarts, type RestartRequest, type RestartRules } from "./restart.ts";
+
+/** What leaving stands on. */
+export interface ShutdownDeps {
+  readonly log: Log;
+  rules(): RestartRules;
+  now(): number;
+  /** Throws when nothing runs. */
+  pipeline(): Pipeline;
+  schedule(): Pick<Schedule, "hold" | "resume">;
+  /** How long a stop waits for an agent's running work. */
+  drainSeconds(agent: string): number;
+  enter(state: "draining" | "running"): void;
+  /** Closes everything, in good order. */
+  close(): Promise<void>;
+  tell(summary: string, data: Readonly<Record<string, unknown>>): void;
+  /** Starts the program anew after a restart. Unset where nobody would. */
+  readonly onRestart?: (() => void) | undefined;
+}
+
+/** The ways out of running: for good, or to be started anew. */
+export interface Shutdown {
+  /** `given` seconds of drain in place of the configured ones. On the way out already: see `Kernel.stop`. */
+  stop(given?: number): Promise<void>;
+  /** As `Restarts.ask`. */
+  restart(request: RestartRequest): number;
+}
+
+/** One departure. A stop on the way changes both flags: nothing gives up then, and nothing starts anew. */
+interface Departure {
+  /** Give up when work still runs after the drain. */
+  idleOnly: boolean;
+  startAnew: boolean;
+  /** Ends the wait for running work. */
+  readonly hurry: AbortController;
+}
+
+export function createShutdown(deps: ShutdownDeps): Shutdown {
+  let leaving: { readonly departure: Departure; readonly left: Promise<boolean> } | undefined;
+  const begin = (request: RestartRequest) => void restart(request).catch((error) => deps.log.error({ err: error }, "the restart failed"));
+  const restarts = createRestarts({ rules: deps.rules, now: deps.now, begin: deps.onRestart && begin });
+
+  async function stop(given?: number): Promise<void> {
+    restarts.cancel();
+    if (leaving === undefined) {
+      await leave({ idleOnly: false, startAnew: false, hurry: new AbortController() }, given);
+      return;
+    }
+    const { departure, left } = leaving;
+    Object.assign(departure, { idleOnly: false, startAnew: false });
+    if (given === 0) departure.hurry.abort();
+    // It may just have given up.
+    if (!(await left)) await stop(given);
+  }
+
+  async function restart({ by = "someone", reason = "no reason given" }: RestartRequest): Promise<void> {
+    if (leaving !== undefined) return;
+    deps.log.info({ by, reason }, "a restart is asked for");
+    deps.tell(`restart asked for by ${by}: ${reason}`, { restart: "begun", by, reason });
+    const departure = { idleOnly: deps.rules().forbidOnTimeoutRestart, startAnew: true, hurry: new AbortController() };
+    const left = await leave(departure);
+    if (!left) deps.tell(`restart given up: ${deps.pipeline().running().length} tasks still run`, { restart: "given-up", by, reason });
+    else if (departure.startAnew) deps.onRestart?.();
+  }
+
+  function leave(departure: Departure, given?: number): Promise<boolean> {
+    const left = depart(departure, given).finally(() => {
+      leaving = undefined;
+    });
+    leaving = { departure, left };
+    return left;
+  }
+
+  /** Refuse, drain, interrupt, close; or, where that is wanted, false and back to work when something still runs after the drain. */
+  async function depart(departure: Departure, given: number | undefined): Promise<boolean> {
+    const pipeline = deps.pipeline();
+    const schedule = deps.schedule();
+    deps.enter("draining");
+    // First: a job that fires now would claim its minute and be refused.
+    const held = schedule.hold();
+    pipeline.refuse();
+    const waited = pipeline.running().length;
+    deps.log.info({ running: waited, queued: pipeline.queued().length }, waited === 0 ? "stopping" : "stopping: running tasks may finish first");
+    await drain(pipeline, (agent) => given ?? deps.drainSeconds(agent), departure.hurry.signal);
+    if (departure.idleOnly && pipeline.running().length > 0) {
+      pipeline.admit();
+      schedule.resume();
+      deps.enter("running");
+      deps.log.warn({ running: pipeline.running().length }, "the restart is given up: tasks still run (shutdown.restart.forbidOnTimeoutRestart)");
+      return false;
+    }
+    await held;
+    const cut = pipeline.running();
+    if (cut.length > 0) deps.tell(`${cut.length} running tasks are interrupted`, { state: "tasks-interrupted", tasks: cut.length });
+    if (cut.length > 0) deps.log.warn({ tasks: cut.map(({ id }) => id) }, "running tasks are interrupted; the next start takes them up again, if they may be");
+    else if (waited > 0) deps.log.info("running tasks have finished");
+    await pipeline.interrupt();
+    await deps.close();
+    return true;
+  }
+
+  return { stop, restart: restarts.ask };
+}

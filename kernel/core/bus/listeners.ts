@@ -1,0 +1,91 @@
+import type { Envelope } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+
+export type Listener = (envelope: Envelope) => void;
+
+/**
+ * Who hears which events. Every listener hears them in the order in which they were published, also those that another listener
+ * publishes while it hears one. A listener that throws disturbs nobody.
+ */
+export interface Listeners {
+  /** Hears every event, or those of one type, from the next one on. The answer takes it out, effective at once. */
+  add(listener: Listener, type: string | undefined): () => void;
+  /** Throws `SVC_EVENT_LOOP` when listeners have answered events with events too often without a pause. */
+  tell(envelope: Envelope): void;
+}
+
+interface Entry {
+  readonly listener: Listener;
+  live: boolean;
+}
+
+/** Events that answer events, from listener to listener, without anything in between. */
+const LONGEST_CHAIN = 16;
+const NOBODY: readonly Entry[] = [];
+
+/** `around` runs the telling of one event, `onError` hears what a listener threw. */
+export function createListeners(around: (envelope: Envelope, tell: () => void) => void, onError: (error: unknown) => void): Listeners {
+  // Replaced at each change, never edited: a telling goes on with the list it began with.
+  let everyone = NOBODY;
+  const byType = new Map<string, readonly Entry[]>();
+  let waiting: { readonly envelope: Envelope; readonly links: number }[] | undefined;
+  let links = 0;
+
+  function hand(entries: readonly Entry[], envelope: Envelope): void {
+    for (const entry of entries) {
+      if (!entry.live) continue;
+      try {
+        entry.listener(envelope);
+      } catch (error) {
+        onError(error);
+      }
+    }
+  }
+
+  function tellNow(envelope: Envelope, typed: readonly Entry[]): void {
+    around(envelope, () => {
+      hand(everyone, envelope);
+      hand(typed, envelope);
+    });
+  }
+
+  return {
+    add(listener, type) {
+      const entry: Entry = { listener, live: true };
+      if (type === undefined) everyone = [...everyone, entry];
+      else byType.set(type, [...(byType.get(type) ?? NOBODY), entry]);
+      return () => {
+        if (!entry.live) return;
+        entry.live = false;
+        const others = (entries: readonly Entry[]) => entries.filter((other) => other !== entry);
+        if (type === undefined) everyone = others(everyone);
+        else {
+          const left = others(byType.get(type) ?? NOBODY);
+          if (left.length === 0) byType.delete(type);
+          else byType.set(type, left);
+        }
+      };
+    },
+    tell(envelope) {
+      const typed = byType.get(envelope.type) ?? NOBODY;
+      if (everyone.length === 0 && typed.length === 0) return;
+      if (waiting !== undefined) {
+        if (links >= LONGEST_CHAIN) throw fail("SVC_EVENT_LOOP", { type: envelope.type });
+        waiting.push({ envelope, links: links + 1 });
+        return;
+      }
+      waiting = [];
+      try {
+        tellNow(envelope, typed);
+        // Grows while it is read: what listeners publish is told after what they hear now.
+        for (const next of waiting) {
+          links = next.links;
+          tellNow(next.envelope, byType.get(next.envelope.type) ?? NOBODY);
+        }
+      } finally {
+        waiting = undefined;
+        links = 0;
+      }
+    },
+  };
+}

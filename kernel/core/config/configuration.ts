@@ -1,0 +1,102 @@
+import type { Log } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { ReloadReport } from "../boot/kernel-port.ts";
+import type { Host } from "../host/host.ts";
+import { readEntry } from "../host/source.ts";
+import type { Wanted } from "../host/wanted.ts";
+import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem } from "./index.ts";
+import { CORE_KEYS, checkDocument, composeSchema, parsePath, rememberLastGood } from "./index.ts";
+
+/** A configuration that was read and checked. */
+export interface Configuration {
+  readonly document: ConfigDocument;
+  readonly composed: ComposedSchema;
+  readonly checked: CheckedConfig;
+  /** Expanded, defaults filled in, frozen. */
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly wanted: Wanted;
+  /** Agents that cannot run because a variable of theirs is not set, each with the reason; the others can. */
+  readonly unusable: ReadonlyMap<string, string>;
+}
+
+/** Import the plugins that the document asks for, compose the schema from theirs and the core's, and check it. Never throws. */
+export async function examine(document: ConfigDocument, host: Host): Promise<Configuration> {
+  await host.load(wantedOf(document.expanded as Record<string, unknown>, new Map(), (path) => sectionAt(document.expanded, path)));
+  const composed = composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames(), dormant: host.dormant() });
+  const checked = checkDocument(document, composed);
+  const broken = new Map<string, string>();
+  const unusable = new Map<string, string>();
+  const note = (map: Map<string, string>, key: string, problem: ConfigProblem) =>
+    map.set(key, [map.get(key), describeProblem(problem)].filter(Boolean).join("; "));
+  for (const problem of checked.problems.filter(({ severity }) => severity === "error")) {
+    if (problem.owner !== undefined) note(broken, problem.owner, problem);
+    else if (problem.agent !== undefined && comesFromUnset(document, problem)) note(unusable, problem.agent, problem);
+  }
+  const present = (path: string) =>
+    CORE_KEYS.has(path) ? checked.value[path] : sectionAt(document.expanded, path) === undefined ? undefined : checked.section(path);
+  return { document, composed, checked, value: checked.value, wanted: wantedOf(checked.value, broken, present), unusable };
+}
+
+/**
+ * As `examine`, but a configuration whose core cannot be used throws `SVC_CONFIG_INVALID` with all `problems`. What is wrong in a
+ * plugin's section is that plugin's trouble alone, and an agent that lacks a variable is that agent's.
+ */
+export async function readConfiguration(document: ConfigDocument, host: Host): Promise<Configuration> {
+  const configuration = await examine(document, host);
+  const { problems } = configuration.checked;
+  const fatal = problems.filter(
+    (problem) => problem.severity === "error" && problem.owner === undefined && !(problem.agent !== undefined && comesFromUnset(document, problem)),
+  );
+  if (fatal.length > 0) {
+    const file = document.file ?? "the configuration";
+    throw fail("SVC_CONFIG_INVALID", { file, reason: describeProblems(fatal), path: fatal[0]?.path, problems });
+  }
+  return configuration;
+}
+
+/** `12:7 agents.a.maxConcurrent: must be at least 1`. */
+export function describeProblem(problem: ConfigProblem): string {
+  const place = problem.line === undefined ? "" : `${problem.line}:${problem.column} `;
+  return `${place}${problem.path === "" ? "" : `${problem.path}: `}${problem.message}`;
+}
+
+/** So many problems are told; who has mended these sees the rest. */
+const TOLD = 20;
+
+/** One a line, and how many more there are. */
+export function describeProblems(problems: readonly ConfigProblem[]): string {
+  const lines = problems.slice(0, TOLD).map(describeProblem);
+  return [...lines, ...(problems.length > TOLD ? [`... and ${problems.length - TOLD} more`] : [])].join("\n  ");
+}
+
+const comesFromUnset = (document: ConfigDocument, { path }: ConfigProblem): boolean =>
+  document.references(parsePath(path)).some((name) => document.missing.includes(name));
+
+function sectionAt(value: unknown, path: string): unknown {
+  return path
+    .split(".")
+    .reduce<unknown>((at, key) => (typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined), value);
+}
+
+function wantedOf(value: Readonly<Record<string, unknown>>, broken: ReadonlyMap<string, string>, section: (path: string) => unknown): Wanted {
+  const agents = Object.values((value.agents ?? {}) as Record<string, { tier?: string } | null>);
+  return { section, tiers: new Set(agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : "cli-a"))), broken };
+}
+
+/** What `plugins` names. */
+export const entriesOf = (document: ConfigDocument): string[] => {
+  const { plugins } = document.expanded as { plugins?: unknown };
+  return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
+};
+
+/** A convenience: what runs goes on without it. A configuration with which no agent can run is nothing to go back to. */
+export async function keepLastGood({ document: { text }, value, unusable }: Configuration, dataFolder: string, log: Log): Promise<void> {
+  if (text === undefined || Object.keys(value.agents ?? {}).every((id) => unusable.has(id))) return;
+  await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
+}
+
+/** Who could not follow a reload, and the entries of `plugins` that lead to nothing: new ones wait for a restart, and that is said now. */
+export function withTroubles(failed: ReloadReport["failed"], { document }: Configuration, host: Host): ReloadReport["failed"] {
+  const troubles = host.troubles(entriesOf(document)).map(({ entry, reason }) => ({ plugin: readEntry(entry).name, reason }));
+  return [...failed, ...troubles.filter(({ plugin }) => !failed.some((known) => known.plugin === plugin))];
+}

@@ -1,0 +1,41 @@
+import type { ObjectSchema, Schema } from "@svc/sdk";
+import { AGENT, AGENT_ID } from "./sections/agent-keys.ts";
+import { NODE, PROVIDERS } from "./sections/node-sections.ts";
+import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, RETENTION, SESSION, SHUTDOWN } from "./sections/runtime-sections.ts";
+
+/** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
+export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
+  $schema: { type: "string", description: "where an editor finds the schema of this file; has no effect" },
+  voice: { description: "global voice settings" },
+  meshVoices: { description: "voices of the mesh" },
+  screen: { description: "screen settings" },
+  decisions: { description: "decision settings" },
+  business: { description: "organisation, projects and contacts", restart: true },
+};
+
+/** Keys of an agent that the kernel itself knows; a plugin adds none of these names. */
+export const AGENT_KEYS: ReadonlySet<string> = new Set(Object.keys(AGENT.properties ?? {}));
+
+/** The schema of the kernel's own keys, with the keys of agents that plugins added. */
+export function coreSchema(agentKeys: Readonly<Record<string, Schema>>): ObjectSchema {
+  const agent: ObjectSchema = { ...AGENT, properties: { ...AGENT.properties, ...agentKeys } };
+  return {
+    type: "object",
+    required: ["node"],
+    properties: {
+      node: NODE,
+      providers: PROVIDERS,
+      agents: { type: "object", description: "agents by id", default: {}, propertyNames: { pattern: AGENT_ID }, additionalProperties: agent },
+      session: SESSION,
+      processPool: PROCESS_POOL,
+      plugins: PLUGINS,
+      shutdown: SHUTDOWN,
+      resume: RESUME,
+      events: EVENTS,
+      retention: RETENTION,
+    },
+  };
+}
+
+/** The top-level keys that the kernel owns. */
+export const CORE_KEYS: ReadonlySet<string> = new Set(Object.keys(coreSchema({}).properties ?? {}));

@@ -1,0 +1,35 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { atomicWrite } from "../../base/atomic-file.ts";
+import { fail } from "../../base/errors.ts";
+import { differingLines } from "../../editor/line-difference.ts";
+import { maskText } from "../../editor/mask-text.ts";
+
+const NAME = "last-good.json";
+
+/** Keeps the text of a configuration that started, with its `${NAME}` references, in the data folder; mode 0600. Unchanged text is not written again. */
+export async function rememberLastGood(dataFolder: string, text: string): Promise<void> {
+  if ((await lastGood(dataFolder)) !== text) await atomicWrite(join(dataFolder, NAME), text, { mode: 0o600 });
+}
+
+/** The text of the last configuration that started; undefined when none did. Throws `SVC_CONFIG_UNREADABLE`. */
+export async function lastGood(dataFolder: string): Promise<string | undefined> {
+  const file = join(dataFolder, NAME);
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
+  }
+}
+
+/**
+ * What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, credentials masked, for a person;
+ * empty when the two are the same.
+ */
+export function differenceFrom(lastGoodText: string, text: string): string {
+  const shown = { "-": maskText(lastGoodText).split("\n"), "+": maskText(text).split("\n") };
+  return differingLines(lastGoodText, text)
+    .map(({ sign, number }) => `${sign} ${String(number).padStart(4)}  ${shown[sign][number - 1]}`)
+    .join("\n");
+}

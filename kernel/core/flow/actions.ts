@@ -1,0 +1,196 @@
+import type { Action, ActionCall, ActionEnvelope, Actions, Log, Schema, TraceStep } from "@svc/sdk";
+import { put } from "@svc/sdk";
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { fail } from "../../base/errors.ts";
+import type { ScopedStore } from "../../store/open.ts";
+import type { Bus } from "../bus/bus.ts";
+import { plainCheck } from "../config/plain-schema.ts";
+import { closed } from "../config/schema-at.ts";
+import { compileStrict } from "../config/strict-schema.ts";
+import { call } from "../host/call.ts";
+import { reasonOf } from "../host/hooks.ts";
+import type { Live, Owned } from "../host/live.ts";
+import type { Scope } from "../host/scope.ts";
+import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
+import { openStep } from "./turn.ts";
+
+/** What running actions stands on. */
+export interface ActionDeps {
+  readonly store: ScopedStore;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly now: () => number;
+  live(): Live;
+  /** The running task of that id, to add the call to its trace. */
+  task(id: string): TaskRecord | undefined;
+  failed(scope: Scope, what: string, error: unknown): void;
+}
+
+/** Answers what is wrong with a value, in words, or undefined. */
+type Judge = (value: unknown) => Promise<string | undefined>;
+
+/** What is longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
+const TRACED = 4_000;
+/** The longest output of an action, in characters of JSON. */
+const OUTPUT_LIMIT = 16_777_216;
+
+/** The one way to call an action, whatever the door: checked in, timed, checked out, traced. */
+export function createActions(deps: ActionDeps): Actions {
+  const judges = new WeakMap<Schema, Judge>();
+
+  async function whatIsWrong({ thing: action, scope }: Owned<Action>, way: "input" | "output", value: unknown): Promise<string | undefined> {
+    const schema = action[way];
+    let judge = judges.get(schema);
+    if (judge === undefined) judges.set(schema, (judge = judgeOf(closed(schema, "open"))));
+    try {
+      return await judge(value);
+    } catch (error) {
+      throw fail("SVC_PLUGIN_PROVIDES", {
+        plugin: scope.id,
+        kind: `the action ${action.name}`,
+        reason: `the schema of its ${way} is none: ${reasonOf(error)}`,
+      });
+    }
+  }
+
+  /** Agent and chain of the running task that a call is part of, where its door does not name them. */
+  function onBehalf(taskId: string | undefined): Pick<ActionCall, "agent" | "chain"> {
+    const task = taskId === undefined ? undefined : deps.task(taskId);
+    if (task === undefined) return {};
+    const { chain } = task.inbound.options ?? {};
+    return { agent: task.agent, ...(chain === undefined ? {} : { chain }) };
+  }
+
+  async function perform(owned: Owned<Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
+    const { thing: action, scope } = owned;
+    const wrongInput = await whatIsWrong(owned, "input", input);
+    if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
+    const stop = new AbortController();
+    const follow = () => stop.abort(asked.signal?.reason);
+    if (asked.signal?.aborted) follow();
+    asked.signal?.addEventListener("abort", follow, { once: true });
+    const { step: _step, ...facts } = asked;
+    const context: ActionCall = { ...onBehalf(asked.taskId), ...facts, signal: stop.signal };
+    try {
+      const output = await call(
+        { scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) },
+        [],
+        stop.signal,
+      );
+      const reason = (await whatIsWrong(owned, "output", output)) ?? whyNotSent(output);
+      if (reason !== undefined) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason });
+      return output;
+    } catch (error) {
+      const code = (error as { code?: string } | null | undefined)?.code;
+      if (code === "SVC_PLUGIN_TIMEOUT") {
+        stop.abort(error);
+        const late = fail("SVC_ACTION_TIMEOUT", { action: action.name, ms: action.timeoutMs });
+        deps.failed(scope, `action ${action.name}`, late);
+        throw late;
+      }
+      if (code === undefined || code === "SVC_ACTION_OUTPUT") deps.failed(scope, `action ${action.name}`, error);
+      throw error;
+    } finally {
+      asked.signal?.removeEventListener("abort", follow);
+    }
+  }
+
+  async function trace(envelope: ActionEnvelope, asked: Parameters<Actions["run"]>[2], began: number): Promise<void> {
+    const step: TraceStep = {
+      name: envelope.action,
+      kind: "action",
+      at: began,
+      durationMs: envelope.durationMs,
+      ...(envelope.error === undefined ? {} : { error: envelope.error }),
+      envelope: { ...envelope, input: cut(envelope.input), ...(envelope.output === undefined ? {} : { output: cut(envelope.output) }) },
+    };
+    const task = asked.taskId === undefined ? undefined : deps.task(asked.taskId);
+    if (task !== undefined) {
+      const told = asked.step === undefined ? undefined : openStep(task.steps, asked.step);
+      if (told === undefined) task.steps.push(step);
+      else Object.assign(told, { envelope: step.envelope });
+      return;
+    }
+    const id = newTaskId(deps.now());
+    const rootId = deps.bus.current()?.rootId ?? deps.bus.newRoot();
+    const record: TaskRecord = {
+      id,
+      inbound: { entry: "action", channel: asked.door, chat: envelope.action, text: "", id, rootId, at: began, attempts: 0 },
+      status: envelope.status,
+      agent: asked.agent ?? "",
+      conversation: "",
+      attempts: 1,
+      startedAt: began,
+      endedAt: deps.now(),
+      steps: [step],
+      ...(envelope.error === undefined ? {} : { error: envelope.error }),
+    };
+    // What the action did is done: its caller does not wait for the disk to hear of it.
+    await deps.store.note([put(TRACES, id, record)]).catch((error) => deps.log.error({ err: error }, "the trace of an action was not stored"));
+  }
+
+  return {
+    list: () =>
+      [...deps.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs, unusable } }) => ({
+        name,
+        description,
+        input,
+        output,
+        timeoutMs,
+        ...(unusable === undefined ? {} : { unusable }),
+      })),
+    async run(name, input, asked) {
+      const began = deps.now();
+      let envelope: ActionEnvelope;
+      try {
+        const owned = deps.live().actions.get(name);
+        if (owned === undefined) throw fail("SVC_ACTION_UNKNOWN", { action: name });
+        const output = await perform(owned, input, asked);
+        envelope = { action: name, status: "ok", input, output, durationMs: deps.now() - began };
+      } catch (error) {
+        envelope = { action: name, status: "error", input, error: reasonOf(error), durationMs: deps.now() - began };
+      }
+      await trace(envelope, asked, began);
+      return envelope;
+    },
+  };
+}
+
+/** What plainly fits is not shown to ajv: most calls need none. */
+function judgeOf(shape: Schema): Judge {
+  const fits = plainCheck(shape, { defaults: false });
+  let compiled: Promise<ValidateFunction> | undefined;
+  return async (value) => {
+    if (fits?.(value)) return undefined;
+    const check = await (compiled ??= compileStrict(shape));
+    return check(value) ? undefined : inWords(check.errors?.[0]);
+  };
+}
+
+function inWords(error: ErrorObject | undefined): string {
+  if (error === undefined) return "it has the wrong shape";
+  const key = (error.params as { additionalProperty?: string }).additionalProperty;
+  return `${error.instancePath === "" ? "input" : error.instancePath.slice(1).replaceAll("/", ".")} ${error.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;
+}
+
+/** Every door hands the output on as JSON: what is none, or too much of it, is refused where it comes from. */
+function whyNotSent(output: unknown): string | undefined {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(output);
+  } catch (error) {
+    return `it can not be written as JSON (${reasonOf(error).split("\n")[0]})`;
+  }
+  return (text?.length ?? 0) > OUTPUT_LIMIT ? `it is larger than ${OUTPUT_LIMIT} characters of JSON` : undefined;
+}
+
+/** A trace must be storable whatever a caller has given in. */
+function cut(value: unknown): unknown {
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? "";
+  } catch (error) {
+    return `(no JSON: ${reasonOf(error).split("\n")[0]})`;
+  }
+  return text.length <= TRACED ? value : `${text.slice(0, TRACED)}… (${text.length} characters in all)`;
+}

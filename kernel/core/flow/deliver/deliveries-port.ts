@@ -1,0 +1,33 @@
+import type { Delivery, Op, Target } from "@svc/sdk";
+import type { ProvidedChannel } from "../../host/scope.ts";
+
+/** Everything about getting text out: the outbox, streaming edits, pacing, retries. The pipeline knows only this. */
+export interface Deliveries {
+  /** Is there a channel for it, ready or not? Entries that answer their caller themselves (`http`) have none. */
+  reaches(target: Target): boolean;
+  /** The writes that put a delivery into the outbox; they go into the transaction that ends the task. The `deliver` hook has run. */
+  ops(delivery: Delivery): readonly Op[];
+  /** That transaction is durable: send as soon as the channel is ready. */
+  committed(delivery: Delivery): void;
+  /** A reply that is shown while it grows. Undefined where the channel cannot edit or is not ready. */
+  open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
+  /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */
+  send(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
+  /**
+   * One try to say something now, past the outbox: for when nothing can be stored. Nothing is kept of it, and a channel that is not ready
+   * or has to wait does not say it. Never rejects.
+   */
+  tell(notice: Delivery): Promise<void>;
+  /** A channel connected or went away. */
+  channelState(channel: ProvidedChannel): void;
+  start(): Promise<void>;
+  /** Stop claiming, let what is in flight finish, keep the rest for the next start. */
+  stop(): Promise<void>;
+}
+
+/** The growing reply of one task. What it has sent is found again by the final delivery through the task id. */
+export interface ReplyStream {
+  text(delta: string): void;
+  /** The turn is over; the final text comes through the outbox. */
+  end(): Promise<void>;
+}

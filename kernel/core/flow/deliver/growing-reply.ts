@@ -1,0 +1,169 @@
+import type { Log, Outgoing, Render, Target } from "@svc/sdk";
+import type { ProvidedChannel } from "../../host/scope.ts";
+import { createChannelCalls, type Refusal } from "./channel-calls.ts";
+import type { ReplyStream } from "./deliveries-port.ts";
+import { digestOf } from "./outbox-entry.ts";
+import type { Pace } from "./pace.ts";
+import { partsOf } from "./parts.ts";
+import { type ProgressBook, type Shown, withShown } from "./progress.ts";
+
+export interface StreamDeps {
+  readonly pace: Pace;
+  readonly book: ProgressBook;
+  readonly log: Log;
+  /** How long the end waits for a call in flight before it cuts it, in milliseconds. */
+  readonly graceMs: number;
+  render(): Render;
+}
+
+/** New code points after which what is shown is brought up to date. */
+const BLOCK = 60;
+/** Failures in a row after which the rest of the answer waits for its end. */
+const PATIENCE = 3;
+/** Platforms show that somebody is typing for about five seconds. */
+const TYPING_EVERY_MS = 4_500;
+const TYPING_AT_MOST_MS = 600_000;
+
+/**
+ * Shows an answer while it grows: the first block is sent, the next ones are edits of it, and what does not fit goes on in a
+ * further message. It only ever shows a beginning of the answer; the whole of it is the outbox's business, which finds what was
+ * sent here under the task id. Trouble is never an error: the stream falls silent and the outbox sends.
+ */
+export function createStream(target: Target, taskId: string, provided: ProvidedChannel, deps: StreamDeps): ReplyStream {
+  const { pace, book, log } = deps;
+  const { channel } = provided;
+  const { traits } = channel;
+  const cut = new AbortController();
+  const calls = createChannelCalls(provided, cut.signal);
+  const edits = channel.edit !== undefined && traits.editIntervalMs !== undefined;
+  const restMs = traits.editIntervalMs ?? 0;
+  let text = "";
+  let offered = 0;
+  let progress: Shown | undefined;
+  let unsaved = false;
+  let failures = 0;
+  let silent = !edits;
+  let timer: NodeJS.Timeout | undefined;
+  let step: Promise<void> | undefined;
+  let ended = false;
+  const stopTyping = startTyping(target, provided);
+
+  function schedule(): void {
+    if (silent || ended || timer !== undefined || step !== undefined || text.length - offered < BLOCK) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      step = show().finally(() => {
+        step = undefined;
+        schedule();
+      });
+    }, pace.wait(target));
+  }
+
+  /** One call to the platform: the first message that does not show yet what it should. */
+  async function show(): Promise<void> {
+    if (pace.wait(target) > 0) return;
+    try {
+      progress ??= await book.load(taskId);
+      if (progress.sending) {
+        // A block of an earlier run may be there without our knowing its id: only the outbox can settle that.
+        silent = true;
+        return;
+      }
+      const upTo = Math.max(offered, wordEnd(text));
+      const parts = partsOf(text.slice(0, upTo), traits, deps.render());
+      const index = parts.findIndex((part, at) => progress?.shown[at] !== digestOf(part.text));
+      const part = parts[index];
+      if (part === undefined) {
+        offered = upTo;
+        return;
+      }
+      const { replyTo: _replyTo, ...sequel } = target;
+      const out: Outgoing = { target: index === 0 ? target : sequel, ...part, key: `${taskId}/${index}` };
+      await put(index, out);
+      if (index === parts.length - 1) offered = upTo;
+    } catch (error) {
+      silent = true;
+      log.error({ channel: channel.name, task: taskId, err: error }, "an answer could not be shown while it grows; it is sent when it is whole");
+    }
+  }
+
+  async function put(index: number, out: Outgoing): Promise<void> {
+    const had = progress as Shown;
+    const known = had.ids[index];
+    if (known === undefined) {
+      progress = { ...had, sending: true };
+      await book.save(taskId, progress);
+    }
+    stopTyping();
+    const answer = known === undefined ? await calls.send(out) : await calls.edit(known, out);
+    if (!answer.ok) return refused(answer, had, index);
+    failures = 0;
+    pace.passed(target, restMs);
+    progress = withShown(had, index, known ?? (answer.value as string), digestOf(out.text));
+    if (known === undefined) await book.save(taskId, progress);
+    else unsaved = true;
+  }
+
+  async function refused(refusal: Refusal, had: Shown, index: number): Promise<void> {
+    const { failure, reason, retryAfterMs } = refusal;
+    const sending = had.ids[index] === undefined;
+    log.debug({ channel: channel.name, task: taskId, failure, reason }, "a block of a growing answer was refused");
+    pace.refused(target, retryAfterMs);
+    if (retryAfterMs === undefined) failures += 1;
+    // A send that may have arrived is not repeated here: the outbox does it, by the same key or with a word about a possible duplicate.
+    silent = failure === "permanent" || failures >= PATIENCE || (sending && failure === "unknown");
+    if (sending && failure !== "unknown") {
+      progress = had;
+      await book.save(taskId, had);
+    }
+    if (!sending && failure === "unknown") {
+      // It may show the new text or the old one: neither may be taken for shown.
+      progress = withShown(had, index, had.ids[index] as string, "");
+      unsaved = true;
+    }
+  }
+
+  return {
+    text(delta) {
+      text += delta;
+      schedule();
+    },
+    async end() {
+      if (ended) return;
+      ended = true;
+      stopTyping();
+      clearTimeout(timer);
+      const grace = setTimeout(() => cut.abort(), deps.graceMs);
+      await step;
+      clearTimeout(grace);
+      if (unsaved && progress !== undefined)
+        await book.save(taskId, progress).catch((error) => log.error({ task: taskId, err: error }, "what was shown of an answer was not stored"));
+    },
+  };
+}
+
+/** Where the last whole word ends, so that no half word or half markup is shown; a long run without spaces is shown as it is. */
+function wordEnd(text: string): number {
+  const at = text.search(/\s\S*$/);
+  if (at !== -1 && text.length - at < BLOCK) return at;
+  // Never between the two halves of a surrogate pair.
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
+}
+
+function startTyping(target: Target, { channel }: ProvidedChannel): () => void {
+  if (channel.typing === undefined) return () => {};
+  const own = new AbortController();
+  const tell = () => void Promise.resolve(channel.typing?.(target, own.signal)).catch(() => {});
+  const every = setInterval(tell, TYPING_EVERY_MS);
+  const enough = setTimeout(() => stop(), TYPING_AT_MOST_MS);
+  every.unref();
+  enough.unref();
+  const stop = () => {
+    clearInterval(every);
+    clearTimeout(enough);
+    own.abort();
+  };
+  tell();
+  return stop;
+}

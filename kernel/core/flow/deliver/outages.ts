@@ -1,0 +1,40 @@
+import { type OutboxEntry, placeOf } from "./outbox-entry.ts";
+
+/** Tells the trouble of a whole account from that of one chat. */
+export interface Outages {
+  /** A send failed and the entry waits. */
+  failed(entry: OutboxEntry): void;
+  /** A send arrived. Answers the deliveries that waited because the whole account was away. */
+  passed(entry: OutboxEntry): readonly string[];
+}
+
+interface Trouble {
+  /** The places that failed since the last send that arrived. */
+  readonly places: Set<string>;
+  readonly waiting: Set<string>;
+}
+
+/** An account is away when at least two of its places fail and nothing arrives in between: a chat that fails alone is not tried more often for it. */
+const PLACES = 2;
+
+export function createOutages(): Outages {
+  const accounts = new Map<string, Trouble>();
+  const accountOf = ({ delivery }: OutboxEntry) => delivery.target.account ?? "";
+  return {
+    failed(entry) {
+      const account = accountOf(entry);
+      const trouble = accounts.get(account) ?? { places: new Set(), waiting: new Set() };
+      trouble.places.add(placeOf(entry.delivery.target));
+      trouble.waiting.add(entry.delivery.id);
+      accounts.set(account, trouble);
+    },
+    passed(entry) {
+      const account = accountOf(entry);
+      const trouble = accounts.get(account);
+      accounts.delete(account);
+      if (trouble === undefined || trouble.places.size < PLACES) return [];
+      trouble.waiting.delete(entry.delivery.id);
+      return [...trouble.waiting];
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { Target } from "@svc/sdk";
+import { placeOf } from "./outbox-entry.ts";
+
+/** When a place may be sent to again. Platforms tell their limits by refusing; nothing here guesses fixed numbers. */
+export interface Pace {
+  /** Milliseconds to wait before the next send or edit to that place; 0 when it is free. */
+  wait(target: Target): number;
+  /**
+   * The platform refused for now. Holds the place back for at least `retryAfterMs`, or for a growing pause where it named none.
+   * A second place refused while the first still waits means that the whole account is over its limit: then all of it waits.
+   */
+  refused(target: Target, retryAfterMs: number | undefined): void;
+  /** The platform took something; the place rests for `restMs`. */
+  passed(target: Target, restMs: number): void;
+}
+
+interface Hold {
+  readonly until: number;
+  readonly refusals: number;
+  /** The platform named a time: a rate limit, not just trouble. */
+  readonly limited?: boolean;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+const REMEMBERED = 1_000;
+
+/** A pause that doubles with each failure in a row, up to five minutes, spread by up to a fifth so that many waiters do not return at once. */
+export function backoffMs(failures: number, random: () => number = Math.random): number {
+  return spread(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), LONGEST_PAUSE_MS), random);
+}
+
+const spread = (ms: number, random: () => number) => Math.round(ms * (1 + random() / 5));
+
+/** `now` must run evenly: a pause by a clock that can be set would be as long as that clock was set back. */
+export function createPace(
+  now: () => number,
+  random: () => number = Math.random,
+  backoff: (failures: number) => number = (failures) => backoffMs(failures, random),
+): Pace {
+  const places = new Map<string, Hold>();
+  const accounts = new Map<string, Hold>();
+  const accountOf = ({ channel, account }: Target) => JSON.stringify([channel, account ?? ""]);
+  const keyOf = (target: Target) => accountOf(target) + placeOf(target);
+
+  /** Places come and go for ever: those whose pause is over are forgotten once there are many. */
+  const tidy = () => {
+    if (places.size <= REMEMBERED) return;
+    for (const [key, hold] of places) if (hold.until <= now()) places.delete(key);
+  };
+
+  return {
+    wait(target) {
+      const until = Math.max(places.get(keyOf(target))?.until ?? 0, accounts.get(accountOf(target))?.until ?? 0);
+      return Math.max(0, until - now());
+    },
+    refused(target, retryAfterMs) {
+      const key = keyOf(target);
+      const account = accountOf(target);
+      const refusals = (places.get(key)?.refusals ?? 0) + 1;
+      const limited = retryAfterMs !== undefined;
+      const pause = limited ? spread(retryAfterMs, random) : backoff(refusals - 1);
+      const until = now() + pause;
+      const others = limited && [...places].some(([other, hold]) => hold.limited && hold.until > now() && other !== key && other.startsWith(account));
+      places.set(key, { until, refusals, limited });
+      if (others) accounts.set(account, { until: Math.max(until, accounts.get(account)?.until ?? 0), refusals: 1 });
+      tidy();
+    },
+    passed(target, restMs) {
+      const key = keyOf(target);
+      const until = Math.max(places.get(key)?.until ?? 0, now() + restMs);
+      if (until > now()) places.set(key, { until, refusals: 0 });
+      else places.delete(key);
+      tidy();
+    },
+  };
+}

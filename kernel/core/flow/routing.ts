@@ -1,0 +1,77 @@
+import type { Inbound, Route, Turn, TurnContext } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { AgentSettings, AgentTable } from "../host/agents.ts";
+import { reasonOf } from "../host/hooks.ts";
+import { JOB_SECONDS } from "./limits.ts";
+import type { Ending, Outcome } from "./outcome.ts";
+import type { TaskRecord } from "./record.ts";
+import { promptOf } from "./words.ts";
+
+/** Entries whose caller waits for the answer itself: `context.channel` says where the conversation belongs, not where to send. */
+const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
+
+/** Without a plugin's word: the agent that the entry names, else the one that is mentioned. */
+export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | undefined {
+  const agent = inbound.agent ?? inbound.mentions?.map((handle) => agents.byMention(handle)?.id).find((id) => id !== undefined);
+  if (agent === undefined) return undefined;
+  const { channel, chat, account, thread, platformId } = inbound;
+  return {
+    agent,
+    conversation: [agent, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
+    reply: {
+      channel: ANSWERED_DIRECTLY.has(inbound.entry) ? "http" : channel,
+      chat,
+      ...(account === undefined ? {} : { account }),
+      ...(thread === undefined ? {} : { thread }),
+      ...(platformId === undefined ? {} : { replyTo: platformId }),
+    },
+  };
+}
+
+/** Why the agent does not take this: its `intents` (001:L45) or a hand-off chain that is too long (001:L46). */
+export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth, unusable }: AgentSettings): Error | undefined {
+  if (unusable !== undefined) return fail("SVC_AGENT_UNUSABLE", { agent: agent.id, reason: unusable });
+  const { intent, chain = [] } = inbound.options ?? {};
+  if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent: agent.id, intent });
+  const others = new Set(chain.filter((id) => id !== agent.id));
+  if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth)
+    return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });
+  return undefined;
+}
+
+/** Seconds that a run may take: an agent's scheduled job has two hours at least, whatever the agent's own limit is (000:L364). */
+export function runSecondsOf({ entry, options }: Inbound, { maxExecutionMinutes }: AgentSettings): number {
+  const asked = Math.round((options?.timeoutMinutes ?? maxExecutionMinutes) * 60);
+  return entry === "cron" ? Math.max(asked, JOB_SECONDS) : asked;
+}
+
+/** What `assembleContext` starts from: the agent's own prompt and the sender's words. */
+export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
+  return {
+    system: agent.systemPrompt ?? "",
+    layers: [],
+    prompt: messages.map((message) => promptOf(message, startedAt)).join("\n\n"),
+    media: messages.flatMap((message) => message.media ?? []),
+    history: [],
+  };
+}
+
+/** A task that failed before or beside its engine. */
+export const errorOutcome = (error: unknown, errorKind: string): Outcome => ({ status: "error", reply: "", error: reasonOf(error), errorKind });
+/** The exit code of a program that was ended by SIGTERM: what a run over its time limit has, whatever its engine is (001:L53). */
+export const TERMINATED = 143;
+/** A task that was ended: cancelled, over its limit, or interrupted. */
+export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
+  status: kind === "timeout" ? "timeout" : "error",
+  reply: "",
+  error: text,
+  errorKind: kind,
+  ...(kind === "timeout" ? { exitCode: TERMINATED } : {}),
+});
+
+/** The optional facts of an outcome, without the keys that are absent. */
+export function factsOf({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks, guard }: Outcome): Partial<TaskRecord> {
+  return Object.fromEntries(
+    Object.entries({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks, guard }).filter(([, value]) => value !== undefined),
+  );
+}

@@ -1,0 +1,86 @@
+import { resolve } from "node:path";
+import type { Agent, Agents, Turn } from "@svc/sdk";
+import type { QueueMode } from "../flow/lanes.ts";
+
+/** One agent's configuration as the kernel uses it. Units are in the names. */
+export interface AgentSettings {
+  readonly agent: Agent;
+  readonly maxConcurrent: number;
+  readonly maxExecutionMinutes: number;
+  readonly preSpawnTimeoutSec: number;
+  readonly drainTimeoutSeconds: number | undefined;
+  readonly queueMode: QueueMode;
+  /** The agent's own, else the configuration's (CFG-17: looked up when used). */
+  readonly contextStrategy: Turn["strategy"];
+  readonly intents: readonly string[];
+  readonly maxDelegationDepth: number;
+  readonly toolUseRequired: readonly string[];
+  readonly subscriptions: readonly unknown[];
+  /** Why it cannot run: a variable of its configuration is not set. */
+  readonly unusable?: string;
+}
+
+/** The agents of the live configuration. */
+export interface AgentTable extends Agents {
+  settings(id: string): AgentSettings | undefined;
+  /** The agent addressed by a handle: its id or one of its `mentions`, without case and `@`. */
+  byMention(handle: string): Agent | undefined;
+}
+
+/** Reads `agents` of a checked configuration. Relative workspaces start at `folder`. */
+export function readAgents(config: Readonly<Record<string, unknown>>, folder: string, unusable: ReadonlyMap<string, string> = new Map()): AgentTable {
+  const table = new Map<string, AgentSettings>();
+  const handles = new Map<string, Agent>();
+  const inherited = (config.session as { contextStrategy?: Turn["strategy"] } | undefined)?.contextStrategy ?? "layered";
+  for (const [id, raw] of Object.entries((config.agents ?? {}) as Record<string, Record<string, unknown>>)) {
+    const reason = unusable.get(id);
+    const settings = { ...readAgent(id, raw, folder, inherited), ...(reason === undefined ? {} : { unusable: reason }) };
+    table.set(id, settings);
+    for (const handle of [id, ...settings.agent.mentions]) handles.set(plain(handle), settings.agent);
+  }
+  const list = [...table.values()].map(({ agent }) => agent);
+  return {
+    get: (id) => table.get(id)?.agent,
+    list: () => list,
+    settings: (id) => table.get(id),
+    byMention: (handle) => handles.get(plain(handle)),
+  };
+}
+
+/** Compatibility forms folded and invisible characters gone, so that a look-alike of the same letters is the same handle and no other. */
+const plain = (handle: string) =>
+  handle
+    .normalize("NFKC")
+    .replace(/[\p{Cf}\p{M}]/gu, "")
+    .replace(/^@/, "")
+    .toLowerCase();
+
+function readAgent(id: string, raw: Record<string, unknown>, folder: string, inherited: Turn["strategy"]): AgentSettings {
+  const text = (key: string) => raw[key] as string | undefined;
+  // An entry that an unset variable left empty stays: it matches nothing, while a list without it would mean "any".
+  const list = (key: string) => (raw[key] as string[] | undefined) ?? [];
+  const agent: Agent = {
+    id,
+    name: text("name") ?? id,
+    workspace: resolve(folder, text("workspace") ?? "."),
+    tier: text("tier") ?? "cli-a",
+    ...(text("model") ? { model: text("model") as string } : {}),
+    ...(text("systemPrompt") ? { systemPrompt: text("systemPrompt") as string } : {}),
+    mentions: list("mentions").filter((handle) => handle !== ""),
+    access: raw.access === "public" ? "public" : "private",
+    settings: raw,
+  };
+  return {
+    agent,
+    maxConcurrent: (raw.maxConcurrent as number | undefined) ?? 1,
+    maxExecutionMinutes: (raw.maxExecutionMinutes as number | undefined) ?? 20,
+    preSpawnTimeoutSec: (raw.preSpawnTimeoutSec as number | undefined) ?? 300,
+    drainTimeoutSeconds: raw.drainTimeoutSeconds as number | undefined,
+    queueMode: (raw.queueMode as QueueMode | undefined) ?? "collect",
+    contextStrategy: (raw.contextStrategy as Turn["strategy"] | undefined) ?? inherited,
+    intents: list("intents"),
+    maxDelegationDepth: (raw.maxDelegationDepth as number | undefined) ?? 5,
+    toolUseRequired: list("toolUseRequired"),
+    subscriptions: (raw.subscriptions as unknown[] | undefined) ?? [],
+  };
+}

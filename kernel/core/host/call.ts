@@ -1,0 +1,162 @@
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
+import type { HookCall } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { Scope } from "./scope.ts";
+
+const running = new AsyncLocalStorage<Scope>();
+/** The timer belongs to no plugin, though one's call starts it. */
+const outside = new AsyncResource("svc.call");
+
+/** The plugin whose code is running now, or whose timer, promise or socket has called back. */
+export function currentScope(): Scope | undefined {
+  return running.getStore();
+}
+
+/** That plugin's id as it was known before any of its code ran: what a quarantine is kept under. */
+export function blame(): string | undefined {
+  return running.getStore()?.origin;
+}
+
+/** Run plugin code so that whatever it starts can be traced back to it. */
+export function within<T>(scope: Scope, work: () => T): T {
+  return running.run(scope, work);
+}
+
+/** The last argument of a tap. The signal is made only when a tap asks for it: most never do. */
+class Call implements HookCall {
+  readonly deadline: number;
+  readonly #parent: AbortSignal | undefined;
+  #own: AbortController | undefined;
+  #follow: (() => void) | undefined;
+
+  constructor(limitMs: number, parent: AbortSignal | undefined) {
+    this.deadline = Date.now() + limitMs;
+    this.#parent = parent;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#own === undefined) {
+      const own = new AbortController();
+      this.#own = own;
+      if (this.#parent?.aborted) own.abort(this.#parent.reason);
+      else if (this.#parent !== undefined) {
+        this.#follow = () => own.abort(this.#parent?.reason);
+        this.#parent.addEventListener("abort", this.#follow, { once: true });
+      }
+    }
+    return this.#own.signal;
+  }
+
+  /** The call is over: nothing of it stays attached to the turn's signal. */
+  end(reason?: Error): void {
+    if (this.#own === undefined) return;
+    if (this.#follow !== undefined) this.#parent?.removeEventListener("abort", this.#follow);
+    if (reason !== undefined) this.#own.abort(reason);
+  }
+}
+
+/** One thing to call in a plugin, and how long it may take. */
+export interface Callee<A extends unknown[], R> {
+  readonly scope: Scope;
+  /** What is called, for the error: `hook inbound`, `start`, `action http.fetch`. */
+  readonly what: string;
+  readonly limitMs: number;
+  readonly run: (...args: [...A, HookCall]) => R | Promise<R>;
+  /** Given an answer that came after the deadline: it holds something that must be put away. */
+  readonly late?: (answer: R) => void;
+}
+
+/**
+ * Call into a plugin with a deadline. A synchronous answer comes back synchronously and sets no timer.
+ * Rejects or throws with the plugin's own error, or `SVC_PLUGIN_TIMEOUT`; a late answer is ignored, or
+ * handed to `late`.
+ */
+export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, parent?: AbortSignal): R | Promise<R> {
+  const handle = new Call(callee.limitMs, parent);
+  let answer: R | Promise<R>;
+  try {
+    answer = running.run(callee.scope, callee.run, ...args, handle);
+    if (isPromise(answer)) return withDeadline(answer, callee, handle);
+  } catch (error) {
+    handle.end();
+    throw error;
+  }
+  handle.end();
+  return answer;
+}
+
+function withDeadline<A extends unknown[], R>(answer: Promise<R>, { scope, what, limitMs, late }: Callee<A, R>, handle: Call): Promise<R> {
+  return new Promise<R>((resolve, reject) => {
+    let expired = false;
+    const waiting = watch(limitMs, () => {
+      expired = true;
+      const error = fail("SVC_PLUGIN_TIMEOUT", { plugin: scope.id, what, ms: limitMs });
+      handle.end(error);
+      reject(error);
+    });
+    answer.then(
+      (value) => {
+        if (expired) return late?.(value);
+        unwatch(waiting);
+        handle.end();
+        resolve(value);
+      },
+      (error) => {
+        unwatch(waiting);
+        handle.end();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** A call whose promise has not settled yet, in a list of them: a set would keep what has passed through it. */
+interface Waiting {
+  readonly until: number;
+  readonly expire: () => void;
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+  listed: boolean;
+}
+
+const LOOK_MS = 20;
+let newest: Waiting | undefined;
+let look: NodeJS.Timeout | undefined;
+
+/** One timer for all calls that are under way: a timer for each would cost as much as most of what plugins do in a hook. */
+function watch(limitMs: number, expire: () => void): Waiting {
+  const waiting: Waiting = { until: performance.now() + limitMs, expire, before: newest, after: undefined, listed: true };
+  if (newest !== undefined) newest.after = waiting;
+  newest = waiting;
+  look ??= outside.runInAsyncScope(() => setInterval(expireLate, LOOK_MS));
+  return waiting;
+}
+
+function unwatch(waiting: Waiting): void {
+  if (!waiting.listed) return;
+  const { before, after } = waiting;
+  waiting.listed = false;
+  if (before !== undefined) before.after = after;
+  if (after === undefined) newest = before;
+  else after.before = before;
+}
+
+function expireLate(): void {
+  const now = performance.now();
+  for (let at = newest; at !== undefined; ) {
+    const { before } = at;
+    if (at.until <= now) {
+      unwatch(at);
+      at.expire();
+    }
+    at = before;
+  }
+  if (newest !== undefined) return;
+  clearInterval(look);
+  look = undefined;
+}
+
+/** Thenables of foreign making count too: a plugin may bundle its own promise. */
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

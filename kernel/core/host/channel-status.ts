@@ -1,0 +1,57 @@
+import type { ChannelTraits, PluginId, Store } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import { outboxOf } from "../flow/deliver/outbox-entry.ts";
+import { call } from "./call.ts";
+import { reasonOf } from "./hooks.ts";
+import type { Live } from "./live.ts";
+
+/** One channel as it stands now, as `svc channel list` shows it. Holds no credential. */
+export interface ChannelStatus {
+  readonly name: string;
+  readonly plugin: PluginId;
+  readonly state: "connecting" | "ready" | "down";
+  /** Why it is down, in the plugin's words. */
+  readonly reason?: string;
+  readonly traits: ChannelTraits;
+  /** `svc channel test` can ask it who it is. */
+  readonly testable: boolean;
+  /** Deliveries that wait in the outbox. */
+  readonly unsent: number;
+}
+
+/** How long a platform may take to say who we are, in milliseconds. */
+const TEST_MS = 15_000;
+
+/** Every channel that a running plugin provides, by name. */
+export function channelsOf(live: Live, store: Store): Promise<ChannelStatus[]> {
+  const provided = [...live.channels.values()].sort((left, right) => (left.channel.name < right.channel.name ? -1 : 1));
+  return Promise.all(
+    provided.map(async ({ scope, channel, state, reason }) => ({
+      name: channel.name,
+      plugin: scope.id,
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      traits: channel.traits,
+      testable: channel.test !== undefined,
+      unsent: await store.queue(outboxOf(channel.name)).size(),
+    })),
+  );
+}
+
+/**
+ * Asks the platform who we are, within 15 seconds, and answers with the plugin's words. Throws `SVC_CHANNEL_UNKNOWN`,
+ * `SVC_CHANNEL_UNTESTABLE`, `SVC_PLUGIN_TIMEOUT`, and `SVC_CHANNEL_TEST` with the platform's words.
+ */
+export async function testChannelOf(name: string, live: Live, signal: AbortSignal): Promise<string> {
+  const provided = live.channels.get(name);
+  if (provided === undefined) throw fail("SVC_CHANNEL_UNKNOWN", { channel: name });
+  const { scope, channel } = provided;
+  const { test } = channel;
+  if (test === undefined) throw fail("SVC_CHANNEL_UNTESTABLE", { channel: name, plugin: scope.id });
+  try {
+    return await call<[], string>({ scope, what: `channel ${name} test`, limitMs: TEST_MS, run: (handle) => test.call(channel, handle.signal) }, [], signal);
+  } catch (error) {
+    if ((error as { code?: string }).code === "SVC_PLUGIN_TIMEOUT") throw error;
+    throw fail("SVC_CHANNEL_TEST", { channel: name, reason: reasonOf(error) });
+  }
+}

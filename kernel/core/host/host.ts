@@ -1,0 +1,333 @@
+import { pathToFileURL } from "node:url";
+import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
+import { type Pins, readPins } from "../../supply/integrity.ts";
+import { createMarked, holdPlugin, readQuarantine } from "../../supply/quarantine.ts";
+import type { PluginStatus } from "../boot/kernel-port.ts";
+import type { Section } from "../config/compose.ts";
+import { call, currentScope } from "./call.ts";
+import { createContext, type Services } from "./context.ts";
+import { type EntryTrouble, troublesOf } from "./entries.ts";
+import {
+  type Around,
+  createEntry,
+  type Entry,
+  entryStatus,
+  failEntry,
+  failPhase,
+  loadEntry,
+  PHASE_LIMITS,
+  type PhaseLimits,
+  setUpEntry,
+  startEntry,
+  stopEntry,
+} from "./entry.ts";
+import { requireFree } from "./free-name.ts";
+import { reasonOf } from "./hooks.ts";
+import { createImportCode } from "./isolated.ts";
+import { composeLive, type Live } from "./live.ts";
+import type { Scope } from "./scope.ts";
+import { sectionBy } from "./section-check.ts";
+import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
+import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";
+
+/** What is known before any plugin code runs. */
+export interface HostSources {
+  /** Folders of first-party packages: known, and loaded only when asked for. */
+  readonly known: readonly string[];
+  /** `plugins` of svc.json: names, paths, either with `process:` before it, and `!id` to keep a first-party plugin from loading. */
+  readonly entries: readonly string[];
+  /** Plugins handed over in code. */
+  readonly inline: readonly Plugin<never>[];
+  /** Where relative paths and packages are looked up. */
+  readonly folder: string;
+  readonly searchFolders: readonly string[];
+  /** Holds the pins of installed packages, and which plugins are held back. */
+  readonly dataFolder: string;
+  /** `kept`: note on disk whose code runs while plugins are brought up. `read`: only leave out what is held back. */
+  readonly quarantine: "kept" | "read" | "none";
+  /** The environment, of which an isolated plugin's process gets a named few. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The plugin host: known, loaded, set up, started, stopped, each plugin by itself. */
+export interface Host {
+  /** The plugins as they are now; replaced, never changed. */
+  readonly live: Live;
+  /** Import what the document asks for. Errors are collected in the statuses. */
+  load(wanted: Wanted): Promise<void>;
+  /** Sections of the imported plugins and agent keys of the known ones, for composing the schema. */
+  sections(): Section[];
+  agentKeys(): { schema: ObjectSchema; owner: string }[];
+  /** Capabilities that imported plugins declare. */
+  declared(): Capability[];
+  /** Sections of known plugins that are not loaded, or switched off. */
+  dormant(): { at: string; owner: string }[];
+  /** Entries that lead to no plugin. No code runs. */
+  troubles(entries: readonly string[]): EntryTrouble[];
+  /** Tier names that known plugins provide. */
+  tierNames(): string[];
+  setUp(wanted: Wanted, services: Services): Promise<void>;
+  start(): Promise<void>;
+  /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
+  apply(wanted: Wanted, services: Services): Promise<{ plugin: string; reason: string }[]>;
+  stop(): Promise<void>;
+  statuses(): PluginStatus[];
+  /** Count a failure against a plugin and tell the listener. */
+  failed(scope: Scope, what: string, error: unknown): void;
+  /**
+   * Count an error that nobody caught against the plugin whose code is running, else the one whose file stands topmost in its stack.
+   * False when it is none of this host's: there may be another one in the process.
+   */
+  stray(error: unknown): boolean;
+  /** Refuse a second thing of a kind and name. */
+  claim(scope: Scope, kind: string, name: string): void;
+}
+
+export interface HostEvents {
+  /** A plugin's state or registrations changed. */
+  changed(): void;
+  failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled", error?: unknown): void;
+  /** A plugin does not run for that reason; `error` is what was thrown, where something was. */
+  broke(plugin: string, reason: string, error?: unknown): void;
+  /** The process of an isolated plugin ended or is back, or it is given up. */
+  turned(plugin: string, what: "down" | "up" | "failed" | "quarantined", reason: string): void;
+}
+
+/** What is lent to a plugin in a process of its own: from there nothing of this machine can be trusted. */
+const walled = (services: Services): Services => ({
+  ...services,
+  fetch: () => services.fetch(true),
+  sockets: (scope, section) => services.sockets(scope, section, true),
+});
+
+export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
+  const off = new Set(sources.entries.map(readEntry).flatMap((entry) => (entry.off ? [entry.name] : [])));
+  const identity = {};
+  // What fails before the plugins are set up is told then: until then nobody knows which words are secret.
+  let untold: (() => void)[] | undefined = [];
+  const broke: Entry["broke"] = ({ id }, reason, error) => {
+    const tell = () => events.broke(id, reason, error);
+    if (untold === undefined) tell();
+    else untold.push(tell);
+  };
+  const entries = discover(sources, off, identity, broke);
+  let live: Live | undefined;
+  let pinned: Promise<Pins> | undefined;
+  const pins = () => {
+    pinned ??= readPins(sources.dataFolder);
+    return pinned;
+  };
+
+  const marked = sources.quarantine === "kept" ? createMarked(sources.dataFolder) : undefined;
+  // What runs in a process of its own can not end this one.
+  const around: Around = (entry, phase, work) =>
+    marked !== undefined && isForeign(entry.source) && entry.source.isolated !== true ? marked(entry.source, phase, work) : work();
+  /** What was held back and is released loads again; what is held back by now does not. */
+  const holdBack = () => {
+    if (sources.quarantine === "none") return;
+    const held = readQuarantine(sources.dataFolder);
+    for (const entry of entries) {
+      const found = Object.hasOwn(held, entry.source.id) ? held[entry.source.id] : undefined;
+      if (found !== undefined && entry.state === "known") Object.assign(entry, { state: "quarantined", reason: found.reason });
+      else if (found === undefined && entry.state === "quarantined") {
+        entry.state = "known";
+        delete entry.reason;
+      }
+    }
+  };
+
+  const scopes = () => entries.flatMap((entry) => (entry.scope === undefined ? [] : [entry.scope]));
+  const changed = () => {
+    live = undefined;
+    events.changed();
+  };
+  const failed = (scope: Scope, what: string, error: unknown, breaker: "counted" | "opened" | "disabled" = "counted") => {
+    const entry = entries.find(({ id }) => id === scope.id);
+    // Late words of a scope that has ended still count against its plugin.
+    if (entry !== undefined && entry.scope !== scope) entry.failures += 1;
+    else scope.failures += 1;
+    scope.lastFailure = `${what}: ${reasonOf(error)}`;
+    events.failure(scope.id, what, reasonOf(error), breaker, error);
+  };
+  const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
+    const lent = entry.source.isolated === true ? walled(services) : services;
+    await setUpEntry(
+      entry,
+      sectionOf(entry, wanted),
+      (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, lent),
+      changed,
+      limits,
+      around,
+    );
+    // The kernel renders for every channel, whatever kind of plugin provides it.
+    if (entry.scope !== undefined && entry.scope.channels.length > 0) await services.ensure(["render"]);
+    changed();
+  };
+
+  const importCode = createImportCode(sources, limits, {
+    stray: (entry, error) => entry.scope !== undefined && failed(entry.scope, "stray error", error),
+    told(entry, what, reason) {
+      if (entry.scope === undefined) return;
+      if (what !== "up") {
+        entry.scope.failures += 1;
+        entry.scope.lastFailure = `process: ${reason}`;
+      }
+      if (what === "up" || what === "down") events.turned(entry.id, what, reason);
+      else void giveUp(entry, what, reason);
+    },
+  });
+
+  return {
+    get live() {
+      live ??= composeLive(scopes(), failed);
+      return live;
+    },
+    async load(wanted) {
+      holdBack();
+      const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
+      const load = (entry: Entry) => loadEntry(entry, limits, pins, around, importCode);
+      // Ours wait for nothing: one after the other, the time each takes is its own.
+      const ours = async () => {
+        for (const entry of asked) if (!isForeign(entry.source)) await load(entry);
+      };
+      await Promise.all([ours(), ...asked.filter((entry) => isForeign(entry.source)).map(load)]);
+    },
+    sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [sectionBy(id, plugin.config as Omit<Section, "owner">)])),
+    agentKeys: () =>
+      entries.flatMap(({ plugin, source, id }) => {
+        // Not loaded: nothing can check its keys, and nothing takes them for a mistake.
+        const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
+        return schema === undefined ? [] : [{ schema, owner: id }];
+      }),
+    declared: () => [...new Set(entries.flatMap(({ plugin }) => plugin?.capabilities ?? []))],
+    dormant: () =>
+      entries.flatMap(({ plugin, source, id }) =>
+        plugin !== undefined || source.manifest?.section === undefined ? [] : [{ at: source.manifest.section, owner: id }],
+      ),
+    troubles: (listed) =>
+      troublesOf(
+        listed,
+        sources.folder,
+        sources.searchFolders,
+        entries.map(({ id }) => id),
+      ),
+    tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
+    async setUp(wanted, services) {
+      for (const tell of untold ?? []) tell();
+      untold = undefined;
+      // In order and one by one: who comes first owns a contested name, the same way at every start.
+      for (const entry of entries) if (mayRun(entry, wanted)) await bring(entry, wanted, services);
+    },
+    async start() {
+      await Promise.all(entries.map((entry) => startEntry(entry, limits, around)));
+      changed();
+    },
+    async apply(wanted, services) {
+      await this.load(wanted);
+      for (const entry of entries) {
+        const broken = wanted.broken.get(entry.id);
+        const run = isWanted(entry, wanted);
+        if (entry.scope !== undefined && (!run || broken !== undefined)) await halt(entry);
+        if (broken !== undefined && entry.plugin !== undefined) failEntry(entry, broken);
+        else if (entry.scope !== undefined) await refresh(entry, wanted, services);
+        else if (run && entry.plugin !== undefined) {
+          await bring(entry, wanted, services);
+          await startEntry(entry, limits, around);
+        } else if (!run && entry.plugin !== undefined && (entry.state === "stopped" || entry.state === "failed")) {
+          // Nobody asks for it any more: what was wrong with it concerns nobody.
+          entry.state = "known";
+          delete entry.reason;
+        }
+      }
+      changed();
+      return entries.filter(({ state }) => state === "failed").map(({ id, reason }) => ({ plugin: id, reason: reason ?? "unknown" }));
+    },
+    async stop() {
+      await Promise.all(entries.map(halt));
+      changed();
+    },
+    statuses: () => entries.map(entryStatus),
+    failed,
+    stray(error) {
+      const scope = currentScope();
+      if (scope !== undefined) {
+        if (scope.host === identity) failed(scope, "stray error", error);
+        return scope.host === identity;
+      }
+      const line = (error instanceof Error ? (error.stack ?? "") : "").split("\n").find((text) => entries.some((entry) => isFrom(entry, text)));
+      const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
+      if (entry === undefined) return false;
+      entry.failures += 1;
+      events.failure(entry.id, "stray error", reasonOf(error), "counted", error);
+      return true;
+    },
+    claim: (scope, kind, name) => requireFree(scope, kind, name, scopes()),
+  };
+
+  async function halt(entry: Entry): Promise<void> {
+    for (const error of await stopEntry(entry, limits)) events.failure(entry.id, "stop", reasonOf(error), "counted");
+  }
+
+  /** The process of an isolated plugin is not started again: all it registered goes. */
+  async function giveUp(entry: Entry, what: "failed" | "held", reason: string): Promise<void> {
+    await halt(entry);
+    failEntry(entry, reason);
+    if (what === "held") {
+      const held = `${reason}; mend or update it, then: svc plugin retry ${entry.source.id}`;
+      Object.assign(entry, { state: "quarantined", reason: held });
+      delete entry.plugin;
+      if (sources.quarantine === "kept") holdPlugin(sources.dataFolder, entry.source.id, { phase: "run", reason: held, at: new Date().toISOString() });
+    }
+    changed();
+    events.turned(entry.id, what === "held" ? "quarantined" : "failed", reason);
+  }
+
+  async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {
+    const section = sectionOf(entry, wanted);
+    if (JSON.stringify(section) === entry.section) return;
+    const { scope, lifecycle } = entry;
+    if (lifecycle?.reload !== undefined && scope !== undefined) {
+      try {
+        await call({ scope, what: "reload", limitMs: limits.startMs, run: () => lifecycle.reload?.((section ?? {}) as never) }, []);
+        entry.section = JSON.stringify(section);
+      } catch (error) {
+        await halt(entry);
+        failPhase(entry, "reload", error);
+      }
+      return;
+    }
+    await halt(entry);
+    await bring(entry, wanted, services);
+    await startEntry(entry, limits, around);
+  }
+}
+
+function isFrom({ source }: Entry, line: string): boolean {
+  return originsOf(source).some((origin) => line.includes(origin) || line.includes(pathToFileURL(origin).href));
+}
+
+function discover(sources: HostSources, off: ReadonlySet<string>, host: object, broke: Entry["broke"]): Entry[] {
+  const entries: Entry[] = [];
+  const add = (id: string, from: Source["from"], read: () => Source | undefined) => {
+    let entry: Entry;
+    try {
+      const source = read();
+      if (source === undefined) return;
+      entry = createEntry(source, host, broke);
+    } catch (error) {
+      entry = createEntry({ id: id as Source["id"], from }, host, broke);
+      failEntry(entry, reasonOf(error), error);
+    }
+    if (off.has(entry.id)) entry.state = "disabled";
+    entries.push(entry);
+  };
+  for (const plugin of sources.inline)
+    add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
+  for (const folder of sources.known) add(folder, "first-party", () => readManifest(folder, "first-party"));
+  for (const entry of sources.entries)
+    if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
+  return entries;
+}
+
+const anyValue = (keys: readonly string[] = []): ObjectSchema | undefined =>
+  keys.length === 0 ? undefined : { type: "object", properties: Object.fromEntries(keys.map((key) => [key, {}])) };

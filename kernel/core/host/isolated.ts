@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import type { Log } from "@svc/sdk";
+import type { IsolationDeps } from "../../isolation/isolate.ts";
+import { readPins, requirePinned } from "../../supply/integrity.ts";
+import { importPlugin } from "./code.ts";
+import type { Entry, ImportCode, PhaseLimits } from "./entry.ts";
+import type { HostSources } from "./host.ts";
+
+/** Told what becomes of the process of an entry. */
+export interface IsolatedNews {
+  told(entry: Entry, what: "down" | "up" | "failed" | "held", reason: string): void;
+  stray(entry: Entry, error: unknown): void;
+}
+
+/** Imports a plugin here, or lets it run in a process of its own where its entry says so; that room is loaded only then. */
+export function createImportCode(sources: HostSources, limits: PhaseLimits, news: IsolatedNews): ImportCode {
+  const { dataFolder, env, folder, quarantine } = sources;
+  // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
+  const marker = quarantine === "kept" ? `isolated-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}` : undefined;
+  let swept: Promise<unknown> | undefined;
+
+  async function sweep(log: Log): Promise<void> {
+    if (marker === undefined) return;
+    swept ??= import("../../capabilities/processes/sweep.ts").then(({ sweepOrphans }) => sweepOrphans({ marker, log }));
+    await swept;
+  }
+
+  return async (entry) => {
+    const { source } = entry;
+    if (source.isolated !== true) return importPlugin(source);
+    const { installed } = source;
+    const deps: IsolationDeps = {
+      env,
+      hidden: [folder, dataFolder],
+      limits: { upMs: limits.loadMs, ...limits.isolation },
+      ...(marker === undefined ? {} : { marker }),
+      sweep,
+      // Its files may be others by now: what was trusted is looked up each time.
+      ...(installed === undefined ? {} : { verify: async () => requirePinned(installed.name, installed.folder, await readPins(dataFolder)) }),
+      told: (what, reason) => news.told(entry, what, reason),
+      stray: (error) => news.stray(entry, error),
+    };
+    const { isolate } = await import("../../isolation/isolate.ts");
+    entry.isolated = await isolate(source, deps);
+    return entry.isolated.plugin;
+  };
+}

@@ -1,0 +1,179 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import { whyNoHost } from "../../capabilities/fetch/hosts.ts";
+import { nearest } from "../config/suggest.ts";
+
+/** A plugin's package.json, as far as a host needs it. */
+export interface PackageManifest {
+  readonly manifest: Manifest;
+  readonly version?: string;
+}
+
+/** `board` and `store` are words of the contract that no host can take yet. */
+const KINDS: readonly Kind[] = ["channel", "tier", "action", "feature"];
+const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent"];
+const NAME = /^[a-z][a-z0-9-]*$/;
+
+const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>> = {
+  fetch: true,
+  sockets: true,
+  network: true,
+  files: true,
+  spawn: true,
+  "data-folder": true,
+  warm: true,
+  media: true,
+  models: true,
+  health: true,
+  render: true,
+  store: true,
+  events: true,
+  tasks: true,
+  agents: true,
+  actions: true,
+  jobs: true,
+  routes: true,
+  traces: true,
+};
+
+/** The first word of what can be registered. */
+const THINGS = ["action", "authority", "channel", "cron", "hook", "route", "server", "tier", "tool"];
+
+/** Why a value cannot be that member of a manifest; undefined when it can. */
+type Check = (value: unknown) => string | undefined;
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const listOf =
+  (what: string, each: (text: string) => string | undefined): Check =>
+  (value) => {
+    if (!Array.isArray(value) || !value.every(isText)) return `must be a list of ${what}`;
+    return value.map(each).find((wrong) => wrong !== undefined);
+  };
+const oneOf =
+  (words: readonly string[]): Check =>
+  (value) =>
+    words.includes(value as string) ? undefined : `must be one of ${words.join(", ")}${meant(value, words)}`;
+const meant = (value: unknown, words: readonly string[]): string => {
+  const near = typeof value === "string" ? nearest(value, words) : undefined;
+  return near === undefined ? "" : `; did you mean ${near}?`;
+};
+const anyText: Check = (value) => (isText(value) ? undefined : "must be a text");
+
+const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
+  api: (api) =>
+    Number.isInteger(api) && (api as number) >= API_FLOOR && (api as number) <= API_GENERATION
+      ? undefined
+      : `it is written for generation ${String(api)} of the plugin API, this daemon speaks ${API_FLOOR === API_GENERATION ? API_GENERATION : `${API_FLOOR} to ${API_GENERATION}`}`,
+  kind: (kind) =>
+    kind === "board" || kind === "store" ? `'${kind}' has no place in this version of svc: a plugin cannot provide one yet` : oneOf(KINDS)(kind),
+  name: (name) => (isName(name) ? undefined : "must be lower-case letters, digits and '-'"),
+  product: anyText,
+  entry: (entry) => (isText(entry) ? undefined : "must name the built file"),
+  section: anyText,
+  agentKeys: listOf("keys", () => undefined),
+  activate: oneOf(ACTIVATIONS),
+  capabilities: (value) => {
+    if (value === undefined) return "is missing; list the capabilities it uses, [] for none";
+    return listOf("capabilities", whyNoCapability)(value);
+  },
+  startTimeoutMs: (value) => (typeof value === "number" && value > 0 ? undefined : "must be a number of milliseconds"),
+  commands: (value) =>
+    Array.isArray(value) && value.every((group) => isText(group?.name) && isText(group?.summary) && isText(group?.module))
+      ? undefined
+      : "must be a list of groups with name, summary and module",
+  registers: listOf("things that it registers", (text) => {
+    const [word = ""] = text.split(" ");
+    return THINGS.includes(word) && text.length > word.length + 1
+      ? undefined
+      : `names '${text}', which must begin with one of ${THINGS.join(", ")} and a name${meant(word, THINGS)}`;
+  }),
+  network: listOf("hosts", whyNoHost),
+  connect: (value) => {
+    const { agent, allow, server, ...other } = (value ?? {}) as Record<string, unknown>;
+    return [agent, allow, server].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0
+      ? undefined
+      : "may have agent, allow and server, each a path in its section";
+  },
+};
+
+const REQUIRED: readonly (keyof Manifest)[] = ["api", "kind", "name", "entry", "activate", "capabilities"];
+
+/** A kind that plugins of this version can be. */
+export const isKind = (value: unknown): value is Kind => KINDS.includes(value as Kind);
+
+export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
+
+/** Why a plugin of that kind cannot be taken, in words; undefined when it can. */
+export const whyNoKind = (kind: unknown): string | undefined => CHECKS.kind(kind);
+
+function whyNoCapability(capability: string): string | undefined {
+  if (Object.hasOwn(CAPABILITIES, capability) || /^env:(\*|[A-Za-z_][A-Za-z0-9_]*)$/.test(capability)) return undefined;
+  const known = Object.keys(CAPABILITIES);
+  return `names '${capability}', which is none${meant(capability, known) || `; there are ${known.join(", ")} and env:<NAME>`}`;
+}
+
+/**
+ * The `svc` member of a package folder's package.json; undefined when it has none. Throws `SVC_PLUGIN_MANIFEST` naming the key that is
+ * wrong. Reads JSON only. `strict`: also refuses an entry or module that lies outside of the folder, looked at where links lead.
+ */
+export function readPackage(folder: string, strict: boolean): PackageManifest | undefined {
+  const file = join(folder, "package.json");
+  let pkg: { version?: string; svc?: Manifest };
+  try {
+    pkg = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw fail("SVC_PLUGIN_MANIFEST", { file, reason: error instanceof Error ? error.message : String(error) });
+  }
+  const manifest = pkg?.svc;
+  if (manifest === undefined) return undefined;
+  const reason = whyWrong(manifest) ?? (strict ? whyOutside(folder, manifest) : undefined);
+  if (reason !== undefined) throw fail("SVC_PLUGIN_MANIFEST", { file, reason });
+  return { manifest, ...(typeof pkg.version === "string" ? { version: pkg.version } : {}) };
+}
+
+function whyWrong(manifest: unknown): string | undefined {
+  if (typeof manifest !== "object" || manifest === null || Array.isArray(manifest)) return "svc must be an object";
+  const given = manifest as Readonly<Record<string, unknown>>;
+  const wrong = (key: keyof Manifest) => {
+    const reason = CHECKS[key](given[key]);
+    return reason === undefined ? [] : [key === "api" ? reason : `${key} ${reason}`];
+  };
+  const [first] = REQUIRED.flatMap(wrong);
+  if (first !== undefined) return first;
+  for (const key of Object.keys(given)) {
+    if (!Object.hasOwn(CHECKS, key)) return `svc has the key '${key}', which means nothing${meant(key, Object.keys(CHECKS))}`;
+    const [reason] = REQUIRED.includes(key as keyof Manifest) ? [] : wrong(key as keyof Manifest);
+    if (reason !== undefined) return reason;
+  }
+  const { network, capabilities } = given as Partial<Manifest>;
+  if (network !== undefined && !capabilities?.some((capability) => capability === "network" || capability === "sockets"))
+    return "network names hosts, which the capability 'sockets' or 'network' must go with";
+  return undefined;
+}
+
+/** What is named must be the package's own: its files are what was looked at, hashed and trusted. */
+function whyOutside(folder: string, { entry, commands = [] }: Manifest): string | undefined {
+  const named: [what: string, path: string][] = [
+    ["entry", entry],
+    ...commands.map(({ module }): [string, string] => ["the module of a command group", module]),
+  ];
+  const outside = named.find(([, path]) => !liesIn(folder, path));
+  return outside === undefined ? undefined : `${outside[0]} '${outside[1]}' leads out of the package`;
+}
+
+function liesIn(folder: string, path: string): boolean {
+  const below = (from: string, to: string): boolean => {
+    const way = relative(from, to);
+    return way !== "" && way !== ".." && !way.startsWith("../") && !isAbsolute(way);
+  };
+  const full = resolve(folder, path);
+  if (isAbsolute(path) || !below(folder, full)) return false;
+  try {
+    return below(realpathSync(folder), realpathSync(full));
+  } catch {
+    // Not there: nothing can run from it. What names it says so when it is needed.
+    return true;
+  }
+}

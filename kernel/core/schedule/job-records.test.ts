@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { createLog } from "../../base/log.ts";
+import { openStore } from "../../store/index.ts";
+import type { MissedSpan } from "./index.ts";
+import { claimMinute, createJobBook } from "./job-records.ts";
+
+const silent = createLog({ destination: "none", secrets: () => [] });
+const open = () => openStore({ file: ":memory:", log: silent }).scope("core");
+
+describe("claims of minutes", () => {
+  it("FAULT-19 a (job, minute) is given to one caller only, also when the clock shows it again", async () => {
+    const store = open();
+    const claim = (job: string, minute: string) => claimMinute(store, job, minute, 0);
+    const twenty = await Promise.all(Array.from({ length: 20 }, (_, n) => claim("a", `2026-01-01T12:0${n % 2}`)));
+    expect(twenty.filter(Boolean)).toHaveLength(2);
+    expect(await claim("a", "2026-01-01T12:01")).toBe(false);
+    expect(await claim("b", "2026-01-01T12:01")).toBe(true);
+  });
+
+  it("a clock that was ahead for a moment keeps no later minute from running", async () => {
+    const store = open();
+    expect(await claimMinute(store, "a", "2026-01-02T12:00", 0)).toBe(true);
+    expect(await claimMinute(store, "a", "2026-01-01T12:01", 0)).toBe(true);
+    expect(await claimMinute(store, "a", "2026-01-02T12:00", 0)).toBe(false);
+  });
+});
+
+describe("missed minutes", () => {
+  const span = (job: string, hour: number): MissedSpan => ({
+    job,
+    first: new Date(Date.UTC(2026, 0, 1, hour)),
+    last: new Date(Date.UTC(2026, 0, 1, hour + 1)),
+    count: 2,
+    more: false,
+  });
+
+  it("FAULT-18 the decision is kept in the store, by job, the newest thousand", async () => {
+    const store = open();
+    const book = createJobBook(store, silent);
+    await book.missed([span("a", 1), span("b", 1), { ...span("a", 3), count: 1000, more: true }], 7);
+    expect(await createJobBook(store, silent).missedBy("a")).toEqual([
+      { first: "2026-01-01T01:00:00.000Z", last: "2026-01-01T02:00:00.000Z", count: 2, at: 7 },
+      { first: "2026-01-01T03:00:00.000Z", last: "2026-01-01T04:00:00.000Z", count: 1000, more: true, at: 7 },
+    ]);
+    await book.missed(
+      Array.from({ length: 1100 }, () => span("c", 1)),
+      8,
+    );
+    expect(await book.missedBy("a")).toEqual([]);
+    expect(await book.missedBy("c")).toHaveLength(1000);
+  });
+});
+
+describe("how far was looked", () => {
+  const earlier = (store: ReturnType<typeof open>) => createJobBook(store, silent).earlier();
+
+  it("is kept with the jobs there were, also when they are many and change", async () => {
+    const store = open();
+    expect(await earlier(store)).toBeUndefined();
+    const book = createJobBook(store, silent);
+    const jobs = new Map(Array.from({ length: 1200 }, (_, n) => [`job-${n}`, "UTC * * * * *"]));
+    await book.looked({ minute: 5, jobs });
+    expect(await earlier(store)).toEqual({ minute: 5, jobs });
+    jobs.delete("job-7");
+    jobs.set("job-8", "UTC 0 9 * * *");
+    jobs.set("new", "UTC 0 9 * * *");
+    await book.looked({ minute: 6, jobs });
+    expect(await earlier(store)).toEqual({ minute: 6, jobs });
+  });
+
+  it("of looks that come while one is stored, the last counts", async () => {
+    const store = open();
+    const book = createJobBook(store, silent);
+    const jobs = new Map([["a", "UTC * * * * *"]]);
+    const looks = [1, 2, 3].map((minute) => book.looked({ minute, jobs }));
+    jobs.clear();
+    await Promise.all(looks);
+    expect(await earlier(store)).toEqual({ minute: 3, jobs: new Map([["a", "UTC * * * * *"]]) });
+  });
+});

@@ -1,0 +1,111 @@
+import { append, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
+import type { Looked, MissedSpan } from "./index.ts";
+
+export const MINUTES = "minutes";
+const MISSED = "missed-minutes";
+const MISSED_KEPT = 1_000;
+const JOBS = "jobs";
+const LOOKED = "schedule";
+const PAGE = 500;
+
+/**
+ * Claims a job's minute: true for the one caller who gets it, over restarts and clock jumps. What was claimed is kept by the hour and
+ * for a week: a clock set back runs nothing twice, and one that was ahead for a moment keeps no later minute from running.
+ */
+export async function claimMinute(store: Store, job: string, minute: string, now: number): Promise<boolean> {
+  const claims = store.collection<{ minutes: readonly string[]; at: number }>(MINUTES, { indexes: ["at"] });
+  const key = `${job} ${minute.slice(0, "YYYY-MM-DDTHH".length)}`;
+  for (;;) {
+    const hour = await claims.get(key);
+    const minutes = hour?.value.minutes ?? [];
+    if (minutes.includes(minute)) return false;
+    try {
+      await claims.put(key, { minutes: [...minutes, minute], at: now }, hour?.version ?? "absent");
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "SVC_STORE_CONFLICT") throw error;
+    }
+  }
+}
+
+/** What the store keeps of jobs over restarts, beside their claims: which there are, how far was looked, and what they missed. */
+export interface JobBook {
+  /** How far an earlier run of the daemon looked and the jobs it had then; undefined where there was none. */
+  earlier(): Promise<Looked | undefined>;
+  /** Notes how far was looked, with what has changed among the jobs since the last time. Asked again meanwhile, only the newest counts. */
+  looked(looked: Looked): Promise<void>;
+  /** Records the decision (FAULT-18). The newest thousand are kept. */
+  missed(spans: readonly MissedSpan[], at: number): Promise<void>;
+  /** What a job missed, oldest first. */
+  missedBy(job: string): Promise<readonly MissedMinutes[]>;
+}
+
+/** A span as it is stored and told. */
+export const minutesOf = ({ first, last, count, more }: Omit<MissedSpan, "job">, at: number): MissedMinutes => ({
+  first: first.toISOString(),
+  last: last.toISOString(),
+  count,
+  ...(more ? { more } : {}),
+  at,
+});
+
+export function createJobBook(store: Store, log: Log): JobBook {
+  const jobs = store.collection<{ when: string }>(JOBS);
+  const marks = store.collection<{ minute: number }>("marks");
+  const missed = store.journal<MissedMinutes & { readonly job: string }>(MISSED);
+  let read: Promise<{ minute: number | undefined; jobs: ReadonlyMap<string, string> }> | undefined;
+  /** As it is on disk. */
+  const noted = new Map<string, string>();
+  let writing: Promise<void> | undefined;
+  let next: Looked | undefined;
+
+  async function load(): Promise<{ minute: number | undefined; jobs: ReadonlyMap<string, string> }> {
+    for (let after: string | undefined; ; ) {
+      const page = await jobs.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      for (const { key, value } of page) noted.set(key, value.when);
+      after = page.at(-1)?.key;
+      if (page.length < PAGE) return { minute: (await marks.get(LOOKED))?.value.minute, jobs: new Map(noted) };
+    }
+  }
+  const before = () => (read ??= load());
+
+  async function write({ minute, jobs: now }: Looked): Promise<void> {
+    await before();
+    const gone = [...noted.keys()].filter((job) => !now.has(job));
+    const fresh = [...now].filter(([job, when]) => noted.get(job) !== when);
+    const ops: Op[] = [...gone.map((job) => remove(JOBS, job)), ...fresh.map(([job, when]) => put(JOBS, job, { when }))];
+    for (let at = 0; at < ops.length; at += PAGE) await store.commit(ops.slice(at, at + PAGE));
+    for (const job of gone) noted.delete(job);
+    for (const [job, when] of fresh) noted.set(job, when);
+    // After the jobs: one that is new has missed nothing before it was noted.
+    await marks.put(LOOKED, { minute });
+  }
+
+  async function writeAll(): Promise<void> {
+    while (next !== undefined) {
+      const looked = next;
+      next = undefined;
+      await write(looked).catch((error) => log.error({ err: error }, "how far the schedule has looked was not stored"));
+    }
+    writing = undefined;
+  }
+
+  return {
+    async earlier() {
+      const { minute, jobs: known } = await before();
+      return minute === undefined ? undefined : { minute, jobs: known };
+    },
+    looked({ minute, jobs: now }) {
+      next = { minute, jobs: new Map(now) };
+      return (writing ??= writeAll());
+    },
+    async missed(spans, at) {
+      await store.commit(spans.slice(-MISSED_KEPT).map(({ job, ...span }) => append(MISSED, { job, ...minutesOf(span, at) })));
+      await missed.trim(MISSED_KEPT);
+    },
+    async missedBy(job) {
+      const all = await missed.tail(MISSED_KEPT);
+      return all.filter(({ value }) => value.job === job).map(({ value: { job: _, ...minutes } }) => minutes);
+    },
+  };
+}

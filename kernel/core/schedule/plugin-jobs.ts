@@ -1,0 +1,48 @@
+import type { Jobs } from "@svc/sdk";
+import { within } from "../host/call.ts";
+import { onDispose, type Scope } from "../host/scope.ts";
+import type { Schedule } from "./index.ts";
+import type { JobBook } from "./job-records.ts";
+
+/** The scheduler for one plugin: its jobs end with it, run in its name, and what they throw is counted against it. */
+export function scopedJobs(
+  scope: Scope,
+  schedule: Schedule,
+  book: Pick<JobBook, "missedBy">,
+  failed: (scope: Scope, what: string, error: unknown) => void,
+): Jobs {
+  /** What is refused because the daemon takes nothing on any more is no failure of the plugin. */
+  const guarded = async (what: string, work: () => unknown, refused: (error: unknown) => void = () => {}) => {
+    try {
+      await within(scope, work);
+    } catch (error) {
+      if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING") refused(error);
+      else failed(scope, what, error);
+    }
+  };
+  /** A minute that was refused is the schedule's to tell. */
+  const tell = (error: unknown): never => {
+    throw error;
+  };
+  const idOf = (id: string) => `${scope.id}/${id}`;
+  return {
+    cron: (id, expression, timezone, run) =>
+      onDispose(
+        scope,
+        schedule.cron(idOf(id), expression, timezone, (minute) => guarded(`job ${id}`, () => run(minute), tell)),
+      ),
+    after(ms, run) {
+      const stop = schedule.after(ms, () => {
+        scope.disposers.delete(stop);
+        void guarded("timer", run);
+      });
+      return onDispose(scope, stop);
+    },
+    every: (ms, run) =>
+      onDispose(
+        scope,
+        schedule.every(ms, () => guarded("timer", run)),
+      ),
+    missed: (id) => book.missedBy(idOf(id)),
+  };
+}

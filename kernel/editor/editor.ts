@@ -1,0 +1,163 @@
+import { dirname, resolve } from "node:path";
+import type { ObjectSchema } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import type { PluginStatus } from "../core/boot/kernel-port.ts";
+import { type Configuration, describeProblems, entriesOf, examine } from "../core/config/configuration.ts";
+import { readText } from "../core/config/document.ts";
+import {
+  type ConfigProblem,
+  composeSchema,
+  defaultAt,
+  differenceFrom,
+  getValue,
+  isUnread,
+  lastGood,
+  loadEnvironment,
+  maskSecrets,
+  openDocument,
+  parsePath,
+  removeValue,
+  requireSetting,
+  saveDocument,
+  setValue,
+} from "../core/config/index.ts";
+import { createHost, type Host } from "../core/host/host.ts";
+import { readEntry } from "../core/host/source.ts";
+import { exposures } from "../http/exposure.ts";
+
+/** A configuration file and what its plugins are. */
+export interface EditorOptions {
+  readonly file: string;
+  readonly dataFolder: string;
+  readonly known: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly searchFolders?: readonly string[];
+}
+
+/** Reads and changes svc.json in place: formatting, order and `${NAME}` references stay (CFG-05, CFG-06). */
+export interface Editor {
+  /** The text as it was opened. */
+  readonly original: string;
+  /** The effective value, defaults included; credentials masked unless `reveal`. */
+  get(path: string, reveal?: boolean): unknown;
+  show(reveal?: boolean): unknown;
+  /** Change one value in the text; nothing is written yet. Throws `SVC_CONFIG_PATH`, `SVC_CONFIG_VALUE`. */
+  set(path: string, value: string): void;
+  /** False when it was not there. */
+  remove(path: string): boolean;
+  /** Nothing reads it in this version. */
+  isUnread(path: string): boolean;
+  /** Throws `SVC_CONFIG_PATH` for a path that no setting has. */
+  requireSetting(path: string): void;
+  /** Check the changed text and write it. Throws `SVC_CONFIG_INVALID`; then the file is as it was. `backup` leaves a copy of the old one. */
+  save(options?: { readonly backup?: boolean }): Promise<void>;
+  /** Write an earlier text back, where the file still holds what was saved last. Throws `SVC_CONFIG_CHANGED`. */
+  restore(text: string): Promise<void>;
+}
+
+export async function openEditor(options: EditorOptions): Promise<Editor> {
+  const original = readText(options.file);
+  const opened = await readEdited(options, original);
+  const before = new Set(errorsOf(opened.configuration).map(describe));
+  let { configuration } = opened;
+  let text = original;
+  return {
+    original,
+    get(path, reveal = false) {
+      const value = reveal ? configuration.value : maskSecrets(configuration.value, configuration.composed);
+      return getValue(value, path) ?? defaultAt(configuration.composed.root, parsePath(path));
+    },
+    show: (reveal = false) => (reveal ? configuration.value : maskSecrets(configuration.value, configuration.composed)),
+    set(path, value) {
+      text = setValue(text, path, value, configuration.composed).text;
+    },
+    remove(path) {
+      const edit = removeValue(text, path);
+      text = edit.text;
+      return edit.before !== undefined;
+    },
+    isUnread: (path) => isUnread(configuration.composed.root, parsePath(path)),
+    requireSetting: (path) => void requireSetting(path, parsePath(path), configuration.composed),
+    async save({ backup = false } = {}) {
+      const changed = await readEdited(options, text);
+      // What was wrong before does not keep one from mending the rest.
+      const fresh = errorsOf(changed.configuration).filter((problem) => !before.has(describe(problem)));
+      if (fresh.length > 0)
+        throw fail("SVC_CONFIG_INVALID", { file: options.file, reason: `${describeProblems(fresh)}\nNothing was changed.`, problems: fresh });
+      await saveDocument(options.file, text, { expect: original, backup });
+      configuration = changed.configuration;
+    },
+    restore: async (earlier) => {
+      await saveDocument(options.file, earlier, { expect: text });
+    },
+  };
+}
+
+const errorsOf = ({ checked }: Configuration) => checked.problems.filter(({ severity }) => severity === "error");
+const describe = ({ path, message }: ConfigProblem) => `${path} ${message}`;
+
+/** Everything `svc config check` looks at: the document, and what each plugin's manifest, code and schema say. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
+export async function checkConfiguration(
+  options: EditorOptions,
+): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
+  const { configuration, host } = await readEdited(options, readText(options.file));
+  return { problems: problemsOf(configuration, host, options.dataFolder), plugins: host.statuses(), value: configuration.value };
+}
+
+/** All that a person should change or look at: in the document, in the entries of `plugins`, and in who else could read it. */
+export const problemsOf = (configuration: Configuration, host: Host, dataFolder: string): readonly ConfigProblem[] => [
+  ...configuration.checked.problems,
+  ...entryProblems(configuration, host),
+  ...exposures(configuration, dataFolder),
+];
+
+/** Entries of `plugins` that lead to nothing, with their place; one that switches off what is not there harms nobody. */
+const entryProblems = ({ document }: Configuration, host: Host): ConfigProblem[] =>
+  host.troubles(entriesOf(document)).map(({ at, entry, reason }) => ({
+    path: `plugins.${at}`,
+    ...document.locate(["plugins", at]),
+    message: reason,
+    ...(entry.startsWith("!") ? { severity: "warning" } : { severity: "error", owner: readEntry(entry).name }),
+  }));
+
+/** The text of the last configuration that started, and how it differs from the file. Throws `SVC_CONFIG_NO_LAST_GOOD`. */
+export async function compareLastGood(dataFolder: string, file: string): Promise<{ readonly text: string; readonly difference: string }> {
+  const text = await lastGood(dataFolder);
+  if (text === undefined) throw fail("SVC_CONFIG_NO_LAST_GOOD", { folder: dataFolder });
+  return { text, difference: differenceFrom(text, readText(file)) };
+}
+
+/**
+ * The schema of every setting that this installation knows: the kernel's, those of all first-party plugins and of the plugins that
+ * `plugins` names, whether they are switched on or not. Opens nothing; a configuration that is not there or cannot be read counts as empty.
+ */
+export async function configurationSchema(options: EditorOptions): Promise<ObjectSchema> {
+  const { host } = await readEdited(options, readableText(options));
+  await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), broken: new Map() });
+  return composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames() }).root;
+}
+
+function readableText(options: EditorOptions): string {
+  try {
+    const text = readText(options.file);
+    openDocument({ file: options.file, text }, options.env);
+    return text;
+  } catch {
+    return "{}";
+  }
+}
+
+/** The text as it would be read, with the plugins it asks for imported and not set up. */
+export async function readEdited(
+  { file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
+  text: string,
+): Promise<{ configuration: Configuration; host: Host }> {
+  const folder = dirname(resolve(file));
+  const document = openDocument({ file, text }, loadEnvironment(folder, env));
+  const entries = entriesOf(document);
+  const host = createHost(
+    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read", env: loadEnvironment(folder, env) },
+    { changed: () => {}, failure: () => {}, broke: () => {}, turned: () => {} },
+  );
+  return { configuration: await examine(document, host), host };
+}

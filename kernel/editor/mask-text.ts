@@ -1,0 +1,53 @@
+import { CREDENTIAL_NAME, RANDOM } from "../core/config/secrets.ts";
+
+/** Texts, marks and bare words of a text that should be JSON and may be none: a text ends at its line. */
+const TOKEN = /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[{}[\]:,]|[^\s{}[\]:,"']+/g;
+/** Names of variables, and values that are no words. */
+const REFERENCE = /^(?:\$\{[A-Za-z_][A-Za-z0-9_]*\})+$/;
+const PLAIN = /^(?:true|false|null|-?\d+(?:\.\d+)?)$/;
+/** Maps whose values may all be credentials. */
+const PRIVATE_MAP = /^(?:env|headers)$/;
+const SCHEME = /\b(bearer|basic|token)\s+\S+/i;
+
+interface Frame {
+  readonly hidden: boolean;
+  key?: string;
+  /** A colon stood after the key and no value yet: what comes now is one, though another colon may follow. */
+  waits?: boolean;
+}
+
+const tells = (name: string): boolean => CREDENTIAL_NAME.test(name);
+
+/**
+ * The text of a configuration fit for a screen, line by line as it was: values below telling names, of `env` and `headers`, and whatever
+ * looks random are `***`. It needs no valid JSON, since it is shown when there is none.
+ */
+export function maskText(text: string): string {
+  const frames: Frame[] = [{ hidden: false }];
+  let masked = "";
+  let copied = 0;
+  for (const found of text.matchAll(TOKEN)) {
+    const [token] = found;
+    const top = frames.at(-1) as Frame;
+    const telling = top.hidden || (top.key !== undefined && tells(top.key));
+    if (token === "{" || token === "[") frames.push({ hidden: telling || (top.key !== undefined && PRIVATE_MAP.test(top.key)) });
+    else if (token === "}" || token === "]") {
+      if (frames.length > 1) frames.pop();
+    } else if (token === ",") delete top.key;
+    else if (token === ":") top.waits = true;
+    else {
+      const word = token.replace(/^["']|["']$/g, "");
+      const end = found.index + token.length;
+      if (!(telling && top.waits) && /^\s*:/.test(text.slice(end, end + 20))) {
+        top.key = word;
+        continue;
+      }
+      top.waits = false;
+      if (word === "" || REFERENCE.test(word) || PLAIN.test(token) || !(telling || RANDOM.test(word) || SCHEME.test(word))) continue;
+      const quote = /^["']/.test(token) ? (token[0] as string) : "";
+      masked += `${text.slice(copied, found.index)}${quote}***${quote}`;
+      copied = end;
+    }
+  }
+  return masked + text.slice(copied);
+}

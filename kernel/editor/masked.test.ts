@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { checkDocument } from "../core/config/check.ts";
+import { composeSchema } from "../core/config/compose.ts";
+import { openDocument } from "../core/config/document.ts";
+import { maskSecrets } from "./mask.ts";
+
+const composed = composeSchema({ sections: [], agentKeys: [], tiers: ["cli-a"], dormant: [] });
+const check = (agent: object, node: object = {}) =>
+  checkDocument(openDocument({ value: { node: { id: "n", name: "N", ...node }, agents: { a: { name: "A", workspace: "./a", ...agent } } } }, {}), composed);
+
+it("SEC-m2 the environment and the headers of tool servers are masked, and may hold what they like", () => {
+  const checked = check({
+    mcp: { files: { command: "x", env: { MODE: "dev", PLAIN: "CANARY-mcpenv-0003-abcdef", EMPTY: "" }, headers: { "x-who": "CANARY-header" } } },
+  });
+  expect(checked.problems).toEqual([]);
+  const text = JSON.stringify(maskSecrets(checked.value, composed));
+  expect(text).not.toContain("CANARY");
+  expect(text).toContain('"MODE":"***"');
+  expect(text).toContain('"EMPTY":""');
+  expect(text).toContain('"command":"x"');
+  expect(checked.secrets).toEqual(["CANARY-mcpenv-0003-abcdef"]);
+});
+
+it.each(["two\nlines", "\u001b[31mred", "a\u202eb", "c1\u009b"])("SEC-m5 refuses a name that would draw more than a name: %j", (name) => {
+  expect(check({ name }).problems).toMatchObject([{ path: "agents.a.name", message: expect.stringContaining("one line") }]);
+  expect(check({}, { name }).problems).toMatchObject([{ path: "node.name" }]);
+  expect(check({ name: "Ünï 東京 👩‍👩‍👧 שלום" }).problems).toEqual([]);
+});
+
+it("SEC-R6 a list of credentials that no schema knows, and the password in an address, are masked", () => {
+  const value = {
+    mesh: { tokens: ["CANARY-mesh-0001"], apiKeys: { a: 1 } },
+    providers: { mine: { endpoint: "https://user:CANARY-pass@models.example/v1" }, plain: { endpoint: "http://127.0.0.1:1/a@b" } },
+  };
+  const masked = maskSecrets(value, composed);
+  expect(masked).toEqual({
+    mesh: { tokens: ["***"], apiKeys: { a: 1 } },
+    providers: { mine: { endpoint: "https://user:***@models.example/v1" }, plain: { endpoint: "http://127.0.0.1:1/a@b" } },
+  });
+  expect(value.mesh.tokens).toEqual(["CANARY-mesh-0001"]);
+});

@@ -1,0 +1,43 @@
+import { constants } from "node:fs";
+import { copyFile, realpath, stat } from "node:fs/promises";
+import { atomicWrite } from "../base/atomic-file.ts";
+import { fail } from "../base/errors.ts";
+import { readText } from "../core/config/document.ts";
+
+/** What a save may ask for. */
+export interface SaveOptions {
+  /** The text the edit was made from: the save is refused when the file holds something else by now. */
+  readonly expect?: string;
+  /** Leave the content before in `<file>.bak.<timestamp>` (001:L9), one file for every save. */
+  readonly backup?: boolean;
+}
+
+/**
+ * Writes a configuration as a whole: after a crash or a full disk the file holds the old text or the new one. Keeps the file's mode,
+ * else 0600; follows a symbolic link. Resolves with the backup's path. Throws `SVC_CONFIG_CHANGED` without writing.
+ */
+export async function saveDocument(file: string, text: string, options: SaveOptions = {}): Promise<{ readonly backup?: string }> {
+  const target = await realpath(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return file;
+    throw error;
+  });
+  const before = await stat(target).catch(() => undefined);
+  if (options.expect !== undefined && (before === undefined || readText(target) !== options.expect)) throw fail("SVC_CONFIG_CHANGED", { file });
+  const backup = options.backup === true && before !== undefined ? await keep(target, file) : undefined;
+  await atomicWrite(target, text, { mode: before === undefined ? 0o600 : before.mode & 0o777 });
+  return backup === undefined ? {} : { backup };
+}
+
+/** Two saves in one millisecond still leave two copies: a name that exists is never written over. */
+async function keep(target: string, file: string): Promise<string> {
+  const stamp = new Date().toISOString().replace(/[-:.]/g, "");
+  for (let number = 0; ; number += 1) {
+    const backup = `${file}.bak.${stamp}${number === 0 ? "" : `-${number}`}`;
+    try {
+      await copyFile(target, backup, constants.COPYFILE_EXCL);
+      return backup;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}

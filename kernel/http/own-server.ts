@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { fail } from "../base/errors.ts";
+import type { KernelPort } from "../core/boot/kernel-port.ts";
+import type { HttpServer, HttpServerOptions } from "./index.ts";
+
+/** A request of any server on node:http: its own, Express's, Koa's. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The kernel's HTTP API. The HTTP room is imported only when a port is opened or the routes are mounted. */
+export interface OwnServer {
+  readonly current: HttpServer | undefined;
+  ensure(): Promise<HttpServer>;
+  /** It, or the one of that name that a running plugin provides. Throws `SVC_SERVER_UNKNOWN`. */
+  named(server: string): Promise<HttpServer>;
+  handler(server: string): Promise<RequestHandler>;
+  /** Answers with the one that has to be closed. */
+  take(): HttpServer | undefined;
+}
+
+export interface OwnServerDeps {
+  readonly port: () => KernelPort;
+  readonly options: Omit<HttpServerOptions, "name" | "routes">;
+  readonly routes: HttpServerOptions["routes"];
+  readonly find: (server: string) => HttpServer | undefined;
+}
+
+export function createOwnServer({ port, options, routes, find }: OwnServerDeps): OwnServer {
+  let current: HttpServer | undefined;
+
+  async function ensure(): Promise<HttpServer> {
+    const { createHttpServer, kernelRoutes } = await import("./index.ts");
+    if (current === undefined) {
+      const own = kernelRoutes(port()).map((route) => ({ ...route, owner: "kernel" }));
+      current = createHttpServer({ ...options, name: "daemon", routes: () => [...own, ...routes()] });
+    }
+    return current;
+  }
+
+  async function named(server: string): Promise<HttpServer> {
+    const found = server === "daemon" ? await ensure() : find(server);
+    if (found === undefined) throw fail("SVC_SERVER_UNKNOWN", { server });
+    return found;
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    ensure,
+    named,
+    async handler(server) {
+      const { fastify: app } = await named(server);
+      await app.ready();
+      return (request, response) => {
+        // Koa presets 404; who answers here says what it is.
+        response.statusCode = 200;
+        app.routing(request, response);
+      };
+    },
+    take() {
+      const taken = current;
+      current = undefined;
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { HttpRequest, HttpRoute } from "@svc/sdk";
+import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import { commaList, createFanOut, type EnvelopeFilter } from "../../core/bus/index.ts";
+import type { FrameStream } from "../event-stream.ts";
+
+/** `GET /events` (000:L302): what happens, as it happens. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */
+export function eventsRoute(port: KernelPort): HttpRoute {
+  const fanOut = createFanOut(port.bus);
+  return {
+    method: "GET",
+    path: "/events",
+    guard: "mesh",
+    query: { type: "object", properties: { format: { enum: ["envelope", "plain"] } } },
+    handle({ query }, reply) {
+      // Every stream of this server takes frames that are serialised already; plugins are only promised events.
+      const stream = reply.stream() as FrameStream;
+      const { type, workflow, run, actor, channel } = query;
+      const plain = { type: commaList(type), ...given({ workflow, run, actor, channel }) };
+      stream.onClose(
+        fanOut.add(stream, query.format === "envelope" ? { format: "envelope", filter: envelopeFilter(query) } : { format: "plain", filter: plain }),
+      );
+    },
+  };
+}
+
+/** `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. */
+export function recentEventsRoute(port: KernelPort): HttpRoute {
+  return {
+    method: "GET",
+    path: "/events/recent",
+    guard: "mesh",
+    query: { type: "object", properties: { limit: { type: "integer", minimum: 0 } } },
+    handle({ query }) {
+      const { since, limit } = query;
+      return port.bus.recent({ ...envelopeFilter(query), ...(since ? { since } : {}), ...(limit === undefined ? {} : { limit: Number(limit) }) });
+    },
+  };
+}
+
+function envelopeFilter({ kind, skip, origin, agent }: HttpRequest["query"]): EnvelopeFilter {
+  return { kind: commaList(kind), skip: commaList(skip), ...given({ origin, agent }) };
+}
+
+/** Without what was left out or left empty. */
+const given = (filter: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1])));

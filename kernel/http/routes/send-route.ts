@@ -1,0 +1,59 @@
+import type { HttpRoute, SvcError } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { KernelPort } from "../../core/boot/kernel-port.ts";
+
+/** How long the caller waits for the platform before it is told that the message waits, in milliseconds. */
+const PATIENCE_MS = 30_000;
+const FIELDS = ["channel", "chatId", "text"] as const;
+
+/**
+ * `POST /send` (000:L179): a message of an agent's own accord. Answers `{ok: true, messageId}` once the platform has taken it, and
+ * with the platform's words when it refuses. What cannot be sent within half a minute stays in the outbox and is told as 504.
+ */
+export function sendRoute(port: KernelPort): HttpRoute {
+  const text = { type: "string", minLength: 1 } as const;
+  return {
+    method: "POST",
+    path: "/send",
+    guard: "mesh",
+    body: { type: "object", properties: { channel: text, chatId: text, text, agentId: text, accountId: text } },
+    async handle({ body, signal }) {
+      const given = body as {
+        readonly channel: string;
+        readonly chatId: string;
+        readonly text: string;
+        readonly agentId?: string;
+        readonly accountId?: string;
+      };
+      for (const field of FIELDS)
+        if (given[field] === undefined) throw fail("SVC_HTTP_INVALID", { subject: `'${field}'`, reason: "is missing", path: field, field });
+      const { channel, chatId, agentId, accountId } = given;
+      if (agentId !== undefined && port.agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
+      const { id, sent } = await port.tasks.deliver({
+        kind: "proactive",
+        target: { channel, chat: chatId, ...(accountId === undefined ? {} : { account: accountId }) },
+        text: given.text,
+        ...(agentId === undefined ? {} : { agent: agentId }),
+      });
+      const { platformId } = await within(sent, signal, () => fail("SVC_DELIVERY_WAITING", { channel, delivery: id }));
+      return { ok: true, messageId: platformId };
+    },
+  };
+}
+
+/** The caller's patience, or until the caller is gone. */
+async function within<T>(work: Promise<T>, signal: AbortSignal, late: () => SvcError): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const over = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", giveUp);
+    };
+    const giveUp = () => {
+      over();
+      reject(late());
+    };
+    const timer = setTimeout(giveUp, PATIENCE_MS);
+    signal.addEventListener("abort", giveUp, { once: true });
+    work.then(resolve, reject).finally(over);
+  });
+}

@@ -1,0 +1,105 @@
+import type { EventStream, HttpRequest, HttpRoute, Message, TaskEvent } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import { type FrameStream, frameOf } from "../event-stream.ts";
+
+interface TaskBody {
+  readonly agent: string;
+  readonly message: string;
+  readonly contextStrategy?: "layered" | "planner";
+  readonly freshSession?: boolean;
+  /** Minutes the run may take, in place of the agent's `maxExecutionMinutes` (000:L365). */
+  readonly timeoutMinutes?: number;
+  readonly context?: { readonly channel?: string; readonly chatId?: string; readonly sender?: string };
+}
+
+const MAX_KEY = 200;
+
+/**
+ * `POST /task` (000:L177): runs an agent. Streams what happens as `event: <type>` frames, the last one `event: done` with the
+ * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
+ * `Idempotency-Key` again gets the answer of the task that it named first, with `duplicate: true`, and waits for it if need be.
+ */
+export function taskRoute(port: KernelPort): HttpRoute {
+  const frames = createFramer();
+  return {
+    method: "POST",
+    path: "/task",
+    guard: "mesh",
+    body: {
+      type: "object",
+      required: ["agent", "message"],
+      properties: {
+        agent: { type: "string", minLength: 1 },
+        message: { type: "string", minLength: 1 },
+        contextStrategy: { enum: ["layered", "planner"] },
+        freshSession: { type: "boolean" },
+        timeoutMinutes: { type: "number", minimum: 1, maximum: 240 },
+        context: {
+          type: "object",
+          properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } },
+        },
+      },
+    },
+    async handle(request, reply) {
+      const message = messageOf(request);
+      if (port.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
+      // Every stream of this server takes frames that are serialised already; plugins are only promised events.
+      const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
+      const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
+      const result = await port.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
+      if (stream === undefined) return result;
+      stream.event("done", result);
+      stream.end();
+    },
+  };
+
+  /** The same key again: the caller has lost the answer, and gets that of the first time, waiting for it where it is still to come. */
+  async function firstAnswer(error: unknown, stream: EventStream | undefined, listen: ((event: TaskEvent) => void) | undefined): Promise<object> {
+    const { code, task: taskId } = error as { code?: string; task?: string };
+    if (code !== "SVC_TASK_DUPLICATE" || taskId === undefined) throw error;
+    stream?.event("accepted", { taskId, duplicate: true });
+    return { ...((await port.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
+  }
+}
+
+/** The frame of an event. All callers that a collected turn answers are told of an event one after the other: it is serialised once. */
+function createFramer(): (event: TaskEvent) => string {
+  let last: TaskEvent | undefined;
+  let frame = "";
+  return (event) => {
+    if (event === last) return frame;
+    const { type, ...facts } = event;
+    last = event;
+    frame = frameOf(type, facts);
+    return frame;
+  };
+}
+
+function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly agent: string } {
+  const { agent, message, contextStrategy, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
+  const key = headers["idempotency-key"];
+  if (typeof key === "string" && (key === "" || key.length > MAX_KEY))
+    throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
+  const who = caller.peer ?? caller.token?.id ?? "local";
+  return {
+    entry: "task",
+    channel: context.channel ?? "http",
+    chat: context.chatId ?? "default",
+    text: message,
+    agent,
+    ...(context.sender === undefined ? {} : { sender: { id: context.sender } }),
+    ...(typeof key === "string" ? { dedupKey: `http:${who}:${key}` } : {}),
+    options: {
+      ...(contextStrategy === undefined ? {} : { contextStrategy }),
+      ...(freshSession === undefined ? {} : { freshSession }),
+      ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
+    },
+  };
+}
+
+/** JSON was asked for, and a stream was not. */
+function wantsJson({ headers }: HttpRequest): boolean {
+  const accept = headers.accept ?? "";
+  return accept.includes("application/json") && !accept.includes("text/event-stream");
+}

@@ -1,0 +1,50 @@
+import type { HttpRoute } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { KernelPort } from "../../core/boot/kernel-port.ts";
+
+/** `GET /api/tasks`: what runs and what waits, in the order of its acceptance. */
+export function liveTasksRoute(port: KernelPort): HttpRoute {
+  return { method: "GET", path: "/api/tasks", guard: "loopback", handle: () => ({ running: port.tasks.running(), queued: port.tasks.queued() }) };
+}
+
+/** `POST /api/tasks/:taskId/cancel` (000:L187): ends a task that runs, is prepared or waits. 404 for any other, so also the second time. */
+export function cancelRoute(port: KernelPort): HttpRoute {
+  return {
+    method: "POST",
+    path: "/api/tasks/:taskId/cancel",
+    guard: "mesh",
+    body: { type: "object", properties: { reason: { type: "string" } } },
+    async handle({ params, body }) {
+      const taskId = params.taskId as string;
+      if (!(await port.tasks.cancel(taskId, (body as { reason?: string }).reason))) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
+      return { ok: true, taskId };
+    },
+  };
+}
+
+interface Followup {
+  readonly message: string;
+  readonly replace?: boolean;
+  readonly sender?: string;
+}
+
+/** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a running task, behind it or in its place. 404 for one that waits or is over. */
+export function followupRoute(port: KernelPort): HttpRoute {
+  return {
+    method: "POST",
+    path: "/api/tasks/:taskId/followup",
+    guard: "mesh",
+    body: {
+      type: "object",
+      required: ["message"],
+      properties: { message: { type: "string", minLength: 1 }, replace: { type: "boolean" }, sender: { type: "string", minLength: 1 } },
+    },
+    async handle({ params, body }) {
+      const taskId = params.taskId as string;
+      const { message, replace = false, sender } = body as Followup;
+      const accepted = await port.tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
+      if (accepted === undefined) throw fail("SVC_TASK_NOT_RUNNING", { task: taskId });
+      return { ok: true, taskId: accepted.taskId, rootId: accepted.rootId, replaced: replace };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { HttpRoute } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { KernelPort } from "../../core/boot/kernel-port.ts";
+
+/** `GET /traces` (000:L192): newest first, `before` in Unix milliseconds, `limit` 1 to 1000. */
+export function tracesRoute(port: KernelPort): HttpRoute {
+  return {
+    method: "GET",
+    path: "/traces",
+    guard: "mesh",
+    query: {
+      type: "object",
+      properties: {
+        agent: { type: "string" },
+        channel: { type: "string" },
+        status: { enum: ["in-flight", "ok", "error", "timeout"] },
+        before: { type: "integer", minimum: 0 },
+        limit: { type: "integer", minimum: 1, maximum: 1000 },
+      },
+    },
+    async handle({ query: { agent, channel, status, before, limit } }) {
+      const asked = {
+        agent,
+        channel,
+        status,
+        before: before === undefined ? undefined : Number(before),
+        limit: limit === undefined ? undefined : Number(limit),
+      };
+      return { traces: await port.traces.list(given(asked)) };
+    },
+  };
+}
+
+/** `GET /traces/:id` (000:L192): one task with its whole prompt and answer. */
+export function traceRoute(port: KernelPort): HttpRoute {
+  return {
+    method: "GET",
+    path: "/traces/:id",
+    guard: "mesh",
+    async handle({ params }) {
+      const trace = await port.traces.get(params.id as string);
+      if (trace === undefined) throw fail("SVC_TRACE_UNKNOWN", { trace: params.id });
+      return trace;
+    },
+  };
+}
+
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+const given = <T extends object>(facts: T): Given<T> => Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Given<T>;

@@ -1,0 +1,138 @@
+/*
+ * The program of an isolated plugin's process. It is told what to do over a socket on descriptor 3, in this order: `load`, `setup`,
+ * `start`, then whatever was registered, then `stop`. It ends when the socket closes: without its daemon it has no business.
+ */
+import { Socket } from "node:net";
+import type { Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import { createLines } from "../capabilities/processes/lines.ts";
+import { importPlugin } from "../core/host/code.ts";
+import { placeOf } from "../core/host/failure-place.ts";
+import type { Source } from "../core/host/source.ts";
+import { behalf, type ChildContext, type ContextFacts, createChildContext, type Loaded } from "./child-context.ts";
+import { createRegister, type Register } from "./child-register.ts";
+import { type Args, writeError } from "./frames.ts";
+import { ISOLATION_LIMITS } from "./isolation-limits.ts";
+import { createPeer, type Served } from "./peer.ts";
+import type { Described, Mirror, SetUp } from "./registrations.ts";
+
+/** What a tap of `emit` is given, as in the daemon. */
+const EMIT_MS = 1_000;
+
+const wire = new Socket({ fd: 3, readable: true, writable: true });
+let id = "plugin" as PluginId;
+let source: Source | undefined;
+let plugin: Plugin<never> | undefined;
+let lifecycle: Lifecycle<never> = {};
+let context: ChildContext | undefined;
+let register: Register | undefined;
+
+const peer = createPeer({
+  write: (line) => void wire.write(`${line}\n`),
+  serve,
+  told,
+  behalf: () => behalf.getStore(),
+  where: "in the daemon",
+  pending: Number.POSITIVE_INFINITY,
+  serving: Number.POSITIVE_INFINITY,
+  frameBytes: ISOLATION_LIMITS.frameBytes,
+  abandonMs: ISOLATION_LIMITS.abandonMs,
+  busy: (limit) => fail("SVC_ISOLATION_BUSY", { plugin: id, limit }),
+  tooLarge: (bytes) => fail("SVC_ISOLATION_SIZE", { plugin: id, bytes, limit: ISOLATION_LIMITS.frameBytes, failure: "permanent" }),
+});
+
+function serve(on: string, args: Args, served: Served): unknown {
+  return behalf.run(served.id, () => (PHASES.has(on) ? placed(answer(on, args, served)) : answer(on, args, served)));
+}
+
+const PHASES: ReadonlySet<string> = new Set(["load", "setup", "start", "reload"]);
+
+/** What a phase throws says where: the stack stays here. */
+async function placed(phase: Promise<unknown>): Promise<unknown> {
+  try {
+    return await phase;
+  } catch (error) {
+    const place = source === undefined ? undefined : placeOf(error, source);
+    throw place === undefined ? error : Object.assign(error as Error, { place });
+  }
+}
+
+async function answer(on: string, args: Args, served: Served): Promise<unknown> {
+  switch (on) {
+    case "load":
+      return load(args as Pick<Source, "id" | "entry" | "folder">);
+    case "setup":
+      return setUp(args as { readonly facts: ContextFacts; readonly mirror: Mirror });
+    case "start":
+      return lifecycle.start?.();
+    case "stop":
+      await lifecycle.stop?.();
+      return context?.abort.abort();
+    case "reload":
+      return lifecycle.reload?.(args.config as never);
+    case "function":
+      return context?.serve(args);
+    default:
+      return register?.serve(on, args, served);
+  }
+}
+
+/** What comes without an answer. What the plugin's code throws then is told to the daemon as a stray error. */
+function told(on: string, args: Args): void {
+  if (on === "ping") peer.tell("pong", {});
+  else if (on === "mirror") context?.mirror(args as Mirror);
+  else if (on === "heard") void tellStray(() => context?.serve(args));
+  else {
+    const { id: parentId, rootId } = args.envelope as Envelope;
+    const given = { n: args.n, given: [args.envelope], deadline: Date.now() + EMIT_MS };
+    void behalf.run({ rootId, parentId }, () => tellStray(() => register?.serve(on, given, { signal: AbortSignal.timeout(EMIT_MS), id: 0, of: undefined })));
+  }
+}
+
+async function tellStray(work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    peer.tell("stray", { error: writeError(error) });
+  }
+}
+
+async function load(named: Pick<Source, "id" | "entry" | "folder">): Promise<Described> {
+  id = named.id;
+  source = { ...named, from: "path" };
+  plugin = await importPlugin(source);
+  const { kind, name, version, svc, config, agentConfig, capabilities } = plugin;
+  return { kind, name, version, svc, capabilities, ...(config === undefined ? {} : { config }), ...(agentConfig === undefined ? {} : { agentConfig }) };
+}
+
+async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly mirror: Mirror }): Promise<SetUp> {
+  id = facts.id;
+  const has = (...names: readonly string[]) => facts.capabilities.some((capability) => names.includes(capability));
+  const loaded: Loaded = {
+    render: has("render") ? (await import("../capabilities/render/render.ts")).createRender() : undefined,
+    ...(has("jobs") ? await import("../core/schedule/index.ts") : { parseCron: undefined, zoneOf: undefined }),
+  };
+  const made = createChildContext(facts, peer, loaded);
+  made.mirror(mirror);
+  context = made;
+  register = createRegister(
+    id,
+    (on, args) => void peer.tell(on, args),
+    () => made.need("routes"),
+  );
+  const { hooks, provide } = register;
+  const whole = Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(made.context), hooks: { value: hooks }, provide: { value: provide } });
+  lifecycle = ((await (plugin as Plugin<never>).setup(whole as never)) ?? {}) as Lifecycle<never>;
+  register.close();
+  const life = (["start", "stop", "reload"] as const).filter((member) => typeof lifecycle[member] === "function");
+  return { registrations: register.registrations, life };
+}
+
+const lines = createLines({ maxBytes: ISOLATION_LIMITS.unreadBytes, line: (line) => void peer.take(line) });
+wire.on("data", (chunk: Buffer) => lines.push(chunk));
+wire.on("error", () => process.exit(0));
+wire.on("close", () => process.exit(0));
+wire.on("end", () => process.exit(0));
+for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error) => void peer.tell("stray", { error: writeError(error) }));
+// A terminal's or a service's signals to the whole group are the daemon's to judge: it says stop over the wire.
+for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);

@@ -1,0 +1,222 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { constants } from "node:os";
+import type { Duplex, Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fail } from "../base/errors.ts";
+import { childEnvironment } from "../capabilities/processes/child-env.ts";
+import { createLines } from "../capabilities/processes/lines.ts";
+import { endTree, memberOf } from "../capabilities/processes/process-tree.ts";
+import { startTurn } from "../capabilities/processes/start-turn.ts";
+import type { Confinement } from "./confinement.ts";
+import type { IsolationLimits } from "./isolation-limits.ts";
+import { followOutput } from "./output.ts";
+import { watchTree } from "./own-sockets.ts";
+import { createPeer, type Peer, type PeerOptions } from "./peer.ts";
+
+/** One life of an isolated plugin's process. */
+export interface PluginProcess {
+  readonly pid: number;
+  readonly peer: Peer;
+  /** Why it ended, in words; every call to it fails from then on. */
+  readonly ended: Promise<string>;
+  /** It has ended, and whatever it had started. */
+  readonly gone: Promise<unknown>;
+  /** From now on it must answer pings. */
+  watch(): void;
+  /** Ends it at once, with its whole tree. */
+  kill(why: string): void;
+  /** Lets it leave by itself, then ends it. Resolves when it is gone. */
+  close(): Promise<void>;
+}
+
+export interface PluginProcessOptions extends Pick<PeerOptions, "serve" | "told"> {
+  readonly plugin: string;
+  readonly confinement: Confinement;
+  readonly limits: IsolationLimits;
+  /** The daemon's environment, of which it gets a named few, and what the plugin declared. */
+  readonly baseEnv: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string>>;
+  /** By this an orphan is found. */
+  readonly marker: string;
+  /** A line that it wrote to its output. */
+  readonly line?: (line: string) => void;
+  readonly dropped: (what: "lines" | "frames", count: number) => void;
+}
+
+/** Output may be held open by something that left the tree. */
+const DRAIN_MS = 200;
+
+/**
+ * Starts a process and the wire to it: a socket of its own, so that what the plugin prints is no frame. Whatever breaks the rules of the
+ * wire is ended: a line that is no frame or too long, more frames than it may send for as long as it may try, no answer to pings.
+ */
+export async function startPluginProcess(options: PluginProcessOptions): Promise<PluginProcess> {
+  const { plugin, confinement, limits } = options;
+  const mark = `${options.marker}.${randomUUID()}`;
+  const env = { ...childEnvironment(plugin, options.baseEnv, options.env, mark), JITI_FS_CACHE: "false" };
+  await startTurn();
+  const child = spawn(confinement.command, [...confinement.args], { cwd: confinement.cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe", "pipe"] });
+  if (child.pid === undefined) {
+    const [error] = (await once(child, "error")) as [Error];
+    throw fail("SVC_SPAWN_FAILED", { command: confinement.command, reason: error.message });
+  }
+  const pid = child.pid;
+  const member = memberOf(pid);
+  const tree = { known: member === undefined ? [] : [member], leader: pid, mark };
+  // Without a network it reaches no port of ours.
+  const unwatch = confinement.walls.includes("no network") ? undefined : watchTree(tree);
+  const wire = child.stdio[3] as Duplex;
+  let why: string | undefined;
+  let over = false;
+
+  function kill(reason: string): void {
+    if (over) return;
+    why ??= reason;
+    // What came after the offence is not listened to.
+    wire.removeAllListeners("data");
+    signalGroup(pid, "SIGKILL");
+  }
+
+  const peer = createPeer({
+    write(line) {
+      if (over || wire.destroyed) return;
+      wire.write(`${line}\n`);
+      if (wire.writableLength > limits.unreadBytes) kill(`it left more than ${limits.unreadBytes} bytes unread`);
+    },
+    serve: options.serve,
+    told(on, args, of) {
+      if (on === "pong") open = 0;
+      else options.told(on, args, of);
+    },
+    where: `in the process of ${plugin}`,
+    pending: limits.pending,
+    serving: limits.serving,
+    frameBytes: limits.frameBytes,
+    abandonMs: limits.abandonMs,
+    busy: (limit) => fail("SVC_ISOLATION_BUSY", { plugin, limit, failure: "retry" }),
+    tooLarge: (bytes) => fail("SVC_ISOLATION_SIZE", { plugin, bytes, limit: limits.frameBytes, failure: "permanent" }),
+  });
+
+  let open = 0;
+  let watching: NodeJS.Timeout | undefined;
+  const gate = readFrames(wire, peer, limits, kill);
+  const lastWords = followOutput([child.stdout as Readable, child.stderr as Readable], {
+    limits,
+    ...(options.line === undefined ? {} : { line: options.line }),
+    dropped: (count) => options.dropped("lines", count),
+    flooded: () => kill(`it wrote more than ${limits.outputBytes} bytes of output in ${limits.outputWindowMs / 1000} s`),
+  });
+  child.on("error", () => undefined);
+
+  const ended = (async (): Promise<string> => {
+    const closed = once(child, "close").catch(() => undefined);
+    const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+    await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
+    over = true;
+    clearInterval(watching);
+    gate.close();
+    for (const stream of [wire, child.stdout, child.stderr]) stream?.destroy();
+    const words = why === undefined ? lastWords() : "";
+    const reason = why ?? `its process ended with ${signal ?? signalOf(confinement, code) ?? `code ${code}`}${words === "" ? "" : `: ${words}`}`;
+    peer.end(fail("SVC_ISOLATION_ENDED", { plugin, reason, failure: "unknown" }));
+    return reason;
+  })();
+  const gone = ended.then(() => endTree(tree, 0)).finally(() => unwatch?.());
+
+  return {
+    pid,
+    peer,
+    ended,
+    gone,
+    watch() {
+      watching ??= setInterval(() => {
+        if (gate.held) return;
+        if (open >= limits.missedPings) return kill(`it did not answer for ${(limits.missedPings * limits.pingMs) / 1000} s`);
+        open += 1;
+        peer.tell("ping", {});
+      }, limits.pingMs).unref();
+    },
+    kill,
+    async close() {
+      clearInterval(watching);
+      why ??= "it was stopped";
+      wire.end();
+      if (!(await within(ended, limits.leaveMs))) signalGroup(pid, "SIGTERM");
+      if (!(await within(ended, limits.termMs))) signalGroup(pid, "SIGKILL");
+      await gone;
+    },
+  };
+}
+
+const within = (work: Promise<unknown>, ms: number): Promise<boolean> => Promise.race([work.then(() => true), sleep(ms, false, { ref: false })]);
+
+/** Bubblewrap tells the signal that ended what it has run as a shell does: by its number above 128. */
+function signalOf({ walls }: Confinement, code: number | null): string | undefined {
+  if (code === null || code <= 128 || !walls.includes("bubblewrap")) return undefined;
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
+}
+
+function signalGroup(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, name);
+  } catch {
+    // Gone already.
+  }
+}
+
+/** Reads frames as fast as the rules allow; beyond that it reads nothing for a while, and at last gives the process up. */
+function readFrames(wire: Duplex, peer: Peer, limits: IsolationLimits, kill: (why: string) => void): { readonly held: boolean; close(): void } {
+  let tokens = limits.frameBurst;
+  let filled = performance.now();
+  let pauses = 0;
+  let resumed = 0;
+  let held: NodeJS.Timeout | undefined;
+  const lines = createLines({
+    maxBytes: limits.frameBytes,
+    line(text) {
+      try {
+        if (!peer.take(text)) tokens -= 1;
+      } catch (error) {
+        kill(`it broke the rules of the wire with ${(error as Error).message}`);
+      }
+    },
+    tooLong: () => kill(`it sent a frame of more than ${limits.frameBytes} bytes`),
+  });
+
+  function refill(): void {
+    const now = performance.now();
+    tokens = Math.min(limits.frameBurst, tokens + ((now - filled) * limits.framesPerSecond) / 1000);
+    filled = now;
+  }
+
+  function hold(): void {
+    if (held !== undefined) return;
+    wire.pause();
+    held = setTimeout(() => {
+      held = undefined;
+      refill();
+      if (tokens < 0) return hold();
+      resumed = performance.now();
+      wire.resume();
+    }, limits.pauseMs);
+    held.unref();
+  }
+
+  wire.on("data", (chunk: Buffer) => {
+    lines.push(chunk);
+    refill();
+    if (tokens >= 0) return;
+    pauses = performance.now() - resumed < 4 * limits.pauseMs ? pauses + 1 : 1;
+    if (pauses > limits.pauses) kill(`it sent more than ${limits.framesPerSecond} frames a second without end`);
+    else hold();
+  });
+  wire.on("error", () => undefined);
+  return {
+    get held() {
+      return held !== undefined;
+    },
+    close: () => clearTimeout(held),
+  };
+}

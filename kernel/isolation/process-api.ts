@@ -1,0 +1,242 @@
+import { AsyncResource } from "node:async_hooks";
+import type { Capability, Confined, Message, PluginContext, Publication } from "@svc/sdk";
+import type { Args, Behalf } from "./frames.ts";
+import { DOORS, writeLog } from "./host-api.ts";
+import type { IsolationLimits } from "./isolation-limits.ts";
+import { createOwnFiles } from "./own-files.ts";
+import type { Peer } from "./peer.ts";
+import { refused } from "./refused.ts";
+import { createSocketDoors } from "./socket-api.ts";
+
+/** What one life of an isolated plugin may ask of the daemon: its context, door by door, each as guarded as for any plugin. */
+export interface Doors {
+  serve(on: string, args: Args, signal: AbortSignal, of: Behalf | undefined): Promise<unknown>;
+  told(on: string, args: Args, of: Behalf | undefined): void;
+  /** It is up: cron jobs that it has not asked for again, as an earlier life had, end. */
+  settle(): void;
+  /** It has ended, and with it what it listened to and its timers. Cron jobs stay: a minute between two lives is seen to fail. */
+  close(): void;
+}
+
+/** Cron jobs of a plugin over all its lives, by id. */
+export type Crons = Map<string, { readonly key: string; readonly stop: () => void; n: number; life: object }>;
+
+export interface DoorsDeps {
+  readonly ctx: PluginContext<never>;
+  readonly capabilities: readonly Capability[];
+  readonly limits: IsolationLimits;
+  readonly peer: () => Peer;
+  readonly crons: Crons;
+  /** Calls whichever life there is; fails at once while there is none. */
+  call(on: string, args: Args): Promise<unknown>;
+  channel(n: number, state: "ready" | "down", reason: string): void;
+  withdraw(n: number): void;
+  stray(error: unknown): void;
+  dropped(what: "lines" | "frames", count: number): void;
+}
+
+/** Timers and listeners that it may have; roots that it began, and deliveries whose end it may still ask for, of which older ones are forgotten. */
+const MOST_KEPT = 1_024;
+
+type FileArgs = { readonly roots?: readonly string[]; readonly path: string; readonly maxBytes: number; readonly data: string | Uint8Array };
+
+const FILES: Readonly<Record<string, (files: Confined, args: FileArgs) => unknown>> = {
+  "files.read": (files, { path, maxBytes }) => files.read(path, maxBytes),
+  "files.write": (files, { path, data }) => files.write(path, data),
+  "files.append": (files, { path, data }) => files.append(path, String(data)),
+  "files.list": (files, { path }) => files.list(path),
+  "files.resolve": (files, { path }) => files.resolve(path),
+  "files.remove": (files, { path }) => files.remove(path),
+};
+
+export function createDoors(deps: DoorsDeps): Doors {
+  const { ctx, crons, limits } = deps;
+  const files = createOwnFiles(ctx, deps.capabilities);
+  const declared = (capability: Capability) => deps.capabilities.includes(capability);
+  const ends = new Map<number, () => void>();
+  const begun = new Map<string, AsyncResource>();
+  const sent = new Map<number, Promise<unknown>>();
+  const sockets = createSocketDoors(ctx);
+  const life = {};
+  let handed = 0;
+  let [windowBegan, lines] = [0, 0];
+
+  /** Its keys are its own: under one of somebody else's it would have that one's message taken for a repetition. */
+  async function incoming(message: Message): Promise<Message> {
+    const { dedupKey } = await files.media(message);
+    return dedupKey === undefined ? message : { ...message, dedupKey: `${ctx.id}:${dedupKey}` };
+  }
+
+  async function serve(on: string, args: Args, signal: AbortSignal): Promise<unknown> {
+    const door = Object.hasOwn(DOORS, on) ? DOORS[on] : undefined;
+    if (door !== undefined) return door(ctx, args as never, signal);
+    const socket = Object.hasOwn(sockets, on) ? sockets[on] : undefined;
+    if (socket !== undefined) return socket(args as never, signal);
+    const file = Object.hasOwn(FILES, on) ? FILES[on] : undefined;
+    if (file !== undefined) return file(files.under((args as FileArgs).roots), args as FileArgs);
+    switch (on) {
+      case "files.change": {
+        const { path, maxBytes, n } = args as FileArgs & { readonly n: number };
+        return files
+          .under((args as FileArgs).roots)
+          .change(path, maxBytes, async (before) => (await deps.peer().call("function", { n, value: before }, signal)) as string | undefined);
+      }
+      case "tasks.run": {
+        const { message, n } = args as { readonly message: Message; readonly n?: number };
+        return ctx.tasks.run(await incoming(message), n === undefined ? undefined : (event) => hand(n, event), signal);
+      }
+      case "tasks.accept":
+        return ctx.tasks.accept(await incoming(args.message as Message));
+      case "tasks.deliver": {
+        const delivery = await ctx.tasks.deliver(await files.media(args.delivery as never));
+        handed += 1;
+        // Nobody may ask for its end.
+        delivery.sent.catch(() => undefined);
+        remember(sent, handed, delivery.sent);
+        return { id: delivery.id, n: handed };
+      }
+      case "tasks.sent": {
+        const promise = sent.get(args.n as number);
+        sent.delete(args.n as number);
+        return promise;
+      }
+      default:
+        throw refused(ctx.id, `'${on.slice(0, 40)}'`);
+    }
+  }
+
+  const tellings: Readonly<Record<string, (n: number, args: Args) => void>> = {
+    log: (_n, args) => log(args),
+    channel: (n, { state, reason }) => deps.channel(n, state === "ready" ? "ready" : "down", String(reason ?? "").slice(0, 500)),
+    withdraw: (n) => deps.withdraw(n),
+    stray: (_n, { error }) => deps.stray(error),
+    "events.publish": (_n, { event }) => void ctx.events.publish(publication(event)),
+    "events.subscribe": (n, { type }) =>
+      keep(
+        n,
+        ctx.events.subscribe((value) => hand(n, value), type as string | undefined),
+      ),
+    "events.unsubscribe": (n) => end(n),
+    "jobs.cron": (_n, args) => cron(args as never),
+    "jobs.after": (n, { ms }) =>
+      keep(
+        n,
+        ctx.jobs.after(Number(ms), () => run(n) as never),
+      ),
+    "jobs.every": (n, { ms }) =>
+      keep(
+        n,
+        ctx.jobs.every(Number(ms), () => run(n)),
+      ),
+    "jobs.end"(n, { id }) {
+      end(n);
+      if (crons.get(id as string)?.n === n) endCron(id as string);
+    },
+  };
+
+  const run = async (n: number): Promise<void> => void (await deps.peer().call("function", { n }));
+
+  function hand(n: number, value: unknown): void {
+    if (!deps.peer().tell("heard", { n, value })) deps.dropped("frames", 1);
+  }
+
+  function told(on: string, args: Args): void {
+    const telling = Object.hasOwn(tellings, on) ? tellings[on] : undefined;
+    if (telling === undefined) throw refused(ctx.id, `'${on.slice(0, 40)}'`);
+    telling(args.n as number, args);
+  }
+
+  function log(args: Args): void {
+    const now = performance.now();
+    if (now - windowBegan > limits.outputWindowMs) [windowBegan, lines] = [now, 0];
+    lines += 1;
+    if (lines > limits.outputLines) deps.dropped("lines", 1);
+    else writeLog(ctx, args);
+  }
+
+  function keep(n: number, stop: () => void): void {
+    ends.get(n)?.();
+    ends.set(n, stop);
+    if (ends.size <= MOST_KEPT) return;
+    end(n);
+    throw refused(ctx.id, `more than ${MOST_KEPT} timers and listeners`);
+  }
+
+  function end(n: number): void {
+    ends.get(n)?.();
+    ends.delete(n);
+  }
+
+  function cron({ n, id, expression, timezone }: { n: number; id: string; expression: string; timezone?: string }): void {
+    const key = JSON.stringify([expression, timezone]);
+    const known = crons.get(id);
+    if (known?.key === key) {
+      known.n = n;
+      known.life = life;
+      return;
+    }
+    if (known !== undefined) endCron(id);
+    const stop = ctx.jobs.cron(id, expression, timezone, async (minute) => {
+      await deps.call("function", { n: crons.get(id)?.n, value: minute.getTime() });
+    });
+    crons.set(id, { key, n, stop, life });
+  }
+
+  function endCron(id: string): void {
+    crons.get(id)?.stop();
+    crons.delete(id);
+  }
+
+  /** In the surroundings of the call it serves, of the root it named, or of one that it began. */
+  function inside<T>(of: Behalf | undefined, work: () => T): T {
+    if (typeof of === "number") return inCall(of, work);
+    if (of === undefined || !declared("events")) return work();
+    if (!("begun" in of)) return ctx.events.within(of, work);
+    let origin = begun.get(of.begun);
+    if (origin === undefined) {
+      origin = ctx.events.root(() => new AsyncResource("svc.isolation"));
+      remember(begun, of.begun, origin);
+    }
+    return origin.runInAsyncScope(work);
+  }
+
+  function inCall<T>(id: number, work: () => T): T {
+    let answer: { value: T } | undefined;
+    deps.peer().within(id, () => {
+      answer = { value: work() };
+    });
+    return answer === undefined ? work() : answer.value;
+  }
+
+  return {
+    serve: (on, args, signal, of) => inside(of, () => serve(on, args, signal)),
+    told(on, args, of) {
+      try {
+        inside(of, () => told(on, args));
+      } catch (error) {
+        deps.stray(error);
+      }
+    },
+    settle() {
+      for (const [id, job] of crons) if (job.life !== life) endCron(id);
+    },
+    close() {
+      for (const stop of ends.values()) stop();
+      ends.clear();
+      begun.clear();
+      sent.clear();
+    },
+  };
+}
+
+/** Listeners of other plugins take these for granted. */
+function publication(event: unknown): Publication {
+  const { kind, type, summary } = (event ?? {}) as Record<string, unknown>;
+  if ([kind, type, summary].every((member) => typeof member === "string")) return event as Publication;
+  throw new Error("an event needs kind, type and summary");
+}
+
+function remember<K, V>(map: Map<K, V>, key: K, value: V): void {
+  map.set(key, value);
+  if (map.size > MOST_KEPT) map.delete(map.keys().next().value as K);
+}

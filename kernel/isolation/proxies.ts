@@ -1,0 +1,188 @@
+import { readFile } from "node:fs/promises";
+import type {
+  Agent,
+  Channel,
+  ChannelHandle,
+  HookCall,
+  HttpReply,
+  HttpRequest,
+  Media,
+  Outgoing,
+  PluginContext,
+  Receipt,
+  TapOptions,
+  TierEvent,
+  Turn,
+} from "@svc/sdk";
+import type { Args } from "./frames.ts";
+import type { OwnFiles } from "./own-files.ts";
+import type { ChannelMethod, Registration, RouteAnswer } from "./registrations.ts";
+
+/** The plugin's process, whichever life it is in. Every call fails at once while there is none. */
+export interface Remote {
+  call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
+  stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
+  /** Lost while there is none. */
+  tell(on: string, args: Args): void;
+}
+
+/** Something registered in the plugin's name, and the way to take it back, where it has one. */
+export interface PluginProxy {
+  readonly channel?: ChannelHandle;
+  readonly withdraw?: () => void;
+}
+
+/** What an isolated plugin may see and name. */
+export interface Sight {
+  /** What it may see of an agent. */
+  readonly view: (agent: Agent) => Agent;
+  readonly files: Pick<OwnFiles, "media">;
+}
+
+/** Registers in place of what the plugin registered in its process: the same things, whose functions ask there. */
+export function createProxies(ctx: PluginContext<never>, n: number, registration: Registration, remote: Remote, sight: Sight): PluginProxy {
+  const { view } = sight;
+  switch (registration.kind) {
+    case "tap":
+      tapProxy(ctx, n, registration, remote, sight);
+      return {};
+    case "channel":
+      return { channel: ctx.provide.channel(channelOf(n, registration, remote)) };
+    case "tier": {
+      const { name, nativeSessions, enforcesAutonomy, probe } = registration;
+      ctx.provide.tier({
+        name,
+        ...(nativeSessions === undefined ? {} : { nativeSessions }),
+        ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }),
+        run: (turn, context, signal) => remote.stream("thing", { n, turn: { ...turn, agent: view(turn.agent) }, context }, signal) as AsyncIterable<TierEvent>,
+        ...(probe
+          ? {
+              probe: async (agent) =>
+                (await remote.call("thing", { n, method: "probe", ...(agent === undefined ? {} : { agent: view(agent) }) })) as { ok: boolean; detail: string },
+            }
+          : {}),
+      });
+      return {};
+    }
+    case "action": {
+      const { kind: _, ...action } = registration;
+      return {
+        withdraw: ctx.provide.action({
+          ...action,
+          run: (input, { signal, ...call }) => remote.call("thing", { n, input, call }, signal),
+        }),
+      };
+    }
+    case "tool": {
+      const { kind: _, ...tool } = registration;
+      ctx.provide.tool({ ...tool, run: async (input, { agent, signal }) => String(await remote.call("thing", { n, input, agent }, signal)) });
+      return {};
+    }
+    case "route": {
+      const { route, before } = registration;
+      const ask = (method: string, request: HttpRequest) => remote.call("thing", { n, method, request: sendable(request, route.guard) }, request.signal);
+      ctx.provide.route({
+        ...route,
+        ...(before ? { before: async (request) => void (await ask("before", request)) } : {}),
+        handle: async (request, reply) => answerRoute((await ask("handle", request)) as RouteAnswer, reply),
+      });
+      return {};
+    }
+  }
+}
+
+function tapProxy(
+  ctx: PluginContext<never>,
+  n: number,
+  { hook, options: given }: Extract<Registration, { kind: "tap" }>,
+  remote: Remote,
+  { view, files }: Sight,
+): void {
+  const options = tapOptions(given);
+  if (hook === "emit") {
+    ctx.hooks.emit.tap((envelope) => remote.tell("emit", { n, envelope }), options);
+    return;
+  }
+  const ask = (args: readonly unknown[], { deadline, signal }: HookCall) => remote.call("thing", { n, given: args, deadline }, signal);
+  if (hook !== "dispatch") {
+    const seen = (value: unknown) => (hook === "assembleContext" && isTurn(value) ? { ...value, agent: view(value.agent) } : value);
+    const tap = async (...args: unknown[]) => {
+      const given = args.slice(0, -1);
+      return files.media(await ask(given.map(seen), args.at(-1) as HookCall), given);
+    };
+    (ctx.hooks[hook].tap as (run: (...given: never[]) => unknown, how: typeof options) => void)(tap, options);
+    return;
+  }
+  ctx.hooks.dispatch.tap(async (turn, context, call) => {
+    const taken = await ask([{ ...turn, agent: view(turn.agent) }, context], call);
+    const stream = (taken as { readonly stream?: unknown } | null | undefined)?.stream;
+    return (typeof stream === "number" ? remote.stream("taken", { stream }) : taken) as AsyncIterable<TierEvent>;
+  }, options);
+}
+
+const isTurn = (value: unknown): value is Turn => typeof (value as Partial<Turn> | null)?.agent === "object";
+
+/** Limits and order count on numbers being numbers. */
+function tapOptions({ stage, before, required, timeoutMs, step }: TapOptions): TapOptions {
+  const names = typeof before === "string" || (Array.isArray(before) && before.every((name) => typeof name === "string"));
+  return {
+    ...(typeof stage === "number" ? { stage } : {}),
+    ...(names ? { before: before as string } : {}),
+    ...(required === true ? { required } : {}),
+    ...(typeof timeoutMs === "number" && timeoutMs > 0 ? { timeoutMs } : {}),
+    ...(typeof step === "string" ? { step } : {}),
+  };
+}
+
+function channelOf(n: number, { name, traits, methods }: Extract<Registration, { kind: "channel" }>, remote: Remote): Channel {
+  const ask = (method: string, args: Args, signal: AbortSignal) => remote.call("thing", { n, method, ...args }, signal);
+  const all: Required<Pick<Channel, ChannelMethod>> = {
+    edit: async (platformId, out, signal) => void (await ask("edit", { platformId, out: await portable(out) }, signal)),
+    remove: async (target, platformId, signal) => void (await ask("remove", { target, platformId }, signal)),
+    react: async (target, platformId, emoji, signal) => void (await ask("react", { target, platformId, emoji }, signal)),
+    typing: async (target, signal) => void (await ask("typing", { target }, signal)),
+    async fetchMedia(media, signal) {
+      const found = (await ask("fetchMedia", { media }, signal)) as { data?: unknown; type?: string } | undefined;
+      if (!(found?.data instanceof Uint8Array)) throw new Error(`channel ${name} answered fetchMedia without bytes`);
+      return { data: found.data, ...(typeof found.type === "string" ? { type: found.type } : {}) };
+    },
+    test: async (signal) => String(await ask("test", {}, signal)),
+  };
+  return {
+    name,
+    traits,
+    async send(out, signal) {
+      const receipt = (await ask("send", { out: await portable(out) }, signal)) as Receipt | undefined;
+      return typeof receipt?.platformId === "string" ? { platformId: receipt.platformId } : {};
+    },
+    ...Object.fromEntries(methods.filter((method) => Object.hasOwn(all, method)).map((method) => [method, all[method]])),
+  };
+}
+
+/** The process may not read files of this machine: they travel. */
+async function portable(out: Outgoing): Promise<Outgoing> {
+  if (out.media === undefined) return out;
+  const media = await Promise.all(
+    out.media.map(async (item): Promise<Media> => {
+      if (item.path === undefined) return item;
+      const { path, ...rest } = item;
+      return { ...rest, data: new Uint8Array(await readFile(path)) };
+    }),
+  );
+  return { ...out, media };
+}
+
+/** Who may call was decided by a bearer or a cookie already: the plugin has no use for it. */
+function sendable({ method, path, params, query, headers, body, raw, caller }: HttpRequest, guard: string): Omit<HttpRequest, "signal"> {
+  const { authorization, cookie, ...rest } = headers;
+  const own = guard === "open" || guard === "signed";
+  return { method, path, params, query, headers: own ? headers : rest, body, caller, ...(raw === undefined ? {} : { raw }) };
+}
+
+function answerRoute({ status, headers, value, sent }: RouteAnswer, reply: HttpReply): unknown {
+  if (status !== undefined) reply.status(status);
+  for (const [name, text] of Object.entries(headers)) reply.header(name, text);
+  if (sent === undefined) return value;
+  reply.send(sent.body, sent.type);
+  return undefined;
+}

@@ -1,0 +1,40 @@
+import type { Action, AgentTool, ChannelTraits, HttpRoute, Plugin, TapOptions } from "@svc/sdk";
+import type { HookName } from "../core/host/scope.ts";
+
+/** What an isolated plugin says of itself when it was imported: all of `Plugin` but its code. */
+export type Described = Pick<Plugin<never>, "kind" | "name" | "version" | "svc" | "config" | "agentConfig" | "capabilities">;
+
+/** The optional members of a channel that may be called. */
+export type ChannelMethod = "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test";
+export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "react", "typing", "fetchMedia", "test"];
+
+/** A thing that its setup registered. Its place in the list is what it is called by. */
+export type Registration =
+  | { readonly kind: "tap"; readonly hook: HookName; readonly options: TapOptions }
+  | { readonly kind: "channel"; readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] }
+  | { readonly kind: "tier"; readonly name: string; readonly nativeSessions?: boolean; readonly enforcesAutonomy?: boolean; readonly probe: boolean }
+  | ({ readonly kind: "action" } & Omit<Action, "run">)
+  | ({ readonly kind: "tool" } & Omit<AgentTool, "run">)
+  | { readonly kind: "route"; readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };
+
+/** What its setup left behind. */
+export interface SetUp {
+  readonly registrations: readonly Registration[];
+  /** The members of its lifecycle. */
+  readonly life: readonly ("start" | "stop" | "reload")[];
+}
+
+/** What the daemon keeps a copy of at the plugin's side, because the context answers it at once: refreshed when it has changed. */
+export interface Mirror {
+  readonly agents?: readonly unknown[];
+  readonly actions?: readonly unknown[];
+}
+
+/** The answer of a route's handler, whole. */
+export interface RouteAnswer {
+  readonly status?: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the handler returned, unless it has sent a body by itself. */
+  readonly value?: unknown;
+  readonly sent?: { readonly body: string | Uint8Array; readonly type: string };
+}

@@ -1,0 +1,157 @@
+import type { SvcError } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import type { IsolationLimits } from "./isolation-limits.ts";
+import type { PluginProcess } from "./plugin-process.ts";
+import type { Remote } from "./proxies.ts";
+
+/** What the process of an isolated plugin is doing, for `/health` and `svc plugin list`. */
+export interface ProcessStatus {
+  readonly state: "up" | "waiting" | "off";
+  readonly pid?: number;
+  /** How often it was started and how often it ended by itself, since the plugin was set up. */
+  readonly starts: number;
+  readonly ends: number;
+  readonly lastEnd?: string;
+  /** When it is started again, in Unix milliseconds, while it waits. */
+  readonly again?: number;
+  /** Log lines, events and frames that were thrown away because there were too many. */
+  readonly dropped: number;
+}
+
+/** A life that is up. */
+export interface Life {
+  readonly pluginProcess: PluginProcess;
+  /** It is gone: what it had asked for is taken back. */
+  close(): void;
+}
+
+export interface SupervisorOptions {
+  readonly plugin: string;
+  readonly limits: IsolationLimits;
+  readonly now: () => number;
+  /** Starts a process and brings it as far as it was; on failure nothing of it is left. An error with `final` is not worth another try. */
+  again(): Promise<Life>;
+  /** It ended by itself, and is started again after that pause. */
+  down(reason: string, pauseMs: number): void;
+  up(): void;
+  /** It is not started again. `held`: it ended too often. */
+  gaveUp(reason: string, held: boolean): void;
+}
+
+/** Keeps the process of an isolated plugin up: started again with growing pauses, given up when it ends too often. */
+export interface Supervisor extends Remote {
+  /** From now on this life is the plugin. */
+  keep(life: Life): void;
+  /** No further life; answers the one there is. */
+  stop(): Life | undefined;
+  readonly status: Omit<ProcessStatus, "dropped">;
+}
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { plugin, limits, now } = options;
+  let life: Life | undefined;
+  let waiting: NodeJS.Timeout | undefined;
+  let again: number | undefined;
+  let off = false;
+  let starts = 0;
+  let ended = 0;
+  let inRow = 0;
+  let lastEnd: string | undefined;
+  let ends: number[] = [];
+
+  const away = (): SvcError => {
+    const next =
+      again === undefined ? (off ? "it was stopped" : "it is being started again") : `it is started again in ${Math.ceil(Math.max(0, again - now()) / 1000)} s`;
+    return fail("SVC_ISOLATION_DOWN", { plugin, reason: lastEnd ?? "it is not up yet", next, failure: "retry" });
+  };
+  const peer = () => life?.pluginProcess.peer;
+
+  function keep(next: Life): void {
+    if (off) {
+      next.pluginProcess.kill("it was stopped");
+      next.close();
+      return;
+    }
+    life = next;
+    again = undefined;
+    starts += 1;
+    const began = now();
+    next.pluginProcess.watch();
+    void next.pluginProcess.ended.then((reason) => {
+      next.close();
+      if (life !== next) return;
+      life = undefined;
+      if (now() - began >= limits.steadyMs) inRow = 0;
+      fell(reason);
+    });
+  }
+
+  /** It ended, or did not come up. */
+  function fell(reason: string): void {
+    if (off) return;
+    const at = now();
+    lastEnd = reason;
+    ended += 1;
+    ends = [...ends.filter((time) => at - time < limits.endsWindowMs), at];
+    if (ends.length >= limits.ends) {
+      off = true;
+      options.gaveUp(`${reason}; that was end ${ends.length} within ${Math.round(limits.endsWindowMs / 60_000)} minutes`, true);
+      return;
+    }
+    const pauseMs = Math.round(Math.min(limits.firstPauseMs * 2 ** inRow, limits.longestPauseMs) * (1 + Math.random() / 5));
+    inRow += 1;
+    again = at + pauseMs;
+    waiting = setTimeout(() => void restart(), pauseMs);
+    waiting.unref();
+    options.down(reason, pauseMs);
+  }
+
+  async function restart(): Promise<void> {
+    again = undefined;
+    try {
+      keep(await options.again());
+      if (!off) options.up();
+    } catch (error) {
+      if (off) return;
+      const { message, final } = error as SvcError & { readonly final?: boolean };
+      if (final !== true) return fell(message);
+      off = true;
+      lastEnd = message;
+      options.gaveUp(message, false);
+    }
+  }
+
+  return {
+    keep,
+    stop() {
+      off = true;
+      clearTimeout(waiting);
+      again = undefined;
+      const last = life;
+      life = undefined;
+      return last;
+    },
+    call: async (on, args, signal) => {
+      const to = peer();
+      if (to === undefined) throw away();
+      return to.call(on, args, signal);
+    },
+    async *stream(on, args, signal) {
+      const to = peer();
+      if (to === undefined) throw away();
+      yield* to.stream(on, args, signal);
+    },
+    tell: (on, args) => void peer()?.tell(on, args),
+    get status(): Supervisor["status"] {
+      const pid = life?.pluginProcess.pid;
+      return {
+        state: life === undefined ? (off ? "off" : "waiting") : "up",
+        ...(pid === undefined ? {} : { pid }),
+        starts,
+        ends: ended,
+        ...(lastEnd === undefined ? {} : { lastEnd }),
+        ...(again === undefined ? {} : { again }),
+      };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { atomicWrite } from "../base/atomic-file.ts";
+import { fail } from "../base/errors.ts";
+import { changedDependencies, type Dependencies, dependenciesOf } from "./dependencies.ts";
+import { integrityOf } from "./package-hash.ts";
+
+/** What was trusted about one installed plugin: `.svc/plugins.lock.json` holds one for each, by package name. */
+export interface Pin {
+  readonly id: string;
+  readonly version: string;
+  /** `sha256-<base64>` over all files of the package and their names; its own `node_modules` left out. */
+  readonly integrity: string;
+  /** The same of each package that it is made of, by `<name>@<version>`; absent in pins of an earlier version, which knew its own files only. */
+  readonly dependencies?: Dependencies;
+  /** What it declared and what its setup really registered when it was trusted, sorted. */
+  readonly capabilities: readonly string[];
+  readonly registers: readonly string[];
+  /** ISO 8601. */
+  readonly trustedAt: string;
+}
+
+export type Pins = Readonly<Record<string, Pin>>;
+
+const NAME = "plugins.lock.json";
+
+/** The pins of a data folder; none when there is no file. Throws `SVC_PLUGIN_PINS` for a file that cannot be read: nothing is trusted then. */
+export async function readPins(dataFolder: string): Promise<Pins> {
+  const file = join(dataFolder, NAME);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw fail("SVC_PLUGIN_PINS", { file, reason: (error as Error).message });
+  }
+  try {
+    return JSON.parse(text) as Pins;
+  } catch (error) {
+    throw fail("SVC_PLUGIN_PINS", { file, reason: (error as Error).message });
+  }
+}
+
+export async function writePins(dataFolder: string, pins: Pins): Promise<void> {
+  const sorted = Object.fromEntries(Object.entries(pins).sort(([left], [right]) => (left < right ? -1 : 1)));
+  await atomicWrite(join(dataFolder, NAME), `${JSON.stringify(sorted, null, 2)}\n`);
+}
+
+/**
+ * Refuses a package of which a file, its own or one of what it depends on, is not what was trusted. Every file is read: size and time
+ * of a file can be forged. Throws `SVC_PLUGIN_CHANGED` or `SVC_PLUGIN_UNTRUSTED`.
+ */
+export async function requirePinned(name: string, folder: string, pins: Pins): Promise<Pin> {
+  const pin = Object.hasOwn(pins, name) ? pins[name] : undefined;
+  if (pin === undefined) throw fail("SVC_PLUGIN_UNTRUSTED", { plugin: name });
+  const [integrity, dependencies] = await Promise.all([integrityOf(folder), pin.dependencies === undefined ? undefined : dependenciesOf(folder)]);
+  if (integrity !== pin.integrity) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: "its files are" });
+  const [changed] = changedDependencies(pin.dependencies, dependencies);
+  if (changed !== undefined) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: `the files of its dependency ${changed} are` });
+  return pin;
+}
+
+/** Refuses a plugin that declares or registers what it did not when it was trusted. Less than then is no drift. */
+export function requireUndrifted(name: string, pin: Pin, capabilities: readonly string[], registers: readonly string[]): void {
+  const more = [
+    ...capabilities.filter((capability) => !pin.capabilities.includes(capability)).map((capability) => `capability ${capability}`),
+    ...registers.filter((thing) => !pin.registers.includes(thing)),
+  ];
+  if (more.length > 0) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: `it now also has ${more.join(", ")}, which is` });
+}

@@ -1,0 +1,89 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { childEnvironment } from "../capabilities/processes/child-env.ts";
+import type { Source } from "../core/host/source.ts";
+import { confine } from "../isolation/confinement.ts";
+import { ISOLATION_LIMITS } from "../isolation/isolation-limits.ts";
+import type { Observed } from "./observe.ts";
+
+/** What the observer says. */
+export type Told = { readonly ok: true; readonly value: Observed } | { readonly ok: false; readonly reason: string };
+
+/** What is needed to look at a plugin. */
+export interface ObserveDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Folders that its code must not see where there are walls for that. */
+  readonly hidden: readonly string[];
+  readonly limitMs: number;
+}
+
+const PROGRAM = fileURLToPath(new URL("./observer.js", import.meta.url));
+/** Of what a plugin says of itself; it may write to the descriptor, too. */
+const MOST_BYTES = 1_048_576;
+const MOST_WORDS = 2_048;
+
+/**
+ * Looks at a plugin as `observe` does, in a process of its own behind the walls of an isolated plugin and without a network: for code
+ * that nobody has trusted yet, whichever process it will run in. Rejects with the reason, in words.
+ */
+export async function observeApart(source: Source, { env, hidden, limitMs }: ObserveDeps): Promise<Observed> {
+  const { closed } = await confine(source, { heapMb: ISOLATION_LIMITS.heapMb, path: env["PATH"] ?? "", hidden, program: PROGRAM });
+  const child = spawn(closed.command, [...closed.args, JSON.stringify(source)], {
+    cwd: closed.cwd,
+    env: { ...childEnvironment(source.id, env, {}, "observed"), JITI_FS_CACHE: "false" },
+    detached: true,
+    stdio: ["ignore", "ignore", "pipe", "pipe"],
+  });
+  const answer = collect(child.stdio[3] as Readable, MOST_BYTES);
+  const words = collect(child.stderr as Readable, MOST_WORDS);
+  const end = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // Gone already.
+    }
+  };
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    end();
+  }, limitMs);
+  try {
+    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+    if (late) throw new Error(`it took longer than ${limitMs / 1000} s to be imported and set up; what waits or works belongs into start`);
+    const told = toldIn(answer());
+    if (told?.ok === true) return told.value;
+    if (told?.ok === false) throw new Error(told.reason);
+    if (code === 0) throw new Error("its import never ends: what its top level awaits belongs into start");
+    const last = words().trim().split("\n").at(-1) ?? "";
+    throw new Error(`its process ended with ${signal ?? `code ${code}`}${last === "" ? "" : `: ${last}`}`);
+  } finally {
+    clearTimeout(timer);
+    end();
+  }
+}
+
+function collect(stream: Readable, most: number): () => string {
+  let text = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    text = (text + chunk).slice(-most);
+  });
+  stream.on("error", () => undefined);
+  return () => text;
+}
+
+function toldIn(text: string): Told | undefined {
+  try {
+    const told = JSON.parse(text) as Told;
+    const lists = told.ok ? [told.value.agentKeys, told.value.capabilities, told.value.registers, told.value.things] : [];
+    const sound = lists.every((list) => Array.isArray(list) && list.every((item) => typeof item === "string"));
+    return sound && (told.ok ? typeof told.value.id === "string" && typeof told.value.version === "string" : typeof told.reason === "string")
+      ? told
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

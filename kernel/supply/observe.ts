@@ -1,0 +1,124 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Plugin } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import { createBus } from "../core/bus/index.ts";
+import { schemaTrouble } from "../core/config/validator.ts";
+import { within } from "../core/host/call.ts";
+import { checkPlugin, importPlugin, requireBuilt } from "../core/host/code.ts";
+import { createContext, type Services } from "../core/host/context.ts";
+import { describeFailure, type FailedPhase } from "../core/host/failure-place.ts";
+import { registersOf, thingsOf } from "../core/host/registered.ts";
+import { createScope, disposeScope } from "../core/host/scope.ts";
+import type { Source } from "../core/host/source.ts";
+
+/** What a plugin is, as seen by running its `setup` against a host that only records. */
+export interface Observed {
+  readonly id: string;
+  readonly version: string;
+  /** The version that its code names, where that is another one. */
+  readonly codeVersion?: string;
+  readonly section?: string;
+  readonly agentKeys: readonly string[];
+  readonly capabilities: readonly string[];
+  /** Kinds of what it registered, sorted: `channel`, `hook inbound`, `route open`, `server` ... */
+  readonly registers: readonly string[];
+  /** Each thing that it registered by its name, sorted: `route GET /acme open`, `cron nightly 0 3 * * *`. */
+  readonly things: readonly string[];
+}
+
+/**
+ * Import a plugin and run its `setup` with a configuration from its `sample.json`, or with none. Nothing it asks for happens:
+ * capabilities answer with nothing. Its own top-level code does run: `observeApart` puts walls around it. Throws what it throws, in
+ * words with the phase and the place.
+ */
+export async function observe(source: Source): Promise<Observed> {
+  requireBuilt(source);
+  const plugin = await told("import", source, () => importPlugin(source));
+  await checkPlugin(source, plugin);
+  requireSchemas(plugin, source.id);
+  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest);
+  try {
+    await told("setup", source, async () =>
+      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingServices()))),
+    );
+    return {
+      id: scope.id,
+      version: source.version ?? plugin.version,
+      ...(source.version === undefined || source.version === plugin.version ? {} : { codeVersion: plugin.version }),
+      ...(plugin.config === undefined ? {} : { section: plugin.config.at }),
+      agentKeys: Object.keys(plugin.agentConfig?.properties ?? {}),
+      capabilities: [...plugin.capabilities].sort(),
+      registers: registersOf(scope),
+      things: thingsOf(scope),
+    };
+  } finally {
+    disposeScope(scope);
+  }
+}
+
+/** What a phase throws, said as in the daemon: with the phase and the place. */
+async function told<T>(phase: FailedPhase, source: Source, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(describeFailure(error, phase, source), { cause: error });
+  }
+}
+
+/** Told here and not when an operator sets the section. */
+function requireSchemas({ config, agentConfig }: Plugin<never>, plugin: string): void {
+  for (const [at, schema] of [
+    [config?.at, config?.schema],
+    ["agents.<id>", agentConfig],
+  ] as const) {
+    const reason = schema === undefined ? undefined : schemaTrouble(schema);
+    if (reason !== undefined) throw fail("SVC_PLUGIN_SECTION", { plugin, section: at, reason: `its schema is not usable (${reason})` });
+  }
+}
+
+function sampleSection(plugin: Plugin<never>, folder: string | undefined): unknown {
+  const file = folder === undefined ? undefined : join(folder, "sample.json");
+  if (file === undefined || plugin.config === undefined || !existsSync(file)) return {};
+  return (
+    plugin.config.at.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(readFileSync(file, "utf8"))) ?? {}
+  );
+}
+
+/** Answers every call and every property with itself, and every wait with nothing. */
+const nothing: unknown = new Proxy(() => {}, {
+  get: (_target, key) => (key === "then" ? undefined : key === Symbol.toPrimitive ? () => "" : key === Symbol.iterator ? () => [].values() : nothing),
+  apply: () => nothing,
+});
+
+function recordingServices(): Services {
+  const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+  const none = () => nothing as never;
+  const idle = () => {};
+  return {
+    node: { id: "observed", name: "Observed" },
+    env: {},
+    bus: createBus({ node: "observed", ringSize: 1, onListenerError: () => {} }),
+    tasks: nothing as never,
+    agents: { get: () => undefined, list: () => [] },
+    traces: nothing as never,
+    actions: nothing as never,
+    log: () => quiet,
+    store: none,
+    jobs: () => ({ cron: () => idle, after: () => idle, every: () => idle, missed: async () => [] }),
+    files: none,
+    fetch: none,
+    sockets: none,
+    spawn: none,
+    warm: none,
+    media: none,
+    models: none,
+    health: none,
+    render: none,
+    ensure: async () => {},
+    claim: () => {},
+    server: none,
+    channelState: () => {},
+    failed: () => {},
+  };
+}

@@ -1,0 +1,170 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { processAlive, processIdentity } from "../base/process-identity.ts";
+
+/** What of a plugin was under way. `run`: anything after its start. */
+export type Phase = "import" | "setup" | "start" | "run";
+
+/** Why a plugin is kept from loading. `at` is ISO 8601. */
+export interface Held {
+  readonly phase: Phase;
+  readonly reason: string;
+  readonly at: string;
+}
+
+/** Whose code runs under a marker: the id under which it is held back, and its version, where it has one. */
+interface Suspect {
+  readonly id: string;
+  readonly version?: string;
+}
+
+interface Marker {
+  readonly plugin: string;
+  readonly version?: string;
+  readonly phase: Phase;
+  /** It was seen to be to blame: nobody else can have been. */
+  readonly certain?: true;
+  readonly pid: number;
+  /** Tells the process from a later one with its id; absent where the system does not say. */
+  readonly identity?: string;
+}
+
+const markerFile = (dataFolder: string): string => join(dataFolder, "loading.json");
+const heldFile = (dataFolder: string): string => join(dataFolder, "quarantine.json");
+/** The version of each plugin that a daemon on this folder has brought up, since it last died under its marker. */
+const provenFile = (dataFolder: string): string => join(dataFolder, "proven.json");
+
+/**
+ * Notes on disk whose code is about to run: should this process die now, that plugin is the suspect at the next start. Synchronous,
+ * so that nothing runs in between. Another live process's marker is left alone.
+ */
+function markLoading(dataFolder: string, { id, version }: Suspect, phase: Phase): void {
+  if (isTaken(dataFolder)) return;
+  note(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
+}
+
+/** Notes on disk that this plugin was seen to be to blame: it is held back at the next start, also where it came up before. */
+export function accuse(dataFolder: string, plugin: string): void {
+  if (isTaken(dataFolder)) return;
+  const standing = read<Marker>(markerFile(dataFolder));
+  const phase = standing?.pid === process.pid && standing.plugin === plugin ? standing.phase : "run";
+  note(markerFile(dataFolder), { plugin, phase, certain: true, ...thisProcess() } satisfies Marker);
+}
+
+function isTaken(dataFolder: string): boolean {
+  const standing = read<Marker>(markerFile(dataFolder));
+  return standing !== undefined && standing.pid !== process.pid && isAlive(standing);
+}
+
+function thisProcess(): Pick<Marker, "pid" | "identity"> {
+  const identity = processIdentity(process.pid);
+  return { pid: process.pid, ...(identity === undefined ? {} : { identity }) };
+}
+
+/** Takes the marker of this process away: it is alive and well. */
+export function unmarkLoading(dataFolder: string): void {
+  if (read<Marker>(markerFile(dataFolder))?.pid === process.pid) rmSync(markerFile(dataFolder), { force: true });
+}
+
+/** The plugin named by this process's marker. */
+export function markedPlugin(dataFolder: string): string | undefined {
+  const marker = read<Marker>(markerFile(dataFolder));
+  return marker?.pid === process.pid ? marker.plugin : undefined;
+}
+
+/**
+ * The plugins held back, by id. The marker of a process that is gone puts its plugin among them: at once where it never came up in
+ * this version, at the second time in a row where it did. A power cut or a kill from outside strikes the innocent too.
+ */
+export function readQuarantine(dataFolder: string): Readonly<Record<string, Held>> {
+  const held = read<Record<string, Held>>(heldFile(dataFolder)) ?? {};
+  const marker = read<Marker>(markerFile(dataFolder));
+  if (marker === undefined || isAlive(marker)) return held;
+  const { [marker.plugin]: proven, ...others } = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
+  if (marker.certain !== true && proven === versionOf(marker)) {
+    // In this order: dying in between, it has not used up its chance.
+    rmSync(markerFile(dataFolder), { force: true });
+    note(provenFile(dataFolder), others);
+    return held;
+  }
+  const next = { ...held, [marker.plugin]: { phase: marker.phase, reason: wordsFor(marker), at: new Date().toISOString() } };
+  keep(heldFile(dataFolder), next);
+  rmSync(markerFile(dataFolder), { force: true });
+  return next;
+}
+
+/** Holds a plugin back from the next load on. */
+export function holdPlugin(dataFolder: string, plugin: string, held: Held): void {
+  keep(heldFile(dataFolder), { ...readQuarantine(dataFolder), [plugin]: held });
+}
+
+/** Lets a plugin load again at the next start or reload. False when it was not held back. */
+export function releaseQuarantine(dataFolder: string, plugin: string): boolean {
+  const { [plugin]: found, ...rest } = readQuarantine(dataFolder);
+  if (found === undefined) return false;
+  keep(heldFile(dataFolder), rest);
+  return true;
+}
+
+function prove(dataFolder: string, suspect: Suspect): void {
+  const proven = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
+  if (proven[suspect.id] !== versionOf(suspect)) note(provenFile(dataFolder), { ...proven, [suspect.id]: versionOf(suspect) });
+}
+
+const versionOf = ({ version = "" }: { readonly version?: string }): string => version;
+
+/** Runs phases of plugins one after the other, each under its marker, so that a death names exactly one. */
+export type Marked = <T>(suspect: Suspect, phase: Phase, work: () => Promise<T>) => Promise<T>;
+
+export function createMarked(dataFolder: string): Marked {
+  let last: Promise<unknown> = Promise.resolve();
+  return (suspect, phase, work) => {
+    const turn = last.then(async () => {
+      mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+      markLoading(dataFolder, suspect, phase);
+      try {
+        const done = await work();
+        if (phase === "start") prove(dataFolder, suspect);
+        return done;
+      } finally {
+        unmarkLoading(dataFolder);
+      }
+    });
+    last = turn.catch(() => {});
+    return turn;
+  };
+}
+
+const wordsFor = ({ plugin, phase }: Marker): string =>
+  `the daemon died ${phase === "run" ? `while it ran` : `during its ${phase}`}; mend or update it, then: svc plugin retry ${plugin}`;
+
+const isAlive = ({ pid, identity }: Marker): boolean => processAlive(pid) && (identity === undefined || processIdentity(pid) === identity);
+
+/** A file that cannot be read as JSON says nothing: it must not keep the daemon from starting. */
+function read<T>(file: string): T | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as T;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A killed process does not undo it, a power cut may: then nobody's code was to blame. */
+function note(file: string, value: unknown): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+function keep(file: string, value: unknown): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  writeFileSync(temporary, JSON.stringify(value), { mode: 0o600, flush: true });
+  renameSync(temporary, file);
+  const folder = openSync(dirname(file), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
