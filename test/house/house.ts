@@ -24,6 +24,7 @@ export interface PluginFolder {
   readonly pkg: {
     readonly name: string;
     readonly version: string;
+    readonly description: string;
     readonly dependencies?: Record<string, string>;
     readonly devDependencies?: Record<string, string>;
     readonly peerDependencies?: Record<string, string>;
@@ -70,7 +71,33 @@ function book(): { file: string; text: string; wanted: string } {
   return { file, text, wanted };
 }
 
-/** What the documents carry over from code, by file: the samples of plugins, the worked channel, and the tables of errors. */
+/** How the README heads the plugins of a kind, in this order; a kind that is not here follows by its own name. */
+const HEADINGS: Readonly<Record<string, string>> = {
+  channel: "Channel",
+  tier: 'Engine ("tier")',
+  feature: "Feature",
+  action: "Action that agents may be allowed",
+};
+
+/** The README's tables of plugins, from their packages: a new plugin is written down in its own folder only. */
+function catalog(): string {
+  const kinds = [...new Set([...Object.keys(HEADINGS), ...pluginFolders().map(({ pkg }) => pkg.svc.kind)])];
+  const row = ({ path, pkg: { svc, description } }: PluginFolder) =>
+    `| [${svc.name}](${path}/README.md) | ${svc.product === undefined ? "" : `${svc.product}. `}${description.replace(/\.$/, "").replaceAll("|", "\\|")} |`;
+  return kinds
+    .map((kind) => [
+      `| ${HEADINGS[kind] ?? `${kind[0]?.toUpperCase()}${kind.slice(1)}`} | |`,
+      "|---|---|",
+      ...pluginFolders()
+        .filter(({ pkg }) => pkg.svc.kind === kind)
+        .map(row),
+    ])
+    .filter((table) => table.length > 2)
+    .map((table) => table.join("\n"))
+    .join("\n\n");
+}
+
+/** What the documents carry over from code, by file: the plugins and their samples, the worked channel, and the tables of errors. */
 export async function injected(): Promise<{ file: string; text: string; wanted: string }[]> {
   const results: { file: string; text: string; wanted: string }[] = [];
   for (const { path } of pluginFolders()) {
@@ -84,6 +111,11 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
     });
   }
   results.push(book());
+  results.push({
+    file: "README.md",
+    text: read("README.md"),
+    wanted: inject(read("README.md"), "plugins", catalog()) ?? "the README has no <!-- plugins --> markers",
+  });
   const page = "docs/sdk-reference.md";
   results.push({ file: page, text: existsSync(join(ROOT, page)) ? read(page) : "", wanted: reference(read) });
   const kernel = (await import(new URL("../../kernel/base/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
