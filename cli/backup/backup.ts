@@ -8,7 +8,7 @@ import { fail } from "../errors.ts";
 export const CONTENTS = "backup.json";
 /**
  * What is secret lies in here, wherever the backup is put and whatever it is called: the daemon lends no folder of that name to anybody
- * (`kernel/capabilities/files/protected.ts`).
+ * (`kernel/base/protected-files.ts`).
  */
 const INSIDE = "svc-backup-secrets";
 /** The data folder within a backup. */

@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import type { Log } from "@svc/sdk";
-import type { Configuration } from "../core/config/configuration.ts";
 import { CONTROLS } from "./control-characters.ts";
 import { type LogLimits, openLogFile, readLogLimits } from "./log-file.ts";
 
@@ -92,11 +91,15 @@ export function createLog({ level = "info", destination, pretty = false, secrets
   );
 }
 
+/** What the log reads of a configuration, anew whenever that may have changed. */
+export interface LoggedConfiguration {
+  /** Values that no line may hold. */
+  readonly checked: { readonly secrets: Iterable<string> };
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
 /** The log that an embedding program gave, or one as it wants it; without a wish none. */
-export function logOf(
-  given: RootLog | Omit<LogOptions, "secrets" | "limits"> | undefined,
-  configuration: () => Pick<Configuration, "checked" | "value">,
-): RootLog {
+export function logOf(given: RootLog | Omit<LogOptions, "secrets" | "limits"> | undefined, configuration: () => LoggedConfiguration): RootLog {
   if (given !== undefined && "child" in given) return given;
   const { destination = "none", ...rest } = given ?? {};
   return createLog({ ...rest, destination, secrets: () => configuration().checked.secrets, limits: () => readLogLimits(configuration().value) });

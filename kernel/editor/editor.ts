@@ -4,26 +4,14 @@ import { fail } from "../base/errors.ts";
 import type { PluginStatus } from "../core/boot/kernel-port.ts";
 import { type Configuration, describeProblems, entriesOf, examine } from "../core/config/configuration.ts";
 import { readText } from "../core/config/document.ts";
-import {
-  type ConfigProblem,
-  composeSchema,
-  defaultAt,
-  differenceFrom,
-  getValue,
-  isUnread,
-  lastGood,
-  loadEnvironment,
-  maskSecrets,
-  openDocument,
-  parsePath,
-  removeValue,
-  requireSetting,
-  saveDocument,
-  setValue,
-} from "../core/config/index.ts";
+import { type ConfigProblem, composeSchema, defaultAt, isUnread, lastGood, loadEnvironment, openDocument, parsePath } from "../core/config/index.ts";
 import { createHost, type Host } from "../core/host/host.ts";
 import { readEntry } from "../core/host/source.ts";
-import { exposures } from "../http/exposure.ts";
+import { getValue, removeValue, requireSetting, setValue } from "./edit.ts";
+import { exposures } from "./exposure.ts";
+import { differenceFrom } from "./line-difference.ts";
+import { maskSecrets } from "./mask.ts";
+import { saveDocument } from "./save.ts";
 
 /** A configuration file and what its plugins are. */
 export interface EditorOptions {

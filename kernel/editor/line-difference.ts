@@ -1,3 +1,5 @@
+import { maskText } from "./mask-text.ts";
+
 /** A line that only one of two texts has, with its number in that text, from 1. */
 export interface DifferingLine {
   readonly sign: "-" | "+";
@@ -50,4 +52,15 @@ export function differingLines(before: string, after: string): readonly Differin
     }
   }
   return lines;
+}
+
+/**
+ * What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, credentials masked, for a person;
+ * empty when the two are the same.
+ */
+export function differenceFrom(lastGoodText: string, text: string): string {
+  const shown = { "-": maskText(lastGoodText).split("\n"), "+": maskText(text).split("\n") };
+  return differingLines(lastGoodText, text)
+    .map(({ sign, number }) => `${sign} ${String(number).padStart(4)}  ${shown[sign][number - 1]}`)
+    .join("\n");
 }

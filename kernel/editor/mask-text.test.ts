@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { differenceFrom } from "../core/config/last-good.ts";
+import { differenceFrom } from "./line-difference.ts";
 import { maskText } from "./mask-text.ts";
 
 const CANARIES = ["sk-literal-secret-123456", "12:AAF-bot", "first-one", "second", "an env value", "Bearer abcdef", "0123456789abcdef0123xyz"];

@@ -2,8 +2,8 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { HttpRoute } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { peerOf } from "../base/client-address.ts";
 import { createAdmission } from "./admit.ts";
-import { peerOf } from "./client-address.ts";
 import { json, rawExchange, recordingLog, type Serving, serve } from "./http.harness.ts";
 
 let server: Serving;

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Log, SvcError } from "@svc/sdk";
+import { canonicalAddress, peerOf } from "../base/client-address.ts";
 import { type ErrorCode, fail } from "../base/errors.ts";
-import { canonicalAddress, peerOf } from "./client-address.ts";
 
 /** Why a request is not even looked at; `status` says what the caller is told. */
 export type Refusal = SvcError;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import { canonicalAddress, type Peer } from "./client-address.ts";
+import { canonicalAddress, type Peer } from "../base/client-address.ts";
 
 /** Whole names of headers that proxies, load balancers and content networks add to what they pass on. */
 const NAMES: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Authority, Caller, HttpRoute, Identity } from "@svc/sdk";
+import type { Peer } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
-import type { Peer } from "./client-address.ts";
 import type { StreamProof } from "./open-streams.ts";
 import type { Throttle } from "./throttle.ts";
 

@@ -14,12 +14,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
+import { peerOf } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
 import { isIsolated } from "../isolation/own-sockets.ts";
 import { createAdmission } from "./admit.ts";
 import { checkJsonType, createLargeBodies, type JsonParser, parseJson, readBody } from "./body.ts";
 import { createChecker } from "./body-schema.ts";
-import { peerOf } from "./client-address.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
 import { type Asker, createGuards } from "./guard.ts";

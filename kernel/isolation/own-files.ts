@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import type { Capability, Confined, PluginContext } from "@svc/sdk";
-import { realOf } from "../capabilities/files/protected.ts";
+import { realOf } from "../base/protected-files.ts";
 import { refused } from "./refused.ts";
 
 /** The files of this machine that an isolated plugin may have: its process has walls, and the daemon must be no door through them. */

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
+import { peerOf } from "../base/client-address.ts";
 import type { Tree } from "../capabilities/processes/process-tree.ts";
-import { peerOf } from "../http/client-address.ts";
 
 /**
  * Processes of isolated plugins that share this machine's network, of every kernel in this process. Their calls to our own ports are

@@ -2,8 +2,8 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { endianness } from "node:os";
+import { canonicalAddress } from "../base/client-address.ts";
 import { type Tree, treeMembers } from "../capabilities/processes/process-tree.ts";
-import { canonicalAddress } from "../http/client-address.ts";
 
 /** Whether the far end of a connection of this machine belongs to one of these trees; true also for one that is closed already. */
 export async function isHeldBy(socket: Socket, trees: Iterable<Tree>): Promise<boolean> {

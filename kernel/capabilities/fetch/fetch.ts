@@ -2,8 +2,8 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { FetchInit, FetchStreamInit, StreamingFetch } from "@svc/sdk";
+import { isThisMachine } from "../../base/client-address.ts";
 import { fail } from "../../base/errors.ts";
-import { isThisMachine } from "../../http/client-address.ts";
 import { createExchange, type Exchange } from "./exchange.ts";
 import { type Reached, streamedAnswer, wholeAnswer } from "./fetch-answer.ts";
 import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";

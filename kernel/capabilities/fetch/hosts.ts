@@ -1,12 +1,5 @@
 import { fail } from "../../base/errors.ts";
 
-/** What a manifest may name: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
-const PATTERN = /^(?:\*|configured|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
-
-/** Why that is no host of a manifest's `network`; undefined when it is one. */
-export const whyNoHost = (pattern: string): string | undefined =>
-  PATTERN.test(pattern) ? undefined : `names '${pattern}', which is none of host:port, *.domain, configured and *`;
-
 /** Refuses a host that is not in the list that the manifest has shown to the operator. Throws `SVC_SOCKET_HOST`. */
 export function requireNamed(plugin: string, hosts: readonly string[] | undefined, section: unknown, host: string, port: number): void {
   if (hosts === undefined || hosts.some((pattern) => names(pattern, section, host.toLowerCase(), port))) return;

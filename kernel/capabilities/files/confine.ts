@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from "n
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { SvcError } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { Protected } from "./protected.ts";
+import type { Protected } from "../../base/protected-files.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 

@@ -18,8 +18,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Confined } from "@svc/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ProtectedDeps } from "../../base/protected-files.ts";
 import { createFiles, createFolder } from "./files.ts";
-import type { ProtectedDeps } from "./protected.ts";
 
 let base: string;
 let root: string;

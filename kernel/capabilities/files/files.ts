@@ -6,8 +6,8 @@ import type { Confined, Files, SvcError } from "@svc/sdk";
 import { atomicWrite } from "../../base/atomic-file.ts";
 import { fail } from "../../base/errors.ts";
 import { type FolderLock, tryLock } from "../../base/folder-lock.ts";
+import { type ProtectedDeps, protectedFiles } from "../../base/protected-files.ts";
 import { type Confinement, confine, fileError } from "./confine.ts";
-import { type ProtectedDeps, protectedFiles } from "./protected.ts";
 
 const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = constants;
 /** How many entries of a folder are looked at together. */

@@ -19,7 +19,7 @@ import { dirname, join, resolve } from "node:path";
 import { type Subscription, subscribes } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { logOf, type RootLog } from "../../base/log.ts";
-import { exposures } from "../../http/exposure.ts";
+import { exposures } from "../../editor/exposure.ts";
 import { createOwnServer } from "../../http/own-server.ts";
 import { createServers } from "../../http/plugin-servers.ts";
 import { reachOf } from "../../http/reach.ts";

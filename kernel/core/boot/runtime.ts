@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { DaemonHealth, HttpRoute, Traces } from "@svc/sdk";
 import type { RootLog } from "../../base/log.ts";
 import { pluginLog } from "../../base/log-facts.ts";
-import { protectedFiles, realOf } from "../../capabilities/files/protected.ts";
+import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import type { Provider } from "../../capabilities/models/provider-address.ts";
 import type { PoolLimits } from "../../capabilities/processes/warm.ts";
 import type { FolderLock, ScopedStore, StateStore } from "../../store/index.ts";

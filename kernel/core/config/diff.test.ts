@@ -2,14 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
-import fc from "fast-check";
 import { expect, it } from "vitest";
-import { differingLines } from "../../editor/line-difference.ts";
 import { checkDocument } from "./check.ts";
 import { composeSchema } from "./compose.ts";
 import { diffConfig } from "./diff.ts";
 import { openDocument } from "./document.ts";
-import { differenceFrom, lastGood, rememberLastGood } from "./last-good.ts";
+import { lastGood, rememberLastGood } from "./last-good.ts";
 
 const MESH: ObjectSchema = {
   type: "object",
@@ -60,24 +58,6 @@ it("an agent that comes or goes is one change and needs no restart", () => {
   const more = { ...BASE, agents: { ...BASE.agents, b: { name: "B", workspace: ".", model: "x" } } };
   expect(diff(more)).toEqual({ changed: ["agents.b"], restartRequired: [] });
   expect(diff(BASE, more)).toEqual({ changed: ["agents.b"], restartRequired: [] });
-});
-
-it("shows the lines that differ, with their numbers", () => {
-  expect(differenceFrom("{\n  1\n  2\n  3\n}", "{\n  1\n  two\n  3\n  4\n}")).toBe("-    3    2\n+    3    two\n+    5    4");
-  expect(differenceFrom("same", "same")).toBe("");
-});
-
-it("lines taken away and added lead from one text to the other", () => {
-  const lines = fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 12 }).map((list) => list.join("\n"));
-  fc.assert(
-    fc.property(lines, lines, (before, after) => {
-      const differing = differingLines(before, after);
-      const away = new Set(differing.filter(({ sign }) => sign === "-").map(({ number }) => number));
-      const added = new Set(differing.filter(({ sign }) => sign === "+").map(({ number }) => number));
-      const kept = (text: string, without: Set<number>) => text.split("\n").filter((_, index) => !without.has(index + 1));
-      expect(kept(before, away)).toEqual(kept(after, added));
-    }),
-  );
 });
 
 it("remembers the text of the last configuration that started, for its owner's eyes", async () => {

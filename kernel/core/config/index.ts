@@ -1,6 +1,3 @@
-export { type Edit, getValue, removeValue, requireSetting, setValue } from "../../editor/edit.ts";
-export { maskSecrets } from "../../editor/mask.ts";
-export { type SaveOptions, saveDocument } from "../../editor/save.ts";
 export { type CheckedConfig, type ConfigProblem, checkDocument } from "./check.ts";
 export { type ComposedSchema, composeSchema, type Parts, type Section } from "./compose.ts";
 export { CORE_KEYS } from "./core-schema.ts";
@@ -8,7 +5,7 @@ export { type ConfigDifference, diffConfig } from "./diff.ts";
 export { type ConfigDocument, type DocumentSource, openDocument } from "./document.ts";
 export { drainSeconds, loadEnvironment } from "./environment.ts";
 export { referencesIn } from "./expand.ts";
-export { differenceFrom, lastGood, rememberLastGood } from "./last-good.ts";
+export { lastGood, rememberLastGood } from "./last-good.ts";
 export { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
 export { compilePattern, patternTrouble } from "./safe-pattern.ts";
 export { defaultAt, isUnread, keysAt, schemasAt } from "./schema-at.ts";

@@ -2,8 +2,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { atomicWrite } from "../../base/atomic-file.ts";
 import { fail } from "../../base/errors.ts";
-import { differingLines } from "../../editor/line-difference.ts";
-import { maskText } from "../../editor/mask-text.ts";
 
 const NAME = "last-good.json";
 
@@ -21,15 +19,4 @@ export async function lastGood(dataFolder: string): Promise<string | undefined> 
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
   }
-}
-
-/**
- * What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, credentials masked, for a person;
- * empty when the two are the same.
- */
-export function differenceFrom(lastGoodText: string, text: string): string {
-  const shown = { "-": maskText(lastGoodText).split("\n"), "+": maskText(text).split("\n") };
-  return differingLines(lastGoodText, text)
-    .map(({ sign, number }) => `${sign} ${String(number).padStart(4)}  ${shown[sign][number - 1]}`)
-    .join("\n");
 }

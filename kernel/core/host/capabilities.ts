@@ -14,7 +14,7 @@ import {
 } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
-import type { ProtectedDeps } from "../../capabilities/files/protected.ts";
+import type { ProtectedDeps } from "../../base/protected-files.ts";
 import type { Provider } from "../../capabilities/models/provider-address.ts";
 import type { PoolLimits } from "../../capabilities/processes/warm.ts";
 import { onDispose, type Scope } from "./scope.ts";

@@ -2,7 +2,6 @@ import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import { whyNoHost } from "../../capabilities/fetch/hosts.ts";
 import { nearest } from "../config/suggest.ts";
 
 /** A plugin's package.json, as far as a host needs it. */
@@ -15,6 +14,8 @@ export interface PackageManifest {
 const KINDS: readonly Kind[] = ["channel", "tier", "action", "feature"];
 const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent"];
 const NAME = /^[a-z][a-z0-9-]*$/;
+/** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
+const HOST = /^(?:\*|configured|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
 
 const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>> = {
   fetch: true,
@@ -89,7 +90,7 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
       ? undefined
       : `names '${text}', which must begin with one of ${THINGS.join(", ")} and a name${meant(word, THINGS)}`;
   }),
-  network: listOf("hosts", whyNoHost),
+  network: listOf("hosts", (host) => (HOST.test(host) ? undefined : `names '${host}', which is none of host:port, *.domain, configured and *`)),
   connect: (value) => {
     const { agent, allow, server, ...other } = (value ?? {}) as Record<string, unknown>;
     return [agent, allow, server].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0

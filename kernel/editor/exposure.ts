@@ -1,6 +1,6 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { realOf } from "../capabilities/files/protected.ts";
+import { realOf } from "../base/protected-files.ts";
 import type { Configuration } from "../core/config/configuration.ts";
 import { type ConfigPath, type ConfigProblem, formatPath, isRecord, referencesIn, secretPlaces } from "../core/config/index.ts";
 
