@@ -12,10 +12,7 @@ import type {
   Models,
   Plugin,
   PluginContext,
-  Provide,
-  ProvidedServer,
   Render,
-  ServerHandle,
   Sockets,
   Spawn,
   Store,
@@ -29,12 +26,12 @@ import { fail } from "../../base/errors.ts";
 import type { Bus } from "../bus/bus.ts";
 import { isPromise, within } from "./call.ts";
 import { lending } from "./lend.ts";
-import { nameThing, type ProvidedKind, whyUnusable } from "./provided.ts";
-import { nameRoute, requireDeclared } from "./registered.ts";
-import { addTap, type HookName, onDispose, type ProvidedChannel, placeOf, type Scope, withdraw } from "./scope.ts";
+import { type ProvideDeps, provider } from "./provide.ts";
+import { requireDeclared } from "./registered.ts";
+import { addTap, type HookName, onDispose, type Scope } from "./scope.ts";
 
 /** What the kernel lends to plugins. Functions taking a scope make one for that plugin. */
-export interface Services {
+export interface Services extends ProvideDeps {
   readonly node: { readonly id: string; readonly name: string };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bus: Bus;
@@ -56,11 +53,6 @@ export interface Services {
   render(): Render;
   /** Makes capabilities ready that no plugin has declared. */
   ensure(capabilities: readonly Capability[]): Promise<void>;
-  /** Refuses a second thing of the same kind and name, naming its owner. */
-  claim(scope: Scope, kind: ProvidedKind, name: string, thing: unknown): void;
-  server(scope: Scope, server: ProvidedServer): ServerHandle;
-  /** A channel's platform connected or went away. */
-  channelState(channel: ProvidedChannel): void;
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
@@ -166,62 +158,6 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
     env(name) {
       if (!declared.has("env:*")) need(`env:${name}`);
       return services.env[name] || undefined;
-    },
-  };
-}
-
-function provider(scope: Scope, services: Services, need: (capability: Capability) => void): Provide {
-  const check = (kind: ProvidedKind, thing: unknown) => {
-    const reason = whyUnusable(kind, thing);
-    if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: nameThing(kind, thing), reason });
-  };
-  const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T, named = `${kind} ${name}`): (() => void) => {
-    requireDeclared(scope, named);
-    services.claim(scope, kind, name, thing);
-    list.push(thing);
-    scope.changed();
-    return () => withdraw(scope, list, thing);
-  };
-  return {
-    channel(channel) {
-      check("channel", channel);
-      const provided: ProvidedChannel = { scope, channel, state: "connecting" };
-      add("channel", channel.name, scope.channels, provided);
-      const turn = (state: ProvidedChannel["state"], reason?: string) => {
-        if (provided.state === state && provided.reason === reason) return;
-        provided.state = state;
-        if (reason === undefined) delete provided.reason;
-        else provided.reason = reason;
-        services.channelState(provided);
-      };
-      return { ready: () => turn("ready"), down: (reason) => turn("down", reason) };
-    },
-    tier(tier) {
-      check("tier", tier);
-      add("tier", tier.name, scope.tiers, tier);
-    },
-    action(action) {
-      check("action", action);
-      return add("action", action.name, scope.actions, action);
-    },
-    server(server) {
-      need("routes");
-      check("server", server);
-      add("server", server.name, scope.servers, server);
-      return services.server(scope, server);
-    },
-    authority(authority) {
-      check("authority", authority);
-      add("authority", authority.name, scope.authorities, authority);
-    },
-    tool(tool) {
-      check("tool", tool);
-      add("tool", tool.name, scope.tools, tool);
-    },
-    route(route) {
-      need("routes");
-      check("route", route);
-      add("route", placeOf(route), scope.routes, route, nameRoute(route));
     },
   };
 }
