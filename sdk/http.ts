@@ -2,10 +2,10 @@ import type { Schema } from "./config.ts";
 
 /**
  * Who may call a route. `open`: anyone who passes admission. `loopback`: this machine only, no bearer helps.
- * `mesh`: this machine, or a peer's bearer. `scope:<name>`: a scoped token; `:param` in the name is taken from the path.
+ * `peer`: this machine, or a peer's bearer. `scope:<name>`: a scoped token; `:param` in the name is taken from the path.
  * `signed`: the handler verifies a signature over `request.raw` itself.
  */
-export type Guard = "open" | "loopback" | "mesh" | "signed" | `scope:${string}`;
+export type Guard = "open" | "loopback" | "peer" | "signed" | `scope:${string}`;
 
 /** An HTTP route. Errors thrown with a `status` become that status; the body of every error is `{error, code?, path?, field?}`. */
 export interface HttpRoute {

@@ -110,7 +110,7 @@ export interface Provide {
   route(route: HttpRoute): void;
   /** Opens nothing by itself: see `ServerHandle`. */
   server(server: ProvidedServer): ServerHandle;
-  /** Judges bearers for routes guarded by `scope:` and `mesh`. */
+  /** Judges bearers for routes guarded by `scope:` and `peer`. */
   authority(authority: Authority): void;
   /** Offered to agents by the tools server (`svc mcp`). */
   tool(tool: AgentTool): void;

@@ -9,7 +9,7 @@ import { json, rawExchange, recordingLog, type Serving, serve } from "./http.har
 let server: Serving;
 afterEach(() => server?.close({ graceMs: 100 }));
 
-const echo: HttpRoute = { method: "POST", path: "/echo", guard: "mesh", handle: ({ body }) => ({ body: body ?? null }) };
+const echo: HttpRoute = { method: "POST", path: "/echo", guard: "peer", handle: ({ body }) => ({ body: body ?? null }) };
 const post = async (path: string, init: RequestInit) => {
   const response = await fetch(`${server.url}${path}`, init);
   return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };

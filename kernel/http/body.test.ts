@@ -7,7 +7,7 @@ import { json, peer, rawExchange, type Serving, serve, tableAuthority } from "./
 let server: Serving;
 afterEach(() => server?.close({ graceMs: 100 }));
 
-const echo: HttpRoute = { method: "POST", path: "/echo", guard: "mesh", handle: ({ body }) => ({ body: body ?? null }) };
+const echo: HttpRoute = { method: "POST", path: "/echo", guard: "peer", handle: ({ body }) => ({ body: body ?? null }) };
 const post = async (path: string, init: RequestInit) => {
   const response = await fetch(`${server.url}${path}`, init);
   return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
@@ -49,7 +49,7 @@ describe("bodies", () => {
     const fails: HttpRoute = {
       method: "GET",
       path: "/fails/:how",
-      guard: "mesh",
+      guard: "peer",
       handle({ params }) {
         if (params.how === "known") throw Object.assign(new Error("taken"), { status: 409, code: "SVC_X", path: "a.b", field: "b", secret: "canary" });
         if (params.how === "later") throw Object.assign(new Error("busy"), { status: 503, retryAfterMs: 2500 });
@@ -119,7 +119,7 @@ describe("bodies", () => {
     const strict: HttpRoute = {
       method: "POST",
       path: "/strict",
-      guard: "mesh",
+      guard: "peer",
       body: {
         type: "object",
         required: ["name"],

@@ -9,7 +9,7 @@ let server: Serving;
 afterEach(() => server?.close({ graceMs: 100 }));
 
 const who = (guard: HttpRoute["guard"], path: string): HttpRoute => ({ method: "GET", path, guard, handle: ({ caller }) => caller });
-const ROUTES = [who("mesh", "/m"), who("loopback", "/l"), who("open", "/o")];
+const ROUTES = [who("peer", "/m"), who("loopback", "/l"), who("open", "/o")];
 const get = (path: string, headers: string, port = server.port) => rawExchange(port, `GET ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`);
 
 describe("a header cannot hide behind others", () => {
@@ -81,7 +81,7 @@ describe("a trusted proxy", () => {
 
   it("SEC-S2 lets one client guess no further and others go on", async () => {
     const throttle = { perAddress: 2, total: 100, windowMs: 60_000 };
-    server = await serve([who("mesh", "/m")], { trustedProxies: () => ["127.0.0.1"], authorities: () => [tableAuthority({})], throttle });
+    server = await serve([who("peer", "/m")], { trustedProxies: () => ["127.0.0.1"], authorities: () => [tableAuthority({})], throttle });
     const guess = async (address: string) => (await fetch(`${server.url}/m`, { headers: { ...bearer("wrong"), "x-forwarded-for": address } })).status;
     expect([await guess("192.0.2.1"), await guess("192.0.2.1"), await guess("192.0.2.1")]).toEqual([401, 401, 429]);
     expect(await guess("192.0.2.2")).toBe(401);

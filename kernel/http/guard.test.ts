@@ -70,7 +70,7 @@ describe("scoped routes", () => {
 
   it("AUTH-20 undefined and reserved scopes open nothing", async () => {
     const table = { odd: token("dashboard:admin", "task:write", "mesh:peer") };
-    server = await serve([route("scope:dashboard:read"), route("mesh", "/m")], { authorities: () => [tableAuthority(table)] });
+    server = await serve([route("scope:dashboard:read"), route("peer", "/m")], { authorities: () => [tableAuthority(table)] });
     expect((await ask("/x", bearer("odd"))).status).toBe(403);
     expect((await ask("/m", { ...bearer("odd"), ...REMOTE })).status).toBe(403);
     for (const guard of ["scope:dashboard:admin", "scope:task:write", "scope:mesh:peer", "scope:agent::other", "scope:", "none", undefined, ""]) {
@@ -117,7 +117,7 @@ describe("scoped routes", () => {
 
   it("AUTH-10 a bearer of one family of scopes is unknown, not insufficient, where another is asked for", async () => {
     const table = { legacy: { ...token("dashboard:write"), family: "dashboard" } as ReturnType<typeof token> };
-    server = await serve([route("scope:dashboard:write"), route("mesh", "/traces"), publicRoute], { authorities: () => [tableAuthority(table)] });
+    server = await serve([route("scope:dashboard:write"), route("peer", "/traces"), publicRoute], { authorities: () => [tableAuthority(table)] });
     expect((await ask("/x", bearer("legacy"))).status).toBe(200);
     expect((await ask("/agents/a/messages", {}, json({}, bearer("legacy")))).status).toBe(401);
     expect((await ask("/traces", { ...bearer("legacy"), ...REMOTE })).status).toBe(401);
@@ -137,7 +137,7 @@ describe("this machine and others", () => {
   });
 
   it("AUTH-17 this machine needs no token, by its own addresses too; behind a proxy everybody needs one", async () => {
-    server = await serve([route("mesh", "/traces")], { authorities: () => [tableAuthority({ mesh: peer("b") })] });
+    server = await serve([route("peer", "/traces")], { authorities: () => [tableAuthority({ mesh: peer("b") })] });
     expect((await ask("/traces")).body).toMatchObject({ caller: { address: "127.0.0.1", local: true } });
     expect((await ask("/traces", REMOTE)).status).toBe(401);
     expect((await ask("/traces", { ...REMOTE, ...bearer("mesh") })).body).toMatchObject({ caller: { local: false, peer: "b" } });
@@ -145,8 +145,15 @@ describe("this machine and others", () => {
     if (own !== undefined) expect((await fetch(`http://${own}:${server.port}/traces`)).status).toBe(200);
   });
 
-  it("AUTH-18 a bearer that is sent to a mesh route is judged on this machine too", async () => {
-    server = await serve([route("mesh")], { authorities: () => [tableAuthority({ mesh: peer("b"), scoped: token("dashboard:write") })] });
+  it("AUTH-18 a plugin of generation 1 says mesh and means peer", async () => {
+    server = await serve([route("mesh" as never, "/old")], { authorities: () => [tableAuthority({ mesh: peer("b") })] });
+    expect((await ask("/old")).status).toBe(200);
+    expect((await ask("/old", REMOTE)).status).toBe(401);
+    expect((await ask("/old", { ...REMOTE, ...bearer("mesh") })).body).toMatchObject({ caller: { local: false, peer: "b" } });
+  });
+
+  it("AUTH-18 a bearer that is sent to a peer route is judged on this machine too", async () => {
+    server = await serve([route("peer")], { authorities: () => [tableAuthority({ mesh: peer("b"), scoped: token("dashboard:write") })] });
     expect((await ask("/x", bearer("wrong"))).status).toBe(401);
     expect((await ask("/x", bearer("scoped"))).status).toBe(200);
     expect((await ask("/x", { ...bearer("scoped"), ...REMOTE })).status).toBe(403);
@@ -205,7 +212,7 @@ describe("guessing", () => {
   });
 
   it("answers 429 with Retry-After from another address and never locks out loopback", async () => {
-    server = await serve([route("mesh")], {
+    server = await serve([route("peer")], {
       authorities: () => [tableAuthority({ mesh: peer("b") })],
       throttle: { perAddress: 2, total: 50, windowMs: 60_000 },
     });

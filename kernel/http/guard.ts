@@ -6,7 +6,7 @@ import type { StreamProof } from "./open-streams.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** A route's guard, taken apart once. In `scope`, a part that starts with `:` is the path parameter of that name. */
-export type Rule = { readonly kind: "open" } | { readonly kind: "signed" } | { readonly kind: "loopback" } | { readonly kind: "mesh" } | ScopeRule;
+export type Rule = { readonly kind: "open" } | { readonly kind: "signed" } | { readonly kind: "loopback" } | { readonly kind: "peer" } | ScopeRule;
 
 interface ScopeRule {
   readonly kind: "scope";
@@ -48,17 +48,20 @@ export interface Guards {
   identify(bearer: string): Promise<Identity | undefined>;
 }
 
+/** What the guard `peer` was called at first: plugins built against generation 1 of the plugin API still say so. */
+const FORMER_PEER: string = "mesh";
 const SCOPE = /^scope:(dashboard:(?:read|write)|agent:(?:\*|[a-z0-9][a-z0-9_-]*|:\w+))$/;
 
 /** Takes a route's guard apart. Throws `SVC_HTTP_ROUTE` for one that does not exist: a route without a known guard is never served. */
 export function ruleOf({ method, path, guard }: Pick<HttpRoute, "method" | "path" | "guard">): Rule {
-  if (guard === "open" || guard === "loopback" || guard === "mesh" || guard === "signed") return { kind: guard };
+  if (guard === "open" || guard === "loopback" || guard === "peer" || guard === "signed") return { kind: guard };
+  if (guard === FORMER_PEER) return { kind: "peer" };
   const scope = SCOPE.exec(String(guard))?.[1];
   if (scope === undefined)
     throw fail("SVC_HTTP_ROUTE", {
       method,
       target: path,
-      reason: `its guard '${guard}' does not exist; use open, loopback, mesh, signed, scope:dashboard:read, scope:dashboard:write or scope:agent:<id>`,
+      reason: `its guard '${guard}' does not exist; use open, loopback, peer, signed, scope:dashboard:read, scope:dashboard:write or scope:agent:<id>`,
     });
   const [family = "", name = ""] = [scope.slice(0, scope.indexOf(":")), scope.slice(scope.indexOf(":") + 1)];
   if (name.startsWith(":") && !path.split("/").includes(name))
@@ -129,7 +132,7 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
       const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
       // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
       if (bearer !== undefined) return prove(rule, asker, bearer);
-      if (rule.kind === "mesh" ? local : local && peer.loopback && hasScope(localScopes(), scopeOf(rule, params))) return anonymous;
+      if (rule.kind === "peer" ? local : local && peer.loopback && hasScope(localScopes(), scopeOf(rule, params))) return anonymous;
       throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_BEARER_MISSING");
     },
     identify,
@@ -144,7 +147,7 @@ function exists(identity: Identity, rule: Rule): boolean {
 
 function grants(rule: Rule, params: Readonly<Record<string, string>>, identity: Identity, local: boolean): boolean {
   if (rule.kind === "scope") return identity.kind === "token" && hasScope(identity.scopes, scopeOf(rule, params));
-  return rule.kind === "mesh" && (local || identity.kind === "peer");
+  return rule.kind === "peer" && (local || identity.kind === "peer");
 }
 
 function scopeOf(rule: ScopeRule, params: Readonly<Record<string, string>>): string {
@@ -153,5 +156,5 @@ function scopeOf(rule: ScopeRule, params: Readonly<Record<string, string>>): str
 
 /** For people: what a refused caller would have needed. */
 function neededBy(rule: Rule, params: Readonly<Record<string, string>>): string {
-  return rule.kind === "scope" ? `the scope ${scopeOf(rule, params)}` : "a mesh peer's token";
+  return rule.kind === "scope" ? `the scope ${scopeOf(rule, params)}` : "a peer's token";
 }

@@ -7,7 +7,7 @@ import { bearer, collect, deferred, frames, json, type Serving, serve, tableAuth
 let server: Serving;
 afterEach(() => server?.close({ graceMs: 100 }));
 
-const echo: HttpRoute = { method: "POST", path: "/echo", guard: "mesh", handle: ({ body }) => ({ body: body ?? null }) };
+const echo: HttpRoute = { method: "POST", path: "/echo", guard: "peer", handle: ({ body }) => ({ body: body ?? null }) };
 const post = async (path: string, init: RequestInit) => {
   const response = await fetch(`${server.url}${path}`, init);
   return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
@@ -18,7 +18,7 @@ describe("streams", () => {
   const listen: HttpRoute = {
     method: "GET",
     path: "/listen",
-    guard: "mesh",
+    guard: "peer",
     handle(_, reply) {
       live.push(reply.stream());
     },

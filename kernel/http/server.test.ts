@@ -9,7 +9,7 @@ import { deferred, frames, json, REMOTE, rawExchange, type Serving, serve } from
 let server: Serving;
 afterEach(() => server?.close({ graceMs: 100 }));
 
-const echo: HttpRoute = { method: "POST", path: "/echo", guard: "mesh", handle: ({ body }) => ({ body: body ?? null }) };
+const echo: HttpRoute = { method: "POST", path: "/echo", guard: "peer", handle: ({ body }) => ({ body: body ?? null }) };
 const post = async (path: string, init: RequestInit) => {
   const response = await fetch(`${server.url}${path}`, init);
   return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
@@ -83,8 +83,8 @@ describe("routes that come and go", () => {
     ].map((route) => ({ ...route, owner: "feature-bad" }));
     server = await serve([first, ...bad, { ...echo, path: "/good", owner: "feature-good" }]);
     expect(server.routes()).toEqual([
-      { method: "POST", path: "/echo", guard: "mesh", owner: "kernel" },
-      { method: "POST", path: "/good", guard: "mesh", owner: "feature-good" },
+      { method: "POST", path: "/echo", guard: "peer", owner: "kernel" },
+      { method: "POST", path: "/good", guard: "peer", owner: "feature-good" },
     ]);
     expect((await post("/echo", json({}))).body).toEqual({ first: true });
     expect((await post("/unguarded", json({}))).status).toBe(404);

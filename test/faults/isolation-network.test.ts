@@ -45,7 +45,7 @@ async function attacked(path: string): Promise<Attacked> {
     svc: "*",
     capabilities: ["routes"],
     setup(ctx) {
-      for (const guard of ["loopback", "mesh"] as const)
+      for (const guard of ["loopback", "peer"] as const)
         ctx.provide.route({ method: "POST", path: `/touch/${guard}`, guard, handle: () => ({ touched: touched.push(guard) }) });
     },
   });
@@ -102,7 +102,7 @@ describe.each([["bwrap"], ["unshare"], [""]])("with '%s' alone on PATH an isolat
     expect(status("feature-wired").isolation?.walls).not.toContain("no network");
     const asked = [
       ["POST", "/touch/loopback"],
-      ["POST", "/touch/mesh"],
+      ["POST", "/touch/peer"],
       ["POST", "/task"],
       ["POST", "/reload"],
       ["POST", "/restart"],

@@ -27,7 +27,7 @@ function receiver(secret: () => string | undefined) {
       ctx.provide.route({
         method: "PATCH",
         path: "/board/move",
-        guard: "mesh",
+        guard: "peer",
         body: { type: "object", additionalProperties: true },
         handle(request) {
           requireMarker(request, "X-Requested-With", "svc-board");

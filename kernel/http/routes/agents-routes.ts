@@ -7,7 +7,7 @@ export function agentsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/agents",
-    guard: "mesh",
+    guard: "peer",
     handle() {
       const running = byAgent(port.tasks.running());
       const queued = byAgent(port.tasks.queued());
@@ -26,7 +26,7 @@ export function agentEventsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/agents/:id/events",
-    guard: "mesh",
+    guard: "peer",
     query: { type: "object", properties: { since: { type: "string" }, limit: { type: "integer", minimum: 1 } } },
     handle({ params, query: { since, limit } }) {
       const agentId = params.id as string;
@@ -39,7 +39,7 @@ export function agentEventsRoute(port: KernelPort): HttpRoute {
 
 /** `GET /agents/:id/capability` (000:L235): what the agent can do, and whether its engine is usable. */
 export function agentCapabilityRoute(port: KernelPort): HttpRoute {
-  return { method: "GET", path: "/agents/:id/capability", guard: "mesh", handle: ({ params }) => port.capability(params.id as string) };
+  return { method: "GET", path: "/agents/:id/capability", guard: "peer", handle: ({ params }) => port.capability(params.id as string) };
 }
 
 function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {

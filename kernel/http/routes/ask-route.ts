@@ -7,7 +7,7 @@ export function askRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/ask",
-    guard: "mesh",
+    guard: "peer",
     body: { type: "object", properties: { message: { type: "string", minLength: 1 }, text: { type: "string", minLength: 1 } } },
     async handle({ body }) {
       const given = body as { readonly message?: string; readonly text?: string };

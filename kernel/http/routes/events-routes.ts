@@ -9,7 +9,7 @@ export function eventsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/events",
-    guard: "mesh",
+    guard: "peer",
     query: { type: "object", properties: { format: { enum: ["envelope", "plain"] } } },
     handle({ query }, reply) {
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
@@ -28,7 +28,7 @@ export function recentEventsRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/events/recent",
-    guard: "mesh",
+    guard: "peer",
     query: { type: "object", properties: { limit: { type: "integer", minimum: 0 } } },
     handle({ query }) {
       const { since, limit } = query;

@@ -9,7 +9,7 @@ describe("guards", () => {
   it("AUTH-18 nothing but /health, /ready and the greeting is open to another machine", async () => {
     const routes = at.server.routes();
     expect(routes.filter(({ guard }) => guard === "open").map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /health", "GET /ready", "GET /"]);
-    expect(routes.filter(({ guard }) => guard !== "open" && guard !== "mesh" && guard !== "loopback")).toEqual([]);
+    expect(routes.filter(({ guard }) => guard !== "open" && guard !== "peer" && guard !== "loopback")).toEqual([]);
     expect(routes.length).toBeGreaterThan(12);
     for (const { method, path, guard } of at.server.routes().filter(({ guard: own }) => own !== "open")) {
       const target = path.replace(/:\w+/g, "x");

@@ -14,7 +14,7 @@ import { cancelRoute, followupRoute, liveTasksRoute } from "./tasks-routes.ts";
 import { runToolRoute, toolsRoute } from "./tools-routes.ts";
 import { traceRoute, tracesRoute } from "./traces-routes.ts";
 
-/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health`, `/ready` and `/` are for this machine, most of them for mesh peers too. */
+/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health`, `/ready` and `/` are for this machine, most of them for peers too. */
 export function kernelRoutes(port: KernelPort): HttpRoute[] {
   return [
     taskRoute(port),

@@ -9,7 +9,7 @@ export function restartRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/restart",
-    guard: "mesh",
+    guard: "peer",
     body: { type: "object", properties: { by: { type: "string", minLength: 1, maxLength: 200 }, reason: { type: "string", maxLength: 1000 } } },
     async handle({ body }, reply) {
       const at = await port.restart((body ?? {}) as { by?: string; reason?: string });

@@ -15,7 +15,7 @@ export function sendRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/send",
-    guard: "mesh",
+    guard: "peer",
     body: { type: "object", properties: { channel: text, chatId: text, text, agentId: text, accountId: text } },
     async handle({ body, signal }) {
       const given = body as {

@@ -25,7 +25,7 @@ export function taskRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/task",
-    guard: "mesh",
+    guard: "peer",
     body: {
       type: "object",
       required: ["agent", "message"],

@@ -12,7 +12,7 @@ export function cancelRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/cancel",
-    guard: "mesh",
+    guard: "peer",
     body: { type: "object", properties: { reason: { type: "string" } } },
     async handle({ params, body }) {
       const taskId = params.taskId as string;
@@ -33,7 +33,7 @@ export function followupRoute(port: KernelPort): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/followup",
-    guard: "mesh",
+    guard: "peer",
     body: {
       type: "object",
       required: ["message"],

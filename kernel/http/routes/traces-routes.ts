@@ -7,7 +7,7 @@ export function tracesRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/traces",
-    guard: "mesh",
+    guard: "peer",
     query: {
       type: "object",
       properties: {
@@ -36,7 +36,7 @@ export function traceRoute(port: KernelPort): HttpRoute {
   return {
     method: "GET",
     path: "/traces/:id",
-    guard: "mesh",
+    guard: "peer",
     async handle({ params }) {
       const trace = await port.traces.get(params.id as string);
       if (trace === undefined) throw fail("SVC_TRACE_UNKNOWN", { trace: params.id });

@@ -141,7 +141,7 @@ export default definePlugin({
     ctx.provide.route({
       method: "POST",
       path: "/api/agents/:id/index",
-      guard: "mesh",
+      guard: "peer",
       async handle(request, reply) {
         const agent = agentOf(request.params["id"] ?? "");
         if (!String(request.headers["accept"] ?? "").includes("text/event-stream")) return { agent: agent.id, ...(await index(agent)) };

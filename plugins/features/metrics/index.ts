@@ -24,7 +24,7 @@ export default definePlugin<{ readonly enabled: boolean }>({
     ctx.provide.route({
       method: "GET",
       path: "/metrics",
-      guard: "mesh",
+      guard: "peer",
       async handle(_request, reply) {
         if (measures === undefined) return reply.status(503).send("the daemon starts\n", "text/plain; charset=utf-8");
         const { text, type } = await measures.tell();

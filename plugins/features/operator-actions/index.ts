@@ -59,11 +59,11 @@ export default definePlugin({
     };
     const builtin = () => ctx.actions.list().filter(({ name }) => !provided.has(name));
 
-    ctx.provide.route({ method: "GET", path: "/api/actions/builtin", guard: "mesh", handle: () => ({ actions: builtin() }) });
+    ctx.provide.route({ method: "GET", path: "/api/actions/builtin", guard: "peer", handle: () => ({ actions: builtin() }) });
     ctx.provide.route({
       method: "POST",
       path: "/api/actions/builtin/:name",
-      guard: "mesh",
+      guard: "peer",
       body: { type: "object", additionalProperties: true },
       async handle({ params, body, query, caller, signal }) {
         const name = params["name"] ?? "";
@@ -77,7 +77,7 @@ export default definePlugin({
     ctx.provide.route({
       method: "GET",
       path: "/api/actions",
-      guard: "mesh",
+      guard: "peer",
       async handle() {
         await look();
         const actions = folder.list().map(({ id, title, work, inputs, timeoutMs }) => ({ id, title, kind: work.kind, inputs, timeoutMs }));
@@ -87,7 +87,7 @@ export default definePlugin({
     ctx.provide.route({
       method: "POST",
       path: "/api/actions/:id/run",
-      guard: "mesh",
+      guard: "peer",
       body: { type: "object", additionalProperties: true },
       async handle({ params, body, query, signal }) {
         const id = params["id"] ?? "";

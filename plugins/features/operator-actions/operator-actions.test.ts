@@ -200,5 +200,5 @@ it("ACT-07 lists and runs what plugins provide, answering the envelope, and not 
 
 it("guards every route for this machine and its peers", async () => {
   const { ctx } = await setUp();
-  expect(ctx.registered.routes.map(({ guard }) => guard)).toEqual(["mesh", "mesh", "mesh", "mesh"]);
+  expect(ctx.registered.routes.map(({ guard }) => guard)).toEqual(["peer", "peer", "peer", "peer"]);
 });
