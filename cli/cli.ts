@@ -29,6 +29,7 @@ export interface Cli extends Omit<CliHost, "request">, OwnDaemon {
   say(text: string): void;
 }
 
+/** Reads what every command stands on from the global options and the environment. Nothing is opened yet. */
 export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups: () => readonly GroupEntry[]): Cli {
   const file = resolve(options.config || env.SVC_CONFIG || "svc.json");
   const folder = dirname(file);

@@ -7,6 +7,7 @@ export interface Address {
   readonly port: number;
 }
 
+/** The HTTP methods that the daemon's interface uses. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** What a request carries beside its body, and who is told of the answer before anything of it is used. */

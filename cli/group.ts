@@ -6,6 +6,7 @@ export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: Cli): Promise<void>;
 }
 
+/** One option of a command, as the command declares it. */
 export type CommandOption = NonNullable<OwnCommand["options"]>[number];
 
 /** A group of our own. A command named like its group stands for the group itself: `svc init`. */

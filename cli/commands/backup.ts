@@ -10,7 +10,7 @@ const group: OwnGroup = {
       args: "[folder]",
       summary: "Copy state, configuration and .env into a new folder, while the daemon runs or not; agents' workspaces are not part of it",
       async run([folder], _options, cli) {
-        const { takeBackup } = await import("../backup/backup.js");
+        const { takeBackup } = await import("../backup/take-backup.js");
         const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
         const taken = await takeBackup(cli, folder, version);
         const size = `${taken.files} files, ${(taken.bytes / 1_048_576).toFixed(1)} MB`;

@@ -75,7 +75,7 @@ const group: OwnGroup = {
       name: "doctor",
       args: "",
       summary: "What is wrong with the added plugins, and the next step for each",
-      run: async (_args, _options, cli) => (await import("../plugin/doctor.js")).doctor(cli),
+      run: async (_args, _options, cli) => (await import("../plugin/plugin-doctor.js")).doctor(cli),
     },
     {
       name: "new",

@@ -3,6 +3,7 @@ import type { TaskResult, Trace } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
+/** Milliseconds between two looks at a task that is waited for. */
 export const LOOK_MS = 500;
 /** A daemon that ended without good-bye, or to be started anew, may take as long to be back. */
 export const BACK_MS = 60_000;

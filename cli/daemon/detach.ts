@@ -149,6 +149,7 @@ export interface StopNote {
   readonly interrupted: number;
 }
 
+/** The file in which a stopping daemon leaves how its run ended, for `svc stop` to report. */
 export const stopNoteOf = ({ dataFolder }: Pick<Cli, "dataFolder">): string => join(dataFolder, "stopped.json");
 
 /** Written after the lock is free: it may take a moment. */

@@ -9,7 +9,9 @@ function notify(state: string): void {
   spawn("systemd-notify", [`--pid=${process.pid}`, state], { stdio: "ignore" }).on("error", () => {});
 }
 
+/** Reports to systemd that the daemon serves. Does nothing without `NOTIFY_SOCKET`. */
 export const notifyReady = (): void => notify("READY=1");
+/** Reports to systemd that the daemon is shutting down. Does nothing without `NOTIFY_SOCKET`. */
 export const notifyStopping = (): void => notify("STOPPING=1");
 
 /** Keep-alives for as long as `healthy` says so. Returns the way to stop. */

@@ -5,6 +5,9 @@ export interface Finding {
   readonly text: string;
 }
 
+/** A check that passed. */
 export const ok = (text: string): Finding => ({ level: "ok", text });
+/** A check that found something that works but should be looked at. */
 export const warning = (text: string): Finding => ({ level: "warning", text });
+/** A check that found something that does not work. */
 export const error = (text: string): Finding => ({ level: "error", text });

@@ -18,6 +18,7 @@ export interface Beside {
   readonly alone: string;
 }
 
+/** A staged plugin and the id under which its daemon knows it. */
 export interface BesideTask extends Staged {
   readonly id: string;
 }

@@ -13,6 +13,7 @@ export type ProbeTask =
   | { readonly kind: "torture"; readonly path: string; readonly sample: unknown }
   | { readonly kind: "conformance"; readonly path: string; readonly module: string };
 
+/** The answer of a probe process: the value it worked out, or why it could not. */
 export type Probed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string };
 
 const LIMIT_MS = { observe: 30_000, leaks: 120_000, torture: 600_000, conformance: 600_000 } as const;
@@ -101,6 +102,7 @@ function probe<T>(subject: Subject, task: ProbeTask): Promise<T> {
 
 /** Told by the child so often that its loop turns. */
 export const BEAT = "beat";
+/** Milliseconds between two signs of life of a probe process. */
 export const BEAT_MS = 250;
 /** As long as a daemon's watchdog waits, and time for its start on a busy machine. */
 const SILENT_MS = 15_000;

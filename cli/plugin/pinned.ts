@@ -8,6 +8,7 @@ export interface Files {
   readonly dependencies: Dependencies;
 }
 
+/** Reads the integrity hash of a package folder and those of its dependencies. */
 export async function filesOf(folder: string): Promise<Files> {
   const { dependenciesOf, integrityOf } = await import("@svc/kernel");
   const [integrity, dependencies] = await Promise.all([integrityOf(folder), dependenciesOf(folder)]);

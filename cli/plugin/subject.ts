@@ -49,6 +49,7 @@ export function installedSubject(cli: Cli, word: string): Subject {
   return packageSubject(name, root.folderOf(name));
 }
 
+/** The subject for an installed package, given its name and folder. */
 export const packageSubject = (name: string, folder: string): Subject => ({ kind: "package", entry: name, folder, pkg: factsOf(folder) });
 
 /** `<kind>-<name>` by the manifest of a package folder. */

@@ -12,6 +12,7 @@ export interface Questions {
   close(): void;
 }
 
+/** Asks questions on a terminal or a pipe; Ctrl-C and Ctrl-D end the conversation with an error. */
 export function openQuestions(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Questions {
   const reader = createInterface({ input, output });
   // Ctrl-C is an end of the conversation like Ctrl-D.

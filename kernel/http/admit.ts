@@ -10,6 +10,7 @@ export type Refusal = SvcError;
 /** Judges a request by its target, Host and Origin, before routing. Undefined: it may pass. */
 export type Admission = (request: IncomingMessage) => Refusal | undefined;
 
+/** Which hosts, origins and proxies a server accepts. Asked for each request, so that a reload counts at once. */
 export interface AdmissionOptions {
   /** Names this server is reached by, beside loopback and the addresses it is bound to. Asked for each request; empty entries count for nothing. */
   hosts(): readonly string[];

@@ -24,6 +24,7 @@ interface Known {
   compiled?: ValidateFunction;
 }
 
+/** Makes a checker that compiles each schema once, when a request needs it. */
 export function createChecker(): Checker {
   const bodies = new WeakMap<Schema, Known>();
   const queries = new WeakMap<Schema, Known>();

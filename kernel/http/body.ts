@@ -42,6 +42,7 @@ export interface LargeBodies {
   read(request: IncomingMessage, limit: number): Promise<Buffer>;
 }
 
+/** Makes the shared budget for large bodies: `total` bytes over all requests in flight. */
 export function createLargeBodies(total: number): LargeBodies {
   let taken = 0;
   return {

@@ -33,6 +33,7 @@ export interface Admitted {
   readonly proof?: StreamProof;
 }
 
+/** What guards ask: who judges bearers, what loopback may do without a token, and the throttle. */
 export interface GuardOptions {
   authorities(): readonly Authority[];
   /** Scopes that callers on loopback have without a token, such as `dashboard:write` while no `dashboard.token` is set. */
@@ -87,6 +88,7 @@ export function bearerOf(headers: IncomingHttpHeaders, queryToken: string | unde
   return queryToken === "" ? undefined : queryToken;
 }
 
+/** Makes the guards of one server. */
 export function createGuards({ authorities, localScopes = () => [], throttle }: GuardOptions): Guards {
   /** The first authority that knows the bearer. One that throws knows nobody. */
   async function identify(bearer: string): Promise<Identity | undefined> {

@@ -17,6 +17,7 @@ export interface LocalSecret {
   proves(given: unknown): boolean;
 }
 
+/** Makes the secret that proves a caller can read the data folder; the file exists between `open` and `close`. */
 export function createLocalSecret(folder: string): LocalSecret {
   const file = join(folder, LOCAL_FILE);
   let digest: Buffer | undefined;

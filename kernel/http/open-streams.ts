@@ -41,6 +41,7 @@ interface Opened {
 
 const RECHECK_MS = 1_000;
 
+/** Makes the register of open event streams, which counts them and ends those whose bearer was revoked. */
 export function createOpenStreams(limits: StreamLimits, identify: (bearer: string) => Promise<Identity | undefined>): OpenStreams {
   // An array, not a Map: one with many comings and goings keeps V8 from freeing what has passed through it while it was young.
   const open: Opened[] = [];

@@ -2,6 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { type Rule, ruleOf } from "./guard.ts";
 
+/** A route with the plugin that provides it; without an owner it is the kernel's. */
 export type OwnedRoute = HttpRoute & { readonly owner?: string };
 
 /** A route in the table, with what was worked out about it once. */
@@ -12,6 +13,7 @@ export interface Entry {
   readonly names: readonly string[];
 }
 
+/** The route that a request matches, with the values of its path parameters. */
 export interface Found {
   readonly entry: Entry;
   readonly params: Readonly<Record<string, string>>;

@@ -20,6 +20,7 @@ export interface HttpTimeouts {
   readonly check: number;
 }
 
+/** The options of a surface and the socket time limits. */
 export interface HttpServerOptions extends SurfaceOptions {
   readonly timeouts?: HttpTimeouts;
 }

@@ -39,6 +39,7 @@ export interface BodyLimits {
   readonly large: number;
 }
 
+/** What a surface serves and to whom. The functions are asked for each request, so that a reload counts at once. */
 export interface SurfaceOptions {
   /** Which server it is: routes that name another one are not served. */
   readonly name: string;
@@ -101,9 +102,12 @@ type Carrier = FastifyRequest & { [CALL]: Call };
 
 const STREAM_HEADERS: Readonly<Record<string, string>> = { ...PRIVATE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
 
+/** Bytes of a request body: from callers without proof, from known ones, and for routes that declare large bodies. */
 export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576, large: 104_857_600 };
+/** Open event streams for each bearer and in all, and the bytes that may wait for a slow reader. */
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
 
+/** Makes the request handler of one server; it opens no port. */
 export function createSurface(options: SurfaceOptions): Surface {
   const {
     name,

@@ -8,6 +8,7 @@ export interface Throttle {
   succeeded(address: string): void;
 }
 
+/** How many failed proofs are let through before an address, or everybody unproven, has to wait. */
 export interface ThrottleLimits {
   /** Failures of one address (of one /64 for IPv6) in a window. */
   readonly perAddress: number;

@@ -40,6 +40,7 @@ export interface ChannelFarEnd {
   attempts?(): number;
 }
 
+/** A message that the contract suite lets somebody write on the platform. */
 export interface Said {
   readonly text: string;
   /** `friend` is allowed and known to the bot; `stranger` is not allowed; `itself` is the bot's own account. */

@@ -35,6 +35,7 @@ export interface MemoryQueue {
 
 const SEVEN_DAYS = 7 * 24 * 60 * 60 * 1000;
 
+/** Makes a queue in memory with the semantics of the store's. */
 export function createMemoryQueue(): MemoryQueue {
   let items: Item[] = [];
   let keys = new Map<string, number>();

@@ -5,6 +5,7 @@ import { createListeners } from "./listeners.ts";
 import { createRing } from "./ring.ts";
 import { createRoots, type Root } from "./roots.ts";
 
+/** Which of the kept events to return; everything is optional and narrows the answer. */
 export interface RecentQuery extends EnvelopeFilter {
   /** An event id (exclusive) or an ISO time (inclusive); anything else is ignored. */
   readonly since?: string;
@@ -39,6 +40,7 @@ export interface Bus extends Omit<Events, "recent" | "publish"> {
   resize(ringSize: number): void;
 }
 
+/** What a bus needs: the node's id, the size of the ring, and who hears of listeners that throw. */
 export interface BusOptions {
   readonly node: string;
   /** Events kept for late readers; at least 1. */
@@ -52,6 +54,7 @@ const AGENT_EVENTS = 50;
 /** Ids of foreign events that are remembered, so that a peer's backfill and its stream give each once. */
 const FOREIGN_IDS = 10_000;
 
+/** Makes a bus. Listeners hear events synchronously, in the order of their publication. */
 export function createBus({ node, ringSize, onListenerError, now = Date.now }: BusOptions): Bus {
   const nextId = createEventIds();
   const clock = createClock(now);

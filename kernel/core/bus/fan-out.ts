@@ -11,6 +11,7 @@ export interface FanOutStream {
   end(): void;
 }
 
+/** The format in which a stream wants its events, with the filter of that format. */
 export type FanOutRequest = { readonly format: "envelope"; readonly filter?: EnvelopeFilter } | { readonly format: "plain"; readonly filter?: PlainFilter };
 
 /**
@@ -48,6 +49,7 @@ interface Group {
 const TOO_FAR_BEHIND = 1_048_576;
 const KEEP_ALIVE_MS = 15_000;
 
+/** Makes the fan-out of one bus; it subscribes when the first stream opens. */
 export function createFanOut(bus: Bus): FanOut {
   const groups = new Map<string, Group>();
   /** Groups by the agent they ask for; under the empty name those that ask for none. An event concerns two lists at most. */

@@ -16,6 +16,7 @@ export const commaList = (text: string | undefined): string[] =>
     .map((part) => part.trim())
     .filter(Boolean);
 
+/** Whether an event passes a filter; `node` is this daemon's id, against which `origin` is compared. */
 export function passes(filter: EnvelopeFilter, envelope: Envelope, node: string): boolean {
   const { kind = [], skip = [], origin, agent } = filter;
   return (

@@ -1,6 +1,7 @@
 import type { Envelope } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 
+/** Hears one event; must not block. */
 export type Listener = (envelope: Envelope) => void;
 
 /**

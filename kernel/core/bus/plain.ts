@@ -24,6 +24,7 @@ export function plainFields({ data, ...envelope }: Envelope): Record<string, unk
   return { ...data, ...envelope, kind: envelope.kind === "agent" ? envelope.type : envelope.kind };
 }
 
+/** Whether an event passes a filter of the plain format. */
 export function plainPasses({ type = [], workflow, run, actor, channel }: PlainFilter, envelope: Envelope): boolean {
   const { ref, data = {} } = envelope;
   return (

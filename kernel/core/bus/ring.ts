@@ -10,6 +10,7 @@ export interface Ring {
   all(): Envelope[];
 }
 
+/** Makes a ring that keeps the newest `initial` events; adding and reading one by its id cost the same at any size. */
 export function createRing(initial: number): Ring {
   let size = initial;
   let slots: Envelope[] = [];

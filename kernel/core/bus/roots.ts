@@ -19,6 +19,7 @@ export interface Roots {
 /** Entries that are announced late or never must not pile up: an older reservation is forgotten, its root id stays valid. */
 const MOST_RESERVED = 1_024;
 
+/** Makes the bookkeeping of root events; the current one follows asynchronous calls (AsyncLocalStorage). */
 export function createRoots(nextId: () => string): Roots {
   const storage = new AsyncLocalStorage<Root>();
   const reserved = new Set<string>();

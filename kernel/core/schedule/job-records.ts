@@ -1,6 +1,7 @@
 import { append, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
 import type { Looked, MissedSpan } from "./index.ts";
 
+/** The collection in which a minute of a job is claimed. */
 export const MINUTES = "minutes";
 const MISSED = "missed-minutes";
 const MISSED_KEPT = 1_000;
@@ -49,6 +50,7 @@ export const minutesOf = ({ first, last, count, more }: Omit<MissedSpan, "job">,
   at,
 });
 
+/** Makes the records of jobs in a store. */
 export function createJobBook(store: Store, log: Log): JobBook {
   const jobs = store.collection<{ when: string }>(JOBS);
   const marks = store.collection<{ minute: number }>("marks");

@@ -41,6 +41,7 @@ export interface Looked {
   readonly jobs: ReadonlyMap<string, string>;
 }
 
+/** What a schedule needs: the claim that makes a minute run once, a log, and who hears of missed minutes. */
 export interface ScheduleOptions {
   /** True for exactly one caller per job and minute, over restarts too: this makes a doubled run impossible. */
   readonly claim: (job: string, minute: string) => Promise<boolean>;
@@ -71,6 +72,7 @@ interface Bucket {
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 const MISSED_COUNTED = 1_000;
 
+/** Makes a schedule; its clock runs from the first job on. `tick` is there for tests. */
 export function createSchedule({ claim, log, now = Date.now, onMissed = () => {}, onLook = async () => {} }: ScheduleOptions): Schedule & { tick(): void } {
   const buckets = new Map<string, Bucket>();
   const whereOf = new Map<string, string>();

@@ -1,5 +1,6 @@
 import { fail } from "../../base/errors.ts";
 
+/** Milliseconds of a minute. */
 export const MINUTE = 60_000;
 
 /** Clocks of one time zone. Offsets are in minutes east of UTC, whole minutes as the schedule counts them. */

@@ -14,6 +14,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** Makes the index thread; the worker starts with the first question and is started again when it died. */
 export function createIndexThread(): IndexThread {
   let worker: Worker | undefined;
   let ids = 0;

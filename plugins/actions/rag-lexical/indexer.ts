@@ -13,6 +13,7 @@ export interface Progress {
   readonly removed: number;
 }
 
+/** The figures of a finished indexing run. */
 export interface Finished extends Progress {
   /** Places that can be found. */
   readonly pieces: number;

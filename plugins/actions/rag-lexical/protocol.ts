@@ -35,6 +35,7 @@ export type Ask =
   | { readonly op: "end"; readonly file: string }
   | { readonly op: "search"; readonly file: string; readonly match: string; readonly limit: number };
 
+/** The type of the answer to each question. */
 export interface Answers {
   begin: boolean;
   changed: readonly string[];
@@ -45,7 +46,9 @@ export interface Answers {
   search: readonly Hit[] | null;
 }
 
+/** A question to the worker, numbered so that its reply can be matched. */
 export type Question = Ask & { readonly id: number };
+/** The worker's reply: a value, or the failure with its code. */
 export type Reply =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly failure: { readonly message: string; readonly code?: string } };

@@ -23,6 +23,7 @@ export function locate(marked: string, startLine: number): { line: number; snipp
 
 /** Control characters that no text file needs. */
 export const OPEN = "\u0002";
+/** The mark behind a match in a snippet; `OPEN` stands before it. */
 export const CLOSE = "\u0003";
 const MARKS = new RegExp(`[${OPEN}${CLOSE}]`, "g");
 /** What is left of a character that the cut went through. */

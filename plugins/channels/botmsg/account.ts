@@ -4,6 +4,7 @@ import type { Update, UserFromGetMe } from "grammy/types";
 import { failureOf, isLockedOut, refusalIn, refusedToken } from "./failure.ts";
 import { foreign } from "./outbound.ts";
 
+/** What one bot account needs. */
 export interface AccountDeps {
   readonly ctx: Pick<PluginContext, "log" | "events">;
   readonly name: string;
@@ -33,6 +34,7 @@ const LONGEST_CONFLICT_MS = 300_000;
 const CONFIRM_MS = 2_000;
 const REMEMBERED = 500;
 
+/** Makes an account; it connects with `start`. */
 export function createAccount({ ctx, name, api, polls, take, changed }: AccountDeps): Account {
   const { log } = ctx;
   const cut = new AbortController();

@@ -28,6 +28,7 @@ const PUBLIC_ROOT = "https://api.telegram.org";
 const DOWNLOAD_BYTES = 20 * 1_048_576;
 const CALL_SECONDS = 60;
 
+/** Makes the client of all configured accounts; it connects with `start`. */
 export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle, pairing: Pairing): Client {
   const { config, log } = ctx;
   const polls = ctx.store.collection<{ id: string }>("polls");

@@ -63,6 +63,7 @@ function placeOf(post: BotMessage, account: string): Omit<Message, "text"> {
   };
 }
 
+/** The sender of a message, from the platform's user. */
 export function senderOf({ id, is_bot, first_name, last_name, username }: User): Sender {
   const name = [first_name, last_name].filter((part) => part !== undefined && part !== "").join(" ");
   return { id: String(id), ...(name === "" ? {} : { name }), ...(username === undefined ? {} : { handle: username }), ...(is_bot ? { bot: true } : {}) };

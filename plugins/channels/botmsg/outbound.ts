@@ -3,6 +3,7 @@ import type { Api, InputFile } from "grammy";
 import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
 import { type Poll, type Rich, type Row, richOf } from "./rich.ts";
 
+/** What sending needs. */
 export interface OutboundDeps {
   readonly api: Api;
   /** Markup, buttons and polls; without it only words go out. */
@@ -24,6 +25,7 @@ export interface Outbound {
 
 const CHOOSE = "Please choose:";
 
+/** Makes the sending side of one account. Failures are `ChannelFailure`s. */
 export function createOutbound({ api, rich, render, polls, upload }: OutboundDeps): Outbound {
   /** A group that became a larger one has a new id, which the refusal names. */
   const at = async <T>(target: Target, work: (chat: string | number) => Promise<T>): Promise<T> => {

@@ -33,6 +33,7 @@ const AGAIN_MS = 600_000;
 const WRONG_ALLOWED = 10;
 const WAITING_AT_MOST = 100;
 
+/** Makes the pairing records in the plugin's store. */
 export function createPairing(ctx: Pick<PluginContext, "store">, now: () => number = Date.now): Pairing {
   const paired = () => ctx.store.collection<{ at: number; name?: string }>("paired");
   const offers = () => ctx.store.collection<Waiting>("pairing");

@@ -1,6 +1,7 @@
 /** A row of buttons: a label is said by whoever presses it; one with an address opens it. */
 export type Row = readonly { readonly label: string; readonly url?: string }[];
 
+/** A poll found in an answer. */
 export interface Poll {
   readonly question: string;
   readonly options: readonly string[];

@@ -12,6 +12,7 @@ export interface AccountSettings {
   readonly apiRoot?: string;
 }
 
+/** Who may write to an account, directly and in groups. */
 export interface Policy {
   readonly dm?: "pair" | "block";
   readonly group?: "mention-required" | "all";
@@ -29,6 +30,7 @@ export interface Settings {
 const ids = { type: "array", items: { type: "string", minLength: 1 }, description: "user ids, negative chat ids, or handles" } as const;
 const apiRoot = { type: "string", pattern: "^https?://", description: "another server that speaks the bot API, such as one of your own" } as const;
 
+/** The section `channels.botmsg` of svc.json. */
 export const schema: ObjectSchema = {
   type: "object",
   additionalProperties: false,

@@ -6,6 +6,7 @@ export interface AgentView {
   readonly [fact: string]: unknown;
 }
 
+/** Which finished tasks a page shows. */
 export interface HistoryQuery {
   readonly agent?: string;
   readonly channel?: string;
@@ -25,6 +26,7 @@ export interface PublicMessage {
   readonly token: string;
 }
 
+/** What a caller asks of a running task. */
 export interface TaskAction {
   readonly task: string;
   readonly kind: "cancel" | "followup";

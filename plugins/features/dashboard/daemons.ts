@@ -14,6 +14,7 @@ export interface Daemons {
   at(url: string | undefined): Daemon;
 }
 
+/** Makes the list of daemons that the dashboard shows: its own and the configured ones. */
 export function createDaemons(ctx: PluginContext<DashboardSettings>): Daemons {
   const { daemonUrl, daemons } = ctx.config;
   const other = (name: string, url: string, token: string | undefined) => createOtherDaemon({ name, url, token, fetch: ctx.fetch });

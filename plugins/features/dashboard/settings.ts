@@ -24,6 +24,7 @@ export interface DashboardSettings {
 /** Where a daemon listens by default. As `daemonUrl` it means the one that this dashboard runs in, wherever that listens. */
 export const THIS_DAEMON = "http://localhost:18800";
 
+/** The section `dashboard` of svc.json. */
 export const DASHBOARD: ObjectSchema = {
   type: "object",
   description: "the dashboard server",

@@ -7,6 +7,7 @@ export interface Ledger {
   write(workspace: string, servers: Servers): Promise<void>;
 }
 
+/** Makes the record of which tool servers this plugin wrote into each workspace. */
 export function createLedger(store: Store): Ledger {
   const written = () => store.collection<{ readonly servers: Servers }>("written");
   return {

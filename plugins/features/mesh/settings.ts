@@ -1,5 +1,6 @@
 import type { ObjectSchema } from "@svc/sdk";
 
+/** A daemon of the mesh, as configured. */
 export interface Peer {
   readonly name: string;
   readonly url: string;
@@ -16,6 +17,7 @@ export interface MeshSettings {
   readonly feed: { readonly enabled: boolean; readonly skipTypes: readonly string[] };
 }
 
+/** The section `mesh` of svc.json. */
 export const MESH: ObjectSchema = {
   type: "object",
   description: "other daemons that this one works with",

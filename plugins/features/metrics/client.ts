@@ -22,6 +22,7 @@ function processRegistry(): Registry {
   return ofProcess;
 }
 
+/** Makes the metrics in a registry of their own; values that describe the present are read when they are asked for. */
 export function createMeasures(health: HealthReader): Measures {
   const own = new Registry();
   const registers = [own];

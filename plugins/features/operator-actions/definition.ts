@@ -17,6 +17,7 @@ export interface Definition {
 const COMMON = ["id", "title", "kind", "inputs", "timeoutMs"];
 const SHELL = ["command", "cwd", "env"];
 const HTTP = ["url", "method", "headers", "body"];
+/** The longest time limit of an action, in milliseconds. */
 export const MAX_TIMEOUT_MS = 600_000;
 
 /** Whether `id` may name an action: it becomes a file name and a path of the HTTP interface. `builtin` is taken there. */

@@ -28,6 +28,7 @@ interface Entry {
 export const FOLDER = "actions";
 const MAX_BYTES = 256 * 1024;
 
+/** Makes the watcher of the folder `actions` in the data folder. */
 export function createActionFolder(data: Confined, events: FolderEvents): ActionFolder {
   const entries = new Map<string, Entry>();
   let looking: Promise<void> | undefined;

@@ -1,5 +1,6 @@
 import { type ObjectSchema, svcError } from "@svc/sdk";
 
+/** A value of a typed input. */
 export type Value = string | number | boolean;
 
 /** A typed input of an action. */
@@ -10,6 +11,7 @@ export interface Input {
   readonly defaultValue?: Value;
 }
 
+/** The form of an input's name. */
 export const INPUT_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 const LONGEST = 100_000;
 
@@ -79,6 +81,7 @@ export function withDefaults(inputs: readonly Input[], values: Readonly<Record<s
   return out;
 }
 
+/** Converts a raw value to the type of its input. Throws `SVC_ACTION_INPUT` with the reason. */
 export function typed({ name, type }: Pick<Input, "name" | "type">, raw: unknown): Value {
   if (type === "string" && typeof raw === "string") {
     if (raw.length > LONGEST) throw refused(name, `is longer than ${LONGEST} characters`);

@@ -20,6 +20,7 @@ export interface ActionRunResult {
   readonly truncated?: true;
 }
 
+/** The output schema of every operator action. */
 export const RESULT: Schema = {
   type: "object",
   properties: {

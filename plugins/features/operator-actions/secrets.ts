@@ -8,6 +8,7 @@ export interface Variables {
   hide(text: string): string;
 }
 
+/** Makes a reader of environment variables that remembers what it gave out, so that results can be masked. */
 export function createVariables(env: (name: string) => string | undefined): Variables {
   const secrets = new Map<string, string>();
   return {

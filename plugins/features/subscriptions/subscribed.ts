@@ -9,5 +9,6 @@ export function subscriptionsOf(agent: Agent, delivery: NonNullable<Subscription
 /** One line for a model: when, where, what. */
 export const lineOf = ({ at, node, type, summary }: Envelope): string => `${at.slice(0, 16).replace("T", " ")} ${node} ${type}: ${summary}`;
 
+/** Whether an event matches any of the subscriptions. */
 export const concerns = (subscriptions: readonly Subscription[], envelope: Envelope): boolean =>
   subscriptions.some((subscription) => subscribes(subscription, envelope));

@@ -18,6 +18,7 @@ interface Waiting {
   readonly events: Envelope[];
 }
 
+/** Makes what starts agents on events, with its limits and its protection against loops. */
 export function createWaker(ctx: PluginContext): Waker {
   const waiting = new Map<string, Waiting>();
   /** Roots under which an agent was started: what follows from its own run does not start it again. */

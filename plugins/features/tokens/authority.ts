@@ -3,6 +3,7 @@ import type { Authority } from "@svc/sdk";
 import { isSecret, statusOf, type Token } from "./token.ts";
 import type { TokenFile } from "./token-file.ts";
 
+/** Where tokens are read from, and who hears of their use. */
 export interface AuthorityOptions {
   readonly file: TokenFile;
   /** A token was used; told once for each accepted request. */

@@ -23,6 +23,7 @@ const MAX_BYTES = 16_777_216;
 const VERSION = 1;
 const NONE: readonly Token[] = [];
 
+/** Opens `tokens.json` in the data folder; it is read again when its bytes have changed. */
 export function openTokenFile(data: Confined): TokenFile {
   const path = join(data.roots[0] as string, NAME);
   let known: { readonly bytes: Buffer; readonly tokens: readonly Token[] } | undefined;

@@ -18,6 +18,7 @@ export interface Token {
   readonly lastUsedAt?: string;
 }
 
+/** Whether a token is accepted, and if not, why. */
 export type TokenStatus = "active" | "expired" | "revoked";
 
 const DAY_MS = 86_400_000;
@@ -45,6 +46,7 @@ export function statusOf({ revokedAt, expiresAt }: Pick<Token, "revokedAt" | "ex
   return expiresAt !== undefined && Date.parse(expiresAt) <= now ? "expired" : "active";
 }
 
+/** The SHA-256 of a secret in hexadecimal: all that is stored of it. */
 export const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 
 /** Could it be one of our secrets at all? */

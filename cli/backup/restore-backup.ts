@@ -3,7 +3,7 @@ import { cp, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
-import { CONFIG, CONTENTS, type Contents, ENVIRONMENT, STATE } from "./backup.ts";
+import { CONFIG, CONTENTS, type Contents, ENVIRONMENT, STATE } from "./take-backup.ts";
 
 /** What was put back, and where what stood there before is kept. */
 export interface Restored extends Contents {

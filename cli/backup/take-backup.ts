@@ -15,6 +15,7 @@ const INSIDE = "svc-backup-secrets";
 export const STATE = join(INSIDE, "state");
 /** The configuration within a backup, whatever it is called outside. */
 export const CONFIG = join(INSIDE, "svc.json");
+/** The place of the `.env` file in a backup. */
 export const ENVIRONMENT = join(INSIDE, ".env");
 
 /** What a backup says of itself. */
