@@ -1,7 +1,8 @@
 import type { Doc, Query } from "@svc/sdk";
 import type { Database, Statement } from "better-sqlite3";
 import { fail } from "../base/errors.ts";
-import { type Bound, jsonText, type Prune, rowLimit, type Scan, type Table, type Write } from "./table.ts";
+import type { Prune, Scan } from "../core/boot/state-store.ts";
+import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
 
 interface Row {
   readonly key: string;

@@ -1,7 +1,8 @@
 import { createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
+import type { ScopedStore } from "../core/boot/state-store.ts";
 import { driven } from "./driven.ts";
-import { openStore, type ScopedStore } from "./open.ts";
+import { openStore } from "./open.ts";
 
 const STORES: Readonly<Record<string, () => ScopedStore>> = {
   database: () => openStore({ file: ":memory:" }).scope("core"),

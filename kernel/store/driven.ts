@@ -1,8 +1,5 @@
 import { type Collection, type Doc, type Query, remove, type Store, type StoreDriver } from "@svc/sdk";
-import type { KernelStore, ScopedStore } from "./open.ts";
-
-/** What the kernel needs of whatever keeps its state. */
-export type StateStore = Omit<KernelStore, "commit">;
+import type { ScopedStore, StateStore } from "../core/boot/state-store.ts";
 
 /** Documents looked at in one step. */
 const PAGE = 500;

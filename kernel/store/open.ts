@@ -1,26 +1,12 @@
 import { randomUUID } from "node:crypto";
-import {
-  append,
-  type Claimed,
-  type Collection,
-  complete,
-  type Doc,
-  type Journal,
-  type Log,
-  type Op,
-  put,
-  type Query,
-  type Queue,
-  remove,
-  type Store,
-  type SvcError,
-} from "@svc/sdk";
+import { append, type Claimed, type Collection, complete, type Journal, type Log, type Op, put, type Query, type Queue, remove } from "@svc/sdk";
+import type { ScopedStore, StateStore } from "../core/boot/state-store.ts";
 import { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
 import { QueueTable } from "./queue-table.ts";
 import { type ClockNote, SteadyClock } from "./steady-clock.ts";
-import { checkedName, type Prune, type Scan, type Step, type Table, type Write } from "./table.ts";
+import { checkedName, type Step, type Table, type Write } from "./table.ts";
 
 export interface StoreOptions {
   /** A path, or ":memory:". */
@@ -37,43 +23,10 @@ const MARKS = "core/marks";
 const CLOCK = "clock";
 const LOOK_EVERY_MS = 30_000;
 
-/** One owner's part of the state, with what only the kernel may ask for. */
-export interface ScopedStore extends Store {
-  /** As `commit`, but without the disk's word: a killed process does not undo it, a power cut may. For what is only worth knowing after a crash. */
-  note(ops: readonly Op[]): Promise<void>;
-  /** One short step through a collection from its last key to its first; `below` of the answer is where the next one goes on. */
-  scan<T>(collection: string, scan: Scan): Promise<{ readonly docs: readonly Doc<T>[]; readonly below?: string }>;
-  /** Deletes the first documents of a collection; answers how many. */
-  prune(collection: string, prune: Prune): Promise<number>;
-  /** The key of a collection that has `count` later ones; undefined where there are fewer. */
-  keyBefore(collection: string, count: number): Promise<string | undefined>;
-  /** Goes on filling indexes over paths, for so many documents; answers for how many, 0 when all are. */
-  fill(collection: string, rows: number): Promise<number>;
-}
-
-/** The daemon's durable state, of which each owner sees its own part. */
-export interface KernelStore {
-  /** The part of one owner, such as `core` or a plugin's id: its name `sessions` is `<prefix>/sessions` here. */
-  scope(prefix: string): ScopedStore;
+/** The daemon's database, of which each owner sees its own part. */
+export interface KernelStore extends StateStore {
   /** As `Store.commit`, with full names: one transaction over several owners' state. */
   commit(ops: readonly Op[]): Promise<void>;
-  /**
-   * Ends every lease: for the daemon that has just taken the folder and so knows that whoever held them is dead. The items are
-   * handed out again as `redelivered`.
-   */
-  reclaim(): Promise<void>;
-  /** `reason`, in words, while nothing or only deletes are stored. */
-  health(): { readonly ok: boolean; readonly reason?: string };
-  /** Milliseconds by which pauses, leases and ages are kept: they run evenly, also when the wall clock is set, and go on over restarts. */
-  steady(): number;
-  /** Hears once, with `SVC_STORE_FAILED`, when the disk failed under the database: from then on every write rejects. Returns the way to stop listening. */
-  onFailure(listener: (error: SvcError) => void): () => void;
-  /** Bytes of the database that hold something, and bytes that are free for more without the file growing. */
-  size(): { readonly used: number; readonly free: number };
-  /** Gives the disk back some of what is free, a megabyte at most; false when nothing could be given. A database that an earlier version made keeps its size. */
-  shrink(): boolean;
-  /** Resolves when what was handed over is stored and the file is closed. Idempotent. */
-  close(): Promise<void>;
 }
 
 /**

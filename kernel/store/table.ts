@@ -1,5 +1,6 @@
 import type { Op } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
+import type { Prune } from "../core/boot/state-store.ts";
 
 /** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
 export type Write =
@@ -22,21 +23,6 @@ export type Write =
   | ({ readonly op: "prune"; readonly collection: string } & Prune)
   /** Fills an index over a path for documents from before it was declared, and answers for how many. */
   | { readonly op: "fill"; readonly collection: string; readonly rows: number };
-
-/** Documents to delete: with keys from `from` and below `below`, `rows` at most, and none whose indexed `field` is `keep`. */
-export interface Prune {
-  readonly from?: string;
-  readonly below?: string;
-  readonly spare: { readonly field: string; readonly value: string };
-  readonly rows: number;
-}
-
-/** Documents to read, by their keys from the last to the first: below a key, with these values in their indexed fields. */
-export interface Scan {
-  readonly where: Readonly<Record<string, string | number>>;
-  readonly below?: string;
-  readonly limit: number;
-}
 
 /** A value as it is bound to a statement. */
 export type Bound = string | number | null;

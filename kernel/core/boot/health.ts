@@ -1,6 +1,6 @@
-import type { KernelStore } from "../../store/index.ts";
 import type { Pipeline } from "../flow/tasks-api.ts";
 import type { Health, PluginStatus } from "./kernel-port.ts";
+import type { StateStore } from "./state-store.ts";
 
 /** What health is told from. */
 export interface HealthDeps extends Omit<Health, "pid" | "uptimeSeconds" | "tasks" | "problems"> {
@@ -12,7 +12,7 @@ export interface HealthDeps extends Omit<Health, "pid" | "uptimeSeconds" | "task
   /** Agents that cannot run, each with the reason. */
   readonly unusable: ReadonlyMap<string, string>;
   /** What the store says of itself; undefined while it is not open. */
-  readonly storage: ReturnType<KernelStore["health"]> | undefined;
+  readonly storage: ReturnType<StateStore["health"]> | undefined;
   readonly fatal: Error | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Log, remove, type Store } from "@svc/sdk";
-import { sweepTemporary } from "../../store/index.ts";
+import { sweepTemporary } from "../../base/atomic-file.ts";
 import type { Bus } from "../bus/bus.ts";
 import { MINUTES } from "../schedule/job-records.ts";
 import { createRetention, type RetentionRules } from "./retention.ts";

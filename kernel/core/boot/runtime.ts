@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DaemonHealth, HttpRoute, Traces } from "@svc/sdk";
+import type { FolderLock } from "../../base/folder-lock.ts";
 import type { RootLog } from "../../base/log.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import type { Provider } from "../../capabilities/models/provider-address.ts";
 import type { PoolLimits } from "../../capabilities/processes/warm.ts";
-import type { FolderLock, ScopedStore, StateStore } from "../../store/index.ts";
 import type { Bus } from "../bus/index.ts";
 import { createActions } from "../flow/actions.ts";
 import type { Deliveries } from "../flow/deliver/deliveries-port.ts";
@@ -23,6 +23,7 @@ import type { Host } from "../host/host.ts";
 import { createSchedule, type Schedule } from "../schedule/index.ts";
 import { claimMinute, createJobBook, type JobBook, minutesOf } from "../schedule/job-records.ts";
 import { scopedJobs } from "../schedule/plugin-jobs.ts";
+import type { ScopedStore, StateStore } from "./state-store.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Runtime {

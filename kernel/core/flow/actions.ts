@@ -2,7 +2,7 @@ import type { Action, ActionCall, ActionEnvelope, Actions, Log, Schema, TraceSte
 import { put } from "@svc/sdk";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { fail } from "../../base/errors.ts";
-import type { ScopedStore } from "../../store/open.ts";
+import type { ScopedStore } from "../boot/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import { plainCheck } from "../config/plain-schema.ts";
 import { closed } from "../config/schema-at.ts";
