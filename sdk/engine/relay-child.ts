@@ -1,5 +1,5 @@
 /*
- * The engine's parent behind the wall: listens on the loopback of the wall's own network, passes what comes on to the relay's socket
+ * The engine's parent behind the sandbox: listens on the loopback of the sandbox's own network, passes what comes on to the relay's socket
  * byte for byte, and ends as the engine ends.
  *
  *   node relay-child.js <socket> <port> <program> [argument ...]

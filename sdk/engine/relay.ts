@@ -4,7 +4,7 @@ import { request as requestSecure } from "node:https";
 import type { AddressInfo } from "node:net";
 import { connect as connectSecure, rootCertificates } from "node:tls";
 
-/** The one address that an engine behind a wall reaches, and what is added to its requests outside of it. */
+/** The one address that an engine reaches through a relay, and what the relay adds to its requests. */
 export interface Vendor {
   /** The address of the vendor's API, as the engine would be given it. */
   readonly base: string;
@@ -42,19 +42,23 @@ export async function openRelay(socket: string, vendor: Vendor): Promise<Relay> 
   return { socket, close: () => closed(server) };
 }
 
-/** A relay on loopback: whoever knows its token may use it, and nobody learns the vendor's key from it. */
+/** A relay on loopback: a caller that presents its token may use it, and learns nothing of the vendor's key. */
 export interface LoopbackRelay {
   readonly port: number;
-  /** What an engine presents in the place of the key, as it would present that. Random, valid until `close`. */
+  /** What an engine presents in the place of the key, as it would present that. Random, valid until `retire` or `close`. */
   readonly token: string;
+  /** Refuses what comes from now on; exchanges under way go on to their end. */
+  retire(): void;
+  /** Ends all connections at once. */
   close(): Promise<void>;
 }
 
 /** As `openRelay`, on a free port of this machine, for engines that are in no network of their own. Keeps no process alive. */
 export async function openLoopbackRelay(vendor: Vendor): Promise<LoopbackRelay> {
   const token = `svc-relay-${randomBytes(24).toString("hex")}`;
+  let retired = false;
   const server = serverFor((request, response) => {
-    if (presents(request, token)) return void pass(request, response, vendor);
+    if (!retired && presents(request, token)) return void pass(request, response, vendor);
     response.writeHead(401, { "content-type": "application/json", connection: "close" });
     response.end(JSON.stringify({ type: "error", error: { type: "relay", message: "this relay serves the engines of its daemon only" } }));
   });
@@ -63,7 +67,16 @@ export async function openLoopbackRelay(vendor: Vendor): Promise<LoopbackRelay> 
     server.listen(0, "127.0.0.1", resolve);
   });
   server.unref();
-  return { port: (server.address() as AddressInfo).port, token, close: () => closed(server) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    token,
+    retire() {
+      retired = true;
+      // Also closes the connections that carry no exchange now.
+      server.close();
+    },
+    close: () => closed(server),
+  };
 }
 
 /** Where engines put their key. */

@@ -17,7 +17,7 @@ import {
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Bubblewrap, findBubblewrap, programWall, tidy } from "@svc/sdk/engine";
+import { type Bubblewrap, findBubblewrap, programSandbox, removeMountPoints } from "@svc/sdk/engine";
 import { decide, type GuardOptions, type Level } from "../../plugins/tiers/cli-a/guard.ts";
 import type { Mode } from "./guard-corpus.ts";
 
@@ -73,7 +73,7 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
 
   function judged(printed: string): string | undefined {
     // As at the end of a run: the places that the wall made to stand on.
-    if (level.kind === "wall" && mode === "propose") tidy(workspace);
+    if (level.kind === "wall" && mode === "propose") removeMountPoints(workspace);
     const after = shape(place);
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path));
     const called = callers;
@@ -95,7 +95,7 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
     const file = join(root, "script.sh");
     writeFileSync(file, script);
     const room = { workspace, writable: mode === "propose", readable: [], program: [file], own: [] };
-    const [bwrap = "", ...args] = programWall(level.bubblewrap, room, { PATH: "/usr/bin:/bin", CANARY });
+    const [bwrap = "", ...args] = programSandbox(level.bubblewrap, room, { PATH: "/usr/bin:/bin", CANARY });
     return output(bwrap, [...args, "/bin/bash", file], workspace, env);
   }
 

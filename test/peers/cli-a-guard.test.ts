@@ -225,7 +225,7 @@ describe.skipIf(noProgram)("cli-a without a wall", () => {
     chmodSync(join(folder, "bwrap"), 0o755);
     await open({}, { ANTHROPIC_API_KEY: "dummy-key", PATH: `${folder}:${process.env.PATH}` });
     const events = await report(call("bash -c 'touch made'"));
-    expect(boundary(events)).toMatch(/^narrow the wall does not hold here/);
+    expect(boundary(events)).toMatch(/^narrow the sandbox does not hold here/);
     expect(readdirSync(stage.workspace)).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
-import { quoted } from "@svc/sdk/engine";
+import { shellQuoted } from "@svc/sdk/engine";
 import { judgeGit } from "./guard-git.ts";
 import { Refused } from "./guard-options.ts";
 import { follow, refuseWrite } from "./guard-path.ts";
@@ -103,7 +103,7 @@ class Judge {
     const judged = { words: [program, ...there, ...words], redirects };
     if (branch === undefined) return judged;
     // The shadow's `HEAD` moves for the commands that follow, and the real one for everybody.
-    const head = quoted([program, "symbolic-ref", "HEAD", `refs/heads/${branch}`]);
+    const head = shellQuoted([program, "symbolic-ref", "HEAD", `refs/heads/${branch}`]);
     return { ...judged, then: `${head} && /usr/bin/env -u GIT_INDEX_FILE GIT_DIR="$${REAL_REPOSITORY}" ${head}` };
   }
 

@@ -1,4 +1,4 @@
-import { quoted } from "@svc/sdk/engine";
+import { shellQuoted } from "@svc/sdk/engine";
 
 /*
  * A small part of the shell's language, read into a tree. What is judged is the tree, and what runs is the tree printed anew, each word
@@ -255,9 +255,9 @@ export function printShell(pipelines: readonly { readonly commands: readonly Jud
 }
 
 function printCommand({ words, redirects, then }: Judged): string {
-  const line = quoted(words);
+  const line = shellQuoted(words);
   const behind = redirects.map((redirect) =>
-    redirect.kind === "join" ? " 2>&1" : redirect.kind === "quiet" ? ` ${redirect.from}>/dev/null` : ` <${quoted([redirect.file])}`,
+    redirect.kind === "join" ? " 2>&1" : redirect.kind === "quiet" ? ` ${redirect.from}>/dev/null` : ` <${shellQuoted([redirect.file])}`,
   );
   const whole = line + behind.join("");
   if (words[0] === "cd") return `{ builtin ${whole} || exit 1; }`;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { type Bubblewrap, commandWall, quoted, SYSTEM_PATH } from "@svc/sdk/engine";
+import { type Bubblewrap, commandSandbox, SYSTEM_PATH, shellQuoted } from "@svc/sdk/engine";
 import { hopeless } from "./guard-early.ts";
 import { gitEnvironment } from "./guard-git.ts";
 import { judgeShell, REAL_REPOSITORY } from "./guard-narrow.ts";
@@ -122,7 +122,7 @@ function shell(options: GuardOptions, input: Fields): string {
     if (reason !== undefined) throw new Error(reason);
     // A tool chain that the operator names is found by its programs' names.
     const PATH = [SYSTEM_PATH, ...folders.map((folder) => join(folder, "bin"))].join(":");
-    return quoted(commandWall(level.bubblewrap, { workspace: home, writable, readable: folders }, { ...environment, PATH }, text));
+    return shellQuoted(commandSandbox(level.bubblewrap, { workspace: home, writable, readable: folders }, { ...environment, PATH }, text));
   }
   if (writable && input.run_in_background === true) throw new Error("in the background, where there is no wall");
   const judged = judgeShell(text, { workspace: home, folders: folders.map(realPath), searchPath, proposing: writable });
@@ -134,7 +134,7 @@ function shell(options: GuardOptions, input: Fields): string {
   const variables = Object.entries({ PATH: pathFor(searchPath, home), HOME: "/nonexistent", ...environment, ...git }).map(
     ([name, value]) => `${name}=${value}`,
   );
-  return quoted(["/usr/bin/env", "-i", ...variables, "/bin/bash", "--noprofile", "--norc", "-c", judged.text]);
+  return shellQuoted(["/usr/bin/env", "-i", ...variables, "/bin/bash", "--noprofile", "--norc", "-c", judged.text]);
 }
 
 /** The daemon's folders of programs, but none in the workspace. */

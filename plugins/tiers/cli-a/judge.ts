@@ -6,9 +6,9 @@ import { childEnvironment } from "./environment.ts";
 import { type Decision, decide, type GuardedCall, type Level } from "./guard.ts";
 import { mayChange } from "./permission.ts";
 import { restrict } from "./restricted.ts";
+import type { SandboxLevels } from "./sandbox-level.ts";
 import { readAgent, type Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
-import type { Walls } from "./walls.ts";
 
 /** What keeps a run from starting and says nothing about the call. */
 const NOT_READY = ["SVC_TIER_PROGRAM", "SVC_BILLING_KEY_MISSING", "SVC_BILLING_KEY_REFUSED", "SVC_SPAWN_FAILED"];
@@ -21,7 +21,11 @@ type Judged = Decision & { readonly guard: Level["kind"] };
  */
 export async function judge(
   ctx: PluginContext<Section>,
-  { walls, switchesOf, find }: { readonly walls: Walls; readonly switchesOf: (program: string) => Promise<Switches>; readonly find: () => string },
+  {
+    sandboxes,
+    switchesOf,
+    find,
+  }: { readonly sandboxes: SandboxLevels; readonly switchesOf: (program: string) => Promise<Switches>; readonly find: () => string },
   agent: Agent,
   autonomy: "report" | "propose",
   call: GuardedCall,
@@ -30,7 +34,7 @@ export async function judge(
     const settings = readAgent(agent);
     const program = find();
     const env = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
-    const held = await restrict(ctx, walls, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
+    const held = await restrict(ctx, sandboxes, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
     try {
       const { allow, reason } = await held.decide(call);
       return { allow, reason, guard: held.level.kind };

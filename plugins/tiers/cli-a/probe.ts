@@ -2,10 +2,10 @@ import { tmpdir } from "node:os";
 import type { Agent, PluginContext } from "@svc/sdk";
 import { ask, probeEngine, versionOf } from "@svc/sdk/engine";
 import { childEnvironment, READ } from "./environment.ts";
+import type { SandboxLevels } from "./sandbox-level.ts";
 import { readAgent, type Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 import { lend } from "./vendor.ts";
-import type { Walls } from "./walls.ts";
 
 const API = "https://api.anthropic.com";
 /** The release that the tests run; others are asked what they know. */
@@ -13,7 +13,7 @@ const TESTED = "2.1.329";
 
 interface Guarding {
   readonly find: () => string;
-  readonly walls: Walls;
+  readonly sandboxes: SandboxLevels;
   readonly switchesOf: (program: string) => Promise<Switches>;
 }
 
@@ -50,7 +50,7 @@ async function signIn(ctx: PluginContext<Section>, { find, switchesOf }: Guardin
 const ELSEWHERE = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"] as const;
 
 /** What a run of autonomy `report` would be held by, shown and not assumed: of this agent, else of one that has the daemon's key or token. */
-async function guardOf(ctx: PluginContext<Section>, program: string, { walls, switchesOf }: Guarding, agent?: Agent): Promise<string> {
+async function guardOf(ctx: PluginContext<Section>, program: string, { sandboxes, switchesOf }: Guarding, agent?: Agent): Promise<string> {
   try {
     const switches = await switchesOf(program);
     switches.requireRestricting();
@@ -61,7 +61,7 @@ async function guardOf(ctx: PluginContext<Section>, program: string, { walls, sw
     const env = agent === undefined ? { ...daemon, ...ctx.config.env } : childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
     const lent = lend(settings, env, 1);
     const obstacle = typeof lent === "string" ? { obstacle: lent } : {};
-    const level = await walls.levelOf({ workspace: tmpdir(), writable: false, version: switches.version, ...obstacle });
+    const level = await sandboxes.levelOf({ workspace: tmpdir(), writable: false, version: switches.version, ...obstacle });
     return level.kind === "wall" ? "guard: wall" : `guard: narrow (${level.reason})`;
   } catch (error) {
     return `guard: no restricted runs (${(error as Error).message})`;

@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Agent, PluginContext } from "@svc/sdk";
-import { filesOf, openRelay, programWall, type Relay, relayProgram, SYSTEM_PATH, tidy } from "@svc/sdk/engine";
+import { openRelay, packageFilesOf, programSandbox, type Relay, relayLauncher, removeMountPoints, SYSTEM_PATH } from "@svc/sdk/engine";
 import { type Restriction, toolsOf } from "./arguments.ts";
 import { type Decision, decide, type GuardedCall, type GuardOptions, type Level } from "./guard.ts";
 import { gitEnvironment } from "./guard-git.ts";
 import { mayChange } from "./permission.ts";
+import type { SandboxLevels } from "./sandbox-level.ts";
 import type { AgentSettings, Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 import { lend } from "./vendor.ts";
-import type { Walls } from "./walls.ts";
 
 /*
  * One run of restricted autonomy: which boundary it gets, how its program is started, what becomes of each call, and what is put away
@@ -46,7 +46,7 @@ const writers = new Map<string, number>();
 /** Prepares a restricted run. Throws `SVC_GUARD_PROGRAM` and `SVC_GUARD_WALL`. */
 export async function restrict(
   ctx: PluginContext<Section>,
-  walls: Walls,
+  sandboxes: SandboxLevels,
   run: {
     readonly agent: Agent;
     readonly settings: AgentSettings;
@@ -61,7 +61,7 @@ export async function restrict(
   const workspace = realpathSync(agent.workspace);
   const writable = mayChange(settings.permissionMode, autonomy);
   const lent = lend(settings, env, PORT);
-  const level = await walls.levelOf({ workspace, writable, version: switches.version, ...(typeof lent === "string" ? { obstacle: lent } : {}) });
+  const level = await sandboxes.levelOf({ workspace, writable, version: switches.version, ...(typeof lent === "string" ? { obstacle: lent } : {}) });
   const walled = level.kind === "wall" && typeof lent !== "string" ? { ...lent, bubblewrap: level.bubblewrap } : undefined;
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), "svc-guard-")));
   const folders = [...(ctx.config.guard?.folders ?? [])];
@@ -82,7 +82,7 @@ export async function restrict(
         const variables = Object.entries(gitEnvironment()).map(([name, value]) => `${name}=${value}`);
         return { command: "/usr/bin/env", args: [...variables, program, ...args], env: { ...env, SHELL: "/bin/bash" } };
       }
-      const { script, files } = relayProgram();
+      const { script, files } = relayLauncher();
       const inside = {
         ...walled.env,
         ...gitEnvironment(),
@@ -93,13 +93,13 @@ export async function restrict(
         LANG: "C.UTF-8",
         TERM: "dumb",
       };
-      const [command = "", ...around] = programWall(
+      const [command = "", ...around] = programSandbox(
         walled.bubblewrap,
         {
           workspace,
           writable,
           readable: folders,
-          program: [...filesOf(program), ...filesOf(process.execPath), ...files],
+          program: [...packageFilesOf(program), ...packageFilesOf(process.execPath), ...files],
           own: [own],
           socket: { outside: relay.socket, inside: SOCKET },
         },
@@ -137,7 +137,7 @@ function writeServers(folder: string, { serverEntries }: AgentSettings, names: r
 function enter(workspace: string): void {
   const others = writers.get(workspace) ?? 0;
   // What a daemon that crashed left behind would be taken for the workspace's own.
-  if (others === 0) tidy(workspace);
+  if (others === 0) removeMountPoints(workspace);
   writers.set(workspace, others + 1);
 }
 
@@ -148,7 +148,7 @@ function leave(workspace: string): string[] {
     return [];
   }
   writers.delete(workspace);
-  return tidy(workspace);
+  return removeMountPoints(workspace);
 }
 
 /** What the model should know, so that it does not try what can only fail. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildEnd, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, tierFailure } from "@svc/sdk";
-import { freshLayers, type LentKeys, type ToolServers } from "@svc/sdk/engine";
+import { type KeyRelays, type ToolServers, unsentLayers } from "@svc/sdk/engine";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, type Cut, isCut, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
@@ -12,10 +12,10 @@ import { mayUse } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
 import { type Restricted, restrict } from "./restricted.ts";
+import type { SandboxLevels } from "./sandbox-level.ts";
 import { type AgentSettings, readAgent, type Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 import { withoutKey } from "./vendor.ts";
-import type { Walls } from "./walls.ts";
 
 /** From asking the program to break off until its process tree is ended: short, so that a cancelled run is gone within 4 s. */
 const INTERRUPT_MS = 400;
@@ -23,9 +23,9 @@ const INTERRUPT_MS = 400;
 /** What the runs of a daemon share. */
 export interface Guarding {
   readonly log: GuardLog;
-  readonly walls: Walls;
+  readonly sandboxes: SandboxLevels;
   readonly servers: ToolServers;
-  readonly keys: LentKeys;
+  readonly keys: KeyRelays;
   switchesOf(program: string): Promise<Switches>;
 }
 
@@ -51,7 +51,7 @@ export async function* runTurn(
   signal: AbortSignal,
 ): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
-  const { walls, switchesOf, keys } = guarding;
+  const { sandboxes, switchesOf, keys } = guarding;
   const { agent } = turn;
   const settings = readAgent(agent);
   const autonomy: Autonomy = turn.messages[0].options?.autonomy ?? "act";
@@ -61,7 +61,7 @@ export async function* runTurn(
     const given = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
     const env = autonomy === "act" ? await withoutKey(keys, settings, given) : given;
     const knowsSnapshot = context.session === undefined || (await switchesOf(program)).has(SNAPSHOT);
-    if (autonomy !== "act") restricted = await restrict(ctx, walls, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
+    if (autonomy !== "act") restricted = await restrict(ctx, sandboxes, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
     const args = argumentsOf(turn, context, settings, restricted?.restriction);
     if (restricted !== undefined) yield boundaryOf(restricted);
     yield* converse(
@@ -127,7 +127,7 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
   let session = context.session;
   for (;;) {
     if (signal.aborted) return;
-    const fresh = await freshLayers(ctx.store, route.conversation, session, context.layers);
+    const fresh = await unsentLayers(ctx.store, route.conversation, session, context.layers);
     const content = await contentOf(ctx.media, { ...context, layers: fresh.layers });
     const claude = await claim(session);
     const reader = createReader({

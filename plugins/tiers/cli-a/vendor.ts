@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type LentKeys, proxyFor, type Vendor } from "@svc/sdk/engine";
+import { type KeyRelays, proxyFor, type Vendor } from "@svc/sdk/engine";
 import type { AgentSettings } from "./settings.ts";
 
 /*
@@ -52,7 +52,7 @@ export function lend({ billing }: Pick<AgentSettings, "billing">, env: Readonly<
  * tool servers read there is worth nothing elsewhere. As they are for a run on the shared sign-in, and for vendors that the relay does not know.
  */
 export async function withoutKey(
-  keys: Pick<LentKeys, "relayFor">,
+  keys: Pick<KeyRelays, "relayFor">,
   settings: Pick<AgentSettings, "billing">,
   env: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, string>>> {

@@ -17,11 +17,11 @@ import {
   type EnginePool,
   type Fields,
   fieldsOf,
-  freshLayers,
   type PooledEngine,
   type RpcGone,
   type ToolServers,
   textOf,
+  unsentLayers,
   vendorFailure,
 } from "@svc/sdk/engine";
 import { launchOf } from "./environment.ts";
@@ -134,7 +134,7 @@ async function* runTurn(
     );
     thread = opened.id;
     await instruct(ctx, engine.rpc, { conversation: turn.route.conversation, thread, system: context.system, resumed: thread === context.session });
-    const fresh = await freshLayers(ctx.store, turn.route.conversation, thread === context.session ? thread : undefined, context.layers);
+    const fresh = await unsentLayers(ctx.store, turn.route.conversation, thread === context.session ? thread : undefined, context.layers);
     yield { type: "session", id: thread };
     silence = engine.rpc.listen(thread, {
       told: (method, params) => push([method, params]),

@@ -12,16 +12,16 @@ import {
 } from "@svc/sdk";
 import {
   createEnginePool,
-  createLentKeys,
+  createKeyRelays,
   describeGone,
   type EnginePool,
   type Fields,
   fieldsOf,
-  freshLayers,
-  type LentKeys,
+  type KeyRelays,
   type PooledEngine,
   type RpcGone,
   textOf,
+  unsentLayers,
 } from "@svc/sdk/engine";
 import { readConversation } from "./conversation.ts";
 import { launchOf, overridesOf } from "./environment.ts";
@@ -59,14 +59,14 @@ export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context:
     handshake: (rpc) =>
       rpc.request("initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false } }),
   });
-  const keys = createLentKeys();
+  const keys = createKeyRelays();
   ctx.signal.addEventListener("abort", () => void keys.close(), { once: true });
   return (turn, context, signal) => runTurn(ctx, { engines, keys }, turn, context, signal);
 }
 
 async function* runTurn(
   ctx: PluginContext<Section>,
-  { engines, keys }: { readonly engines: EnginePool; readonly keys: LentKeys },
+  { engines, keys }: { readonly engines: EnginePool; readonly keys: KeyRelays },
   turn: Turn,
   context: TurnContext,
   signal: AbortSignal,
@@ -131,7 +131,7 @@ async function* runTurn(
       gone: (gone) => push({ kind: "gone", gone }),
     });
     // A session of the program's own that is new holds nothing.
-    const fresh = await freshLayers(ctx.store, turn.route.conversation, held ? session : undefined, context.layers);
+    const fresh = await unsentLayers(ctx.store, turn.route.conversation, held ? session : undefined, context.layers);
     const prompt = await promptOf(ctx.media, { ...context, layers: fresh.layers }, conversation.opening(held));
     rpc.request("session/prompt", { sessionId: session, prompt }, 0).then(
       (result) => push({ kind: "result", result }),

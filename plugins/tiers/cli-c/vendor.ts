@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type LentKeys, proxyFor } from "@svc/sdk/engine";
+import { type KeyRelays, proxyFor } from "@svc/sdk/engine";
 import type { Launch } from "./environment.ts";
 import type { AgentSettings } from "./settings.ts";
 
@@ -11,7 +11,7 @@ const PATHS = ["/v1beta", "/v1", "/v1alpha"];
  * The launch with a token of the daemon's relay in the place of its API key: what the model's commands and tool servers read there is
  * worth nothing elsewhere. As it is for a run on the shared sign-in, and with the key of another vendor.
  */
-export async function withoutKey(keys: Pick<LentKeys, "relayFor">, { billing }: Pick<AgentSettings, "billing">, launch: Launch): Promise<Launch> {
+export async function withoutKey(keys: Pick<KeyRelays, "relayFor">, { billing }: Pick<AgentSettings, "billing">, launch: Launch): Promise<Launch> {
   const { env } = launch;
   const key = env[KEY];
   const base = env.GOOGLE_GEMINI_BASE_URL ?? API;

@@ -4,20 +4,20 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Spawn } from "../capabilities.ts";
-import { type Bubblewrap, commandWall, programWall, quoted } from "./wall.ts";
+import { type Bubblewrap, commandSandbox, programSandbox, shellQuoted } from "./sandbox.ts";
 
-/** Does a wall hold back here what it is there for? */
-export type Proof = { readonly holds: true } | { readonly holds: false; readonly reason: string };
+/** Does a sandbox hold back here what it is there for? */
+export type SandboxCheck = { readonly holds: true } | { readonly holds: false; readonly reason: string };
 
 const LIMIT_MS = 20_000;
 const MARK = "proof:";
 
 /**
- * Tries to break out of both walls in a scratch folder: to write the workspace (where it is read-only), its git settings, a neighbour's
- * folder; to reach a port of this machine; to find a canary in any process's environment. A wall that lets one of them through, or
+ * Tries to break out of both sandboxes in a scratch folder: to write the workspace (where it is read-only), its git settings, a neighbour's
+ * folder; to reach a port of this machine; to find a canary in any process's environment. A sandbox that lets one of them through, or
  * in which a file and `git log` cannot be read, does not count. Never rejects.
  */
-export async function proveWall(spawn: Spawn, bubblewrap: Bubblewrap, writable: boolean): Promise<Proof> {
+export async function checkSandbox(spawn: Spawn, bubblewrap: Bubblewrap, writable: boolean): Promise<SandboxCheck> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), "svc-proof-")));
   let callers = 0;
   const listener = createServer((socket) => {
@@ -32,8 +32,8 @@ export async function proveWall(spawn: Spawn, bubblewrap: Bubblewrap, writable: 
     const canary = randomUUID();
     const room = { workspace, writable, readable: [] };
     const { port } = listener.address() as AddressInfo;
-    const inner = quoted(commandWall(bubblewrap, room, {}, probes(workspace, port, canary, writable, git)));
-    const [program = "", ...args] = programWall(bubblewrap, { ...room, program: [], own: [] }, { SVC_PROOF: canary, PATH: "/usr/bin:/bin" });
+    const inner = shellQuoted(commandSandbox(bubblewrap, room, {}, probes(workspace, port, canary, writable, git)));
+    const [program = "", ...args] = programSandbox(bubblewrap, { ...room, program: [], own: [] }, { SVC_PROOF: canary, PATH: "/usr/bin:/bin" });
     const child = spawn(program, [...args, "/bin/bash", "-c", `${writing(writable)}\n${inner}`], {
       cwd: workspace,
       env: { SVC_PROOF: canary },
@@ -57,7 +57,7 @@ export async function proveWall(spawn: Spawn, bubblewrap: Bubblewrap, writable: 
   }
 }
 
-const no = (reason: string): Proof => ({ holds: false, reason });
+const no = (reason: string): SandboxCheck => ({ holds: false, reason });
 
 /** A workspace with a file and a commit, and a neighbour. Answers whether there is a git to ask. */
 async function furnish(spawn: Spawn, scratch: string, workspace: string): Promise<boolean> {
@@ -104,5 +104,5 @@ function shape(folder: string): string[] {
   });
 }
 
-/** A place that a wall makes to stand on. */
+/** A place that a sandbox makes to stand on. */
 const isStub = (path: string): boolean => /\/(\.claude|\.codex|\.gemini|\.svc|\.mcp\.json|svc\.json|config\.worktree:0:|modules|info|hooks)$/.test(path);

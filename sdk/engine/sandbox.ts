@@ -3,16 +3,16 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /*
- * Two walls of Linux namespaces, made by bubblewrap:
+ * Two sandboxes of Linux namespaces, made by bubblewrap:
  *
- *   program wall   the engine: the system read-only, its workspace, its own folders; its only way out is a socket
- *     command wall   each command it starts: the same workspace, but no network, no variables, none of the engine's folders
+ *   program sandbox  the engine: the system read-only, its workspace, its own folders; its only way out is a socket
+ *     command sandbox  each command it starts: the same workspace, but no network, no variables, none of the engine's folders
  *
  * Nothing that is not named here is seen inside. The callers put their words into `bwrap`'s arguments as they are: no shell reads them.
  */
 
 /** What an engine sees of the machine. All paths are absolute and real. */
-export interface Room {
+export interface SandboxView {
   readonly workspace: string;
   /** May files in the workspace be changed? */
   readonly writable: boolean;
@@ -20,8 +20,8 @@ export interface Room {
   readonly readable: readonly string[];
 }
 
-/** The engine's own side of the wall. */
-export interface ProgramRoom extends Room {
+/** The engine's own side of the sandbox. */
+export interface ProgramSandbox extends SandboxView {
   /** Files and folders that the program is made of. */
   readonly program: readonly string[];
   /** Folders that the program may write, at the same path inside. Its commands do not see them. */
@@ -30,14 +30,14 @@ export interface ProgramRoom extends Room {
   readonly socket?: { readonly outside: string; readonly inside: string };
 }
 
-/** How this user can wall something in on this machine. */
+/** How this user can sandbox something on this machine. */
 export interface Bubblewrap {
   readonly bwrap: string;
-  /** A wall within a wall may have a process table of its own. The kernel refuses it to root, whose commands get an empty `/proc`. */
+  /** A sandbox within a sandbox may have a process table of its own. The kernel refuses it to root, whose commands get an empty `/proc`. */
   readonly ownProcesses: boolean;
 }
 
-/** The user inside. Root may not nest a wall as root. */
+/** The user inside. Root may not nest a sandbox as root. */
 const INSIDE = ["--uid", "1000", "--gid", "1000"];
 const SYSTEM_LINKS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const SYSTEM_FOLDERS = ["/usr", "/nix/store"];
@@ -65,7 +65,7 @@ const KEEPERS = {
 /** By such a file git takes its settings from elsewhere; nothing can stand in its place, so it is taken away after the run. */
 const REDIRECTION = ".git/commondir";
 
-/** Programs of the system inside both walls. */
+/** Programs of the system inside both sandboxes. */
 export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Bubblewrap's program on a search path. */
@@ -77,7 +77,7 @@ export const findBubblewrap = (searchPath: string): string | undefined =>
     .find(isProgram);
 
 /** The arguments of bubblewrap for the engine; what follows them is the program and its arguments. */
-export function programWall({ bwrap }: Bubblewrap, room: ProgramRoom, env: Readonly<Record<string, string>>): string[] {
+export function programSandbox({ bwrap }: Bubblewrap, room: ProgramSandbox, env: Readonly<Record<string, string>>): string[] {
   const { socket } = room;
   return [
     bwrap,
@@ -97,10 +97,10 @@ export function programWall({ bwrap }: Bubblewrap, room: ProgramRoom, env: Reado
 }
 
 /**
- * One command of the engine as words, run inside the program wall. `text` is bash's, and is not read here. The environment is emptied
- * before bubblewrap starts: its own process is the first of the wall, and what it was started with can be read in `/proc/1/environ`.
+ * One command of the engine as words, run inside the program sandbox. `text` is bash's, and is not read here. The environment is emptied
+ * before bubblewrap starts: its own process is the first of the sandbox, and what it was started with can be read in `/proc/1/environ`.
  */
-export function commandWall({ bwrap, ownProcesses }: Bubblewrap, room: Room, env: Readonly<Record<string, string>>, text: string): string[] {
+export function commandSandbox({ bwrap, ownProcesses }: Bubblewrap, room: SandboxView, env: Readonly<Record<string, string>>, text: string): string[] {
   return [
     ...["/usr/bin/env", "-i", `PATH=${SYSTEM_PATH}`, bwrap],
     ...["--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL", "--hostname", "localhost"],
@@ -115,8 +115,8 @@ export function commandWall({ bwrap, ownProcesses }: Bubblewrap, room: Room, env
   ];
 }
 
-/** Why a workspace that may be written cannot be walled in; undefined when it can. */
-export function unfit({ workspace, writable }: Room): string | undefined {
+/** Why a workspace that may be written cannot be sandboxed; undefined when it can. */
+export function sandboxObstacle({ workspace, writable }: SandboxView): string | undefined {
   if (!writable) return undefined;
   const link = [".git", ...KEEPERS.folders, ...KEEPERS.files].find((name) => lstatSync(join(workspace, name), { throwIfNoEntry: false })?.isSymbolicLink());
   if (link !== undefined) return `${link} in the workspace is a link, which could be turned to elsewhere`;
@@ -128,13 +128,13 @@ export function unfit({ workspace, writable }: Room): string | undefined {
 }
 
 /** Words as one line for a shell, each in single quotes. */
-export const quoted = (words: readonly string[]): string => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+export const shellQuoted = (words: readonly string[]): string => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 
 /**
  * Takes away what a run in a writable room left as places to stand on, where they are still empty, and what would redirect git's settings.
  * Call it when no run is left in the workspace: taking a place away takes away what is mounted on it. Answers with what was taken.
  */
-export function tidy(workspace: string): string[] {
+export function removeMountPoints(workspace: string): string[] {
   const taken: string[] = [];
   for (const name of [...KEEPERS.files, ...KEEPERS.folders, ".git"]) {
     const path = join(workspace, name);
@@ -165,7 +165,7 @@ function system(): string[] {
   ];
 }
 
-function inhabited({ workspace, writable, readable }: Room): string[] {
+function inhabited({ workspace, writable, readable }: SandboxView): string[] {
   return [writable ? "--bind" : "--ro-bind", workspace, workspace, ...readable.filter(exists).flatMap((path) => ["--ro-bind", path, path])];
 }
 
@@ -173,7 +173,7 @@ function inhabited({ workspace, writable, readable }: Room): string[] {
  * Mounts on what decides about later runs: read-only where it is there, a stub where it is not. `.git` is mounted on itself, so that it
  * cannot be moved away and put back as a copy. In a room that nobody writes only svc's own files are covered.
  */
-function supervisors({ workspace, writable }: Room): string[] {
+function supervisors({ workspace, writable }: SandboxView): string[] {
   const at = (name: string) => join(workspace, name);
   const secrets = [
     // The program's own folder may be put in there afterwards.
@@ -198,14 +198,14 @@ function supervisors({ workspace, writable }: Room): string[] {
 
 const stub = (path: string): string[] => ["--tmpfs", path, "--remount-ro", path];
 
-/** The engine's parent behind the wall, which passes its requests on to the relay's socket: `node <script> <socket> <port> <program> ..`. */
-export const relayProgram = (): { readonly script: string; readonly files: readonly string[] } => ({
+/** The engine's parent behind the sandbox, which passes its requests on to the relay's socket: `node <script> <socket> <port> <program> ..`. */
+export const relayLauncher = (): { readonly script: string; readonly files: readonly string[] } => ({
   script: fileURLToPath(new URL("./relay-child.js", import.meta.url)),
   files: [new URL("./relay-child.js", import.meta.url), new URL("../../package.json", import.meta.url)].map((url) => fileURLToPath(url)),
 });
 
 /** The folder to show so that an installed program is whole: its package, or the file alone. */
-export function filesOf(program: string): string[] {
+export function packageFilesOf(program: string): string[] {
   const real = realpathSync(program);
   const inPackage = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(real)?.[1];
   return [inPackage ?? real];

@@ -4,13 +4,13 @@ import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { commandWall, openRelay, programWall, proveWall, quoted, tidy, unfit } from "@svc/sdk/engine";
+import { checkSandbox, commandSandbox, openRelay, programSandbox, removeMountPoints, sandboxObstacle, shellQuoted } from "@svc/sdk/engine";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSpawn } from "../../kernel/capabilities/processes/spawn.ts";
 import plugin from "../../plugins/tiers/cli-a/index.ts";
+import { createSandboxLevels } from "../../plugins/tiers/cli-a/sandbox-level.ts";
 import { createSwitches } from "../../plugins/tiers/cli-a/switches.ts";
-import { createWalls } from "../../plugins/tiers/cli-a/walls.ts";
 import { workingBubblewrap } from "./guard-stage.ts";
 
 const found = workingBubblewrap();
@@ -35,12 +35,12 @@ const WALLS_NOTHING = 'while [ "$1" != "--" ]; do shift; done; shift; exec "$@"'
 
 function levelOf(PATH: string, wall: string, change: { writable?: boolean; workspace?: string; obstacle?: string } = {}) {
   const context = createFakeContext(plugin as never, { config: { guard: { wall } }, env: { PATH }, spawn });
-  return createWalls(context as never).levelOf({ workspace: folder, writable: false, version: "1", ...change });
+  return createSandboxLevels(context as never).levelOf({ workspace: folder, writable: false, version: "1", ...change });
 }
 
 describe.skipIf(found === undefined)("the proof", () => {
   it.each([false, true])("SEC-S3 a wall that holds is shown to hold, writable: %s", async (writable) => {
-    expect(await proveWall(spawn, bubblewrap, writable)).toEqual({ holds: true });
+    expect(await checkSandbox(spawn, bubblewrap, writable)).toEqual({ holds: true });
   });
 
   it.each([
@@ -59,7 +59,7 @@ describe.skipIf(found === undefined)("the proof", () => {
     ],
   ])("SEC-S3 a bwrap that %s is found out", async (_, script, reason) => {
     fakeBwrap(script);
-    const proof = await proveWall(spawn, { ...bubblewrap, bwrap: join(folder, "bwrap") }, false);
+    const proof = await checkSandbox(spawn, { ...bubblewrap, bwrap: join(folder, "bwrap") }, false);
     expect(proof).toMatchObject({ holds: false, reason: expect.stringMatching(reason) });
   });
 });
@@ -84,7 +84,7 @@ describe.skipIf(found === undefined)("without a wall that holds", () => {
     mkdirSync(join(folder, "real"));
     execFileSync("ln", ["-s", "real", join(folder, ".claude")]);
     expect(await levelOf(process.env.PATH ?? "", "auto", { writable: true })).toMatchObject({ kind: "narrow", reason: expect.stringContaining(".claude") });
-    expect(unfit({ workspace: folder, writable: false, readable: [] })).toBeUndefined();
+    expect(sandboxObstacle({ workspace: folder, writable: false, readable: [] })).toBeUndefined();
   });
 });
 
@@ -95,8 +95,8 @@ describe.skipIf(found === undefined)("behind the wall", () => {
     const room = { workspace, writable, readable: [] };
     const own = join(folder, "own");
     mkdirSync(own, { recursive: true });
-    const inner = quoted(commandWall(bubblewrap, room, { ONE: "1" }, script));
-    const [bwrap = "", ...args] = programWall(bubblewrap, { ...room, program: [], own: [own] }, { SECRET: "canary", PATH: "/usr/bin:/bin" });
+    const inner = shellQuoted(commandSandbox(bubblewrap, room, { ONE: "1" }, script));
+    const [bwrap = "", ...args] = programSandbox(bubblewrap, { ...room, program: [], own: [own] }, { SECRET: "canary", PATH: "/usr/bin:/bin" });
     const child = spawn(bwrap, [...args, "/bin/bash", "-c", inner], { cwd: workspace, timeoutMs: 20_000 });
     await child.started;
     const { stdout, stderr } = await child.ended;
@@ -126,8 +126,8 @@ describe.skipIf(found === undefined)("behind the wall", () => {
     writeFileSync(join(workspace, ".svc", "tokens.json"), "canary");
     for (const writable of [false, true]) {
       const room = { workspace, writable, readable: [] };
-      const inner = quoted(commandWall(bubblewrap, room, {}, "echo command: $(ls -A .svc)"));
-      const [bwrap = "", ...args] = programWall(bubblewrap, { ...room, program: [], own: [own] }, { PATH: "/usr/bin:/bin" });
+      const inner = shellQuoted(commandSandbox(bubblewrap, room, {}, "echo command: $(ls -A .svc)"));
+      const [bwrap = "", ...args] = programSandbox(bubblewrap, { ...room, program: [], own: [own] }, { PATH: "/usr/bin:/bin" });
       const child = spawn(bwrap, [...args, "/bin/bash", "-c", `touch ${own}/kept; echo program: $(ls -A .svc); ${inner}`], { cwd: workspace });
       await child.started;
       expect((await child.ended).stdout).toBe("program: engine\ncommand:\n");
@@ -142,7 +142,7 @@ describe.skipIf(found === undefined)("behind the wall", () => {
     execFileSync("git", ["init", "-q", workspace]);
     await inside("echo x > made.txt; echo ../evil > .git/commondir; echo {} > .mcp.json; mv .git moved; mkdir -p .gemini/x", true);
     expect(existsSync(join(workspace, ".mcp.json"))).toBe(true);
-    expect(tidy(workspace)).toEqual([join(workspace, ".git/commondir")]);
+    expect(removeMountPoints(workspace)).toEqual([join(workspace, ".git/commondir")]);
     expect(readdirSync(workspace).sort()).toEqual([".claude", ".git", "made.txt"]);
     expect(existsSync(join(workspace, ".git/config"))).toBe(true);
   });
@@ -152,7 +152,7 @@ describe.skipIf(found === undefined)("behind the wall", () => {
     mkdirSync(workspace);
     const room = { workspace, writable: true, readable: [] };
     const token = `98${process.pid}`;
-    const [bwrap = "", ...args] = programWall(bubblewrap, { ...room, program: [], own: [] }, { PATH: "/usr/bin:/bin" });
+    const [bwrap = "", ...args] = programSandbox(bubblewrap, { ...room, program: [], own: [] }, { PATH: "/usr/bin:/bin" });
     const child = spawn(bwrap, [...args, "/bin/bash", "-c", `setsid env -i sleep ${token} & touch started; wait`], { cwd: workspace });
     await child.started;
     const alive = () =>
@@ -172,7 +172,7 @@ describe.skipIf(found === undefined)("when the daemon is killed", () => {
     mkdirSync(workspace);
     const token = `97${process.pid}`;
     const room = { workspace, writable: true, readable: [], program: [], own: [] };
-    const [bwrap = "", ...args] = programWall(bubblewrap, room, { PATH: "/usr/bin:/bin" });
+    const [bwrap = "", ...args] = programSandbox(bubblewrap, room, { PATH: "/usr/bin:/bin" });
     const start = `require("node:child_process").spawn(...${JSON.stringify([bwrap, [...args, "/bin/bash", "-c", `setsid sleep ${token} & wait`]])}, { detached: true })`;
     const daemon = spawnProcess(process.execPath, ["-e", start], { stdio: "ignore" });
     const alive = () =>
