@@ -22,6 +22,25 @@ export function svcError(
   return Object.assign(error, { code, ...rest }) as SvcError;
 }
 
+/** The code of an error: an own one (`SVC_...`) or one of the system (`ENOENT`). Undefined for whatever has none; never throws. */
+export function codeOf(error: unknown): string | undefined {
+  try {
+    const code = (error as { code?: unknown } | null | undefined)?.code;
+    return typeof code === "string" ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The message of an error, or the text of whatever else was thrown; never throws. */
+export function reasonOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "something without words";
+  }
+}
+
 /** What a channel's `send` or `edit` throws, so that the kernel knows what to do next. */
 export function channelError(failure: ChannelFailure, message: string, retryAfterMs?: number): SvcError {
   return svcError("SVC_CHANNEL_SEND", message, { failure, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });

@@ -21,3 +21,4 @@ export type * from "./sockets.ts";
 export * from "./store.ts";
 export * from "./subscriptions.ts";
 export * from "./tier.ts";
+export * from "./time.ts";

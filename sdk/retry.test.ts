@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { backoffMs, keepTrying, sleep } from "./retry.ts";
+import { backoffMs, keepTrying } from "./retry.ts";
+import { sleep } from "./time.ts";
 
 describe("AUT-A3 retry", () => {
   it("AUT-A3 pauses double up to the longest and are spread by up to a fifth", () => {

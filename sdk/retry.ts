@@ -1,3 +1,5 @@
+import { sleep } from "./time.ts";
+
 /** How long to wait between tries. */
 export interface Backoff {
   /** The first pause, in milliseconds; default 200. It doubles with each failure in a row. */
@@ -12,20 +14,6 @@ export interface Backoff {
  */
 export function backoffMs(failures: number, { firstMs = 200, longestMs = 60_000 }: Backoff = {}): number {
   return Math.round(Math.min(firstMs * 2 ** Math.min(Math.max(failures, 1) - 1, 30), longestMs) * (1 + Math.random() / 5));
-}
-
-/** Resolves after `ms`, or at once when `signal` aborts; it never rejects: ask the signal. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end, { once: true });
-    if (signal?.aborted) end();
-  });
 }
 
 /** How `keepTrying` goes on. */

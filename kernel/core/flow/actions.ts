@@ -1,5 +1,4 @@
-import type { Action, ActionCall, ActionEnvelope, Actions, Log, Schema, TraceStep } from "@svc/sdk";
-import { put } from "@svc/sdk";
+import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, put, reasonOf, type Schema, type TraceStep } from "@svc/sdk";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { fail } from "../../base/errors.ts";
 import type { ScopedStore } from "../boot/state-store.ts";
@@ -8,7 +7,6 @@ import { plainCheck } from "../config/plain-schema.ts";
 import { closed } from "../config/schema-at.ts";
 import { compileStrict } from "../config/strict-schema.ts";
 import { call } from "../host/call.ts";
-import { reasonOf } from "../host/hooks.ts";
 import type { Live, Owned } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";

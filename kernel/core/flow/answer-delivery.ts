@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery } from "@svc/sdk";
-import { type LiveHooks, reasonOf } from "../host/hooks.ts";
+import { type Delivery, reasonOf } from "@svc/sdk";
+import type { LiveHooks } from "../host/hooks.ts";
 import type { Deliveries } from "./deliver/deliveries-port.ts";
 import type { Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";

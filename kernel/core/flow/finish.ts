@@ -1,6 +1,5 @@
-import { type Log, type Op, put, type Route, type TaskResult } from "@svc/sdk";
+import { type Log, type Op, put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
 import type { ScopedStore } from "../boot/state-store.ts";
-import { reasonOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Announcer } from "./announce.ts";
 import { type Answer, answerOf } from "./answer-delivery.ts";

@@ -15,11 +15,11 @@
 import { AsyncResource } from "node:async_hooks";
 import { type Accepted, type Inbound, type Log, type Message, type Op, put, type Route, remove, type TaskEvent, type TaskResult, type Turn } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
 import type { ScopedStore } from "../boot/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import { callableBy } from "../host/agent-abilities.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
-import { isPromise } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import { createAbsence } from "./absence.ts";

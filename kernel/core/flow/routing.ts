@@ -1,7 +1,6 @@
-import type { Inbound, Route, Turn, TurnContext } from "@svc/sdk";
+import { type Inbound, type Route, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
-import { reasonOf } from "../host/hooks.ts";
 import { JOB_SECONDS } from "./limits.ts";
 import type { Ending, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";

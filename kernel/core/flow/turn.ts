@@ -1,9 +1,10 @@
-import { type TierEvent, type TraceStep, type Turn, type TurnContext, traitsOf, type Usage } from "@svc/sdk";
+import { reasonOf, type TierEvent, type TraceStep, type Turn, type TurnContext, traitsOf, type Usage } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
 import { abandon } from "../host/abandon.ts";
-import { isPromise, within } from "../host/call.ts";
+import { within } from "../host/call.ts";
 import { isTierEvent } from "../host/hook-answers.ts";
-import { ownerOf, reasonOf } from "../host/hooks.ts";
+import { ownerOf } from "../host/hooks.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { Ending, Outcome } from "./outcome.ts";

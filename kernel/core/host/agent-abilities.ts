@@ -1,8 +1,7 @@
-import { type Agent, coversName } from "@svc/sdk";
+import { type Agent, coversName, reasonOf } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { AgentTable } from "./agents.ts";
 import { call } from "./call.ts";
-import { reasonOf } from "./hooks.ts";
 import type { Live } from "./live.ts";
 
 /** What an agent can do here and now, as `svc agent capability` shows it. Names only: no address, no credential. */

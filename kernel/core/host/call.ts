@@ -1,6 +1,7 @@
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { HookCall } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
 import type { Scope } from "./scope.ts";
 
 const running = new AsyncLocalStorage<Scope>();
@@ -154,9 +155,4 @@ function expireLate(): void {
   if (newest !== undefined) return;
   clearInterval(look);
   look = undefined;
-}
-
-/** Thenables of foreign making count too: a plugin may bundle its own promise. */
-export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }

@@ -1,8 +1,7 @@
-import type { ChannelTraits, PluginId, Store } from "@svc/sdk";
+import { type ChannelTraits, type PluginId, reasonOf, type Store } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { outboxOf } from "../flow/deliver/outbox-entry.ts";
 import { call } from "./call.ts";
-import { reasonOf } from "./hooks.ts";
 import type { Live } from "./live.ts";
 
 /** One channel as it stands now, as `svc channel list` shows it. Holds no credential. */

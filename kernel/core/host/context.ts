@@ -23,8 +23,9 @@ import type {
   Warm,
 } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
 import type { Bus } from "../bus/bus.ts";
-import { isPromise, within } from "./call.ts";
+import { within } from "./call.ts";
 import { lending } from "./lend.ts";
 import { type ProvideDeps, provider } from "./provide.ts";
 import { requireDeclared } from "./registered.ts";

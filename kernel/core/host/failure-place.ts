@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { reasonOf } from "./hooks.ts";
+import { reasonOf } from "@svc/sdk";
 import { originsOf, type Source } from "./source.ts";
 
 /** What of a plugin's life went wrong. */

@@ -1,9 +1,10 @@
 import { createRequire } from "node:module";
-import type { Delivery, Envelope, Inbound, Rejection, Route, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { type Delivery, type Envelope, type Inbound, type Rejection, type Route, reasonOf, type TierEvent, type Turn, type TurnContext } from "@svc/sdk";
 import type * as Tapable from "tapable";
 import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
 import { abandon } from "./abandon.ts";
-import { type Callee, call, isPromise } from "./call.ts";
+import { type Callee, call } from "./call.ts";
 import { fitsHook } from "./hook-answers.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
 
@@ -211,13 +212,4 @@ const owners = new WeakMap<object, Scope>();
 /** The plugin whose tap answered `dispatch` with this stream. */
 export function ownerOf(stream: Stream): Scope {
   return owners.get(stream) as Scope;
-}
-
-/** What was thrown, in words. A plugin may throw anything, also what cannot be looked at. */
-export function reasonOf(error: unknown): string {
-  try {
-    return String(error instanceof Error ? error.message : error);
-  } catch {
-    return "something without words";
-  }
 }

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import type { Capability, ObjectSchema, Plugin } from "@svc/sdk";
+import { type Capability, type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
 import { type Pins, readPins } from "../../supply/integrity.ts";
 import { createMarked, holdPlugin, readQuarantine } from "../../supply/quarantine.ts";
 import type { PluginStatus } from "../boot/kernel-port.ts";
@@ -22,7 +22,6 @@ import {
   stopEntry,
 } from "./entry.ts";
 import { requireFree } from "./free-name.ts";
-import { reasonOf } from "./hooks.ts";
 import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
 import type { Scope } from "./scope.ts";

@@ -1,5 +1,5 @@
+import { reasonOf } from "@svc/sdk";
 import type { Section } from "../config/compose.ts";
-import { reasonOf } from "./hooks.ts";
 
 /** A plugin's section with the check of the plugin itself, which may not bring the others down. */
 export function sectionBy(owner: string, { at, schema, check }: Omit<Section, "owner">): Section {

@@ -1,6 +1,5 @@
-import type { ChannelFailure, Outgoing } from "@svc/sdk";
+import { type ChannelFailure, type Outgoing, reasonOf } from "@svc/sdk";
 import { within } from "../../host/call.ts";
-import { reasonOf } from "../../host/hooks.ts";
 import type { ProvidedChannel } from "../../host/scope.ts";
 
 /** How one call to a platform ended. */
