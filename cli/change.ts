@@ -32,7 +32,7 @@ export async function openFile(cli: Cli): Promise<Editor> {
 
 /**
  * Save a change that the checks allow, and wait for what the daemon says to it. A change the daemon refuses is taken back, so that
- * the file never holds what is not in force for a reason nobody reads. A stopped daemon is no failure: the file is written.
+ * the file never holds a setting that a running daemon refused. A stopped daemon is not a failure: the file is written.
  */
 export async function applyChange(cli: Cli, editor: Editor, options: { readonly backup?: boolean } = {}): Promise<Verdict> {
   const before = editor.original;
@@ -95,7 +95,7 @@ async function takeTurn({ dataFolder }: Cli): Promise<() => void> {
   return () => {};
 }
 
-/** The verdict in words: one of "in force", "waits for a restart" and "not in force yet". */
+/** The verdict for people: one of "in force", "waits for a restart" and "not in force yet". */
 export function describeVerdict({ running, partly, unread, restartRequired, reloadSkipped = "", failed = [] }: Verdict): string {
   const why = reloadSkipped.replace(/^ECONNREFUSED: /, "");
   const waits = `${partly ? "In force but for what waits" : "Waits"} for a restart (svc daemon restart): ${restartRequired.join(", ")}`;

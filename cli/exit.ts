@@ -15,7 +15,7 @@ export const EXIT = {
   restart: 79,
 } as const;
 
-/** Codes of "the daemon of this folder does not answer", whoever else may. */
+/** Codes of "the daemon of this folder does not answer", even where another program does. */
 export const NO_DAEMON: ReadonlySet<string> = new Set(["SVC_CLI_NO_DAEMON", "SVC_CLI_OTHER_DAEMON", "SVC_CLI_OTHER_PROGRAM", "SVC_CLI_LOST_FOLDER"]);
 
 const LATER: ReadonlySet<string> = new Set([

@@ -34,7 +34,7 @@ export interface OwnDaemon {
 /**
  * Speaks to the daemon of the folder alone. Each request names the data folder it is meant for, so that another folder's daemon refuses it
  * before it does anything, and each answer must come from there. Throws `SVC_CLI_NO_DAEMON`, `SVC_CLI_OTHER_DAEMON`, `SVC_CLI_OTHER_PROGRAM`
- * or `SVC_CLI_LOST_FOLDER` where it is somebody else, or nobody, that answers.
+ * or `SVC_CLI_LOST_FOLDER` where another daemon, or none, answers.
  */
 export function ownDaemon(home: Home): OwnDaemon {
   return {
@@ -85,7 +85,7 @@ async function holdsLock({ dataFolder }: Home, pid: number): Promise<boolean> {
   return lockHolder(dataFolder)?.pid === pid;
 }
 
-/** The error of a folder whose daemon does not answer: nobody does, or somebody else. */
+/** The error of a folder whose daemon does not answer: no process does, or another one. */
 export async function stranger({ folder, dataFolder, address }: Home): Promise<Error> {
   const { describeDaemon, freePort, whoseIs } = await import("./whose.js");
   if (isForbidden(dataFolder)) return fail("SVC_CLI_FORBIDDEN", { data: dataFolder });

@@ -3,7 +3,7 @@ import { fail } from "./errors.ts";
 
 const OWNER = "run svc as the user it belongs to, or make it that user's with chown";
 
-/** What the system refuses on files, in words a person can act on. */
+/** File system error codes, each with a message that a person can act on. */
 const FILES: Readonly<Record<string, readonly [reason: string, next: string]>> = {
   EACCES: ["this user may not write there", OWNER],
   EPERM: ["this user may not change it", OWNER],
@@ -15,7 +15,7 @@ const FILES: Readonly<Record<string, readonly [reason: string, next: string]>> =
   EISDIR: ["it is a folder, not a file", "move it away"],
 };
 
-/** An error of the file system in words that say what to do next; any other error unchanged. */
+/** A file system error with the next step in its message; any other error unchanged. */
 export function explainFiles(error: unknown): unknown {
   const { code = "", path, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   const [reason, next] = FILES[code] ?? [];

@@ -33,7 +33,7 @@ export interface Schema {
   readonly masked?: boolean;
   /** Ours: a change waits for a restart. */
   readonly restart?: boolean;
-  /** Ours: it may be set and is checked, and nothing reads it in this version; nobody is told that a change of it is in force. */
+  /** Reserved: it may be set and is checked, and this version does not read it; a change is not reported as being in force. */
   readonly unread?: boolean;
 }
 

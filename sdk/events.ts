@@ -31,7 +31,7 @@ export interface Publication {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Capability `events`. Subscriptions end with the plugin. A listener that throws is counted against its plugin and disturbs nobody. */
+/** Capability `events`. Subscriptions end with the plugin. A listener that throws is counted against its plugin and does not disturb the others. */
 export interface Events {
   publish(event: Publication): Envelope;
   /** Every envelope, or those of one `type`. Returns the way to stop. */

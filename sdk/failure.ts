@@ -1,4 +1,4 @@
-/** What a kind of failure means for whoever decides what to do next. */
+/** What a kind of failure means for the decision what to do next. */
 export interface FailureTraits {
   /** The same turn may succeed later, unchanged. */
   readonly retryable?: boolean;

@@ -20,7 +20,7 @@ export interface HttpRoute {
   /** Keep the raw bytes and take any content type: for signatures. */
   readonly raw?: boolean;
   /**
-   * Bytes of a body, at most 26,214,400 (25 MB), whoever calls: a forge's payload from outside is larger than what strangers may send by
+   * Bytes of a body, at most 26,214,400 (25 MB), for any caller: a forge's payload from outside is larger than what strangers may send by
    * default (65,536; 1,048,576 for known callers). Bodies above that share 104,857,600 bytes at a time; beyond, 503.
    */
   readonly maxBytes?: number;
@@ -82,7 +82,7 @@ export interface EventStream {
 
 /**
  * A further server of the daemon, on a port of its own: it serves the routes that name it, behind the same admission and guards
- * as the daemon's. A route whose server nobody provides is served nowhere.
+ * as the daemon's. A route whose server no plugin provides is not served.
  */
 export interface ProvidedServer {
   /** What `HttpRoute.server` says. */

@@ -20,7 +20,7 @@ export interface SignatureScheme {
   readonly prefix?: string;
   /** The header is a list `name=value, ...`, and this names the digest; of several one must be right, as while a secret is changed. */
   readonly field?: string;
-  /** Where the time of signing stands, in Unix seconds: in a header of its own, or in the list. Without it a request can be sent again by whoever saw it. */
+  /** Where the time of signing stands, in Unix seconds: in a header of its own, or in the list. Without it a captured request can be replayed. */
   readonly time?: { readonly header: string } | { readonly field: string };
   /** How far that time may be from now, in seconds. Default 300. */
   readonly toleranceSeconds?: number;

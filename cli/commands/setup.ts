@@ -115,7 +115,7 @@ async function choose(cli: Cli, found: readonly FoundEngine[], options: SetupOpt
   return { agent, engines: [first, ...others], ...(model === undefined ? {} : { model }) };
 }
 
-/** What an agent runs on already is proposed first: nobody's choice is changed unasked. The built-in engine is only where one starts. */
+/** The engine that the agent uses already is proposed first, so that accepting the default changes nothing. The built-in engine is only where one starts. */
 function kept(present: { tier?: string; provider?: string; model?: string } | undefined, found: readonly FoundEngine[]): FoundEngine[] {
   if (present === undefined || present.tier === "local") return [];
   const { tier = "cli-a", provider, model } = present;
@@ -137,7 +137,7 @@ function byTier(tier: string, engines: readonly FoundEngine[]): FoundEngine {
   return { models: [], hint: "run: svc doctor", ...same, label: tier, tier };
 }
 
-/** Makes the configuration where there is none: what a failed try goes back to. */
+/** Creates the configuration if it is missing; a failed setup is rolled back to it. */
 async function prepare(cli: Cli, agent: string): Promise<void> {
   if (existsSync(cli.file)) return;
   const { writeFirst } = await import("./init.js");

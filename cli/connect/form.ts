@@ -49,7 +49,7 @@ export function formOf(cli: Cli, channel: string): Form {
   const agent = connect?.agent?.split(".") ?? leaves.find(({ path }) => AGENT_KEYS.has(path.at(-1) ?? ""))?.path;
   const server = connect?.server?.split(".");
   const listedAt = connect?.allow?.split(".") ?? leaves.find(({ path }) => path.at(-1) === "allowFrom")?.path;
-  // Whoever is let in on one account is not let in on the others.
+  // The allow list of one account does not extend to the others.
   const allow = listedAt === undefined || account === undefined ? listedAt : ["accounts", account, "allowFrom"];
   return {
     channel,

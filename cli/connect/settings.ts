@@ -77,7 +77,7 @@ export function place(editor: Editor, { section, channel, server: serverAt }: Fo
   for (const assignment of set) {
     const [, key, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
     if (key === undefined || value === undefined)
-      throw fail("SVC_CLI_USAGE", { reason: `--set takes <key>=<value>, a setting of ${channel}; '${assignment}' is none` });
+      throw fail("SVC_CLI_USAGE", { reason: `--set takes <key>=<value>, a setting of ${channel}; '${assignment}' is not one` });
     editor.set(`${section}.${key}`, value);
   }
 }

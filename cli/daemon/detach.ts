@@ -11,7 +11,7 @@ import { type DaemonNote, stranger } from "../own-daemon.ts";
 /** How long a daemon may take to come up, in milliseconds. */
 export const START_MS = 60_000;
 
-/** Nobody holds the folder for so long: nobody is on the way up. */
+/** Milliseconds without a lock holder after which no daemon is starting. */
 const ALONE_MS = 15_000;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -31,7 +31,7 @@ async function problemsOf(cli: Cli): Promise<readonly string[]> {
   try {
     return ((await cli.request("GET", "/health")) as { problems: readonly string[] }).problems;
   } catch {
-    // It was up a moment ago; whoever asks next hears why it is not.
+    // The daemon was up a moment ago; the next command reports why it is not.
     return [];
   }
 }

@@ -6,7 +6,7 @@ import { fail } from "../errors.ts";
 import { NO_DAEMON } from "../exit.ts";
 import { awaitTask, BACK_MS, LOOK_MS } from "./await-task.ts";
 
-/** What a task says on its way, for whoever shows it as it grows. */
+/** The events of a running task, for a caller that prints the answer as it grows. */
 export interface Hearer {
   queued?(): void;
   text?(text: string): void;

@@ -44,7 +44,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     onRestart: () => restarting.abort(),
   });
   catchStrays(kernel, exit);
-  // The terminal it was started in is gone, and with it whoever could end it there; without one it asks for a reload.
+  // SIGHUP: with a terminal, the terminal has closed, so stop; without one, reload.
   process.on("SIGHUP", () => (atTerminal ? signalled("SIGHUP") : void kernel.reload().catch(() => {})));
   let interrupted = 0;
   kernel.bus.subscribe(({ data }) => {
@@ -56,7 +56,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   });
   writeNote(cli, kernel, background);
   notifyReady();
-  // A long drain before a restart is no hang, and a full disk nothing that a restart would mend.
+  // A long drain is not a hang, and a restart does not free a full disk.
   const watchdog = startWatchdog(() => ["running", "draining"].includes(kernel.health().state));
   if (!background) announce(cli, kernel);
   await new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   });
   watchdog();
   unwatch();
-  // It stays where a successor will write its own: whoever looks for the daemon waits for that one.
+  // On restart keep daemon.json; the new process overwrites it.
   if (!restarting.signal.aborted) {
     rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
     writeFileSync(stopNoteOf(cli), JSON.stringify({ pid: process.pid, interrupted } satisfies StopNote), { mode: 0o600 });
@@ -101,7 +101,7 @@ function leave(kernel: Kernel, exit: (code: number) => never): void {
   }, LEFT_OPEN_MS).unref();
 }
 
-/** Detached, nobody else would: the successor is started from here. Else a supervisor does, told by the exit code. */
+/** A detached daemon starts its successor itself; otherwise the supervisor does, on the exit code. */
 async function startAnew(cli: Cli, background: boolean): Promise<void> {
   const supervised = process.env.NOTIFY_SOCKET !== undefined;
   if (background && !supervised) return startSuccessor();
@@ -120,11 +120,11 @@ async function predecessorGone(cli: Cli): Promise<void> {
   }
 }
 
-/** Errors that nobody caught: a plugin's are counted against it and the daemon lives; one without an owner ends it, to be started anew. */
+/** Uncaught errors: a plugin's are counted against the plugin and the daemon goes on; one without an owner ends the daemon, to be restarted. */
 function catchStrays(kernel: Kernel, exit: (code: number) => never): void {
   const stray = (error: unknown) => {
     if (kernel.stray(error)) return;
-    kernel.log.error({ err: error }, "an error nobody caught; the daemon ends");
+    kernel.log.error({ err: error }, "uncaught error; the daemon ends");
     void end(kernel, 70, exit);
   };
   process.on("uncaughtException", stray);

@@ -8,7 +8,7 @@ const REASONS: Readonly<Record<string, readonly [reason: string, next: string]>>
   ENOTFOUND: ["that name has no address", `svc config set node.bind ${DEFAULT_BIND}`],
 };
 
-/** The error of a start whose port cannot be opened, in words that say who has it and what to do next; any other error unchanged. */
+/** The error of a start whose port cannot be opened, with the process that holds it and the next step; any other error unchanged. */
 export async function explainStart(cli: Cli, error: unknown, bind: string): Promise<unknown> {
   const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== "listen" && syscall !== "getaddrinfo") return error;

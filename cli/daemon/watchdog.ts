@@ -12,7 +12,7 @@ export interface Watched {
   readonly limitMs: number;
   readonly dataFolder: string;
   readonly log: string;
-  /** The command line of the daemon that takes over, where nobody else would start one. */
+  /** The command line of the successor, for a daemon without a supervisor. */
   readonly respawn?: { readonly program: string; readonly args: readonly string[]; readonly folder: string };
 }
 
@@ -20,7 +20,7 @@ const LIMIT_MS = 5_000;
 
 /**
  * Watches from a thread of its own that this process's loop turns. A plugin that holds it for 5 s (`SVC_WATCHDOG_MS`) is put in
- * quarantine and the process is killed, to be started anew by whoever supervises it, or by the thread itself with `respawn`.
+ * quarantine and the process is killed, to be restarted by its supervisor, or by the thread itself with `respawn`.
  * Returns the way to stop.
  */
 export function watchLoop(cli: Cli, { respawn, lastGood }: { readonly respawn: boolean; readonly lastGood: boolean }): () => void {

@@ -34,7 +34,7 @@ export interface Fetched {
   readonly root: DependencyRoot;
 }
 
-/** Fetches a package aside and hands it over; what was fetched is gone afterwards. No script of it runs: nobody has said yes yet. */
+/** Fetches a package aside and hands it over; what was fetched is gone afterwards. No install script runs: the operator has not agreed yet. */
 export async function aside<T>(cli: Cli, spec: string, work: (fetched: Fetched) => Promise<T>): Promise<T> {
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const root = openRoot(mkdtempSync(join(cli.dataFolder, "staging-")));

@@ -12,7 +12,7 @@ import { portIn, type Staged, stagedConfig } from "./stage.ts";
 
 /** How a plugin came through among bad ones. */
 export interface Beside {
-  /** The bad plugins that were there, in words. */
+  /** Names of the bad plugins that ran beside it. */
   readonly with: readonly string[];
   /** How it stood alone: what it has to be among the others too. */
   readonly alone: string;

@@ -69,7 +69,7 @@ function checkPackage(folder: string, pkg: PackageFacts): Checked[] {
   return wrongs.map(([name, wrong]) => (typeof wrong === "string" ? { name, ok: false, detail: wrong } : { name, ok: true }));
 }
 
-/** What people see is the version of package.json; the code's own is for whoever embeds it. */
+/** People see the version in package.json; embedding programs see the one in the code. */
 function checkVersion({ version, codeVersion }: Observed): Checked {
   const name = "calls itself by one version";
   return codeVersion === undefined ? { name, ok: true } : { name, ok: false, detail: `package.json says ${version}, definePlugin ${codeVersion}` };

@@ -128,7 +128,7 @@ async function tellContract(cli: Cli, subject: Subject): Promise<void> {
   }
 }
 
-/** A line of the plugin's log, for people; what is no line of the log is the daemon's own last words, and is answered. */
+/** A line of the plugin's log, for people; a line that is not JSON is returned as the daemon's last output. */
 function showLine(cli: Cli, line: string, id: string | undefined): string | undefined {
   let facts: { readonly plugin?: string; readonly err?: { readonly stack?: string } };
   try {
@@ -144,7 +144,7 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, "exit");
   child.kill("SIGTERM");
-  // Twice: nothing that an agent still does is waited for.
+  // Twice: the second signal stops without draining.
   child.kill("SIGINT");
   if ((await Promise.race([gone, pause(STOP_MS, undefined, { ref: false })])) !== undefined) return;
   child.kill("SIGKILL");

@@ -54,7 +54,7 @@ async function ends(work: Promise<void> | undefined): Promise<boolean> {
   }
 }
 
-/** The system's look-ups of names: nobody can end one, and each ends by itself. */
+/** DNS look-ups of the system: they cannot be cancelled, and each ends by itself. */
 const LOOK_UP = "GetAddrInfoReqWrap";
 
 function open(): Record<string, number> {

@@ -16,11 +16,11 @@ process.once("message", (task: ProbeTask) => {
   );
 });
 
-/** An error that nobody caught, with its place: a daemon would count it against the plugin. */
+/** An uncaught error with its place: a daemon would count it against the plugin. */
 function stray(error: unknown, { path }: ProbeTask): string {
   const reason = error instanceof Error ? error.message : String(error);
   const place = placeOf(error, resolveEntry(path, "/", []));
-  return `an error that nobody caught: ${reason}${place === undefined ? "" : ` (${place})`}`;
+  return `an uncaught error: ${reason}${place === undefined ? "" : ` (${place})`}`;
 }
 
 async function work(task: ProbeTask): Promise<unknown> {

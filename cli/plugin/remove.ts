@@ -8,7 +8,7 @@ import { changingTree } from "./pinned.ts";
 export async function remove(cli: Cli, word: string): Promise<void> {
   const subject = await subjectNamed(cli, word);
   const section = subject.pkg?.svc?.section;
-  // Without its plugin nobody knows the section, and svc.json would no longer be valid with it.
+  // Without its plugin the section is an unknown key, and svc.json would no longer be valid.
   const cut = section === undefined ? undefined : (await openFile(cli)).get(section, true);
   const verdict = await changeEntries(cli, { drop: subject.entry, ...(section === undefined ? {} : { cut: section }) });
   if (subject.kind === "package") {

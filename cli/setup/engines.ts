@@ -126,7 +126,7 @@ function ollamaPort({ OLLAMA_HOST = "" }: NodeJS.ProcessEnv): number {
   return port === undefined ? 11434 : Number(port);
 }
 
-/** Nothing when nobody listens there, or something else than a model server. Models that only embed cannot answer. */
+/** Empty when no model server listens there. Models that only embed cannot answer. */
 async function listModels(url: string): Promise<string[]> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(LOOK_MS), redirect: "error" });

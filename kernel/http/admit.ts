@@ -18,18 +18,18 @@ export interface AdmissionOptions {
   origins(): readonly string[];
   /**
    * Other machines may use any name for this one. Only where they can do nothing without a bearer or a signature: their browsers
-   * have neither to give away, and peers know this machine by names that nobody wrote down here. Default false.
+   * have neither to give away, and peers know this machine by names that this configuration does not list. Default false.
    */
   readonly anyNameFromAfar?: boolean;
   readonly log: Log;
 }
 
 const LOCAL_NAMES: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
-/** Addresses that mean "everywhere": a browser reaches this machine by them, so they name nobody. */
+/** Addresses that mean "everywhere": a browser reaches this machine by them, so they identify no host. */
 const NOWHERE: ReadonlySet<string> = new Set(["", "0.0.0.0", "::", "[::]"]);
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:[\]/@?#]+)(?::\d{1,5})?$/;
 
-/** More header fields than any browser or proxy sends. Node itself drops, unseen, what comes after the first 1,000 where nobody tells it otherwise. */
+/** More header fields than any browser or proxy sends. By default Node silently drops the fields after the first 1,000. */
 const MAX_HEADERS = 200;
 
 /** The one gate in front of every server this process opens: against DNS rebinding, foreign pages and odd request targets. */

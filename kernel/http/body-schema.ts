@@ -67,7 +67,7 @@ function judge(check: ValidateFunction, where: "body" | "query", shape: Schema, 
   if (!check(value)) throw refusal(where, check.errors?.[0], whatElse(shape, value));
 }
 
-/** Of an object, what is missing and what nobody knows, where it is both: most likely the one is the other, misspelt. */
+/** The missing and the unknown key of an object that has both: most likely a misspelling. */
 function whatElse({ required = [], properties = {}, additionalProperties }: Schema, value: unknown): string | undefined {
   if (!isRecord(value) || additionalProperties !== false) return undefined;
   const missing = required.filter((name) => !Object.hasOwn(value, name));

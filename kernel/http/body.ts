@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { fail } from "../base/errors.ts";
 
-/** Parses JSON text; calls back with an error for text that is none or that would poison a prototype. */
+/** Parses JSON text; calls back with an error for invalid JSON and for JSON that would poison a prototype. */
 export type JsonParser = (text: string) => unknown;
 
 const MAX_DEPTH = 64;

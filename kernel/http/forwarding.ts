@@ -45,7 +45,7 @@ const FAMILIES =
   /^(?:x-forwarded-|x-original-|x-proxy|x-envoy-|x-appengine-|x-azure-|x-amz-cf-|x-amzn-trace|x-akamai-|akamai-|cf-|cloudfront-|fastly-|fly-|tailscale-|x-vercel-|x-ms-forwarded-)/;
 
 /**
- * A proxy has passed the request on: whoever sent it, it was not this machine. The values are never read. HTTP/1.0 is what proxies
+ * A proxy has passed the request on, so this machine did not send it. The values are never read. HTTP/1.0 is what proxies
  * speak that are told nothing else, nginx among them, and no client of today does.
  */
 export function isForwarded({ headers, httpVersion }: Pick<IncomingMessage, "headers" | "httpVersion">): boolean {

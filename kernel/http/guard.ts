@@ -45,7 +45,7 @@ export interface GuardOptions {
 export interface Guards {
   /** Answers at once where no bearer must be asked about. Throws or rejects with 401, 403 or 429. */
   judge(rule: Rule, asker: Asker): Admitted | Promise<Admitted>;
-  /** What a bearer proves now, asked of the authorities afresh. Never rejects: an authority that throws knows nobody. */
+  /** What a bearer proves now, asked of the authorities afresh. Never rejects: an authority that throws counts as one that does not know the bearer. */
   identify(bearer: string): Promise<Identity | undefined>;
 }
 
@@ -77,12 +77,12 @@ export function hasScope(granted: readonly string[], needed: string): boolean {
   return needed.startsWith("agent:") && needed.length > "agent:".length && granted.includes("agent:*");
 }
 
-/** The bearer of a request. The header wins over the query; an empty one is none. */
+/** The bearer of a request. The header wins over the query; an empty bearer counts as absent. */
 export function bearerOf(headers: IncomingHttpHeaders, queryToken: string | undefined): string | undefined {
   const { authorization } = headers;
   if (authorization !== undefined) {
     const match = /^bearer +(\S+) *$/i.exec(authorization);
-    // Some other scheme, or no token behind it: it was meant as proof and is none.
+    // A malformed Authorization header is rejected, not ignored.
     return match?.[1] ?? "";
   }
   return queryToken === "" ? undefined : queryToken;
@@ -90,7 +90,7 @@ export function bearerOf(headers: IncomingHttpHeaders, queryToken: string | unde
 
 /** Makes the guards of one server. */
 export function createGuards({ authorities, localScopes = () => [], throttle }: GuardOptions): Guards {
-  /** The first authority that knows the bearer. One that throws knows nobody. */
+  /** The first authority that knows the bearer. One that throws is skipped. */
   async function identify(bearer: string): Promise<Identity | undefined> {
     if (bearer === "") return undefined;
     for (const authority of authorities()) {
@@ -141,7 +141,7 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
   };
 }
 
-/** A bearer of one family of scopes is nobody's where another is asked for. */
+/** A bearer of one family of scopes counts as unknown where another family is required. */
 function exists(identity: Identity, rule: Rule): boolean {
   if (identity.kind === "peer" || identity.family === undefined) return true;
   return rule.kind === "scope" && rule.parts[0] === identity.family;

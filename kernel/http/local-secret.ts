@@ -11,7 +11,7 @@ export const LOCAL_FILE = "local-secret";
 export interface LocalSecret {
   /** Makes the secret and writes its file, for this user alone. Before the port is open. */
   open(): void;
-  /** Takes the file away, also one that a killed daemon left. Nobody can prove anything from then on. */
+  /** Takes the file away, also one that a killed daemon left. No caller can present it from then on. */
   close(): void;
   /** In constant time. */
   proves(given: unknown): boolean;

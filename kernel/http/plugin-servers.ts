@@ -68,7 +68,7 @@ export function createServers({ listen, reach, routes, authorities, log }: Serve
         async listen() {
           provided.set(name, server);
           const http = made.get(name) ?? (await make(name));
-          // Its plugin was given up meanwhile: nobody would close the port.
+          // The plugin was stopped meanwhile and cannot close the port: close it here.
           if (provided.get(name) !== server) return undefined;
           made.set(name, http);
           http.changed();

@@ -87,7 +87,7 @@ export function createRouter(routes: readonly OwnedRoute[], refused: (route: Own
 export function checkRoute(route: OwnedRoute): Entry {
   const { method, path } = route;
   const bad = (reason: string) => fail("SVC_HTTP_ROUTE", { method, target: path, reason });
-  if (!METHODS.has(method)) throw bad("its method is none of GET, POST, PUT, PATCH, DELETE");
+  if (!METHODS.has(method)) throw bad("its method must be one of GET, POST, PUT, PATCH, DELETE");
   if (!/^\/(?:[\w.~-]+|:\w+)?(?:\/(?:[\w.~-]+|:\w+))*(?:\/\*)?$|^\/\*$/.test(path))
     throw bad("its path must be made of /names and /:parameters, and may end with /*");
   const names = path
@@ -142,7 +142,7 @@ function pick(entries: Map<string, Entry>, method: string, other: Set<string>): 
   return entry;
 }
 
-/** Decodes each segment by itself, so that an encoded slash stays inside its parameter; nothing that climbs or hides comes through. */
+/** Decodes each segment by itself, so that an encoded slash stays inside its parameter; `..` and control characters are refused. */
 function segmentsOf(path: string): string[] {
   return path
     .slice(1)

@@ -83,7 +83,7 @@ export interface Surface {
   requireServable(route: OwnedRoute): void;
   /** Routes or authorities are others than before: the table is built afresh, and open streams are judged again (as they are every second). */
   changed(): void;
-  /** End the streams that nobody works on any more, and let no new one outlive its handler. */
+  /** End the streams whose handler has finished, and let no new one outlive its handler. */
   drain(): void;
   /** End every stream. */
   endStreams(): void;
@@ -148,7 +148,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     const { socket, headers } = request;
     const peer = peerOf(socket);
     const { [LOCAL_HEADER]: given } = headers;
-    // Nobody but us is to see it.
+    // Read here only; handlers and plugins do not see it.
     if (given !== undefined) delete headers[LOCAL_HEADER];
     if (!isForwarded(request)) {
       const unproven = peer.own && options.localProof?.(given) === false;
@@ -235,7 +235,7 @@ export function createSurface(options: SurfaceOptions): Surface {
     app.setErrorHandler((error, request, reply) => {
       const owner = (request as Carrier)[CALL]?.route.owner;
       const { status, headers, body } = failureOf(error, log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
-      // Bytes of a refused body may still be under way: nobody is going to read them.
+      // Bytes of a refused body may still arrive: they will not be read.
       if (!request.raw.complete) reply.header("connection", "close");
       sendJson(reply.code(status).headers(headers), body);
     });

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 
-/** Counts bearers that nobody knew, so that guessing stops. */
+/** Counts unknown bearers, to stop guessing. */
 export interface Throttle {
   /** Seconds to wait before this address may try a bearer again; undefined when it may now. */
   wait(address: string): number | undefined;

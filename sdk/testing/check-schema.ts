@@ -1,6 +1,6 @@
 import type { Schema } from "../config.ts";
 
-/** Says in words what is wrong with a value, or nothing when it fits. Contract suites take one, so that an author can pass a full validator. */
+/** Describes what is wrong with a value; undefined when it fits. Contract suites take one, so that an author can pass a full validator. */
 export type Validate = (schema: Schema, value: unknown) => string | undefined;
 
 /**

@@ -12,7 +12,7 @@ export type TortureEnd = "failed" | "running" | "quarantined";
 export interface TortureCase {
   /** Lower-case words with `-`; the plugin is called `feature-torture-<name>`. */
   readonly name: string;
-  /** What it does, in words. */
+  /** What it does, for people. */
   readonly does: string;
   readonly ends: TortureEnd;
   readonly capabilities: readonly Capability[];

@@ -80,7 +80,7 @@ export function createSchedule({ claim, log, now = Date.now, onMissed = () => {}
   let lastMinute = Math.floor(now() / MINUTE);
   /** The latest one ever seen: up to it nothing counts as missed. */
   let latest = lastMinute;
-  /** Jobs run where the schedule was made, not in the root or plugin of whoever happened to register first. */
+  /** Jobs run where the schedule was made, not in the root or plugin of the first registration. */
   const outside = new AsyncResource("svc.schedule");
   let driven = false;
   let armed: { cancel(): boolean } | null = null;
@@ -118,7 +118,7 @@ export function createSchedule({ claim, log, now = Date.now, onMissed = () => {}
     try {
       if (await claim(job.id, minute.toISOString().slice(0, 16))) await job.run(minute);
     } catch (error) {
-      // Begun as the stop began: its minute is claimed and over, and nobody is to blame.
+      // The stop began while the claim ran: the minute is over, and no plugin has failed.
       if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING")
         onMissed([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
       else log.error({ job: job.id, err: error }, "a scheduled job failed");

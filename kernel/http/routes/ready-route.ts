@@ -20,7 +20,7 @@ export function readyRoute(port: KernelPort): HttpRoute {
   };
 }
 
-/** `GET /`: a word for whoever opens the address in a browser. */
+/** `GET /`: a line of text for people who open the address in a browser. */
 export function rootRoute(): HttpRoute {
   return {
     method: "GET",

@@ -44,7 +44,7 @@ export default definePlugin({
         const roots = set ?? [...(workspace === undefined ? [] : [workspace]), "."];
         const file = workspace === undefined || isAbsolute(path) ? path : `${workspace}/${path}`;
         signal.throwIfAborted();
-        // JSON escapes line feeds within strings, so a record can not become two lines.
+        // JSON escapes line feeds within strings, so a record cannot become two lines.
         const line = `${JSON.stringify(record)}\n`;
         await ctx.files.under(...roots).append(file, line);
         return { path, bytes: new TextEncoder().encode(line).length };

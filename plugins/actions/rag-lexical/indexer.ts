@@ -100,7 +100,7 @@ export async function indexWorkspace({ workspace, own, name, thread, signal, tel
   return { ...count, pieces, durationMs: Math.round(performance.now() - started) };
 }
 
-/** Every file worth a look, by paths from the workspace. A folder that can not be read is passed over, the workspace itself not. */
+/** Every file worth a look, by paths from the workspace. An unreadable folder is skipped; an unreadable workspace is an error. */
 async function* walk(workspace: Confined, signal: AbortSignal): AsyncGenerator<Seen> {
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {

@@ -29,7 +29,7 @@ export interface Account {
 const POLL_SECONDS = 30;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
-/** A second poller stays one for long: whoever gives way must not come back every minute. */
+/** A second poller usually stays: the account that backs off must not return every minute. */
 const LONGEST_CONFLICT_MS = 300_000;
 const CONFIRM_MS = 2_000;
 const REMEMBERED = 500;

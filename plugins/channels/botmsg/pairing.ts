@@ -19,7 +19,7 @@ export interface Pairing {
   known(account: string): Known;
   /** A code for a new sender, or nothing when one was given within the last ten minutes. */
   offer(who: Omit<Waiting, "digest" | "at">): Promise<string | undefined>;
-  /** Confirms whoever holds the code. Throws `SVC_BOTMSG_PAIR_CODE` (404) and, after ten wrong codes within an hour, `SVC_BOTMSG_PAIR_LIMIT` (429). */
+  /** Confirms the sender to whom the code was given. Throws `SVC_BOTMSG_PAIR_CODE` (404) and, after ten wrong codes within an hour, `SVC_BOTMSG_PAIR_LIMIT` (429). */
   approve(code: string): Promise<Waiting>;
   /** Who waits now. */
   waiting(): Promise<readonly Waiting[]>;
@@ -71,7 +71,7 @@ export function createPairing(ctx: Pick<PluginContext, "store">, now: () => numb
       const found = (await waiting()).find((one) => timingSafeEqual(Buffer.from(one.digest), digest));
       if (found === undefined) {
         wrong.push(now());
-        throw svcError("SVC_BOTMSG_PAIR_CODE", "Nobody waits under this code, or it is older than an hour: let them write to the bot again for a new one.", {
+        throw svcError("SVC_BOTMSG_PAIR_CODE", "No sender waits under this code, or it is older than an hour: let them write to the bot again for a new one.", {
           status: 404,
         });
       }

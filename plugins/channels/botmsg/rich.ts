@@ -1,4 +1,4 @@
-/** A row of buttons: a label is said by whoever presses it; one with an address opens it. */
+/** A row of buttons: pressing a label sends it as a message; a label with an address opens it. */
 export type Row = readonly { readonly label: string; readonly url?: string }[];
 
 /** A poll found in an answer. */

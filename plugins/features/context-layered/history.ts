@@ -29,7 +29,7 @@ export interface History {
   recent(place: Place, now: number): readonly Said[] | Promise<readonly Said[]>;
   /** Adds an exchange. Order is kept; failures are told to `failed`. */
   note(place: Place, exchange: Exchange): void;
-  /** Adds an exchange that is still looked up: whoever asks for the chat meanwhile waits for it, and what is noted meanwhile comes after it. */
+  /** Adds an exchange that is still being read: readers of the chat wait for it, and later exchanges are appended after it. */
   noteLater(place: Place, exchange: Promise<Exchange | undefined>): void;
   /** Resolves when everything noted so far is written. */
   settled(): Promise<void>;

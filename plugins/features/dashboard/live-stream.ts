@@ -31,10 +31,10 @@ export function liveStreamRoute(daemons: Daemons, { events, signal }: Pick<Plugi
   };
 }
 
-/** False: nobody listens there any more. */
+/** False when the listener has gone. */
 type Listener = (...frame: Parameters<EventStream["event"]>) => boolean;
 
-/** What changes, for everybody who watches; at rest while nobody does. */
+/** Changes for all watchers; idle while there is none. */
 function createFeed({ all, main }: Daemons, events: PluginContext["events"], signal: AbortSignal): { add(listener: Listener): void } {
   const listeners = new Set<Listener>();
   const last = new Map<Daemon, string>();

@@ -1,6 +1,6 @@
 import type { HttpRoute } from "@svc/sdk";
 
-/** Of every answer of this server: a page may load what is ours and nothing else, and nobody may frame it. */
+/** Of every answer of this server: a page may load this server's files only, and may not be framed. */
 export const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",

@@ -70,7 +70,7 @@ async function history(daemon: Daemon, query: HistoryQuery): Promise<readonly un
   return (await daemon.history(query)).map(brief);
 }
 
-/** A task in a list: whole texts are for whoever asks the daemon for one trace. */
+/** A task in a list: the whole texts are in the single trace. */
 function brief(trace: Trace): unknown {
   const { id, agent, channel, chat, sender, status, startedAt, endedAt, durationMs, error, errorKind, model, usage, attempts, message } = trace;
   const messagePreview = trace.messagePreview ?? [...(message ?? "")].slice(0, PREVIEW).join("");

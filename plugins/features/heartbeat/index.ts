@@ -16,7 +16,7 @@ export default definePlugin({
   svc: "^0.1.0",
   capabilities: ["agents", "events", "tasks", "jobs"],
   setup(ctx) {
-    /** When each agent was last asked, or first seen with its heartbeat on: by a clock that nobody sets. */
+    /** When each agent was last asked, or first seen with its heartbeat on: by a monotonic clock. */
     const last = new Map<string, number>();
 
     async function beat(): Promise<void> {

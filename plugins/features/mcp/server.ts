@@ -72,7 +72,7 @@ export async function serve(agent: string, cli: CliHost): Promise<void> {
   } while (busy.size > 0 || input.readableLength > 0);
   await connection.close();
   clearInterval(awake);
-  // Whoever looks at the exit code is told, too: 69 where no daemon of this folder answered.
+  // The exit code says so, too: 69 where no daemon of this folder answered.
   const error = await trouble;
   if (error !== undefined) throw error;
 }

@@ -18,7 +18,7 @@ export default definePlugin<{ readonly enabled: boolean }>({
   setup(ctx) {
     let measures: Measures | undefined;
     ctx.hooks.emit.tap((envelope) => {
-      // What other machines of the mesh tell is theirs to count, under names that nobody here has given.
+      // Events of other daemons are counted there: their names are not this daemon's.
       if (envelope.node === ctx.node.id) count(measures, envelope);
     });
     ctx.provide.route({

@@ -87,7 +87,7 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
 
 const OTHERS_WRITE = 0o022;
 
-/** Why somebody else than the daemon's user (or root) may have written this; undefined when nobody can have, or nothing is there. */
+/** Why a user other than the daemon's (or root) may have written this file; undefined when none can, or when the file is missing. */
 async function whyForeign(path: string): Promise<string | undefined> {
   const user = process.getuid?.();
   const found = await lstat(path).catch(() => undefined);

@@ -33,7 +33,7 @@ export default definePlugin({
   },
 });
 
-/** Moves a damaged file out of the way, once at a time, and says so (FAULT-14): nobody ever goes back to an older one. */
+/** Moves a damaged file out of the way, once at a time, and reports it (FAULT-14): an older file is never restored. */
 function setAside(ctx: PluginContext, file: TokenFile): () => void {
   let moving = false;
   return () => {
