@@ -19,6 +19,7 @@ export * from "./retry.ts";
 export * from "./signed.ts";
 export type * from "./sockets.ts";
 export * from "./store.ts";
+export type * from "./store-driver.ts";
 export * from "./subscriptions.ts";
 export * from "./tier.ts";
 export * from "./time.ts";

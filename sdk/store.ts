@@ -120,25 +120,3 @@ export const complete = (queue: string, id: string, attempt?: number): Op =>
   attempt === undefined ? { op: "complete", queue, id } : { op: "complete", queue, id, attempt };
 /** Builds a journal append for `Store.commit`. */
 export const append = (journal: string, value: unknown): Op => ({ op: "append", journal, value });
-
-/**
- * State kept elsewhere than in the kernel's own database: what an embedding program gives as `KernelOptions.store`. `storeContract` of
- * `@svc/sdk/testing` says what each `Store` of it must hold. One kernel at a time uses it.
- */
-export interface StoreDriver {
-  /** The part of one owner, `core` or a plugin's id: names of two owners never meet. The same for the same owner. */
-  scope(owner: string): Store;
-  /**
-   * Ends every lease of every queue: called at each start, when whoever held them is dead. Without it, what a killed program was working on
-   * waits for the end of its lease.
-   */
-  reclaim?(): Promise<void>;
-  /** `reason`, in words, while nothing can be stored: shown by `health()`. Default: it is well. */
-  health?(): { readonly ok: boolean; readonly reason?: string };
-  /** Hears once that no write will ever succeed again. Returns the way to stop listening. */
-  onFailure?(listener: (error: Error) => void): () => void;
-  /** Bytes in use, for `retention.maxMegabytes`. Default: not known, and nothing is removed for its size. */
-  size?(): { readonly used: number };
-  /** Called when the kernel has stopped; writes that were handed over are stored when it resolves. */
-  close?(): Promise<void>;
-}

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { createLog } from "../base/log.ts";
 import type { PluginStatus } from "../core/boot/kernel-port.ts";
 import { buildRuntime } from "../core/boot/runtime.ts";
+import { stateStore } from "../core/boot/state-store.ts";
 import { createBus } from "../core/bus/index.ts";
 import { readText } from "../core/config/document.ts";
 import { type ConfigProblem, loadEnvironment } from "../core/config/index.ts";
@@ -61,7 +62,7 @@ export async function rehearse(options: EditorOptions): Promise<Rehearsal> {
       config: () => configuration.value,
       agents: () => agents,
     },
-    store,
+    stateStore(store),
     undefined,
   );
   try {

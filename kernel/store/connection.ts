@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { Log, SvcError } from "@svc/sdk";
 import type { Database } from "better-sqlite3";
 import { fail } from "../base/errors.ts";
@@ -137,6 +138,12 @@ export class Connection {
     const page = this.#number("page_size");
     const free = this.#number("freelist_count");
     return { used: (this.#number("page_count") - free) * page, free: free * page };
+  }
+
+  /** Bytes of the database and of what waits to be written into it; undefined in memory. */
+  diskBytes(): number | undefined {
+    const sizes = [this.#file, `${this.#file}-wal`].flatMap((file) => statSync(file, { throwIfNoEntry: false })?.size ?? []);
+    return sizes.length === 0 ? undefined : sizes.reduce((sum, size) => sum + size, 0);
   }
 
   /** Takes free pages off the end of the file; false when there were none to take. Another process at work is no trouble: later. */

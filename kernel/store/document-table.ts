@@ -1,7 +1,6 @@
-import type { Doc, Query } from "@svc/sdk";
+import type { Doc, Query, StorePrune, StoreScan, StoreScanned } from "@svc/sdk";
 import type { Database, Statement } from "better-sqlite3";
 import { fail } from "../base/errors.ts";
-import type { Prune, Scan } from "../core/boot/state-store.ts";
 import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
 
 interface Row {
@@ -114,7 +113,7 @@ export class DocumentTable implements Table {
    * One step of a scan, a few milliseconds long whatever it looks for: what it found, and the key below which to go on, unless it is at
    * the end. The index with the fewest candidates leads.
    */
-  scan<T>({ where, below, limit }: Scan): { readonly docs: readonly Doc<T>[]; readonly below?: string } {
+  scan<T>({ where, below, limit }: StoreScan): StoreScanned<T> {
     const lead = this.#lead(where, below);
     const source = lead === undefined ? this.#table : `${this.#table} INDEXED BY ${this.#index(lead)}`;
     const bound: Bound[] = [];
@@ -155,7 +154,7 @@ export class DocumentTable implements Table {
   }
 
   /** The field of `where` with the fewest candidates, counted up to a step's worth. */
-  #lead(where: Scan["where"], below: string | undefined): string | undefined {
+  #lead(where: StoreScan["where"], below: string | undefined): string | undefined {
     const fields = Object.keys(where).filter((field) => !this.#unfilled.has(field));
     if (fields.length < 2) return fields[0];
     let best: { readonly field: string; readonly found: number } | undefined;
@@ -170,7 +169,7 @@ export class DocumentTable implements Table {
     return best?.field;
   }
 
-  #prune({ from, below, spare, rows }: Prune): number {
+  #prune({ from, below, spare, rows }: StorePrune): number {
     const bound: Bound[] = [spare.value];
     const terms = [`${this.#column(spare.field)} IS NOT ?`];
     if (from !== undefined) terms.push("key >= ?") && bound.push(from);

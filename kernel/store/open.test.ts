@@ -213,7 +213,7 @@ describe("writing", () => {
     store = openStore({ file });
     const work = store.scope("core").queue("work");
     expect(await work.claim(1, 1000)).toEqual([]);
-    await store.reclaim();
+    await store.reclaim("n1");
     expect(await work.claim(1, 1000)).toEqual([{ id: "w", value: 1, attempt: 2, redelivered: true }]);
     await store.close();
   });

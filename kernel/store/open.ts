@@ -1,6 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { append, type Claimed, type Collection, complete, type Journal, type Log, type Op, put, type Query, type Queue, remove } from "@svc/sdk";
-import type { ScopedStore, StateStore } from "../core/boot/state-store.ts";
+import {
+  append,
+  type Claimed,
+  type Collection,
+  complete,
+  type Journal,
+  type Log,
+  type Op,
+  put,
+  type Query,
+  type Queue,
+  remove,
+  type StoreDriver,
+  type StoreScope,
+} from "@svc/sdk";
 import { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
@@ -23,8 +36,10 @@ const MARKS = "core/marks";
 const CLOCK = "clock";
 const LOOK_EVERY_MS = 30_000;
 
-/** The daemon's database, of which each owner sees its own part. */
-export interface KernelStore extends StateStore {
+/** The daemon's durable state in one database: a driver that leaves nothing out. */
+export interface SqliteStore extends Required<Omit<StoreDriver, "scope" | "size">> {
+  scope(owner: string): Required<StoreScope>;
+  size(): { readonly used: number; readonly free: number };
   /** As `Store.commit`, with full names: one transaction over several owners' state. */
   commit(ops: readonly Op[]): Promise<void>;
 }
@@ -32,7 +47,7 @@ export interface KernelStore extends StateStore {
 /**
  * Opens the store. Throws `SVC_STORE_CORRUPT`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. One process writes: take `lockFolder` first.
  */
-export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions): KernelStore {
+export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions): SqliteStore {
   const connection = new Connection(file, log);
   const { database } = connection;
   const marks = new DocumentTable(database, MARKS);
@@ -121,7 +136,7 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
     };
   }
 
-  function scope(prefix: string): ScopedStore {
+  function scope(prefix: string): Required<StoreScope> {
     const inside = `${checkedName(prefix)}/`;
     return {
       collection: (name, options = {}) => collection(inside + name, options.indexes ?? []),
@@ -154,6 +169,7 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
       return reason === undefined ? { ok: true } : { ok: false, reason };
     },
     size: () => connection.size(),
+    diskBytes: () => connection.diskBytes(),
     shrink: () => connection.shrink(),
     steady: clock.now,
     onFailure: (listener) => connection.onFailure(listener),

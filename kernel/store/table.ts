@@ -1,6 +1,5 @@
-import type { Op } from "@svc/sdk";
+import type { Op, StorePrune } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
-import type { Prune } from "../core/boot/state-store.ts";
 
 /** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
 export type Write =
@@ -20,7 +19,7 @@ export type Write =
   | { readonly op: "reclaim"; readonly queue: string }
   | { readonly op: "trim"; readonly journal: string; readonly keep: number }
   /** Deletes the first documents in order of their keys, and answers how many. */
-  | ({ readonly op: "prune"; readonly collection: string } & Prune)
+  | ({ readonly op: "prune"; readonly collection: string } & StorePrune)
   /** Fills an index over a path for documents from before it was declared, and answers for how many. */
   | { readonly op: "fill"; readonly collection: string; readonly rows: number };
 

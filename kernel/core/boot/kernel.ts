@@ -26,7 +26,7 @@ import { exposures } from "../../editor/exposure.ts";
 import { createOwnServer } from "../../http/own-server.ts";
 import { createServers } from "../../http/plugin-servers.ts";
 import { reachOf } from "../../http/reach.ts";
-import { driven, openStore } from "../../store/index.ts";
+import { openStore } from "../../store/index.ts";
 import { type Bus, createBus } from "../bus/index.ts";
 import { describeProblem, entriesOf, keepLastGood, readConfiguration, withTroubles } from "../config/configuration.ts";
 import { type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument } from "../config/index.ts";
@@ -47,7 +47,7 @@ import { readRestart } from "./restart.ts";
 import { readRetention } from "./retention.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
 import { createShutdown } from "./shutdown.ts";
-import type { StateStore } from "./state-store.ts";
+import { type StateStore, stateStore } from "./state-store.ts";
 import { createStatusEvents } from "./status-events.ts";
 import { createWorkspaces } from "./workspaces.ts";
 
@@ -193,12 +193,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       let store: StateStore | undefined;
       try {
         if (onDisk) instance = ensureInstance(dataFolder);
-        store =
-          options.store !== undefined
-            ? driven(options.store)
-            : openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
+        store = stateStore(options.store ?? openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now }));
         // Whoever held a lease is dead: the folder is ours alone.
-        await store.reclaim();
+        await store.reclaim(node.id);
         runtime = buildRuntime(
           {
             node: port.node,

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { DaemonHealth, HttpRoute, Traces } from "@svc/sdk";
 import type { FolderLock } from "../../base/folder-lock.ts";
@@ -120,7 +119,7 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
     warm: (scope) => lender.warm(scope),
     media: () => lender.media(),
     models: () => lender.models(),
-    health: () => ({ ...deps.health(), ...storeSize(dataFolder) }),
+    health: () => ({ ...deps.health(), ...storeSize(store) }),
     render: () => lender.render(),
     ensure: (capabilities) => lender.ensure(capabilities),
     claim(scope, kind, name, thing) {
@@ -134,8 +133,7 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
   return { store, core, lock, schedule, jobBook, lender, deliveries, pipeline, traces, services };
 }
 
-/** Of the database and what waits to be written into it. Nothing where it is kept in memory. */
-function storeSize(dataFolder: string): Pick<DaemonHealth, "storeBytes"> {
-  const sizes = ["svc.db", "svc.db-wal"].flatMap((name) => statSync(join(dataFolder, name), { throwIfNoEntry: false })?.size ?? []);
-  return sizes.length === 0 ? {} : { storeBytes: sizes.reduce((sum, size) => sum + size, 0) };
+function storeSize(store: StateStore): Pick<DaemonHealth, "storeBytes"> {
+  const storeBytes = store.diskBytes();
+  return storeBytes === undefined ? {} : { storeBytes };
 }

@@ -1,53 +1,105 @@
-import type { Doc, Op, Store, SvcError } from "@svc/sdk";
+import { type Collection, type Doc, type Query, remove, type StoreDriver, type StoreScope } from "@svc/sdk";
 
-/** Documents to delete: with keys from `from` and below `below`, `rows` at most, and none whose indexed `field` is `keep`. */
-export interface Prune {
-  readonly from?: string;
-  readonly below?: string;
-  readonly spare: { readonly field: string; readonly value: string };
-  readonly rows: number;
-}
+/** One owner's state: everything a driver may leave out is there. */
+export type ScopedStore = Required<StoreScope>;
 
-/** Documents to read, by their keys from the last to the first: below a key, with these values in their indexed fields. */
-export interface Scan {
-  readonly where: Readonly<Record<string, string | number>>;
-  readonly below?: string;
-  readonly limit: number;
-}
-
-/** One owner's part of the state, with what only the kernel may ask for. */
-export interface ScopedStore extends Store {
-  /** As `commit`, but without the disk's word: a killed process does not undo it, a power cut may. For what is only worth knowing after a crash. */
-  note(ops: readonly Op[]): Promise<void>;
-  /** One short step through a collection from its last key to its first; `below` of the answer is where the next one goes on. */
-  scan<T>(collection: string, scan: Scan): Promise<{ readonly docs: readonly Doc<T>[]; readonly below?: string }>;
-  /** Deletes the first documents of a collection; answers how many. */
-  prune(collection: string, prune: Prune): Promise<number>;
-  /** The key of a collection that has `count` later ones; undefined where there are fewer. */
-  keyBefore(collection: string, count: number): Promise<string | undefined>;
-  /** Goes on filling indexes over paths, for so many documents; answers for how many, 0 when all are. */
-  fill(collection: string, rows: number): Promise<number>;
-}
-
-/** The daemon's durable state, of which each owner sees its own part: what the core needs of whatever keeps it. */
-export interface StateStore {
-  /** The part of one owner, such as `core` or a plugin's id: its name `sessions` is `<prefix>/sessions` here. */
-  scope(prefix: string): ScopedStore;
-  /**
-   * Ends every lease: for the daemon that has just taken the folder and so knows that whoever held them is dead. The items are
-   * handed out again as `redelivered`.
-   */
-  reclaim(): Promise<void>;
-  /** `reason`, in words, while nothing or only deletes are stored. */
-  health(): { readonly ok: boolean; readonly reason?: string };
-  /** Milliseconds by which pauses, leases and ages are kept: they run evenly, also when the wall clock is set, and go on over restarts. */
-  steady(): number;
-  /** Hears once, with `SVC_STORE_FAILED`, when the disk failed under the database: from then on every write rejects. Returns the way to stop listening. */
-  onFailure(listener: (error: SvcError) => void): () => void;
-  /** Bytes of the database that hold something, and bytes that are free for more without the file growing. */
+/** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
+export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size">> {
+  scope(owner: string): ScopedStore;
   size(): { readonly used: number; readonly free: number };
-  /** Gives the disk back some of what is free, a megabyte at most; false when nothing could be given. A database that an earlier version made keeps its size. */
-  shrink(): boolean;
-  /** Resolves when what was handed over is stored and the file is closed. Idempotent. */
-  close(): Promise<void>;
 }
+
+/** Documents looked at in one step. */
+const PAGE = 500;
+
+/** The state that `driver` keeps. What the driver leaves out is done with what every store has, in pages. */
+export function stateStore(driver: StoreDriver): StateStore {
+  const scopes = new Map<string, ScopedStore>();
+  const began = Date.now() - performance.now();
+  return {
+    scope(owner) {
+      let scope = scopes.get(owner);
+      if (scope === undefined) {
+        scope = completed(driver.scope(owner));
+        scopes.set(owner, scope);
+      }
+      return scope;
+    },
+    reclaim: async (node) => driver.reclaim?.(node),
+    health: () => driver.health?.() ?? { ok: true },
+    // Not set back by the wall clock while it runs; over a restart the wall clock is asked.
+    steady: driver.steady?.bind(driver) ?? (() => Math.floor(began + performance.now())),
+    onFailure: (listener) => driver.onFailure?.(listener) ?? (() => undefined),
+    size: () => ({ used: 0, free: 0, ...driver.size?.() }),
+    diskBytes: () => driver.diskBytes?.(),
+    shrink: () => driver.shrink?.() ?? false,
+    close: async () => driver.close?.(),
+  };
+}
+
+const isComplete = (scope: StoreScope): scope is ScopedStore =>
+  [scope.note, scope.scan, scope.prune, scope.keyBefore, scope.fill].every((member) => member !== undefined);
+
+function completed(scope: StoreScope): ScopedStore {
+  return isComplete(scope) ? scope : paged(scope);
+}
+
+/** What `scope` leaves out, done in pages. */
+function paged(scope: StoreScope): ScopedStore {
+  const all = (name: string) => scope.collection<Record<string, unknown>>(name);
+  const scans = scope.scan !== undefined;
+  return {
+    // Without `scan`, documents are looked through where an index over a path is asked for.
+    collection: (name, { indexes = [] } = {}) => scope.collection(name, { indexes: indexes.filter((field) => scans || !field.includes(".")) }),
+    queue: (name) => scope.queue(name),
+    journal: (name) => scope.journal(name),
+    commit: (ops) => scope.commit(ops),
+    note: (ops) => (scope.note === undefined ? scope.commit(ops) : scope.note(ops)),
+    fill: async (name, rows) => scope.fill?.(name, rows) ?? 0,
+    async scan<T>(name: string, query: Parameters<ScopedStore["scan"]>[1]) {
+      if (scope.scan !== undefined) return scope.scan<T>(name, query);
+      const { where, below, limit } = query;
+      const page = await all(name).list({ reverse: true, limit: PAGE, ...(below === undefined ? {} : { to: below }) });
+      const docs: Doc<T>[] = [];
+      let last: string | undefined;
+      for (const doc of page) {
+        if (docs.length === limit) break;
+        last = doc.key;
+        if (Object.entries(where).every(([path, value]) => at(doc.value, path) === value)) docs.push(doc as Doc<T>);
+      }
+      const ended = page.length < PAGE && last === page.at(-1)?.key;
+      return { docs, ...(ended || last === undefined ? {} : { below: last }) };
+    },
+    async prune(name, query) {
+      if (scope.prune !== undefined) return scope.prune(name, query);
+      const { from, below, spare, rows } = query;
+      const gone: string[] = [];
+      const range = { ...(from === undefined ? {} : { from }), ...(below === undefined ? {} : { to: below }) };
+      for await (const { key, value } of each(all(name), range)) {
+        if (value[spare.field] !== spare.value) gone.push(key);
+        if (gone.length === rows) break;
+      }
+      if (gone.length > 0) await scope.commit(gone.map((key) => remove(name, key)));
+      return gone.length;
+    },
+    async keyBefore(name, count) {
+      if (scope.keyBefore !== undefined) return scope.keyBefore(name, count);
+      let left = count;
+      for await (const { key } of each(all(name), { reverse: true })) if ((left -= 1) < 0) return key;
+      return undefined;
+    },
+  };
+}
+
+async function* each<T>(collection: Collection<T>, query: Query): AsyncGenerator<Doc<T>> {
+  let after: string | undefined;
+  for (;;) {
+    const page = await collection.list({ ...query, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    yield* page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.key;
+  }
+}
+
+const at = (value: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((inner, key) => (typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>)[key] : undefined), value);

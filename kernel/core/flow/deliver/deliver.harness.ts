@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, type ChannelTraits, channelError, type Delivery, type Outgoing, type Publication, type Render, type Target } from "@svc/sdk";
 import { createRender } from "../../../capabilities/render/render.ts";
-import { type KernelStore, openStore } from "../../../store/index.ts";
+import { openStore, type SqliteStore } from "../../../store/index.ts";
 import { sinceBoot } from "../../../store/steady-clock.ts";
 import { composeLive } from "../../host/live.ts";
 import { addTap, createScope, type ProvidedChannel } from "../../host/scope.ts";
@@ -93,7 +93,7 @@ export interface Clock {
 /** Deliveries over a real database, which outlives a `crash`. */
 export interface World {
   readonly deliveries: Deliveries;
-  readonly store: KernelStore;
+  readonly store: SqliteStore;
   readonly events: (Publication & { readonly rootId?: string })[];
   readonly logged: { readonly level: string; readonly facts: unknown; readonly text: string | undefined }[];
   readonly failed: { readonly deliveries: readonly Delivery[]; readonly reason: string }[];
@@ -115,7 +115,7 @@ export async function openWorld(
   const clock = options.clock ?? { offset: 0, turned: 0 };
   const now = () => Date.now() + clock.offset + clock.turned;
   const store = openStore({ file: join(folder, "svc.db"), now, monotonic: () => sinceBoot() + clock.offset });
-  await store.reclaim();
+  await store.reclaim("n1");
   const scope = createScope("channel-acme", () => {});
   const provided: ProvidedChannel = { scope, channel: far.channel, state: "connecting" };
   scope.channels.push(provided);

@@ -1,12 +1,11 @@
 import { createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
-import type { ScopedStore } from "../core/boot/state-store.ts";
-import { driven } from "./driven.ts";
-import { openStore } from "./open.ts";
+import { openStore } from "../../store/index.ts";
+import { type ScopedStore, stateStore } from "./state-store.ts";
 
 const STORES: Readonly<Record<string, () => ScopedStore>> = {
   database: () => openStore({ file: ":memory:" }).scope("core"),
-  "store of the embedding program": () => driven({ scope: () => createMemoryStore() }).scope("core"),
+  "store of the embedding program": () => stateStore({ scope: () => createMemoryStore() }).scope("core"),
 };
 
 describe.each(Object.entries(STORES))("AUT-4 what the kernel asks of the %s", (_name, open) => {

@@ -1,0 +1,74 @@
+import type { Doc, Op, Store } from "./store.ts";
+
+/**
+ * Where the kernel's state is kept: what a plugin of the kind `store` opens, or what an embedding program hands over as
+ * `KernelOptions.store`. `storeContract` of `@svc/sdk/testing` says what each `Store` of a driver must hold. Everything but `scope` is
+ * optional; each member names what the kernel does without it. One kernel at a time uses a driver.
+ */
+export interface StoreDriver {
+  /** The part of one owner, `core` or a plugin's id: names of two owners never meet. The same for the same owner. */
+  scope(owner: string): StoreScope;
+  /**
+   * Ends the leases of every queue that an earlier run of this node left: called at each start, when the process that held them is dead. A
+   * driver that only one process may use ends every lease. Without it, what a killed process worked on waits for the end of its lease.
+   */
+  reclaim?(node: string): Promise<void>;
+  /** `reason`, one sentence, while nothing or only deletes can be stored: shown by `/health`. Default: the store is well. */
+  health?(): { readonly ok: boolean; readonly reason?: string };
+  /**
+   * Milliseconds by which pauses, leases and ages are counted: they run evenly, also when the wall clock is set, and go on over restarts.
+   * Default: a clock that runs evenly within the process and starts at the wall clock's time.
+   */
+  steady?(): number;
+  /** Calls `listener` once, when no write will ever succeed again. Returns the way to stop listening. */
+  onFailure?(listener: (error: Error) => void): () => void;
+  /**
+   * Bytes `used` by what is stored, for `retention.maxMegabytes`, and bytes `free` for more before the store grows. Default: unknown, and
+   * nothing is removed for its size.
+   */
+  size?(): { readonly used: number; readonly free?: number };
+  /** Bytes that the files in the data folder take, for `/metrics`; undefined without files. Default: undefined. */
+  diskBytes?(): number | undefined;
+  /** Gives the disk back some of what is free, in a few milliseconds; false when nothing could be given. Default: false. */
+  shrink?(): boolean;
+  /** Called when the kernel has stopped; resolves when the writes that were handed over are stored. Idempotent. */
+  close?(): Promise<void>;
+}
+
+/** One owner's state, with what only the kernel asks for. What a driver leaves out, the kernel does with `list` and `commit`, a page at a time. */
+export interface StoreScope extends Store {
+  /** As `commit`, resolved before the disk has it: a killed process does not undo it, a power cut may. For what is only worth knowing after a crash. Default: `commit`. */
+  note?(ops: readonly Op[]): Promise<void>;
+  /**
+   * One step of some milliseconds through a collection from its last key to its first. A driver that has it takes dotted paths into the
+   * documents as `indexes`, too.
+   */
+  scan?<T>(collection: string, scan: StoreScan): Promise<StoreScanned<T>>;
+  /** Deletes the first documents of a collection, a few milliseconds' worth at most; answers how many. */
+  prune?(collection: string, prune: StorePrune): Promise<number>;
+  /** The key of a collection that has `count` later ones; undefined where there are fewer. */
+  keyBefore?(collection: string, count: number): Promise<string | undefined>;
+  /** Goes on filling the indexes over paths for documents that were stored before them, `rows` at most; answers for how many, 0 when all are. Default: 0. */
+  fill?(collection: string, rows: number): Promise<number>;
+}
+
+/** Documents to read, by their keys from the last to the first: below a key, with these values in their indexed fields. */
+export interface StoreScan {
+  readonly where: Readonly<Record<string, string | number>>;
+  readonly below?: string;
+  readonly limit: number;
+}
+
+/** What one step of a scan found; `below` is the key where the next step goes on, absent at the end. */
+export interface StoreScanned<T> {
+  readonly docs: readonly Doc<T>[];
+  readonly below?: string;
+}
+
+/** Documents to delete: with keys from `from` and below `below`, `rows` at most, except those whose indexed `field` is `value`. */
+export interface StorePrune {
+  readonly from?: string;
+  readonly below?: string;
+  readonly spare: { readonly field: string; readonly value: string };
+  readonly rows: number;
+}
