@@ -36,7 +36,7 @@ export interface Target {
 /** What an entry may ask of the turn that its message becomes. */
 export interface TurnOptions {
   /** Wins over the agent's and the global setting (000:L37). */
-  readonly contextStrategy?: "layered" | "planner";
+  readonly contextStrategy?: string;
   /** Start a new native session. */
   readonly freshSession?: boolean;
   readonly model?: string;

@@ -55,6 +55,9 @@ export interface Plugin<C = Record<string, unknown>> {
   };
   /** Keys it adds to `agents.<id>`. */
   readonly agentConfig?: ObjectSchema;
+  /** As in the manifest; read where a plugin is handed over in code. */
+  readonly default?: true;
+  readonly strategies?: readonly string[];
   readonly capabilities: readonly Capability[];
   /** Register hooks and provided things. No I/O: `svc config check` runs it too. */
   setup(ctx: PluginContext<C>): Lifecycle<C> | void;
@@ -154,6 +157,13 @@ export interface Manifest {
   /** Keys of agents that it adds with `agentConfig`: known before its code is, so that an agent keeps them while its tier is another. */
   readonly agentKeys?: readonly string[];
   readonly activate: "always" | "section" | "enabled" | "agent";
+  /**
+   * What the configuration means where it names none: the tier of agents without one, or the strategy of context, the first of
+   * `strategies`. Of several plugins that say so, the first counts.
+   */
+  readonly default?: true;
+  /** Ways to build the context of a turn that it brings: values of `contextStrategy`. Tell them apart by `Turn.strategy`. */
+  readonly strategies?: readonly string[];
   readonly capabilities: readonly Capability[];
   readonly startTimeoutMs?: number;
   /** Command groups it adds to `svc`: each module's default export is a `CommandGroup`; imported only when called. */

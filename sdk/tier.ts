@@ -10,8 +10,8 @@ export interface Turn {
   readonly route: Route;
   /** The message, or several held ones in order (`queueMode: collect`). At least one. */
   readonly messages: readonly [Inbound, ...Inbound[]];
-  /** Who shall build the context: the task's word, else the agent's, else the configuration's (000:L37). */
-  readonly strategy: "layered" | "planner";
+  /** Who shall build the context: the task's word, else the agent's, else the configuration's (000:L37). Empty where no plugin builds one. */
+  readonly strategy: string;
   /** The agent's tier keeps conversations itself: what was said before is in the session, unless it is a new one. */
   readonly nativeSessions: boolean;
   /** Names of the daemon's actions that the agent can call during the turn, by its tier's word. */
@@ -58,7 +58,7 @@ export interface TurnContext {
   readonly media: readonly Media[];
   /** The native session to resume; unset starts a new one. */
   readonly session?: string;
-  /** Who built it; unset until a strategy has. The last tap, `layered`, takes what no other strategy took (000:L36). */
+  /** Who built it; unset until a strategy has. The last tap, that of the default strategy, takes what no other one took (000:L36). */
   readonly strategy?: string;
   /** Earlier messages, oldest first. When the context is ready: only for tiers without native sessions. */
   readonly history: readonly { readonly role: "user" | "assistant"; readonly text: string }[];

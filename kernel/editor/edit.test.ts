@@ -20,7 +20,12 @@ const NOTIFY: ObjectSchema = {
     labels: { type: "array", items: { type: "object", properties: { name: { type: "string" } } } },
   },
 };
-const composed = composeSchema({ sections: [{ at: "notifications", schema: NOTIFY, owner: "feature-notifications" }], agentKeys: [], tiers: ["cli-a"] });
+const composed = composeSchema({
+  sections: [{ at: "notifications", schema: NOTIFY, owner: "feature-notifications" }],
+  agentKeys: [],
+  tiers: ["cli-a"],
+  defaultTier: "cli-a",
+});
 
 const TEXT = `{
   "node": {"id": "n1",   "name": "\${NODE_NAME}"},

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { PluginStatus } from "../core/boot/kernel-port.ts";
-import { type Configuration, describeProblems, entriesOf, examine } from "../core/config/configuration.ts";
+import { type Configuration, describeProblems, entriesOf, examine, partsOf } from "../core/config/configuration.ts";
 import { readText } from "../core/config/document.ts";
 import { type ConfigProblem, composeSchema, defaultAt, isUnread, lastGood, loadEnvironment, openDocument, parsePath } from "../core/config/index.ts";
 import { createHost, type Host } from "../core/host/host.ts";
@@ -122,7 +122,7 @@ export async function compareLastGood(dataFolder: string, file: string): Promise
 export async function configurationSchema(options: EditorOptions): Promise<ObjectSchema> {
   const { host } = await readEdited(options, readableText(options));
   await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), broken: new Map() });
-  return composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames() }).root;
+  return composeSchema(partsOf(host)).root;
 }
 
 function readableText(options: EditorOptions): string {

@@ -4,7 +4,7 @@ import { composeSchema } from "../core/config/compose.ts";
 import { openDocument } from "../core/config/document.ts";
 import { maskSecrets } from "./mask.ts";
 
-const composed = composeSchema({ sections: [], agentKeys: [], tiers: ["cli-a"], dormant: [] });
+const composed = composeSchema({ sections: [], agentKeys: [], tiers: ["cli-a"], defaultTier: "cli-a", dormant: [] });
 const check = (agent: object, node: object = {}) =>
   checkDocument(openDocument({ value: { node: { id: "n", name: "N", ...node }, agents: { a: { name: "A", workspace: "./a", ...agent } } } }, {}), composed);
 

@@ -110,7 +110,7 @@ function turnOf(
       ],
       attempt: 1,
       startedAt: 0,
-      strategy: "layered",
+      strategy: "",
       nativeSessions: tier.nativeSessions === true,
     },
     { system, layers: [], prompt, media: [], history: [], ...(session === undefined ? {} : { session }) },

@@ -296,7 +296,7 @@ function turn(prompt: string, agent: TierSubject["agent"] = {}, name = "agent"):
     agent: { id: name, name, workspace: process.cwd(), tier: "contract", mentions: [], access: "private", settings: {}, ...agent },
     route: { agent: name, conversation, reply: { channel: "test", chat: "chat" } },
     messages: [{ id, rootId: `root_${id}`, at: Date.now(), attempts: 0, entry: "task", channel: "test", chat: "chat", text: prompt }],
-    strategy: "layered",
+    strategy: "",
     nativeSessions: true,
     attempt: 1,
     startedAt: Date.now(),

@@ -172,7 +172,7 @@ function turnOf(message: Inbound): Turn {
     agent: { id: "assistant", name: "Assistant", workspace: "/daemon/workspace/assistant", tier: "torture", mentions: [], access: "private", settings: {} },
     route: { agent: "assistant", conversation: `assistant:c:-:${message.chat}`, reply: { channel: "c", chat: message.chat } },
     messages: [message],
-    strategy: "layered",
+    strategy: "",
     nativeSessions: false,
     rootId: message.rootId,
     attempt: 1,

@@ -76,6 +76,8 @@ export interface KernelPort {
    * `SVC_DAEMON_DRAINING`, and `SVC_CONFIG_*` where the configuration could not start again.
    */
   restart(request: RestartRequest): Promise<number>;
+  /** Ways to build a context that plugins bring: values of a task's `contextStrategy`. */
+  strategies(): readonly string[];
   /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
   capability(agent: string): Promise<AgentAbilities>;
   /** The channels of the plugins that are live now, by name. */

@@ -359,6 +359,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       await readConfiguration(reopen(), host);
       return shutdown.restart(request);
     },
+    strategies: host.strategies,
     capability: (agent) => abilitiesOf(agent, agents, host.live),
     channels: async () => channelsOf(host.live, open().core),
     testChannel: (name, signal) => testChannelOf(name, host.live, signal),

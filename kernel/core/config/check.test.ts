@@ -10,7 +10,8 @@ const NODE = { id: "n1", name: "Node" };
 const AGENT = { name: "A", workspace: "./a" };
 const TIERS = ["cli-a", "local"];
 
-const compose = (parts: Partial<Parts> = {}) => composeSchema({ sections: [], agentKeys: [], tiers: TIERS, ...parts });
+const compose = (parts: Partial<Parts> = {}) =>
+  composeSchema({ sections: [], agentKeys: [], tiers: TIERS, defaultTier: "cli-a", strategies: ["layered", "planner"], defaultStrategy: "layered", ...parts });
 const check = (value: object, parts: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}): CheckedConfig =>
   checkDocument(openDocument({ value: { node: NODE, ...value } }, env), compose(parts));
 const agent = (keys: object, parts: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}) => check({ agents: { a: { ...AGENT, ...keys } } }, parts, env);

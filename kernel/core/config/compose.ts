@@ -1,5 +1,5 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
-import { AGENT_KEYS, CORE_KEYS, coreSchema, PASSED_THROUGH } from "./core-schema.ts";
+import { AGENT_KEYS, type Chosen, CORE_KEYS, coreSchema, PASSED_THROUGH } from "./core-schema.ts";
 import { isForbiddenKey } from "./path.ts";
 import { restartPaths } from "./schema-at.ts";
 
@@ -18,8 +18,12 @@ export interface Parts {
   readonly sections: readonly Section[];
   /** The properties of each schema are keys of `agents.<id>`. */
   readonly agentKeys: readonly { readonly owner: string; readonly schema: ObjectSchema }[];
-  /** Tiers that an agent may name. */
+  /** Tiers that an agent may name, and the one of agents that name none. */
   readonly tiers: readonly string[];
+  readonly defaultTier?: string | undefined;
+  /** Ways to build a context, and the one that counts where nothing is named. */
+  readonly strategies?: readonly string[];
+  readonly defaultStrategy?: string | undefined;
   /** Sections of known plugins that are not loaded: nothing checks them, and nothing takes them for a mistake. */
   readonly dormant?: readonly { readonly at: string; readonly owner: string }[];
 }
@@ -71,9 +75,9 @@ export function composeSchema(parts: Parts): ComposedSchema {
   }
 
   const dormant = parts.dormant ?? [];
-  const root = rootOf(coreSchema(added), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
+  const root = rootOf(coreSchema(added, parts), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
   return {
-    core: openCore([...owners.keys()]),
+    core: openCore([...owners.keys()], parts),
     root,
     sections,
     agentKeys,
@@ -94,9 +98,9 @@ function troubleWith({ at, owner }: Section, before: readonly Section[]): string
 }
 
 /** The core with the plugins' keys of agents let through: they are judged one plugin at a time. The same object for the same keys, so that it is compiled once. */
-function openCore(names: readonly string[]): ObjectSchema {
-  const key = names.toSorted().join(" ");
-  const schema = coreSchemas.get(key) ?? coreSchema(Object.fromEntries(names.map((name) => [name, {}])));
+function openCore(names: readonly string[], chosen: Chosen): ObjectSchema {
+  const key = [names.toSorted().join(" "), chosen.defaultTier ?? "", chosen.defaultStrategy ?? "", ...(chosen.strategies ?? [])].join(",");
+  const schema = coreSchemas.get(key) ?? coreSchema(Object.fromEntries(names.map((name) => [name, {}])), chosen);
   coreSchemas.set(key, schema);
   return schema;
 }

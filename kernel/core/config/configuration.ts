@@ -4,7 +4,7 @@ import type { ReloadReport } from "../boot/kernel-port.ts";
 import type { Host } from "../host/host.ts";
 import { readEntry } from "../host/source.ts";
 import type { Wanted } from "../host/wanted.ts";
-import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem } from "./index.ts";
+import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem, Parts } from "./index.ts";
 import { CORE_KEYS, checkDocument, composeSchema, parsePath, rememberLastGood } from "./index.ts";
 
 /** A configuration that was read and checked. */
@@ -21,8 +21,9 @@ export interface Configuration {
 
 /** Import the plugins that the document asks for, compose the schema from theirs and the core's, and check it. Never throws. */
 export async function examine(document: ConfigDocument, host: Host): Promise<Configuration> {
-  await host.load(wantedOf(document.expanded as Record<string, unknown>, new Map(), (path) => sectionAt(document.expanded, path)));
-  const composed = composeSchema({ sections: host.sections(), agentKeys: host.agentKeys(), tiers: host.tierNames(), dormant: host.dormant() });
+  const usualTier = host.defaultTier();
+  await host.load(wantedOf(document.expanded as Record<string, unknown>, usualTier, new Map(), (path) => sectionAt(document.expanded, path)));
+  const composed = composeSchema({ ...partsOf(host), dormant: host.dormant() });
   const checked = checkDocument(document, composed);
   const broken = new Map<string, string>();
   const unusable = new Map<string, string>();
@@ -34,8 +35,18 @@ export async function examine(document: ConfigDocument, host: Host): Promise<Con
   }
   const present = (path: string) =>
     CORE_KEYS.has(path) ? checked.value[path] : sectionAt(document.expanded, path) === undefined ? undefined : checked.section(path);
-  return { document, composed, checked, value: checked.value, wanted: wantedOf(checked.value, broken, present), unusable };
+  return { document, composed, checked, value: checked.value, wanted: wantedOf(checked.value, usualTier, broken, present), unusable };
 }
+
+/** What the plugins of a host add to the schema. */
+export const partsOf = (host: Host): Parts => ({
+  sections: host.sections(),
+  agentKeys: host.agentKeys(),
+  tiers: host.tierNames(),
+  defaultTier: host.defaultTier(),
+  strategies: host.strategies(),
+  defaultStrategy: host.defaultStrategy(),
+});
 
 /**
  * As `examine`, but a configuration whose core cannot be used throws `SVC_CONFIG_INVALID` with all `problems`. What is wrong in a
@@ -78,9 +89,15 @@ function sectionAt(value: unknown, path: string): unknown {
     .reduce<unknown>((at, key) => (typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined), value);
 }
 
-function wantedOf(value: Readonly<Record<string, unknown>>, broken: ReadonlyMap<string, string>, section: (path: string) => unknown): Wanted {
+function wantedOf(
+  value: Readonly<Record<string, unknown>>,
+  usualTier: string | undefined,
+  broken: ReadonlyMap<string, string>,
+  section: (path: string) => unknown,
+): Wanted {
   const agents = Object.values((value.agents ?? {}) as Record<string, { tier?: string } | null>);
-  return { section, tiers: new Set(agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : "cli-a"))), broken };
+  const tiers = agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : usualTier));
+  return { section, tiers: new Set(tiers.filter((tier) => tier !== undefined)), broken };
 }
 
 /** What `plugins` names. */

@@ -57,8 +57,9 @@ const textsOf = (list: unknown): [number, string][] =>
 function agentRules(id: string, agent: Record<string, unknown>, tiers: readonly string[], providers: Record<string, unknown>): readonly Finding[] {
   const findings: Finding[] = [];
   const { tier, provider, mcp, integrations } = agent;
+  const known = tiers.length === 0 ? "no plugin here provides one" : `known tiers: ${tiers.toSorted().join(", ")}`;
+  if (tier === undefined) findings.push({ path: ["agents", id, "tier"], message: `is required, as no plugin here is the default tier; ${known}` });
   if (typeof tier === "string" && tier !== "" && !tiers.includes(tier)) {
-    const known = tiers.length === 0 ? "no plugin here provides one" : `known tiers: ${tiers.toSorted().join(", ")}`;
     findings.push({ path: ["agents", id, "tier"], message: `names the tier '${tier}', which no plugin here provides${meant(tier, tiers)}; ${known}` });
   }
   if (typeof provider === "string" && provider !== "" && !Object.hasOwn(providers, provider)) {

@@ -2,6 +2,7 @@ import type { ObjectSchema, Schema } from "@svc/sdk";
 import { AGENT, AGENT_ID } from "./sections/agent-keys.ts";
 import { NODE, PROVIDERS } from "./sections/node-sections.ts";
 import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, RETENTION, SESSION, SHUTDOWN } from "./sections/runtime-sections.ts";
+import { choice, text } from "./sections/shapes.ts";
 
 /** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
 export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
@@ -16,9 +17,23 @@ export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
 /** Keys of an agent that the kernel itself knows; a plugin adds none of these names. */
 export const AGENT_KEYS: ReadonlySet<string> = new Set(Object.keys(AGENT.properties ?? {}));
 
+/** Values of the kernel's own keys that plugins bring. */
+export interface Chosen {
+  /** The tier of agents that name none. */
+  readonly defaultTier?: string | undefined;
+  /** Ways to build a context, and the one that counts where nothing is named. */
+  readonly strategies?: readonly string[];
+  readonly defaultStrategy?: string | undefined;
+}
+
 /** The schema of the kernel's own keys, with the keys of agents that plugins added. */
-export function coreSchema(agentKeys: Readonly<Record<string, Schema>>): ObjectSchema {
-  const agent: ObjectSchema = { ...AGENT, properties: { ...AGENT.properties, ...agentKeys } };
+export function coreSchema(agentKeys: Readonly<Record<string, Schema>>, { defaultTier, defaultStrategy, strategies = [] }: Chosen): ObjectSchema {
+  const own = AGENT.properties;
+  const tier = defaultTier === undefined ? own.tier : { ...own.tier, default: defaultTier };
+  const strategy = (description: string): Schema => (strategies.length === 0 ? text(description) : choice(description, strategies));
+  const properties = { ...own, tier, contextStrategy: strategy("in place of session.contextStrategy"), ...agentKeys };
+  const agent: ObjectSchema = { ...AGENT, properties };
+  const contextStrategy = { ...strategy("how context is built"), ...(defaultStrategy === undefined ? {} : { default: defaultStrategy }) };
   return {
     type: "object",
     required: ["node"],
@@ -26,7 +41,7 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>): ObjectS
       node: NODE,
       providers: PROVIDERS,
       agents: { type: "object", description: "agents by id", default: {}, propertyNames: { pattern: AGENT_ID }, additionalProperties: agent },
-      session: SESSION,
+      session: { ...SESSION, properties: { ...SESSION.properties, contextStrategy } },
       processPool: PROCESS_POOL,
       plugins: PLUGINS,
       shutdown: SHUTDOWN,
@@ -38,4 +53,4 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>): ObjectS
 }
 
 /** The top-level keys that the kernel owns. */
-export const CORE_KEYS: ReadonlySet<string> = new Set(Object.keys(coreSchema({}).properties ?? {}));
+export const CORE_KEYS: ReadonlySet<string> = new Set(Object.keys(coreSchema({}, {}).properties ?? {}));

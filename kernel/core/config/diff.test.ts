@@ -16,7 +16,7 @@ const MESH: ObjectSchema = {
     peers: { type: "array", items: { type: "object", properties: { url: { type: "string" }, file: { type: "string", restart: true } } } },
   },
 };
-const composed = composeSchema({ sections: [{ at: "mesh", schema: MESH, owner: "feature-mesh" }], agentKeys: [], tiers: ["cli-a"] });
+const composed = composeSchema({ sections: [{ at: "mesh", schema: MESH, owner: "feature-mesh" }], agentKeys: [], tiers: ["cli-a"], defaultTier: "cli-a" });
 const BASE = { node: { id: "n", name: "N" }, agents: { a: { name: "A", workspace: ".", model: "one" } }, mesh: { peers: [{ url: "u", file: "f" }] } };
 const checked = (value: object, env: NodeJS.ProcessEnv = {}) => checkDocument(openDocument({ value }, env), composed);
 const diff = (after: object, before: object = BASE) => diffConfig(checked(before).value, checked(after).value, composed.restartPaths);

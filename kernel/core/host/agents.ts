@@ -31,7 +31,7 @@ export interface AgentTable extends Agents {
 export function readAgents(config: Readonly<Record<string, unknown>>, folder: string, unusable: ReadonlyMap<string, string> = new Map()): AgentTable {
   const table = new Map<string, AgentSettings>();
   const handles = new Map<string, Agent>();
-  const inherited = (config.session as { contextStrategy?: Turn["strategy"] } | undefined)?.contextStrategy ?? "layered";
+  const inherited = (config.session as { contextStrategy?: Turn["strategy"] } | undefined)?.contextStrategy ?? "";
   for (const [id, raw] of Object.entries((config.agents ?? {}) as Record<string, Record<string, unknown>>)) {
     const reason = unusable.get(id);
     const settings = { ...readAgent(id, raw, folder, inherited), ...(reason === undefined ? {} : { unusable: reason }) };
@@ -63,7 +63,7 @@ function readAgent(id: string, raw: Record<string, unknown>, folder: string, inh
     id,
     name: text("name") ?? id,
     workspace: resolve(folder, text("workspace") ?? "."),
-    tier: text("tier") ?? "cli-a",
+    tier: text("tier") ?? "",
     ...(text("model") ? { model: text("model") as string } : {}),
     ...(text("systemPrompt") ? { systemPrompt: text("systemPrompt") as string } : {}),
     mentions: list("mentions").filter((handle) => handle !== ""),

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
+import { type Capability, type Manifest, type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
 import { type Pins, readPins } from "../../supply/integrity.ts";
 import { createMarked, holdPlugin, readQuarantine } from "../../supply/quarantine.ts";
 import type { PluginStatus } from "../boot/kernel-port.ts";
@@ -65,6 +65,11 @@ export interface Host {
   troubles(entries: readonly string[]): EntryTrouble[];
   /** Tier names that known plugins provide. */
   tierNames(): string[];
+  /** The tier of agents that name none; undefined where no known plugin is the default one. */
+  defaultTier(): string | undefined;
+  /** Ways to build a context that known plugins bring, and the one that counts where the configuration names none. */
+  strategies(): string[];
+  defaultStrategy(): string | undefined;
   setUp(wanted: Wanted, services: Services): Promise<void>;
   start(): Promise<void>;
   /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
@@ -135,6 +140,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     }
   };
 
+  const usable = () => entries.filter(({ state }) => state !== "disabled");
   const scopes = () => entries.flatMap((entry) => (entry.scope === undefined ? [] : [entry.scope]));
   const changed = () => {
     live = undefined;
@@ -210,7 +216,16 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         sources.searchFolders,
         entries.map(({ id }) => id),
       ),
-    tierNames: () => [...new Set(entries.filter(({ id, state }) => id.startsWith("tier-") && state !== "disabled").map(({ id }) => id.slice("tier-".length)))],
+    tierNames: () => [...new Set(usable().flatMap(({ id }) => (id.startsWith(TIER) ? [id.slice(TIER.length)] : [])))],
+    defaultTier: () =>
+      usable()
+        .find(({ id, source }) => id.startsWith(TIER) && announced(source).default === true)
+        ?.id.slice(TIER.length),
+    strategies: () => [...new Set(usable().flatMap(({ source }) => announced(source).strategies ?? []))],
+    defaultStrategy: () =>
+      usable()
+        .map(({ source }) => announced(source))
+        .find((one) => one.default === true && one.strategies !== undefined)?.strategies?.[0],
     async setUp(wanted, services) {
       for (const tell of untold ?? []) tell();
       untold = undefined;
@@ -300,6 +315,11 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     await startEntry(entry, limits, around);
   }
 }
+
+const TIER = "tier-";
+
+/** What a plugin says of itself before its code runs, or with it where it is handed over in code. */
+const announced = ({ manifest, plugin }: Source): Pick<Manifest, "default" | "strategies"> => manifest ?? plugin ?? {};
 
 function isFrom({ source }: Entry, line: string): boolean {
   return originsOf(source).some((origin) => line.includes(origin) || line.includes(pathToFileURL(origin).href));

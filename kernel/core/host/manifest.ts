@@ -75,6 +75,8 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
   section: anyText,
   agentKeys: listOf("keys", () => undefined),
   activate: oneOf(ACTIVATIONS),
+  default: (value) => (value === true ? undefined : "must be true, or left out"),
+  strategies: listOf("names of strategies", (text) => (isName(text) ? undefined : `names '${text}', which must be lower-case letters, digits and '-'`)),
   capabilities: (value) => {
     if (value === undefined) return "is missing; list the capabilities it uses, [] for none";
     return listOf("capabilities", whyNoCapability)(value);

@@ -86,6 +86,7 @@ export function memoryKernel() {
   const port: KernelPort = {
     node: { id: "here", name: "here" },
     bus,
+    strategies: () => ["layered", "planner"],
     agents: { get: (id) => agents.get(id), list: () => [...agents.values()] },
     tasks: {
       accept: async (message) => ({ taskId: start(message).task.id, rootId: "root", duplicate: false }),

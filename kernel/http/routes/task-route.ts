@@ -6,7 +6,7 @@ import { type FrameStream, frameOf } from "../event-stream.ts";
 interface TaskBody {
   readonly agent: string;
   readonly message: string;
-  readonly contextStrategy?: "layered" | "planner";
+  readonly contextStrategy?: string;
   readonly freshSession?: boolean;
   /** Minutes the run may take, in place of the agent's `maxExecutionMinutes` (000:L365). */
   readonly timeoutMinutes?: number;
@@ -32,7 +32,7 @@ export function taskRoute(port: KernelPort): HttpRoute {
       properties: {
         agent: { type: "string", minLength: 1 },
         message: { type: "string", minLength: 1 },
-        contextStrategy: { enum: ["layered", "planner"] },
+        contextStrategy: { type: "string" },
         freshSession: { type: "boolean" },
         timeoutMinutes: { type: "number", minimum: 1, maximum: 240 },
         context: {
@@ -42,7 +42,7 @@ export function taskRoute(port: KernelPort): HttpRoute {
       },
     },
     async handle(request, reply) {
-      const message = messageOf(request);
+      const message = messageOf(request, port.strategies);
       if (port.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
       const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
@@ -76,8 +76,9 @@ function createFramer(): (event: TaskEvent) => string {
   };
 }
 
-function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly agent: string } {
+function messageOf({ body, headers, caller }: HttpRequest, strategies: KernelPort["strategies"]): Message & { readonly agent: string } {
   const { agent, message, contextStrategy, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
+  if (contextStrategy !== undefined && !strategies().includes(contextStrategy)) throw unknownStrategy(strategies());
   const key = headers["idempotency-key"];
   if (typeof key === "string" && (key === "" || key.length > MAX_KEY))
     throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
@@ -96,6 +97,11 @@ function messageOf({ body, headers, caller }: HttpRequest): Message & { readonly
       ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
     },
   };
+}
+
+function unknownStrategy(known: readonly string[]): Error {
+  const reason = known.length === 0 ? "cannot be chosen: no plugin here builds contexts" : `must be one of ${known.join(", ")}`;
+  return fail("SVC_HTTP_INVALID", { subject: "'contextStrategy'", reason, path: "contextStrategy", field: "contextStrategy" });
 }
 
 /** JSON was asked for, and a stream was not. */

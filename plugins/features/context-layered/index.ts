@@ -29,6 +29,8 @@ export default definePlugin({
   name: "context-layered",
   version: "0.1.0",
   svc: "^0.1.0",
+  default: true,
+  strategies: ["layered"],
   capabilities: ["files", "agents", "events", "traces"],
   setup(ctx): Lifecycle {
     const history = createHistory(

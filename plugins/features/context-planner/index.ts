@@ -18,6 +18,7 @@ export default definePlugin<PlannerSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "session" },
+  strategies: ["planner"],
   capabilities: ["models", "actions", "traces", "env:SVC_PLANNER_DEBUG"],
   setup(ctx): Lifecycle<PlannerSettings> {
     let settings = ctx.config;

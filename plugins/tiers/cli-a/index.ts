@@ -14,6 +14,7 @@ export default definePlugin<Section>({
   name: "cli-a",
   version: "0.1.0",
   svc: "^0.1.0",
+  default: true,
   config: { at: "tiers.cli-a", schema: sectionSchema },
   capabilities: ["spawn", "warm", "media", "agents", "routes", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx): Lifecycle<Section> {

@@ -7,16 +7,16 @@ export const AGENT_ID = "^[a-z0-9][a-z0-9_-]*$";
 
 /**
  * `agents.<id>` (001:L34-79). `tier` is any tier name in form; whether a plugin provides it is checked against the tiers that are
- * known. `contextStrategy`, `forgeAutoReply` and `drainTimeoutSeconds` have no default here: unset means that the wider setting is
+ * known. Its default, and the values of `contextStrategy`, come from the plugins: see `coreSchema`. `contextStrategy`, `forgeAutoReply` and `drainTimeoutSeconds` have no default here: unset means that the wider setting is
  * looked up when it is used (CFG-17).
  */
-export const AGENT: ObjectSchema = {
+export const AGENT = {
   type: "object",
   required: ["name", "workspace"],
   properties: {
     name: word("display name", { format: "line" }),
     workspace: word("working folder: instructions, skills, tool-server configuration"),
-    tier: word("execution engine", { pattern: "^[a-z][a-z0-9-]*$", default: "cli-a" }),
+    tier: word("execution engine", { pattern: "^[a-z][a-z0-9-]*$" }),
     provider: word("entry of providers, for sdk and orchestrator agents"),
     model: word("model id; unset uses the engine's default", { restart: true }),
     systemPrompt: text("extra instructions on every run"),
@@ -37,7 +37,7 @@ export const AGENT: ObjectSchema = {
       restart: true,
     },
     codeindex: flag("build and refresh the index of words of the workspace, for rag.lexical", { default: false }),
-    contextStrategy: choice("in place of session.contextStrategy", ["layered", "planner"]),
+    contextStrategy: text("in place of session.contextStrategy"),
     contextReferences: flag("add the verified references of the workspace", { default: false }),
     richMessages: flag("buttons, polls and media; false is plain text only", { default: true }),
     maxConcurrent: count("parallel runs", 1, { default: 1 }),
@@ -58,4 +58,4 @@ export const AGENT: ObjectSchema = {
     voice: VOICE,
     presence: PRESENCE,
   },
-};
+} satisfies ObjectSchema;
