@@ -15,6 +15,7 @@ export * from "./models.ts";
 export * from "./names.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
+export * from "./provided.ts";
 export * from "./retry.ts";
 export * from "./signed.ts";
 export type * from "./sockets.ts";

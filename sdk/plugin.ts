@@ -1,15 +1,13 @@
-import type { Action, Actions } from "./action.ts";
+import type { Actions } from "./action.ts";
 import type { Agents } from "./agents.ts";
 import type { Capability, Files, HealthReader, Jobs, MediaReader, Render, Spawn, StreamingFetch, Tasks, Traces, Warm } from "./capabilities.ts";
-import type { Channel, ChannelHandle } from "./channel.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Events } from "./events.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { Models } from "./models.ts";
+import type { Provide } from "./provided.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store.ts";
-import type { Tier } from "./tier.ts";
 
 /** The version of this contract; it must not be lower than what a plugin's `svc` asks for. */
 export const SDK_VERSION = "0.1.0";
@@ -102,21 +100,6 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly health: HealthReader;
   /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`, or any with `env:*`. Empty counts as unset. */
   env(name: string): string | undefined;
-}
-
-/** "Exactly one by this name". A second one of a name is refused and fails the plugin that came later. */
-export interface Provide {
-  channel(channel: Channel): ChannelHandle;
-  tier(tier: Tier): void;
-  /** Returns the way to take it back before the plugin ends, for actions that come and go. */
-  action(action: Action): () => void;
-  route(route: HttpRoute): void;
-  /** Opens nothing by itself: see `ServerHandle`. */
-  server(server: ProvidedServer): ServerHandle;
-  /** Judges bearers for routes guarded by `scope:` and `peer`. */
-  authority(authority: Authority): void;
-  /** Offered to agents by the tools server (`svc mcp`). */
-  tool(tool: AgentTool): void;
 }
 
 export interface AgentTool {

@@ -11,6 +11,7 @@ import { readText } from "../core/config/document.ts";
 import { type ConfigProblem, loadEnvironment } from "../core/config/index.ts";
 import { type AgentAbilities, abilitiesOf } from "../core/host/agent-abilities.ts";
 import { readAgents } from "../core/host/agents.ts";
+import { authoritiesOf, routesOf } from "../core/host/live.ts";
 import { createServers } from "../http/plugin-servers.ts";
 import { reachOf } from "../http/reach.ts";
 import { openStore } from "../store/index.ts";
@@ -39,8 +40,8 @@ export async function rehearse(options: EditorOptions): Promise<Rehearsal> {
   const bus = createBus({ node: node.id ?? "doctor", ringSize: 1, onListenerError: () => {} });
   const servers = createServers({
     listen: false,
-    routes: () => host.live.routes,
-    authorities: () => host.live.authorities,
+    routes: () => routesOf(host.live),
+    authorities: () => authoritiesOf(host.live),
     reach: reachOf(() => configuration.value, scratch),
     log,
   });

@@ -1,7 +1,7 @@
 import type { Authority, ProvidedServer, ServerHandle } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { RootLog } from "../base/log.ts";
-import type { Live } from "../core/host/live.ts";
+import type { routesOf } from "../core/host/live.ts";
 import { onDispose, type Scope } from "../core/host/scope.ts";
 import type { HttpServer } from "./index.ts";
 import type { Reach } from "./reach.ts";
@@ -28,7 +28,7 @@ export interface ServersDeps {
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
   readonly reach: Pick<Reach, "served">;
-  routes(): Live["routes"];
+  routes(): ReturnType<typeof routesOf>;
   authorities(): readonly Authority[];
   readonly log: RootLog;
 }

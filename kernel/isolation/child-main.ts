@@ -115,11 +115,7 @@ async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly
   const made = createChildContext(facts, peer, loaded);
   made.mirror(mirror);
   context = made;
-  register = createRegister(
-    id,
-    (on, args) => void peer.tell(on, args),
-    () => made.need("routes"),
-  );
+  register = createRegister(id, (on, args) => void peer.tell(on, args), made.need);
   const { hooks, provide } = register;
   const whole = Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(made.context), hooks: { value: hooks }, provide: { value: provide } });
   lifecycle = ((await (plugin as Plugin<never>).setup(whole as never)) ?? {}) as Lifecycle<never>;

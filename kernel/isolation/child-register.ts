@@ -1,9 +1,27 @@
-import type { Action, Agent, AgentTool, Channel, HookCall, Hooks, HttpReply, HttpRequest, HttpRoute, PluginId, Provide, TapOptions, Tier } from "@svc/sdk";
+import {
+  type ActionCall,
+  type Agent,
+  type Capability,
+  type Channel,
+  type HookCall,
+  type Hooks,
+  type HttpReply,
+  type HttpRequest,
+  type HttpRoute,
+  type PluginId,
+  PROVIDED,
+  type Provide,
+  type Provided,
+  type ProvidedHandle,
+  type TapOptions,
+  type Tier,
+} from "@svc/sdk";
+import { articled, type CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 import type { Args } from "./frames.ts";
 import type { Served } from "./peer.ts";
 import { refused } from "./refused.ts";
-import { CHANNEL_METHODS, type Registration, type RouteAnswer } from "./registrations.ts";
+import { CHANNEL_METHODS, type Crossed, type Registration, type RouteAnswer } from "./registrations.ts";
 
 /** What the plugin registers, and the way to call it by its place. */
 export interface Register {
@@ -20,8 +38,8 @@ type Tell = (on: string, args: Args) => void;
 
 const HOOKS: readonly HookName[] = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"];
 
-/** Keeps the plugin's functions here, and hands out what they are. `needRoutes` throws where it has not declared them. */
-export function createRegister(id: PluginId, tell: Tell, needRoutes: () => void): Register {
+/** Keeps the plugin's functions here, and hands out what they are. `need` throws for a capability that it has not declared. */
+export function createRegister(id: PluginId, tell: Tell, need: (capability: Capability) => void): Register {
   const registrations: Registration[] = [];
   const things: Thing[] = [];
   const streams = new Map<number, AsyncIterable<unknown>>();
@@ -48,39 +66,18 @@ export function createRegister(id: PluginId, tell: Tell, needRoutes: () => void)
     });
   };
 
-  const provide: Provide = {
-    channel(channel) {
-      const { name, traits } = channel;
-      const methods = CHANNEL_METHODS.filter((method) => typeof channel[method] === "function");
-      const n = add({ kind: "channel", name, traits, methods }, (args, served) => callChannel(channel, args, served));
-      return { ready: () => tell("channel", { n, state: "ready" }), down: (reason) => tell("channel", { n, state: "down", reason: String(reason) }) };
-    },
-    tier(tier) {
-      const { name, nativeSessions, enforcesAutonomy } = tier;
-      const flags = { ...(nativeSessions === undefined ? {} : { nativeSessions }), ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }) };
-      add({ kind: "tier", name, ...flags, probe: typeof tier.probe === "function" }, (args, served) => callTier(tier, args, served));
-    },
-    action(action) {
-      const n = add({ kind: "action", ...plain(action) }, (args, { signal }) =>
-        action.run(args.input as Record<string, unknown>, { ...(args.call as Omit<Parameters<Action["run"]>[1], "signal">), signal }),
-      );
-      return () => tell("withdraw", { n });
-    },
-    tool(tool) {
-      add({ kind: "tool", ...plain(tool) }, (args, { signal }) => tool.run(args.input as Record<string, unknown>, { agent: String(args.agent), signal }));
-    },
-    route(route) {
-      needRoutes();
-      const { handle: _, before, ...rest } = route;
-      add({ kind: "route", route: rest, before: before !== undefined }, (args, served) => callRoute(id, route, args, served));
-    },
-    server() {
-      throw refused(id, "a server");
-    },
-    authority() {
-      throw refused(id, "an authority");
-    },
-  };
+  const provide = Object.fromEntries(
+    Object.entries(PROVIDED).map(([kind, { capability }]) => [
+      kind,
+      (thing: never) => {
+        if (!crosses(kind)) throw refused(id, articled(kind));
+        if (capability !== undefined) need(capability);
+        const { describe, call, handle } = CROSSINGS[kind] as Crossing<CrossingKind>;
+        const n = add({ kind, thing: describe(thing) } as Registration, (args, served) => call(thing, args, served, id));
+        return handle?.(n, tell);
+      },
+    ]),
+  ) as unknown as Provide;
 
   return {
     hooks: Object.fromEntries(HOOKS.map((hook) => [hook, { tap: (run: never, options?: TapOptions) => tap(hook, run, options) }])) as unknown as Hooks,
@@ -103,10 +100,49 @@ export function createRegister(id: PluginId, tell: Tell, needRoutes: () => void)
   };
 }
 
-/** All of a thing but its function. */
-function plain<T extends Action | AgentTool>({ run: _, ...rest }: T): Omit<T, "run"> {
-  return rest;
+/** How a thing of a kind crosses: what the daemon is told of it, and how it is called. */
+interface Crossing<K extends CrossingKind> {
+  describe(thing: Provided[K]): Crossed<K>;
+  call(thing: Provided[K], args: Args, served: Served, plugin: PluginId): unknown;
+  /** What `provide` answers. */
+  handle?(n: number, tell: Tell): ProvidedHandle<K>;
 }
+
+const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
+  channel: {
+    describe: (channel) => ({
+      name: channel.name,
+      traits: channel.traits,
+      methods: CHANNEL_METHODS.filter((method) => typeof channel[method] === "function"),
+    }),
+    call: callChannel,
+    handle: (n, tell) => ({
+      ready: () => tell("channel", { n, state: "ready" }),
+      down: (reason) => tell("channel", { n, state: "down", reason: String(reason) }),
+    }),
+  },
+  tier: {
+    describe: ({ name, nativeSessions, enforcesAutonomy, probe }) => ({
+      name,
+      ...(nativeSessions === undefined ? {} : { nativeSessions }),
+      ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }),
+      probe: typeof probe === "function",
+    }),
+    call: callTier,
+  },
+  action: {
+    describe: ({ run: _, ...action }) => action,
+    call: (action, { input, call }, { signal }) => action.run(input as Record<string, unknown>, { ...(call as Omit<ActionCall, "signal">), signal }),
+    handle: (n, tell) => () => tell("withdraw", { n }),
+  },
+  tool: {
+    describe: ({ run: _, ...tool }) => tool,
+    call: (tool, { input, agent }, { signal }) => tool.run(input as Record<string, unknown>, { agent: String(agent), signal }),
+  },
+  route: { describe: ({ handle: _, before, ...route }) => ({ route, before: before !== undefined }), call: callRoute },
+};
+
+const crosses = (kind: string): kind is CrossingKind => Object.hasOwn(CROSSINGS, kind);
 
 async function callChannel(channel: Channel, args: Args, { signal }: Served): Promise<unknown> {
   const { method, out, platformId, target, emoji, media } = args as unknown as ChannelArgs;
@@ -142,7 +178,7 @@ function callTier(tier: Tier, args: Args, { signal }: Served): unknown {
   return tier.run(args.turn as Parameters<Tier["run"]>[0], args.context as Parameters<Tier["run"]>[1], signal);
 }
 
-async function callRoute(id: PluginId, route: HttpRoute, args: Args, { signal }: Served): Promise<RouteAnswer | undefined> {
+async function callRoute(route: HttpRoute, args: Args, { signal }: Served, plugin: PluginId): Promise<RouteAnswer | undefined> {
   const request = { ...(args.request as Omit<HttpRequest, "signal">), signal };
   if (args.method === "before") {
     await route.before?.(request);
@@ -164,7 +200,7 @@ async function callRoute(id: PluginId, route: HttpRoute, args: Args, { signal }:
       sent = { body, type };
     },
     stream() {
-      throw refused(id, "a stream as the answer of a route");
+      throw refused(plugin, "a stream as the answer of a route");
     },
   };
   const value = await route.handle(request, reply);

@@ -9,14 +9,16 @@ import type {
   Media,
   Outgoing,
   PluginContext,
+  Provided,
   Receipt,
   TapOptions,
   TierEvent,
   Turn,
 } from "@svc/sdk";
+import type { CrossingKind } from "../core/host/kinds.ts";
 import type { Args } from "./frames.ts";
 import type { OwnFiles } from "./own-files.ts";
-import type { ChannelMethod, Registration, RouteAnswer } from "./registrations.ts";
+import type { ChannelMethod, Crossed, Registration, RouteAnswer } from "./registrations.ts";
 
 /** The plugin's process, whichever life it is in. Every call fails at once while there is none. */
 export interface Remote {
@@ -39,56 +41,43 @@ export interface Sight {
   readonly files: Pick<OwnFiles, "media">;
 }
 
+/** What stands for a thing here: it asks the thing's process by `n`. */
+type MakeProxy<K extends CrossingKind> = (thing: Crossed<K>, n: number, remote: Remote, sight: Sight) => Provided[K];
+
+const PROXIES: { readonly [K in CrossingKind]: MakeProxy<K> } = {
+  channel: (channel, n, remote) => channelOf(n, channel, remote),
+  tier: ({ probe, ...tier }, n, remote, { view }) => ({
+    ...tier,
+    run: (turn, context, signal) => remote.stream("thing", { n, turn: { ...turn, agent: view(turn.agent) }, context }, signal) as AsyncIterable<TierEvent>,
+    ...(probe
+      ? {
+          probe: async (agent) =>
+            (await remote.call("thing", { n, method: "probe", ...(agent === undefined ? {} : { agent: view(agent) }) })) as { ok: boolean; detail: string },
+        }
+      : {}),
+  }),
+  action: (action, n, remote) => ({ ...action, run: (input, { signal, ...call }) => remote.call("thing", { n, input, call }, signal) }),
+  tool: (tool, n, remote) => ({ ...tool, run: async (input, { agent, signal }) => String(await remote.call("thing", { n, input, agent }, signal)) }),
+  route({ route, before }, n, remote) {
+    const ask = (method: string, request: HttpRequest) => remote.call("thing", { n, method, request: sendable(request, route.guard) }, request.signal);
+    return {
+      ...route,
+      ...(before ? { before: async (request) => void (await ask("before", request)) } : {}),
+      handle: async (request, reply) => answerRoute((await ask("handle", request)) as RouteAnswer, reply),
+    };
+  },
+};
+
 /** Registers in place of what the plugin registered in its process: the same things, whose functions ask there. */
 export function createProxies(ctx: PluginContext<never>, n: number, registration: Registration, remote: Remote, sight: Sight): PluginProxy {
-  const { view } = sight;
-  switch (registration.kind) {
-    case "tap":
-      tapProxy(ctx, n, registration, remote, sight);
-      return {};
-    case "channel":
-      return { channel: ctx.provide.channel(channelOf(n, registration, remote)) };
-    case "tier": {
-      const { name, nativeSessions, enforcesAutonomy, probe } = registration;
-      ctx.provide.tier({
-        name,
-        ...(nativeSessions === undefined ? {} : { nativeSessions }),
-        ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }),
-        run: (turn, context, signal) => remote.stream("thing", { n, turn: { ...turn, agent: view(turn.agent) }, context }, signal) as AsyncIterable<TierEvent>,
-        ...(probe
-          ? {
-              probe: async (agent) =>
-                (await remote.call("thing", { n, method: "probe", ...(agent === undefined ? {} : { agent: view(agent) }) })) as { ok: boolean; detail: string },
-            }
-          : {}),
-      });
-      return {};
-    }
-    case "action": {
-      const { kind: _, ...action } = registration;
-      return {
-        withdraw: ctx.provide.action({
-          ...action,
-          run: (input, { signal, ...call }) => remote.call("thing", { n, input, call }, signal),
-        }),
-      };
-    }
-    case "tool": {
-      const { kind: _, ...tool } = registration;
-      ctx.provide.tool({ ...tool, run: async (input, { agent, signal }) => String(await remote.call("thing", { n, input, agent }, signal)) });
-      return {};
-    }
-    case "route": {
-      const { route, before } = registration;
-      const ask = (method: string, request: HttpRequest) => remote.call("thing", { n, method, request: sendable(request, route.guard) }, request.signal);
-      ctx.provide.route({
-        ...route,
-        ...(before ? { before: async (request) => void (await ask("before", request)) } : {}),
-        handle: async (request, reply) => answerRoute((await ask("handle", request)) as RouteAnswer, reply),
-      });
-      return {};
-    }
+  if (registration.kind === "tap") {
+    tapProxy(ctx, n, registration, remote, sight);
+    return {};
   }
+  const { kind, thing } = registration;
+  const proxy = (PROXIES[kind] as MakeProxy<CrossingKind>)(thing, n, remote, sight);
+  const handle = (ctx.provide[kind] as (thing: unknown) => unknown)(proxy);
+  return typeof handle === "function" ? { withdraw: handle as () => void } : handle === undefined ? {} : { channel: handle as ChannelHandle };
 }
 
 function tapProxy(
@@ -134,7 +123,7 @@ function tapOptions({ stage, before, required, timeoutMs, step }: TapOptions): T
   };
 }
 
-function channelOf(n: number, { name, traits, methods }: Extract<Registration, { kind: "channel" }>, remote: Remote): Channel {
+function channelOf(n: number, { name, traits, methods }: Crossed<"channel">, remote: Remote): Channel {
   const ask = (method: string, args: Args, signal: AbortSignal) => remote.call("thing", { n, method, ...args }, signal);
   const all: Required<Pick<Channel, ChannelMethod>> = {
     edit: async (platformId, out, signal) => void (await ask("edit", { platformId, out: await portable(out) }, signal)),

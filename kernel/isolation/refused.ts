@@ -1,5 +1,6 @@
 import { type Capability, isLoaderVariable, type SvcError } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
+import { articled, KINDS, PROVIDED_KINDS } from "../core/host/kinds.ts";
 
 /** Something of the context that has no way over the wire. Names the plugin and what to do. */
 export const refused = (plugin: string, what: string): SvcError => fail("SVC_ISOLATION_REFUSED", { plugin, what });
@@ -13,5 +14,6 @@ export function refuseDeclared(plugin: string, capabilities: readonly Capability
     return NOT_ACROSS.includes(capability) || name.startsWith("SVC_") || isLoaderVariable(name);
   });
   if (first !== undefined) throw refused(plugin, `the capability '${first}'`);
-  for (const kind of ["server", "authority"]) if (registers.includes(kind)) throw refused(plugin, `${kind === "server" ? "a" : "an"} ${kind}`);
+  const kind = PROVIDED_KINDS.find((one) => !KINDS[one].crosses && registers.includes(one));
+  if (kind !== undefined) throw refused(plugin, articled(kind));
 }

@@ -1,4 +1,5 @@
 import type { Action, AgentTool, ChannelTraits, HttpRoute, Plugin, TapOptions } from "@svc/sdk";
+import type { CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 
 /** What an isolated plugin says of itself when it was imported: all of `Plugin` but its code. */
@@ -8,14 +9,22 @@ export type Described = Pick<Plugin<never>, "kind" | "name" | "version" | "svc" 
 export type ChannelMethod = "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test";
 export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "react", "typing", "fetchMedia", "test"];
 
+/** What the daemon is told of a thing of a kind: all of it that is data, and which of its optional functions are there. */
+interface Crossing {
+  channel: { readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] };
+  tier: { readonly name: string; readonly nativeSessions?: boolean; readonly enforcesAutonomy?: boolean; readonly probe: boolean };
+  action: Omit<Action, "run">;
+  tool: Omit<AgentTool, "run">;
+  route: { readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };
+}
+
+/** How a thing of a kind crosses: a kind that `KINDS` lets cross and that is missing in `Crossing` does not compile. */
+export type Crossed<K extends CrossingKind> = Crossing[K];
+
 /** A thing that its setup registered. Its place in the list is what it is called by. */
 export type Registration =
   | { readonly kind: "tap"; readonly hook: HookName; readonly options: TapOptions }
-  | { readonly kind: "channel"; readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] }
-  | { readonly kind: "tier"; readonly name: string; readonly nativeSessions?: boolean; readonly enforcesAutonomy?: boolean; readonly probe: boolean }
-  | ({ readonly kind: "action" } & Omit<Action, "run">)
-  | ({ readonly kind: "tool" } & Omit<AgentTool, "run">)
-  | { readonly kind: "route"; readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };
+  | { [K in CrossingKind]: { readonly kind: K; readonly thing: Crossed<K> } }[CrossingKind];
 
 /** What its setup left behind. */
 export interface SetUp {

@@ -117,6 +117,7 @@ function recordingServices(): Services {
     render: none,
     ensure: async () => {},
     claim: () => {},
+    requireServable: () => {},
     server: none,
     channelState: () => {},
     failed: () => {},

@@ -19,7 +19,8 @@ import { svcError } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import type { Models } from "../models.ts";
 import { readPictures } from "../picture.ts";
-import type { Log, Plugin, PluginContext, Provide } from "../plugin.ts";
+import type { Log, Plugin, PluginContext } from "../plugin.ts";
+import { PROVIDED } from "../provided.ts";
 import type { Sockets } from "../sockets.ts";
 import type { Store } from "../store.ts";
 import { createFakeActions } from "./fake-actions.ts";
@@ -30,7 +31,7 @@ import { createFakeTasks, type FakeTasks } from "./fake-tasks.ts";
 import { createMemoryEvents, type MemoryEvents } from "./memory-events.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { createMemoryWarm } from "./memory-warm.ts";
-import { emptyRegister, enlist, type Registered } from "./registered.ts";
+import { createProvide, emptyRegister, enlist, type Registered } from "./registered.ts";
 
 /** What the context is made of. A capability left out works in memory where that makes sense; the others throw `SVC_TESTING_NOT_GIVEN` when called. */
 export interface FakeOptions<C> {
@@ -104,7 +105,16 @@ export function createFakeContext<C = Record<string, unknown>>(
     log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
     signal: abort.signal,
     hooks: createHooks(registered),
-    provide: createProvide(registered, need),
+    provide: createProvide(
+      registered,
+      (kind) => {
+        const { capability } = PROVIDED[kind];
+        if (capability !== undefined) need(capability);
+      },
+      (kind, name) => {
+        throw svcError("SVC_PLUGIN_NAME_TAKEN", `A ${kind} '${name}' is already provided; choose another name.`);
+      },
+    ),
     registered,
     logged,
     request: (method, path, request) => callRoute(registered.routes, method, path, request),
@@ -182,69 +192,6 @@ function createHooks(registered: Registered): Hooks {
     dispatch: point("dispatch"),
     deliver: point("deliver"),
     emit: point("emit"),
-  };
-}
-
-function createProvide(registered: Registered, need: (capability: Capability) => void): Provide {
-  const claim = (kind: string, names: readonly string[], name: string): void => {
-    if (names.includes(name)) throw svcError("SVC_PLUGIN_NAME_TAKEN", `A ${kind} '${name}' is already provided; choose another name.`);
-  };
-  const add = <T extends { readonly name: string }>(kind: string, list: T[], thing: T): (() => void) => {
-    claim(
-      kind,
-      list.map(({ name }) => name),
-      thing.name,
-    );
-    return enlist(list, thing);
-  };
-  return {
-    channel(channel) {
-      claim(
-        "channel",
-        registered.channels.map((one) => one.channel.name),
-        channel.name,
-      );
-      const provided: Registered["channels"][number] = { channel, state: "connecting" };
-      registered.channels.push(provided);
-      return {
-        ready() {
-          provided.state = "ready";
-          delete provided.reason;
-        },
-        down(reason) {
-          provided.state = "down";
-          provided.reason = reason;
-        },
-      };
-    },
-    tier: (tier) => void add("tier", registered.tiers, tier),
-    action: (action) => add("action", registered.actions, action),
-    server(server) {
-      claim(
-        "server",
-        registered.servers.map((one) => one.server.name),
-        server.name,
-      );
-      const provided = { server, open: false };
-      registered.servers.push(provided);
-      return {
-        async listen() {
-          provided.open = true;
-          return undefined;
-        },
-        async close() {
-          provided.open = false;
-        },
-      };
-    },
-    authority: (authority) => void add("authority", registered.authorities, authority),
-    tool: (tool) => void add("tool", registered.tools, tool),
-    route(route) {
-      need("routes");
-      const name = (one: typeof route) => `${one.server ?? "daemon"} ${one.method} ${one.path}`;
-      claim("route", registered.routes.map(name), name(route));
-      registered.routes.push(route);
-    },
   };
 }
 

@@ -1,9 +1,5 @@
-import type { Action } from "../action.ts";
-import type { Channel } from "../channel.ts";
 import type { Hooks, TapOptions } from "../hooks.ts";
-import type { Authority, HttpRoute, ProvidedServer } from "../http.ts";
-import type { AgentTool } from "../plugin.ts";
-import type { Tier } from "../tier.ts";
+import { type Plural, PROVIDED, type Provide, type Provided, type ProvidedHandle, type ProvidedKind, pluralOf, providedName } from "../provided.ts";
 
 /** A tap as registered. Call `tap` with the hook's arguments. */
 export interface RegisteredTap {
@@ -24,29 +20,29 @@ export interface RegisteredJob {
   readonly run: (minute: Date) => Promise<void> | void;
 }
 
-/** What a plugin has registered and not taken back, in order. */
-export interface Registered {
+/** Things whose handle changes what a test can see: registered together with that. */
+interface RegisteredWithState {
+  channel: { readonly channel: Provided["channel"]; state: "connecting" | "ready" | "down"; reason?: string };
+  server: { readonly server: Provided["server"]; open: boolean };
+}
+
+type RegisteredThing<K extends ProvidedKind> = K extends keyof RegisteredWithState ? RegisteredWithState[K] : Provided[K];
+
+type RegisteredThings = { readonly [K in ProvidedKind as Plural<K>]: RegisteredThing<K>[] };
+
+/** What a plugin has registered and not taken back, in order: a list for each kind of provided thing, beside taps and jobs. */
+export interface Registered extends RegisteredThings {
   readonly taps: RegisteredTap[];
-  readonly channels: { readonly channel: Channel; state: "connecting" | "ready" | "down"; reason?: string }[];
-  readonly tiers: Tier[];
-  readonly actions: Action[];
-  readonly routes: HttpRoute[];
-  readonly servers: { readonly server: ProvidedServer; open: boolean }[];
-  readonly authorities: Authority[];
-  readonly tools: AgentTool[];
   readonly jobs: RegisteredJob[];
 }
 
+const KINDS = Object.keys(PROVIDED) as readonly ProvidedKind[];
+
+/** A register with nothing in it. */
 export const emptyRegister = (): Registered => ({
   taps: [],
-  channels: [],
-  tiers: [],
-  actions: [],
-  routes: [],
-  servers: [],
-  authorities: [],
-  tools: [],
   jobs: [],
+  ...(Object.fromEntries(KINDS.map((kind) => [pluralOf(kind), []])) as unknown as RegisteredThings),
 });
 
 /** Adds to a list and returns the way to take it back. */
@@ -56,4 +52,69 @@ export function enlist<T>(list: T[], thing: T): () => void {
     const at = list.indexOf(thing);
     if (at !== -1) list.splice(at, 1);
   };
+}
+
+/** Makes what is registered of a thing, and what `provide` answers; `withdraw` takes it back. */
+type Register<K extends ProvidedKind> = (thing: Provided[K]) => {
+  readonly registered: RegisteredThing<K>;
+  readonly handle: (withdraw: () => void) => ProvidedHandle<K>;
+};
+
+/** The kinds that answer something. */
+const REGISTERS: { readonly [K in ProvidedKind]?: Register<K> } = {
+  channel(channel) {
+    const registered: RegisteredWithState["channel"] = { channel, state: "connecting" };
+    return {
+      registered,
+      handle: () => ({
+        ready() {
+          registered.state = "ready";
+          delete registered.reason;
+        },
+        down(reason) {
+          registered.state = "down";
+          registered.reason = reason;
+        },
+      }),
+    };
+  },
+  server(server) {
+    const registered: RegisteredWithState["server"] = { server, open: false };
+    return {
+      registered,
+      handle: () => ({
+        async listen() {
+          registered.open = true;
+          return undefined;
+        },
+        async close() {
+          registered.open = false;
+        },
+      }),
+    };
+  },
+  action: (action) => ({ registered: action, handle: (withdraw) => withdraw }),
+};
+
+/** `ctx.provide` of the fake context: every kind, into its list. `need` throws for a capability that is not declared, `taken` for a name that is. */
+export function createProvide(registered: Registered, need: (kind: ProvidedKind) => void, taken: (kind: ProvidedKind, name: string) => never): Provide {
+  const provide = <K extends ProvidedKind>(kind: K, thing: Provided[K], names: Set<string>): ProvidedHandle<K> | undefined => {
+    need(kind);
+    const name = providedName(kind, thing);
+    if (names.has(name)) taken(kind, name);
+    names.add(name);
+    const register = REGISTERS[kind] as Register<K> | undefined;
+    const made = register?.(thing);
+    const withdraw = enlist(registered[pluralOf(kind)] as unknown[], made?.registered ?? thing);
+    return made?.handle(() => {
+      names.delete(name);
+      withdraw();
+    });
+  };
+  return Object.fromEntries(
+    KINDS.map((kind) => {
+      const names = new Set<string>();
+      return [kind, (thing: never) => provide(kind, thing, names)];
+    }),
+  ) as unknown as Provide;
 }

@@ -37,6 +37,7 @@ import { call as callPlugin } from "../host/call.ts";
 import { channelsOf, testChannelOf } from "../host/channel-status.ts";
 import { PHASE_LIMITS } from "../host/entry.ts";
 import { createHost } from "../host/host.ts";
+import { authoritiesOf, routesOf } from "../host/live.ts";
 import { type Closing, closeAll } from "./closing.ts";
 import { healthOf } from "./health.ts";
 import type { Health, KernelPort, ReloadReport } from "./kernel-port.ts";
@@ -125,16 +126,16 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const servers = createServers({
     listen: options.listen ?? false,
     reach,
-    routes: () => host.live.routes,
-    authorities: () => host.live.authorities,
+    routes: () => routesOf(host.live),
+    authorities: () => authoritiesOf(host.live),
     log: log.child("http"),
   });
   const own = createOwnServer({
     port: () => port,
-    routes: () => host.live.routes,
+    routes: () => routesOf(host.live),
     find: servers.find,
     options: {
-      authorities: () => host.live.authorities,
+      authorities: () => authoritiesOf(host.live),
       ...reach.served(() => reach.bind().host),
       admit: (headers) => requireMeant(headers, instance),
       headers: () => (instance === undefined ? {} : { [INSTANCE]: instance }),
@@ -363,8 +364,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     capability: (agent) => abilitiesOf(agent, agents, host.live),
     channels: async () => channelsOf(host.live, open().core),
     testChannel: (name, signal) => testChannelOf(name, host.live, signal),
-    routes: () => host.live.routes,
-    authorities: () => host.live.authorities,
+    routes: () => routesOf(host.live),
+    authorities: () => authoritiesOf(host.live),
     tools: () => [...host.live.tools.values()].map(({ thing }) => thing),
     async runTool(name, input, call) {
       const owned = host.live.tools.get(name);

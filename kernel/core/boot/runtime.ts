@@ -122,10 +122,8 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
     health: () => ({ ...deps.health(), ...storeSize(store) }),
     render: () => lender.render(),
     ensure: (capabilities) => lender.ensure(capabilities),
-    claim(scope, kind, name, thing) {
-      host.claim(scope, kind, name);
-      if (kind === "route") deps.requireServable(thing as HttpRoute);
-    },
+    claim: host.claim,
+    requireServable: deps.requireServable,
     server: deps.provideServer,
     channelState: (channel) => deliveries.channelState(channel),
     failed: (scope, what, error) => host.failed(scope, what, error),

@@ -7,8 +7,8 @@ import { plainCheck } from "../config/plain-schema.ts";
 import { closed } from "../config/schema-at.ts";
 import { compileStrict } from "../config/strict-schema.ts";
 import { call } from "../host/call.ts";
-import type { Live, Owned } from "../host/live.ts";
-import type { Scope } from "../host/scope.ts";
+import type { Live } from "../host/live.ts";
+import type { Owned, Scope } from "../host/scope.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
 import { openStep } from "./turn.ts";
 

@@ -23,9 +23,9 @@ const TEST_MS = 15_000;
 
 /** Every channel that a running plugin provides, by name. */
 export function channelsOf(live: Live, store: Store): Promise<ChannelStatus[]> {
-  const provided = [...live.channels.values()].sort((left, right) => (left.channel.name < right.channel.name ? -1 : 1));
+  const provided = [...live.channels.values()].sort((left, right) => (left.thing.name < right.thing.name ? -1 : 1));
   return Promise.all(
-    provided.map(async ({ scope, channel, state, reason }) => ({
+    provided.map(async ({ scope, thing: channel, state, reason }) => ({
       name: channel.name,
       plugin: scope.id,
       state,
@@ -44,7 +44,7 @@ export function channelsOf(live: Live, store: Store): Promise<ChannelStatus[]> {
 export async function testChannelOf(name: string, live: Live, signal: AbortSignal): Promise<string> {
   const provided = live.channels.get(name);
   if (provided === undefined) throw fail("SVC_CHANNEL_UNKNOWN", { channel: name });
-  const { scope, channel } = provided;
+  const { scope, thing: channel } = provided;
   const { test } = channel;
   if (test === undefined) throw fail("SVC_CHANNEL_UNTESTABLE", { channel: name, plugin: scope.id });
   try {

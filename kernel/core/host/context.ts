@@ -26,8 +26,9 @@ import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import type { Bus } from "../bus/bus.ts";
 import { within } from "./call.ts";
+import type { ProvideDeps } from "./kinds.ts";
 import { lending } from "./lend.ts";
-import { type ProvideDeps, provider } from "./provide.ts";
+import { createProvide } from "./provide.ts";
 import { requireDeclared } from "./registered.ts";
 import { addTap, type HookName, onDispose, type Scope } from "./scope.ts";
 
@@ -107,7 +108,7 @@ export function createContext(plugin: Plugin<never>, scope: Scope, config: unkno
       deliver: point("deliver"),
       emit: point("emit"),
     },
-    provide: provider(scope, services, need),
+    provide: createProvide(scope, services, need),
     get agents() {
       return lent.agents();
     },

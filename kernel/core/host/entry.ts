@@ -6,8 +6,8 @@ import type { PluginStatus } from "../boot/kernel-port.ts";
 import { call, within as inScope } from "./call.ts";
 import { checkPlugin, requireBuilt } from "./code.ts";
 import { describeFailure, type FailedPhase } from "./failure-place.ts";
-import { registersOf } from "./registered.ts";
-import { createScope, describeProvided, disposeScope, type Scope } from "./scope.ts";
+import { describeProvided, registersOf } from "./registered.ts";
+import { createScope, disposeScope, type Scope } from "./scope.ts";
 import { isForeign, type Source } from "./source.ts";
 
 /** Milliseconds a plugin may take for each phase of its life. */

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type Manifest, type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
+import { type Capability, type Manifest, type ObjectSchema, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
 import { type Pins, readPins } from "../../supply/integrity.ts";
 import { createMarked, holdPlugin, readQuarantine } from "../../supply/quarantine.ts";
 import type { PluginStatus } from "../boot/kernel-port.ts";
@@ -21,9 +21,10 @@ import {
   startEntry,
   stopEntry,
 } from "./entry.ts";
-import { requireFree } from "./free-name.ts";
 import { createImportCode } from "./isolated.ts";
 import { composeLive, type Live } from "./live.ts";
+import { requireFree } from "./provide.ts";
+import { usedFor } from "./registered.ts";
 import type { Scope } from "./scope.ts";
 import { sectionBy } from "./section-check.ts";
 import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
@@ -84,7 +85,7 @@ export interface Host {
    */
   stray(error: unknown): boolean;
   /** Refuse a second thing of a kind and name. */
-  claim(scope: Scope, kind: string, name: string): void;
+  claim(scope: Scope, kind: ProvidedKind, name: string): void;
 }
 
 export interface HostEvents {
@@ -164,8 +165,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       limits,
       around,
     );
-    // The kernel renders for every channel, whatever kind of plugin provides it.
-    if (entry.scope !== undefined && entry.scope.channels.length > 0) await services.ensure(["render"]);
+    if (entry.scope !== undefined) await services.ensure(usedFor(entry.scope));
     changed();
   };
 

@@ -1,47 +1,34 @@
-import type { Action, AgentTool, Authority, HttpRoute, Tier } from "@svc/sdk";
+import { type Authority, type HttpRoute, type Plural, type ProvidedKind, pluralOf, providedName } from "@svc/sdk";
 import { compileHooks, type LiveHooks, type OnFailure } from "./hooks.ts";
-import type { ProvidedChannel, Scope } from "./scope.ts";
+import { PROVIDED_KINDS } from "./kinds.ts";
+import type { OwnedBy, Scope } from "./scope.ts";
 
-/** A provided thing and the plugin that answers for it. */
-export interface Owned<T> {
-  readonly scope: Scope;
-  readonly thing: T;
-}
+/** What all plugins provide, a table a kind: `channels`, `tiers`, ... by name. */
+type LiveThings = { readonly [K in ProvidedKind as Plural<K>]: ReadonlyMap<string, OwnedBy<K>> };
 
 /** All plugins as they stand at one moment. A message keeps the one it started with. */
-export interface Live {
+export interface Live extends LiveThings {
   readonly hooks: LiveHooks;
-  readonly channels: ReadonlyMap<string, ProvidedChannel>;
-  readonly tiers: ReadonlyMap<string, Owned<Tier>>;
-  readonly actions: ReadonlyMap<string, Owned<Action>>;
-  readonly tools: ReadonlyMap<string, Owned<AgentTool>>;
-  readonly routes: readonly (HttpRoute & { readonly owner: string })[];
-  readonly authorities: readonly Authority[];
 }
 
 /** Take the picture. */
 export function composeLive(scopes: readonly Scope[], onFailure: OnFailure): Live {
-  const owned = <T>(pick: (scope: Scope) => readonly T[], name: (thing: T) => string): Map<string, Owned<T>> =>
-    new Map(scopes.flatMap((scope) => pick(scope).map((thing) => [name(thing), { scope, thing }] as const)));
+  const things = PROVIDED_KINDS.map((kind) => [
+    pluralOf(kind),
+    new Map(scopes.flatMap((scope) => scope.things[kind].map((owned) => [providedName(kind, owned.thing as never), owned] as const))),
+  ]);
   return {
     hooks: compileHooks(
       scopes.flatMap((scope) => scope.taps),
       onFailure,
     ),
-    channels: new Map(scopes.flatMap((scope) => scope.channels.map((provided) => [provided.channel.name, provided] as const))),
-    tiers: owned(
-      (scope) => scope.tiers,
-      (tier) => tier.name,
-    ),
-    actions: owned(
-      (scope) => scope.actions,
-      (action) => action.name,
-    ),
-    tools: owned(
-      (scope) => scope.tools,
-      (tool) => tool.name,
-    ),
-    routes: scopes.flatMap((scope) => scope.routes.map((route) => ({ ...route, owner: scope.id }))),
-    authorities: scopes.flatMap((scope) => scope.authorities),
+    ...(Object.fromEntries(things) as unknown as LiveThings),
   };
 }
+
+/** The routes of all plugins, each with the plugin that answers for it. */
+export const routesOf = (live: Live): (HttpRoute & { readonly owner: string })[] =>
+  [...live.routes.values()].map(({ scope, thing }) => ({ ...thing, owner: scope.id }));
+
+/** The authorities of all plugins, in the order in which they are asked. */
+export const authoritiesOf = (live: Live): Authority[] => [...live.authorities.values()].map(({ thing }) => thing);

@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { coversName } from "@svc/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readPackage } from "./manifest.ts";
-import { covers } from "./registered.ts";
 
 const SOUND = { api: 1, kind: "feature", name: "one", entry: "./index.mjs", activate: "always", capabilities: [] };
 
@@ -80,6 +80,6 @@ describe("what a manifest says that the plugin registers", () => {
     ["a*b*c", "acb", false],
     ["a*b*c", "abc", true],
   ])("%s covers %s: %s", (pattern, thing, expected) => {
-    expect(covers(pattern, thing)).toBe(expected);
+    expect(coversName([pattern], thing)).toBe(expected);
   });
 });

@@ -1,8 +1,9 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
-import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest } from "@svc/sdk";
+import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { nearest } from "../config/suggest.ts";
+import { KINDS, kindRow, PROVIDED_KINDS } from "./kinds.ts";
 
 /** A plugin's package.json, as far as a host needs it. */
 export interface PackageManifest {
@@ -10,8 +11,8 @@ export interface PackageManifest {
   readonly version?: string;
 }
 
-/** `board` and `store` are words of the contract that no host can take yet. */
-const KINDS: readonly Kind[] = ["channel", "tier", "action", "feature"];
+const isPluginKind = (kind: string): boolean => kind === "feature" || (Object.hasOwn(KINDS, kind) && kindRow(kind as ProvidedKind).ofPlugins === true);
+const PLUGIN_KINDS = [...PROVIDED_KINDS, "feature"].filter(isPluginKind) as readonly Kind[];
 const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent"];
 const NAME = /^[a-z][a-z0-9-]*$/;
 /** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
@@ -40,7 +41,7 @@ const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>>
 };
 
 /** The first word of what can be registered. */
-const THINGS = ["action", "authority", "channel", "cron", "hook", "route", "server", "tier", "tool"];
+const THINGS: readonly string[] = [...PROVIDED_KINDS, "cron", "hook"].sort();
 
 /** Why a value cannot be that member of a manifest; undefined when it can. */
 type Check = (value: unknown) => string | undefined;
@@ -68,7 +69,7 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
       ? undefined
       : `it is written for generation ${String(api)} of the plugin API, this daemon speaks ${API_FLOOR === API_GENERATION ? API_GENERATION : `${API_FLOOR} to ${API_GENERATION}`}`,
   kind: (kind) =>
-    kind === "board" || kind === "store" ? `'${kind}' has no place in this version of svc: a plugin cannot provide one yet` : oneOf(KINDS)(kind),
+    kind === "board" || kind === "store" ? `'${kind}' has no place in this version of svc: a plugin cannot provide one yet` : oneOf(PLUGIN_KINDS)(kind),
   name: (name) => (isName(name) ? undefined : "must be lower-case letters, digits and '-'"),
   product: anyText,
   entry: (entry) => (isText(entry) ? undefined : "must name the built file"),
@@ -104,7 +105,7 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
 const REQUIRED: readonly (keyof Manifest)[] = ["api", "kind", "name", "entry", "activate", "capabilities"];
 
 /** A kind that plugins of this version can be. */
-export const isKind = (value: unknown): value is Kind => KINDS.includes(value as Kind);
+export const isKind = (value: unknown): value is Kind => PLUGIN_KINDS.includes(value as Kind);
 
 export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
 

@@ -1,71 +1,42 @@
-import type { Capability, Provide, ProvidedServer, ServerHandle } from "@svc/sdk";
+import { type Capability, PROVIDED, type Provide, type Provided, type ProvidedHandle, type ProvidedKind, providedName } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import { nameThing, type ProvidedKind, whyUnusable } from "./provided.ts";
-import { nameRoute, requireDeclared } from "./registered.ts";
-import { type ProvidedChannel, placeOf, type Scope, withdraw } from "./scope.ts";
-
-/** Who takes what plugins provide. */
-export interface ProvideDeps {
-  /** Refuses a second thing of the same kind and name, naming its owner. */
-  claim(scope: Scope, kind: ProvidedKind, name: string, thing: unknown): void;
-  server(scope: Scope, server: ProvidedServer): ServerHandle;
-  /** A channel's platform connected or went away. */
-  channelState(channel: ProvidedChannel): void;
-}
+import { kindRow, nameThing, PROVIDED_KINDS, type ProvideDeps, whyUnusable } from "./kinds.ts";
+import { declaredName, requireDeclared } from "./registered.ts";
+import { type OwnedBy, type Scope, withdraw } from "./scope.ts";
 
 /** `ctx.provide` of one plugin; `need` throws for a capability that it has not declared. */
-export function provider(scope: Scope, services: ProvideDeps, need: (capability: Capability) => void): Provide {
-  const check = (kind: ProvidedKind, thing: unknown) => {
-    const reason = whyUnusable(kind, thing);
-    if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: nameThing(kind, thing), reason });
-  };
-  const add = <T>(kind: ProvidedKind, name: string, list: T[], thing: T, named = `${kind} ${name}`): (() => void) => {
-    requireDeclared(scope, named);
-    services.claim(scope, kind, name, thing);
-    list.push(thing);
-    scope.changed();
-    return () => withdraw(scope, list, thing);
-  };
-  return {
-    channel(channel) {
-      check("channel", channel);
-      const provided: ProvidedChannel = { scope, channel, state: "connecting" };
-      add("channel", channel.name, scope.channels, provided);
-      const turn = (state: ProvidedChannel["state"], reason?: string) => {
-        if (provided.state === state && provided.reason === reason) return;
-        provided.state = state;
-        if (reason === undefined) delete provided.reason;
-        else provided.reason = reason;
-        services.channelState(provided);
-      };
-      return { ready: () => turn("ready"), down: (reason) => turn("down", reason) };
-    },
-    tier(tier) {
-      check("tier", tier);
-      add("tier", tier.name, scope.tiers, tier);
-    },
-    action(action) {
-      check("action", action);
-      return add("action", action.name, scope.actions, action);
-    },
-    server(server) {
-      need("routes");
-      check("server", server);
-      add("server", server.name, scope.servers, server);
-      return services.server(scope, server);
-    },
-    authority(authority) {
-      check("authority", authority);
-      add("authority", authority.name, scope.authorities, authority);
-    },
-    tool(tool) {
-      check("tool", tool);
-      add("tool", tool.name, scope.tools, tool);
-    },
-    route(route) {
-      need("routes");
-      check("route", route);
-      add("route", placeOf(route), scope.routes, route, nameRoute(route));
-    },
-  };
+export function createProvide(scope: Scope, deps: ProvideDeps, need: (capability: Capability) => void): Provide {
+  return Object.fromEntries(PROVIDED_KINDS.map((kind) => [kind, (thing: never) => provide(kind, thing, scope, deps, need)])) as unknown as Provide;
 }
+
+function provide<K extends ProvidedKind>(
+  kind: K,
+  thing: Provided[K],
+  scope: Scope,
+  deps: ProvideDeps,
+  need: (capability: Capability) => void,
+): ProvidedHandle<K> | undefined {
+  const { capability } = PROVIDED[kind];
+  if (capability !== undefined) need(capability);
+  const reason = whyUnusable(kind, thing);
+  if (reason !== undefined) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: nameThing(kind, thing), reason });
+  requireDeclared(scope, declaredName(kind, thing));
+  const row = kindRow(kind);
+  deps.claim(scope, kind, providedName(kind, thing));
+  row.admit?.(thing, deps);
+  const owned = { scope, thing, ...row.state?.() } as unknown as OwnedBy<K>;
+  const list = scope.things[kind] as OwnedBy<K>[];
+  list.push(owned);
+  scope.changed();
+  return row.handle?.(owned, deps, () => withdraw(scope, list, owned));
+}
+
+/** Refuses a second thing of a kind and name. Throws `SVC_PLUGIN_NAME_TAKEN` with the owner and what to do. */
+export function requireFree(scope: Scope, kind: ProvidedKind, name: string, scopes: readonly Scope[]): void {
+  const owner = scopes.find((other) => other.things[kind].some(({ thing }) => providedName(kind, thing as never) === name));
+  if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id, next: adviceFor(scope, owner) });
+}
+
+/** Two of one id are one plugin that is there twice: an entry with "!" would switch off both. */
+const adviceFor = (scope: Scope, owner: Scope): string =>
+  scope.id === owner.id ? "it is there twice, so take one of the two away" : `switch one of them off in plugins, with "!${owner.id}" or "!${scope.id}"`;

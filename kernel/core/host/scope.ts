@@ -1,6 +1,7 @@
-import type { Action, AgentTool, Authority, Channel, HttpRoute, Manifest, PluginId, ProvidedServer, TapOptions, Tier } from "@svc/sdk";
+import type { Manifest, PluginId, Provided, ProvidedKind, TapOptions } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
+import { PROVIDED_KINDS } from "./kinds.ts";
 import { requireDeclared } from "./registered.ts";
 
 export type HookName = "inbound" | "route" | "assembleContext" | "dispatch" | "deliver" | "emit";
@@ -14,13 +15,20 @@ export interface Tap {
   readonly breaker: Breaker;
 }
 
-/** A provided channel and whether its platform is connected. */
-export interface ProvidedChannel {
+/** A provided thing and the plugin that answers for it. */
+export interface Owned<T> {
   readonly scope: Scope;
-  readonly channel: Channel;
+  readonly thing: T;
+}
+
+/** A provided channel and whether its platform is connected. */
+export interface ProvidedChannel extends Owned<Provided["channel"]> {
   state: "connecting" | "ready" | "down";
   reason?: string;
 }
+
+/** A provided thing with what the kernel keeps beside it. */
+export type OwnedBy<K extends ProvidedKind> = K extends "channel" ? ProvidedChannel : Owned<Provided[K]>;
 
 /** Everything one plugin registered. It dies as a whole. */
 export interface Scope {
@@ -30,13 +38,8 @@ export interface Scope {
   /** The host that made it: kernels that share a process each answer for their own. */
   readonly host: object | undefined;
   readonly taps: Tap[];
-  readonly channels: ProvidedChannel[];
-  readonly tiers: Tier[];
-  readonly actions: Action[];
-  readonly routes: HttpRoute[];
-  readonly servers: ProvidedServer[];
-  readonly authorities: Authority[];
-  readonly tools: AgentTool[];
+  /** What it provides, by kind, in the order of registration. */
+  readonly things: { readonly [K in ProvidedKind]: OwnedBy<K>[] };
   /** Cron jobs that it has set, as `cron <id> <expression>`. */
   readonly crons: Set<string>;
   /** What its manifest says that it registers, where it says so: nothing else may be. */
@@ -53,9 +56,7 @@ export interface Scope {
   changed: () => void;
 }
 
-/** Where a route stands, by whatever names its parameters go: two routes of one place cannot both be served. */
-export const placeOf = ({ server = "daemon", method, path }: HttpRoute): string => `${server} ${method} ${path.replace(/:\w+/g, ":*")}`;
-
+/** A scope with nothing registered. */
 export function createScope(
   id: PluginId,
   changed: () => void,
@@ -69,13 +70,7 @@ export function createScope(
     origin,
     host,
     taps: [],
-    channels: [],
-    tiers: [],
-    actions: [],
-    routes: [],
-    servers: [],
-    authorities: [],
-    tools: [],
+    things: Object.fromEntries(PROVIDED_KINDS.map((kind) => [kind, []])) as unknown as Scope["things"],
     crons: new Set(),
     ...(declared === undefined ? {} : { declared }),
     ...(network === undefined ? {} : { network }),
@@ -128,20 +123,7 @@ export function disposeScope(scope: Scope): unknown[] {
       errors.push(error);
     }
   }
-  for (const list of [scope.taps, scope.channels, scope.tiers, scope.actions, scope.routes, scope.servers, scope.authorities, scope.tools]) list.length = 0;
+  for (const list of [scope.taps, ...Object.values(scope.things)]) list.length = 0;
   scope.changed();
   return errors;
-}
-
-/** What it provides, for people: `tier local`, `action http.fetch`, `route POST /x`. */
-export function describeProvided(scope: Scope): string[] {
-  return [
-    ...scope.channels.map(({ channel }) => `channel ${channel.name}`),
-    ...scope.tiers.map((tier) => `tier ${tier.name}`),
-    ...scope.actions.map((action) => `action ${action.name}`),
-    ...scope.routes.map((route) => `route ${route.method} ${route.path}`),
-    ...scope.servers.map(({ name, host, port }) => `server ${name} ${host}:${port}`),
-    ...scope.authorities.map((authority) => `authority ${authority.name}`),
-    ...scope.tools.map((tool) => `tool ${tool.name}`),
-  ];
 }

@@ -24,7 +24,7 @@ export interface ChannelCalls {
 }
 
 /** Stops at the limit, when `stop` aborts, and when the plugin is stopped: the plugin is told by its signal and not waited for. */
-export function createChannelCalls({ channel, scope }: ProvidedChannel, stop: AbortSignal, limitMs: number = CALL_LIMIT_MS): ChannelCalls {
+export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, stop: AbortSignal, limitMs: number = CALL_LIMIT_MS): ChannelCalls {
   const ask = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<Answer<T>> =>
     new Promise((resolve) => {
       const own = new AbortController();

@@ -47,7 +47,7 @@ interface Step {
  */
 export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, provided: ProvidedChannel, deps: DeliverEntryDeps): Promise<Carried> {
   const { pace, book, log } = deps;
-  const { channel } = provided;
+  const { thing: channel } = provided;
   const { traits } = channel;
   const calls = createChannelCalls(provided, deps.stop);
   const steps = await stepsOf(entry, provided, deps);
@@ -95,7 +95,7 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
   return { kind: "sent", ids: progress.ids.slice(0, steps.length) };
 }
 
-async function stepsOf(entry: OutboxEntry, { channel }: ProvidedChannel, deps: DeliverEntryDeps): Promise<readonly Step[]> {
+async function stepsOf(entry: OutboxEntry, { thing: channel }: ProvidedChannel, deps: DeliverEntryDeps): Promise<readonly Step[]> {
   const render = deps.render();
   const delivery = openEntry(entry);
   const { target } = delivery;
@@ -130,7 +130,7 @@ async function rest(pace: Pace, { target }: Outgoing): Promise<number> {
 
 /** `repeatable`: doing it again cannot show anything twice. */
 function refused(refusal: Refusal, repeatable: boolean, entry: OutboxEntry, provided: ProvidedChannel, { pace, log, backoff }: DeliverEntryDeps): Carried {
-  const { channel } = provided;
+  const { thing: channel } = provided;
   const { target } = entry.delivery;
   if (refusal.failure === "permanent") return { kind: "failed", reason: refusal.reason };
   if (refusal.failure === "retry" && refusal.retryAfterMs !== undefined) {

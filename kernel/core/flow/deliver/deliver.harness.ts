@@ -117,8 +117,8 @@ export async function openWorld(
   const store = openStore({ file: join(folder, "svc.db"), now, monotonic: () => sinceBoot() + clock.offset });
   await store.reclaim("n1");
   const scope = createScope("channel-acme", () => {});
-  const provided: ProvidedChannel = { scope, channel: far.channel, state: "connecting" };
-  scope.channels.push(provided);
+  const provided: ProvidedChannel = { scope, thing: far.channel, state: "connecting" };
+  scope.things.channel.push(provided);
   let live = composeLive([scope], () => {});
   const events: World["events"] = [];
   const logged: World["logged"] = [];

@@ -181,7 +181,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     open(target, taskId) {
       const provided = live().channels.get(target.channel);
       if (provided?.state !== "ready" || state !== "running") return undefined;
-      const { channel } = provided;
+      const { thing: channel } = provided;
       if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
       const inner = createStream(target, taskId, provided, { pace, book, log, render: deps.render, graceMs: limits.stopGraceMs });
       const stream: ReplyStream = {
@@ -219,7 +219,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       const provided = live().channels.get(target.channel);
       if (state !== "running" || provided?.state !== "ready" || pace.wait(target) > 0) return;
       try {
-        const [part] = partsOf(text, provided.channel.traits, deps.render());
+        const [part] = partsOf(text, provided.thing.traits, deps.render());
         if (part === undefined) return;
         const answer = await createChannelCalls(provided, cut.signal).send({ target, ...part, key: `${id}/0` });
         if (answer.ok) pace.passed(target, 0);
@@ -228,7 +228,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
         log.warn({ channel: target.channel, err: error }, "a notice that could not be stored was not sent either");
       }
     },
-    channelState({ channel, state: connection }) {
+    channelState({ thing: channel, state: connection }) {
       if (connection === "ready" && state === "running") outbox.sweep(channel.name);
     },
     async start() {

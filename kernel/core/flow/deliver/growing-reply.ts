@@ -31,7 +31,7 @@ const TYPING_AT_MOST_MS = 600_000;
  */
 export function createStream(target: Target, taskId: string, provided: ProvidedChannel, deps: StreamDeps): ReplyStream {
   const { pace, book, log } = deps;
-  const { channel } = provided;
+  const { thing: channel } = provided;
   const { traits } = channel;
   const cut = new AbortController();
   const calls = createChannelCalls(provided, cut.signal);
@@ -151,7 +151,7 @@ function wordEnd(text: string): number {
   return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
 }
 
-function startTyping(target: Target, { channel }: ProvidedChannel): () => void {
+function startTyping(target: Target, { thing: channel }: ProvidedChannel): () => void {
   if (channel.typing === undefined) return () => {};
   const own = new AbortController();
   const tell = () => void Promise.resolve(channel.typing?.(target, own.signal)).catch(() => {});

@@ -1,0 +1,147 @@
+import { type Capability, PROVIDED, type Provided, type ProvidedHandle, type ProvidedKind } from "@svc/sdk";
+import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
+
+type MemberType = "string" | "number" | "object" | "function";
+type Members = Readonly<Record<string, MemberType>>;
+
+/** Who takes what plugins provide. */
+export interface ProvideDeps {
+  /** Refuses a second thing of the same kind and name, naming its owner. */
+  claim(scope: Scope, kind: ProvidedKind, name: string): void;
+  /** Throws for a route that the server it names cannot serve. */
+  requireServable(route: Provided["route"]): void;
+  server(scope: Scope, server: Provided["server"]): ProvidedHandle<"server">;
+  /** A channel's platform connected or went away. */
+  channelState(channel: ProvidedChannel): void;
+}
+
+/** What the kernel does with things of a kind. Their names and the capability that a kind needs stand in the sdk: `PROVIDED`. */
+export interface KindRow<K extends ProvidedKind> {
+  /** The members without which the kernel cannot use a thing, each with its type. */
+  readonly members: Members;
+  /** The members by which people know a thing; default `name`. */
+  readonly title?: readonly string[];
+  /** What else makes a thing unusable. */
+  whyUnusable?(thing: Provided[K]): string | undefined;
+  /** What `svc plugin list` shows after the kind; default the title. */
+  describe?(thing: Provided[K]): string;
+  /** What follows the kind in `registers` of a manifest; default the title. */
+  declare?(thing: Provided[K]): string;
+  /** What an operator agrees to with a thing, and later versions may not add to; default the kind. */
+  agreed?(thing: Provided[K]): readonly string[];
+  /** Refuses a thing before it is registered. */
+  admit?(thing: Provided[K], deps: ProvideDeps): void;
+  /** What the kernel keeps beside a thing. */
+  state?(): Omit<OwnedBy<K>, keyof Owned<unknown>>;
+  /** What `provide` answers; `withdraw` takes the thing back. */
+  handle?(owned: OwnedBy<K>, deps: ProvideDeps, withdraw: () => void): ProvidedHandle<K>;
+  /** Capabilities that the kernel itself uses for things of the kind. */
+  readonly uses?: readonly Capability[];
+  /** An isolated plugin can provide one: `isolation/` then says how it crosses to its process. */
+  readonly crosses: boolean;
+  /** The `kind` of a manifest can be this one. */
+  readonly ofPlugins?: boolean;
+}
+
+/** Names of stored state are made of it. */
+const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]*$/;
+const TRAITS: Members = { maxChars: "number", unit: "string", dialect: "string" };
+
+/**
+ * The one place of the kernel that names the kinds of provided things. Scopes, claims, live plugins, descriptions, observation and
+ * isolation follow from it; a new kind is a row here and a line in the sdk's `Provided`.
+ */
+export const KINDS = {
+  channel: {
+    members: { name: "string", traits: "object", send: "function" },
+    whyUnusable({ name, traits }) {
+      if (!CHANNEL_NAME.test(name)) return `the name '${name}' is not of lower-case letters, digits, '-', '_' and '.'`;
+      const trait = missing(traits, TRAITS);
+      return trait === undefined ? undefined : `of its traits, ${trait}`;
+    },
+    state: () => ({ state: "connecting" }),
+    handle: (channel, deps) => ({
+      ready: () => connect(channel, deps, "ready"),
+      down: (reason) => connect(channel, deps, "down", reason),
+    }),
+    // The kernel renders for every channel, whatever kind of plugin provides it.
+    uses: ["render"],
+    crosses: true,
+    ofPlugins: true,
+  },
+  tier: { members: { name: "string", run: "function" }, crosses: true, ofPlugins: true },
+  action: {
+    members: { name: "string", input: "object", output: "object", timeoutMs: "number", run: "function" },
+    handle: (_owned, _deps, withdraw) => withdraw,
+    crosses: true,
+    ofPlugins: true,
+  },
+  route: {
+    members: { method: "string", path: "string", guard: "string", handle: "function" },
+    title: ["method", "path"],
+    declare: ({ server, method, path, guard }) => `${server === undefined ? "" : `${server}:`}${method} ${path} ${guard}`,
+    agreed: ({ guard }) => [`route ${guard}`],
+    admit: (route, deps) => deps.requireServable(route),
+    crosses: true,
+  },
+  server: {
+    members: { name: "string", host: "string", port: "number" },
+    describe: ({ name, host, port }) => `${name} ${host}:${port}`,
+    // What this machine may do there without a token.
+    agreed: ({ localScopes = [] }) => ["server", ...localScopes.map((granted) => `server granting ${granted}`)],
+    handle: ({ scope, thing }, deps) => deps.server(scope, thing),
+    crosses: false,
+  },
+  authority: { members: { name: "string", verify: "function" }, crosses: false },
+  tool: { members: { name: "string", input: "object", run: "function" }, crosses: true },
+} as const satisfies { readonly [K in ProvidedKind]: KindRow<K> };
+
+/** The kinds that an isolated plugin can provide. */
+export type CrossingKind = { [K in ProvidedKind]: (typeof KINDS)[K]["crosses"] extends true ? K : never }[ProvidedKind];
+
+/** Every kind, in the order in which people are shown what a plugin provides. */
+export const PROVIDED_KINDS = Object.keys(PROVIDED) as readonly ProvidedKind[];
+
+/** The row of a kind, with the members that only some kinds have. */
+export const kindRow = <K extends ProvidedKind>(kind: K): KindRow<K> => KINDS[kind] as unknown as KindRow<K>;
+
+/** Why the kernel cannot use a thing, undefined when it can. Asked once, when the thing is provided: later nothing looks again. */
+export function whyUnusable<K extends ProvidedKind>(kind: K, thing: unknown): string | undefined {
+  const row = kindRow(kind);
+  return missing(thing, row.members) ?? row.whyUnusable?.(thing as Provided[K]);
+}
+
+/** `an action 'acme.send'`, `a route 'GET /acme'`; without a name where the thing has none. */
+export function nameThing(kind: ProvidedKind, thing: unknown): string {
+  const title = titleOf(kind, thing);
+  return `${articled(kind)}${title === "" ? "" : ` '${title}'`}`;
+}
+
+/** The members by which people know a thing, as far as it has them. */
+export function titleOf(kind: ProvidedKind, thing: unknown): string {
+  const members = (thing ?? {}) as Readonly<Record<string, unknown>>;
+  return (kindRow(kind).title ?? ["name"])
+    .map((name) => members[name])
+    .filter((part) => typeof part === "string")
+    .join(" ");
+}
+
+/** `an action`, `a route`. */
+export const articled = (word: string): string => `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+
+function connect(channel: ProvidedChannel, deps: ProvideDeps, state: ProvidedChannel["state"], reason?: string): void {
+  if (channel.state === state && channel.reason === reason) return;
+  channel.state = state;
+  if (reason === undefined) delete channel.reason;
+  else channel.reason = reason;
+  deps.channelState(channel);
+}
+
+function missing(thing: unknown, members: Members): string | undefined {
+  if (typeof thing !== "object" || thing === null) return "it is no object";
+  const found = Object.entries(members).find(([name, type]) => {
+    const value = (thing as Record<string, unknown>)[name];
+    return typeof value !== type || value === null;
+  });
+  return found === undefined ? undefined : `${found[0]} must be ${articled(found[1])}`;
+}

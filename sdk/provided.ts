@@ -1,0 +1,71 @@
+import type { Action } from "./action.ts";
+import type { Capability } from "./capabilities.ts";
+import type { Channel, ChannelHandle } from "./channel.ts";
+import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
+import type { AgentTool } from "./plugin.ts";
+import type { Tier } from "./tier.ts";
+
+/** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
+export interface Provided {
+  /** A way to reach people. */
+  channel: Channel;
+  /** An engine that runs turns. */
+  tier: Tier;
+  /** Typed work; the answer takes it back before the plugin ends, for actions that come and go. */
+  action: Action;
+  /** An HTTP route of the daemon's server or of a provided one. */
+  route: HttpRoute;
+  /** A further server; opens nothing by itself: see `ServerHandle`. */
+  server: ProvidedServer;
+  /** Judges bearers for routes guarded by `scope:` and `peer`. */
+  authority: Authority;
+  /** Offered to agents by the tools server (`svc mcp`). */
+  tool: AgentTool;
+}
+
+/** A kind of provided thing. */
+export type ProvidedKind = keyof Provided;
+
+/** What `provide` answers, for the kinds where it answers something. */
+interface Handles {
+  channel: ChannelHandle;
+  action: () => void;
+  server: ServerHandle;
+}
+
+/** What `provide` answers for a kind. */
+export type ProvidedHandle<K extends ProvidedKind> = K extends keyof Handles ? Handles[K] : void;
+
+/** "Exactly one by this name". A second one of a name is refused and fails the plugin that came later. */
+export type Provide = { readonly [K in ProvidedKind]: (thing: Provided[K]) => ProvidedHandle<K> };
+
+/** What host and tests must agree about, for a kind. */
+export interface ProvidedRow<T> {
+  /** What a plugin must declare to provide one. */
+  readonly capability?: Capability;
+  /** By which there is exactly one; default its `name`. */
+  nameOf?(thing: T): string;
+}
+
+/** Every kind, in the order in which people are shown what a plugin provides. */
+export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> } = {
+  channel: {},
+  tier: {},
+  action: {},
+  route: { capability: "routes", nameOf: ({ server = "daemon", method, path }) => `${server} ${method} ${path.replace(/:\w+/g, ":*")}` },
+  server: { capability: "routes" },
+  authority: {},
+  tool: {},
+};
+
+/** The name by which there is exactly one thing of its kind. Two routes of one place, whatever their parameters are called, have one name. */
+export function providedName<K extends ProvidedKind>(kind: K, thing: Provided[K]): string {
+  const { nameOf } = PROVIDED[kind] as ProvidedRow<Provided[K]>;
+  return nameOf === undefined ? (thing as { readonly name: string }).name : nameOf(thing);
+}
+
+/** A kind's name where a list or table of its things is meant: `channels`, `authorities`. */
+export type Plural<K extends string> = K extends `${string}s` ? K : K extends `${infer Stem}y` ? `${Stem}ies` : `${K}s`;
+
+/** `channels` of `channel`, `authorities` of `authority`. */
+export const pluralOf = <K extends string>(kind: K): Plural<K> => (kind.endsWith("s") ? kind : `${kind.replace(/y$/, "ie")}s`) as Plural<K>;
