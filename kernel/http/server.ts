@@ -74,7 +74,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let address: { host: string; port: number } | undefined;
 
   return {
-    ...surface,
+    mount: surface.mount,
+    routes: () => surface.routes(),
+    requireServable: (route) => surface.requireServable(route),
+    changed: () => surface.changed(),
+    drain: () => surface.drain(),
+    endStreams: () => surface.endStreams(),
     fastify: app,
     get address() {
       return address;

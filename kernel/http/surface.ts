@@ -17,16 +17,16 @@ import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyReque
 import { peerOf } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
 import { isIsolated } from "../isolation/own-sockets.ts";
-import { createAdmission } from "./admit.ts";
-import { checkJsonType, createLargeBodies, type JsonParser, parseJson, readBody } from "./body.ts";
+import { type Admission, createAdmission } from "./admit.ts";
+import { checkJsonType, createLargeBodies, type JsonParser, type LargeBodies, parseJson, readBody } from "./body.ts";
 import { createChecker } from "./body-schema.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
-import { type Asker, createGuards } from "./guard.ts";
+import { type Asker, createGuards, type Guards } from "./guard.ts";
 import { failureOf } from "./http-failure.ts";
 import { ServedRequest, takeTarget } from "./http-request.ts";
 import { LOCAL_HEADER } from "./local-secret.ts";
-import { createOpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
+import { createOpenStreams, type OpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
 import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
 import { createRouter, type OwnedRoute, type Router } from "./router.ts";
 import { createThrottle, type ThrottleLimits } from "./throttle.ts";
@@ -108,87 +108,148 @@ export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576, larg
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
 
 /** Makes the request handler of one server; it opens no port. */
-export function createSurface(options: SurfaceOptions): Surface {
-  const {
-    name,
-    log,
-    hosts = () => [],
-    trustedProxies = () => NO_PROXIES,
-    origins = () => [],
-    headers = () => ({}),
-    bodyLimits = BODY_LIMITS,
-    streamLimits = STREAM_LIMITS,
-  } = options;
-  const admission = createAdmission({ hosts, origins, anyNameFromAfar: true, log });
-  const guards = createGuards({
-    authorities: options.authorities,
-    ...(options.localScopes === undefined ? {} : { localScopes: options.localScopes }),
-    throttle: createThrottle(options.throttle),
-  });
-  // Those who only watch take no place of those who ask for work.
-  const watched = createOpenStreams(streamLimits, guards.identify);
-  const worked = createOpenStreams(streamLimits, guards.identify);
-  const streams = [watched, worked];
-  const check = createChecker();
-  const large = createLargeBodies(bodyLimits.large);
-  let router: Router | undefined;
-  let networks: readonly string[] = NO_PROXIES;
-  let proxies: TrustedProxies = createTrustedProxies(networks);
+export const createSurface = (options: SurfaceOptions): Surface => new RouteSurface(options);
 
-  const here = (): OwnedRoute[] => options.routes().filter((route) => (route.server ?? "daemon") === name);
+class RouteSurface implements Surface {
+  readonly #options: SurfaceOptions;
+  readonly #bodyLimits: BodyLimits;
+  readonly #streamLimits: StreamLimits;
+  readonly #admission: Admission;
+  readonly #guards: Guards;
+  /** Streams of callers who only watch take no place of those who ask for work. */
+  readonly #watched: OpenStreams;
+  readonly #worked: OpenStreams;
+  readonly #check = createChecker();
+  readonly #large: LargeBodies;
+  #router: Router | undefined;
+  #networks: readonly string[] = NO_PROXIES;
+  #proxies: TrustedProxies = createTrustedProxies(NO_PROXIES);
 
-  /** The table of this moment. */
-  function table(): Router {
-    router ??= createRouter(here(), ({ owner = "kernel" }, error) => log.error({ plugin: owner, err: error }, "a route is not served"));
-    return router;
+  constructor(options: SurfaceOptions) {
+    const { hosts = () => [], origins = () => [], localScopes, authorities, log, throttle, bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
+    this.#options = options;
+    this.#bodyLimits = bodyLimits;
+    this.#streamLimits = streamLimits;
+    this.#admission = createAdmission({ hosts, origins, anyNameFromAfar: true, log });
+    this.#guards = createGuards({ authorities, ...(localScopes === undefined ? {} : { localScopes }), throttle: createThrottle(throttle) });
+    this.#watched = createOpenStreams(streamLimits, this.#guards.identify);
+    this.#worked = createOpenStreams(streamLimits, this.#guards.identify);
+    this.#large = createLargeBodies(bodyLimits.large);
   }
 
-  /** Who calls: the far end of the connection, or whom it has passed on. */
-  function whoCalls(request: IncomingMessage): Pick<Asker, "peer" | "local" | "unproven"> {
-    const { socket, headers } = request;
-    const peer = peerOf(socket);
-    const { [LOCAL_HEADER]: given } = headers;
-    // Read here only; handlers and plugins do not see it.
-    if (given !== undefined) delete headers[LOCAL_HEADER];
-    if (!isForwarded(request)) {
-      const unproven = peer.own && options.localProof?.(given) === false;
-      return { peer, local: peer.own && !unproven, unproven };
-    }
-    if (trustedProxies() !== networks) proxies = createTrustedProxies((networks = trustedProxies()));
-    return { peer: proxies.clientOf(peer, headers), local: false, unproven: false };
+  readonly mount: FastifyPluginCallback = (app, _options, done) => {
+    const parse = jsonParserOf(app);
+    app.removeAllContentTypeParsers();
+    // Bodies are read after the guards, by their limits, not by the framework's.
+    app.addContentTypeParser("*", (_request, _payload, next) => next(null));
+    app.decorateRequest(CALL as unknown as string, null);
+    app.setErrorHandler((error, request, reply) => {
+      const owner = (request as Carrier)[CALL]?.route.owner;
+      const { status, headers, body } = failureOf(error, this.#options.log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
+      // Bytes of a refused body may still arrive: they will not be read.
+      if (!request.raw.complete) reply.header("connection", "close");
+      sendJson(reply.code(status).headers(headers), body);
+    });
+    app.addHook("preClose", (next) => {
+      this.drain();
+      next();
+    });
+    const { headers = () => ({}) } = this.#options;
+    app.addHook("onRequest", async (request, reply) => {
+      reply.headers(headers());
+      (request as Carrier)[CALL] = await this.#enter(request, reply.raw, app.prefix);
+    });
+    app.all("/*", (request, reply) => this.#serve(request, reply, parse));
+    done();
+  };
+
+  routes(): readonly ServedRoute[] {
+    return this.#table().entries.map(({ route }) => ({ method: route.method, path: route.path, guard: route.guard, owner: route.owner ?? "kernel" }));
   }
 
-  /** Everything that needs no body: whose call is it, and may it be made? */
-  async function enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
-    const refusal = admission(raw);
+  requireServable(route: OwnedRoute): void {
+    const kernels = this.#here().filter(({ owner }) => owner === "kernel");
+    createRouter([...kernels, route], (refused, error) => {
+      if (refused === route) throw error;
+    });
+  }
+
+  changed(): void {
+    this.#router = undefined;
+    for (const pool of this.#pools()) void pool.recheck();
+  }
+
+  drain(): void {
+    for (const pool of this.#pools()) pool.drain();
+  }
+
+  endStreams(): void {
+    for (const pool of this.#pools()) pool.endAll();
+  }
+
+  #pools(): readonly OpenStreams[] {
+    return [this.#watched, this.#worked];
+  }
+
+  #here(): OwnedRoute[] {
+    return this.#options.routes().filter((route) => (route.server ?? "daemon") === this.#options.name);
+  }
+
+  /** The route table of this moment. */
+  #table(): Router {
+    this.#router ??= createRouter(this.#here(), ({ owner = "kernel" }, error) =>
+      this.#options.log.error({ plugin: owner, err: error }, "a route is not served"),
+    );
+    return this.#router;
+  }
+
+  /** Everything that needs no body: which route is called, by whom, and may they? */
+  async #enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
+    const refusal = this.#admission(raw);
     if (refusal !== undefined) throw refusal;
     const isolated = isIsolated(raw.socket);
     if (isolated !== false && (await isolated)) throw fail("SVC_HTTP_ISOLATED");
-    options.admit?.(raw.headers);
+    this.#options.admit?.(raw.headers);
     const target = takeTarget(raw, prefix);
     const method = raw.method ?? "GET";
-    const found = table().find(method, target.path);
+    const found = this.#table().find(method, target.path);
     if (found === undefined) throw fail("SVC_HTTP_NOT_FOUND", { method, target: target.path });
     const { entry, params } = found;
-    const asker = { ...whoCalls(raw), method, headers: raw.headers, params, queryToken: target.token };
-    const judged = guards.judge(entry.rule, asker);
+    const asker = { ...this.#callerOf(raw), method, headers: raw.headers, params, queryToken: target.token };
+    const judged = this.#guards.judge(entry.rule, asker);
     const { caller, proof } = judged instanceof Promise ? await judged : judged;
     const served = new ServedRequest(raw, response, target, params, caller);
     if (entry.route.before !== undefined) await entry.route.before(served);
     return { route: entry.route, served, proof };
   }
 
-  async function serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
+  /** Who calls: the far end of the connection, or the client that a trusted proxy names. */
+  #callerOf(request: IncomingMessage): Pick<Asker, "peer" | "local" | "unproven"> {
+    const { localProof, trustedProxies = () => NO_PROXIES } = this.#options;
+    const { socket, headers } = request;
+    const peer = peerOf(socket);
+    const { [LOCAL_HEADER]: given } = headers;
+    // Read here only; handlers and plugins do not see it.
+    if (given !== undefined) delete headers[LOCAL_HEADER];
+    if (!isForwarded(request)) {
+      const unproven = peer.own && localProof?.(given) === false;
+      return { peer, local: peer.own && !unproven, unproven };
+    }
+    if (trustedProxies() !== this.#networks) this.#proxies = createTrustedProxies((this.#networks = trustedProxies()));
+    return { peer: this.#proxies.clientOf(peer, headers), local: false, unproven: false };
+  }
+
+  async #serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
     const { route, served, proof } = (request as Carrier)[CALL];
-    if (route.method !== "GET") await takeBody(request, route, served, parse);
-    if (route.query !== undefined) await check.query(route.query, served.query);
-    let place: { outlive(): void } | undefined;
+    if (route.method !== "GET") await this.#takeBody(request, route, served, parse);
+    if (route.query !== undefined) await this.#check.query(route.query, served.query);
+    let opened: { outlive(): void } | undefined;
     const answer = new ServedReply(reply, (deferred) => {
       const works = route.method !== "GET";
-      const pool = works ? worked : watched;
+      const pool = works ? this.#worked : this.#watched;
       pool.reserve(proof);
-      const stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, streamLimits.maxWaiting, works);
-      place = pool.add(stream, proof);
+      const stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, this.#streamLimits.maxWaiting, works);
+      opened = pool.add(stream, proof);
       return stream;
     });
     try {
@@ -198,79 +259,33 @@ export function createSurface(options: SurfaceOptions): Surface {
       const stream = answer.failed();
       if (stream === undefined) throw error;
       // The status has gone out: the last frame says what happened.
-      stream.event("error", failureOf(error, log, { method: route.method, path: served.path, owner: route.owner }).body);
+      stream.event("error", failureOf(error, this.#options.log, { method: route.method, path: served.path, owner: route.owner }).body);
       stream.end();
     }
     if (answer.streaming) {
-      place?.outlive();
+      opened?.outlive();
       reply.hijack();
     }
     return reply;
   }
 
-  async function takeBody({ raw }: FastifyRequest, route: OwnedRoute, served: ServedRequest, parse: JsonParser): Promise<void> {
+  async #takeBody({ raw }: FastifyRequest, route: OwnedRoute, served: ServedRequest, parse: JsonParser): Promise<void> {
     const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
     if (hasBody && raw.readableEnded) throw fail("SVC_HTTP_BODY_READ");
     if (hasBody && route.raw !== true) checkJsonType(raw);
     const { local, token, peer } = served.caller;
     const isKnown = local || token !== undefined || peer !== undefined;
-    const usual = isKnown ? bodyLimits.known : bodyLimits.unknown;
+    const usual = isKnown ? this.#bodyLimits.known : this.#bodyLimits.unknown;
     const { maxBytes = usual } = route;
-    const bytes = hasBody ? await (maxBytes > usual ? large.read(raw, maxBytes) : readBody(raw, maxBytes)) : NO_BYTES;
+    const bytes = hasBody ? await (maxBytes > usual ? this.#large.read(raw, maxBytes) : readBody(raw, maxBytes)) : NO_BYTES;
     if (route.raw === true) {
       served.raw = bytes;
       return;
     }
     if (bytes.length > 0) served.body = parseJson(bytes, parse);
     else if (route.body !== undefined) served.body = {};
-    if (route.body !== undefined) await check.body(route.body, served.body);
+    if (route.body !== undefined) await this.#check.body(route.body, served.body);
   }
-
-  const mount: FastifyPluginCallback = (app, _options, done) => {
-    const parse = jsonParserOf(app);
-    app.removeAllContentTypeParsers();
-    // Bodies are read after the guards, by their limits, not by the framework's.
-    app.addContentTypeParser("*", (_request, _payload, next) => next(null));
-    app.decorateRequest(CALL as unknown as string, null);
-    app.setErrorHandler((error, request, reply) => {
-      const owner = (request as Carrier)[CALL]?.route.owner;
-      const { status, headers, body } = failureOf(error, log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
-      // Bytes of a refused body may still arrive: they will not be read.
-      if (!request.raw.complete) reply.header("connection", "close");
-      sendJson(reply.code(status).headers(headers), body);
-    });
-    app.addHook("preClose", (next) => {
-      for (const pool of streams) pool.drain();
-      next();
-    });
-    app.addHook("onRequest", async (request, reply) => {
-      reply.headers(headers());
-      (request as Carrier)[CALL] = await enter(request, reply.raw, app.prefix);
-    });
-    app.all("/*", (request, reply) => serve(request, reply, parse));
-    done();
-  };
-
-  return {
-    mount,
-    routes: () => table().entries.map(({ route }) => ({ method: route.method, path: route.path, guard: route.guard, owner: route.owner ?? "kernel" })),
-    requireServable(route) {
-      const kernels = here().filter(({ owner }) => owner === "kernel");
-      createRouter([...kernels, route], (refused, error) => {
-        if (refused === route) throw error;
-      });
-    },
-    changed() {
-      router = undefined;
-      for (const pool of streams) void pool.recheck();
-    },
-    drain() {
-      for (const pool of streams) pool.drain();
-    },
-    endStreams() {
-      for (const pool of streams) pool.endAll();
-    },
-  };
 }
 
 /** What the handler and the carrying application asked for, in the form of a stream. */

@@ -1,7 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Log } from "@svc/sdk";
+import { codeOf, type Log } from "@svc/sdk";
 import { type Cron, parseCron } from "./cron.ts";
 import { matches, spanOf } from "./matcher.ts";
+import { createTimers } from "./timers.ts";
 import { MINUTE, type Zone, zoneOf } from "./zone.ts";
 
 type ScheduleJob = typeof import("node-schedule").scheduleJob;
@@ -68,59 +69,131 @@ interface Bucket {
   readonly jobs: Map<string, Job>;
 }
 
-/** setTimeout takes 24.8 days at most; anything longer fires at once. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
 const MISSED_COUNTED = 1_000;
 
 /** Makes a schedule; its clock runs from the first job on. `tick` is there for tests. */
-export function createSchedule({ claim, log, now = Date.now, onMissed = () => {}, onLook = async () => {} }: ScheduleOptions): Schedule & { tick(): void } {
-  const buckets = new Map<string, Bucket>();
-  const whereOf = new Map<string, string>();
-  const stops = new Set<() => void>();
-  let lastMinute = Math.floor(now() / MINUTE);
-  /** The latest one ever seen: up to it nothing counts as missed. */
-  let latest = lastMinute;
-  /** Jobs run where the schedule was made, not in the root or plugin of the first registration. */
-  const outside = new AsyncResource("svc.schedule");
-  let driven = false;
-  let armed: { cancel(): boolean } | null = null;
-  let stopped = false;
-  let held = false;
-  const began = lastMinute;
+export const createSchedule = (options: ScheduleOptions): Schedule & { tick(): void } => new MinuteSchedule(options);
 
-  function tick(): void {
-    const minute = Math.floor(now() / MINUTE);
-    if (held || minute === lastMinute) return;
-    // Jobs follow the clock back: what has run already is claimed, and a clock that was ahead for a moment must not silence them.
-    if (minute < lastMinute)
-      log.warn({ from: new Date(lastMinute * MINUTE).toISOString() }, "the clock was set back; jobs follow it, and none runs twice for one minute");
-    lastMinute = minute;
-    if (minute - latest > 1) void tellMissed(latest, minute, () => true);
-    latest = Math.max(latest, minute);
-    const at = new Date(minute * MINUTE);
-    for (const { cron, zone, jobs } of buckets.values()) if (matches(cron, zone, minute)) for (const job of jobs.values()) void fire(job, at);
-    void onLook({ minute: latest, jobs: whereOf });
+class MinuteSchedule implements Schedule {
+  readonly #options: ScheduleOptions;
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, Bucket>();
+  /** Job id to its zone and expression. */
+  readonly #whereOf = new Map<string, string>();
+  readonly #timers = createTimers();
+  /** Jobs run where the schedule was made, not in the root or plugin of the first registration. */
+  readonly #outside = new AsyncResource("svc.schedule");
+  readonly #began: number;
+  #lastMinute: number;
+  /** The latest minute ever seen: up to it nothing counts as missed. */
+  #latest: number;
+  #driven = false;
+  #armed: { cancel(): boolean } | null = null;
+  #stopped = false;
+  #onHold = false;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#began = this.#lastMinute = this.#latest = Math.floor(this.#now() / MINUTE);
   }
 
-  /** Unix minutes, both exclusive. One expression and zone at a time: years of minutes must not hold up what else there is to do. */
-  async function tellMissed(from: number, to: number, counts: (id: string, where: string) => boolean): Promise<void> {
-    const asked = [...buckets].map(([where, { cron, zone, jobs }]) => ({ cron, zone, ids: [...jobs.keys()].filter((id) => counts(id, where)) }));
+  cron(id: string, expression: string, timezone: string | undefined = "UTC", run: Job["run"]): () => void {
+    const where = `${timezone} ${expression}`;
+    const bucket = this.#buckets.get(where) ?? { cron: parseCron(expression), zone: zoneOf(timezone), jobs: new Map() };
+    this.#remove(id);
+    this.#buckets.set(where, bucket);
+    this.#whereOf.set(id, where);
+    const job: Job = { id, run };
+    bucket.jobs.set(id, job);
+    if (!this.#driven) this.#outside.runInAsyncScope(() => void this.#drive());
+    return () => {
+      if (this.#buckets.get(where)?.jobs.get(id) === job) this.#remove(id);
+    };
+  }
+
+  after(ms: number, run: () => void): () => void {
+    return this.#timers.after(ms, run);
+  }
+
+  every(ms: number, run: () => Promise<void> | void): () => void {
+    let stopNext = (): void => {};
+    let running = false;
+    const again = () => {
+      stopNext = this.after(ms, async () => {
+        again();
+        if (running) return;
+        running = true;
+        try {
+          await run();
+        } catch (error) {
+          this.#options.log.error({ err: error }, "a repeated job failed");
+        } finally {
+          running = false;
+        }
+      });
+    };
+    this.#outside.runInAsyncScope(again);
+    return () => stopNext();
+  }
+
+  async hold(): Promise<void> {
+    this.#onHold = true;
+    await this.#options.onLook?.({ minute: this.#latest, jobs: this.#whereOf });
+  }
+
+  resume(): void {
+    this.#onHold = false;
+  }
+
+  since({ minute, jobs }: Looked): Promise<void> {
+    return this.#reportMissed(minute, this.#began + 1, (id, where) => jobs.get(id) === where);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timers.stop();
+    this.#buckets.clear();
+    this.#whereOf.clear();
+    this.#armed?.cancel();
+  }
+
+  tick(): void {
+    const minute = Math.floor(this.#now() / MINUTE);
+    if (this.#onHold || minute === this.#lastMinute) return;
+    // Jobs follow the clock back: what has run already is claimed, and a clock that was ahead for a moment must not silence them.
+    if (minute < this.#lastMinute)
+      this.#options.log.warn(
+        { from: new Date(this.#lastMinute * MINUTE).toISOString() },
+        "the clock was set back; jobs follow it, and none runs twice for one minute",
+      );
+    this.#lastMinute = minute;
+    if (minute - this.#latest > 1) void this.#reportMissed(this.#latest, minute, () => true);
+    this.#latest = Math.max(this.#latest, minute);
+    const at = new Date(minute * MINUTE);
+    for (const { cron, zone, jobs } of this.#buckets.values()) if (matches(cron, zone, minute)) for (const job of jobs.values()) void this.#fire(job, at);
+    void this.#options.onLook?.({ minute: this.#latest, jobs: this.#whereOf });
+  }
+
+  /** Unix minutes, both exclusive. One expression and zone at a time: years of minutes must not block the event loop. */
+  async #reportMissed(from: number, to: number, counts: (id: string, where: string) => boolean): Promise<void> {
+    const asked = [...this.#buckets].map(([where, { cron, zone, jobs }]) => ({ cron, zone, ids: [...jobs.keys()].filter((id) => counts(id, where)) }));
     const missed: MissedSpan[] = [];
     for (const { cron, zone, ids } of asked) {
       const span = ids.length === 0 ? undefined : spanOf(cron, zone, new Date(from * MINUTE), new Date(to * MINUTE), MISSED_COUNTED);
       if (span !== undefined) missed.push(...ids.map((job) => ({ job, ...span })));
       await new Promise(setImmediate);
     }
-    if (missed.length > 0) onMissed(missed);
+    if (missed.length > 0) this.#options.onMissed?.(missed);
   }
 
-  async function fire(job: Job, minute: Date): Promise<void> {
+  async #fire(job: Job, minute: Date): Promise<void> {
+    const { claim, log, onMissed } = this.#options;
     try {
       if (await claim(job.id, minute.toISOString().slice(0, 16))) await job.run(minute);
     } catch (error) {
       // The stop began while the claim ran: the minute is over, and no plugin has failed.
-      if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING")
-        onMissed([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
+      if (codeOf(error) === "SVC_DAEMON_DRAINING") onMissed?.([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
       else log.error({ job: job.id, err: error }, "a scheduled job failed");
     }
   }
@@ -129,109 +202,36 @@ export function createSchedule({ claim, log, now = Date.now, onMissed = () => {}
    * One tick at a time, armed anew for the next minute that the clock shows: a recurring rule follows a calendar of its own, and
    * after a jump forward fires every minute in between in a storm.
    */
-  function arm(scheduleJob: ScheduleJob): void {
-    if (stopped) return;
-    armed = scheduleJob(new Date((Math.floor(Date.now() / MINUTE) + 1) * MINUTE), () => {
-      outside.runInAsyncScope(tick);
-      arm(scheduleJob);
+  #arm(scheduleJob: ScheduleJob): void {
+    if (this.#stopped) return;
+    this.#armed = scheduleJob(new Date((Math.floor(Date.now() / MINUTE) + 1) * MINUTE), () => {
+      this.#outside.runInAsyncScope(() => this.tick());
+      this.#arm(scheduleJob);
     });
     // The minute began meanwhile, and node-schedule takes no time that is over.
-    if (armed === null) arm(scheduleJob);
+    if (this.#armed === null) this.#arm(scheduleJob);
   }
 
-  async function drive(): Promise<void> {
-    driven = true;
+  /** node-schedule serves as the alarm clock for the next minute; calendar, zones and matching are in this folder. */
+  async #drive(): Promise<void> {
+    this.#driven = true;
     const { scheduleJob } = (await import("node-schedule")).default;
-    if (stopped) return;
-    arm(scheduleJob);
+    if (this.#stopped) return;
+    this.#arm(scheduleJob);
     // A clock set back leaves the armed minute as far ahead as it was set back, also when it is right again a moment later.
-    const look = setInterval(() => {
-      outside.runInAsyncScope(tick);
-      armed?.cancel();
-      arm(scheduleJob);
-    }, MINUTE).unref();
-    stops.add(() => clearInterval(look));
+    this.#timers.again(MINUTE, () => {
+      this.#outside.runInAsyncScope(() => this.tick());
+      this.#armed?.cancel();
+      this.#arm(scheduleJob);
+    });
   }
 
-  function after(ms: number, run: () => void): () => void {
-    const due = performance.now() + ms;
-    let timer: NodeJS.Timeout;
-    const stop = () => {
-      clearTimeout(timer);
-      stops.delete(stop);
-    };
-    const wait = () => {
-      const left = due - performance.now();
-      timer = setTimeout(left > LONGEST_TIMEOUT ? wait : finish, Math.max(0, Math.min(left, LONGEST_TIMEOUT))).unref();
-    };
-    const finish = () => {
-      stops.delete(stop);
-      run();
-    };
-    stops.add(stop);
-    wait();
-    return stop;
-  }
-
-  function remove(id: string): void {
-    const where = whereOf.get(id);
+  #remove(id: string): void {
+    const where = this.#whereOf.get(id);
     if (where === undefined) return;
-    const bucket = buckets.get(where);
+    const bucket = this.#buckets.get(where);
     bucket?.jobs.delete(id);
-    if (bucket?.jobs.size === 0) buckets.delete(where);
-    whereOf.delete(id);
+    if (bucket?.jobs.size === 0) this.#buckets.delete(where);
+    this.#whereOf.delete(id);
   }
-
-  return {
-    tick,
-    cron(id, expression, timezone = "UTC", run) {
-      const where = `${timezone} ${expression}`;
-      const bucket = buckets.get(where) ?? { cron: parseCron(expression), zone: zoneOf(timezone), jobs: new Map() };
-      remove(id);
-      buckets.set(where, bucket);
-      whereOf.set(id, where);
-      const job: Job = { id, run };
-      bucket.jobs.set(id, job);
-      if (!driven) outside.runInAsyncScope(drive);
-      return () => {
-        if (buckets.get(where)?.jobs.get(id) === job) remove(id);
-      };
-    },
-    after,
-    every(ms, run) {
-      let stopNext = (): void => {};
-      let running = false;
-      const again = () => {
-        stopNext = after(ms, async () => {
-          again();
-          if (running) return;
-          running = true;
-          try {
-            await run();
-          } catch (error) {
-            log.error({ err: error }, "a repeated job failed");
-          } finally {
-            running = false;
-          }
-        });
-      };
-      outside.runInAsyncScope(again);
-      return () => stopNext();
-    },
-    async hold() {
-      held = true;
-      await onLook({ minute: latest, jobs: whereOf });
-    },
-    resume() {
-      held = false;
-    },
-    since: ({ minute, jobs }) => tellMissed(minute, began + 1, (id, where) => jobs.get(id) === where),
-    stop() {
-      stopped = true;
-      for (const stop of [...stops]) stop();
-      buckets.clear();
-      whereOf.clear();
-      armed?.cancel();
-    },
-  };
 }
