@@ -1,4 +1,4 @@
-import type { Pipeline } from "../flow/tasks-api.ts";
+import type { LiveTasks } from "../flow/live-tasks.ts";
 import type { Health, PluginStatus } from "./kernel-port.ts";
 import type { StateStore } from "./state-store.ts";
 
@@ -8,7 +8,7 @@ export interface HealthDeps extends Omit<Health, "pid" | "uptimeSeconds" | "task
   readonly startedAt: number;
   readonly now: number;
   /** Undefined while nothing runs. */
-  readonly tasks: Pick<Pipeline, "running" | "queued"> | undefined;
+  readonly tasks: Pick<LiveTasks, "running" | "queued"> | undefined;
   /** Agents that cannot run, each with the reason. */
   readonly unusable: ReadonlyMap<string, string>;
   /** What the store says of itself; undefined while it is not open. */

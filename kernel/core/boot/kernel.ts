@@ -324,7 +324,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     node: { id: node.id, name: node.name },
     bus,
     get tasks() {
-      return open().pipeline;
+      return open().tasks;
     },
     agents: { get: (id) => agents.get(id), list: () => agents.list() },
     get traces() {
@@ -343,7 +343,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         ...(crashedAt === undefined ? {} : { lastCrash: new Date(crashedAt).toISOString() }),
         startedAt,
         now: now(),
-        tasks: runtime?.pipeline,
+        tasks: runtime?.pipeline.tasks,
         plugins: host.statuses(),
         unusable: unusable(),
         storage: runtime?.store.health(),

@@ -11,9 +11,9 @@ import type { Bus } from "../bus/index.ts";
 import { createActions } from "../flow/actions.ts";
 import type { Deliveries } from "../flow/deliver/deliveries-port.ts";
 import { createDeliveries } from "../flow/deliver/index.ts";
-import { createPipeline } from "../flow/pipeline.ts";
+import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
-import type { Pipeline } from "../flow/tasks-api.ts";
+import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
 import type { AgentTable } from "../host/agents.ts";
 import { createLender, type Lender } from "../host/capabilities.ts";
@@ -22,6 +22,7 @@ import type { Host } from "../host/host.ts";
 import { createSchedule, type Schedule } from "../schedule/index.ts";
 import { claimMinute, createJobBook, type JobBook, minutesOf } from "../schedule/job-records.ts";
 import { scopedJobs } from "../schedule/plugin-jobs.ts";
+import type { KernelTasks } from "./kernel-port.ts";
 import type { ScopedStore, StateStore } from "./state-store.ts";
 
 /** What exists between `start` and `stop`. */
@@ -34,6 +35,7 @@ export interface Runtime {
   readonly lender: Lender;
   readonly deliveries: Deliveries;
   readonly pipeline: Pipeline;
+  readonly tasks: KernelTasks;
   readonly traces: Traces;
   readonly services: Services;
 }
@@ -98,14 +100,15 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
   // What came in through a channel lies in its plugin's folder and may be sent on.
   const mayLeave = (path: string) => !protectedFiles(kept, join(dataFolder, "plugins")).holds(realOf(resolve(path)));
   const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady, mayLeave });
-  const pipeline = createPipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: deps.agents, failed: host.failed });
-  const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: pipeline.find, failed: host.failed });
+  const pipeline = new Pipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: deps.agents, failed: host.failed });
+  const tasks = tasksOf(pipeline);
+  const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed: host.failed });
   const traces = createTraces(core);
   const services: Services = {
     node: deps.node,
     env,
     bus,
-    tasks: pipeline,
+    tasks,
     agents: { get: (id) => deps.agents().get(id), list: () => deps.agents().list() },
     traces,
     actions,
@@ -128,7 +131,7 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
     channelState: (channel) => deliveries.channelState(channel),
     failed: (scope, what, error) => host.failed(scope, what, error),
   };
-  return { store, core, lock, schedule, jobBook, lender, deliveries, pipeline, traces, services };
+  return { store, core, lock, schedule, jobBook, lender, deliveries, pipeline, tasks, traces, services };
 }
 
 function storeSize(store: StateStore): Pick<DaemonHealth, "storeBytes"> {

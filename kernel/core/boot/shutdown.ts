@@ -1,6 +1,6 @@
 import type { Log } from "@svc/sdk";
 import { drain } from "../flow/drain.ts";
-import type { Pipeline } from "../flow/tasks-api.ts";
+import type { Pipeline } from "../flow/pipeline.ts";
 import type { Schedule } from "../schedule/index.ts";
 import { createRestarts, type RestartRequest, type RestartRules } from "./restart.ts";
 
@@ -63,7 +63,7 @@ export function createShutdown(deps: ShutdownDeps): Shutdown {
     deps.tell(`restart asked for by ${by}: ${reason}`, { restart: "begun", by, reason });
     const departure = { idleOnly: deps.rules().forbidOnTimeoutRestart, startAnew: true, hurry: new AbortController() };
     const left = await leave(departure);
-    if (!left) deps.tell(`restart given up: ${deps.pipeline().running().length} tasks still run`, { restart: "given-up", by, reason });
+    if (!left) deps.tell(`restart given up: ${deps.pipeline().tasks.running().length} tasks still run`, { restart: "given-up", by, reason });
     else if (departure.startAnew) deps.onRestart?.();
   }
 
@@ -83,18 +83,18 @@ export function createShutdown(deps: ShutdownDeps): Shutdown {
     // First: a job that fires now would claim its minute and be refused.
     const held = schedule.hold();
     pipeline.refuse();
-    const waited = pipeline.running().length;
-    deps.log.info({ running: waited, queued: pipeline.queued().length }, waited === 0 ? "stopping" : "stopping: running tasks may finish first");
-    await drain(pipeline, (agent) => given ?? deps.drainSeconds(agent), departure.hurry.signal);
-    if (departure.idleOnly && pipeline.running().length > 0) {
+    const waited = pipeline.tasks.running().length;
+    deps.log.info({ running: waited, queued: pipeline.tasks.queued().length }, waited === 0 ? "stopping" : "stopping: running tasks may finish first");
+    await drain(pipeline.tasks, (agent) => given ?? deps.drainSeconds(agent), departure.hurry.signal);
+    if (departure.idleOnly && pipeline.tasks.running().length > 0) {
       pipeline.admit();
       schedule.resume();
       deps.enter("running");
-      deps.log.warn({ running: pipeline.running().length }, "the restart is given up: tasks still run (shutdown.restart.forbidOnTimeoutRestart)");
+      deps.log.warn({ running: pipeline.tasks.running().length }, "the restart is given up: tasks still run (shutdown.restart.forbidOnTimeoutRestart)");
       return false;
     }
     await held;
-    const cut = pipeline.running();
+    const cut = pipeline.tasks.running();
     if (cut.length > 0) deps.tell(`${cut.length} running tasks are interrupted`, { state: "tasks-interrupted", tasks: cut.length });
     if (cut.length > 0) deps.log.warn({ tasks: cut.map(({ id }) => id) }, "running tasks are interrupted; the next start takes them up again, if they may be");
     else if (waited > 0) deps.log.info("running tasks have finished");

@@ -2,17 +2,19 @@ import type { Log } from "@svc/sdk";
 
 /** Agents that a reload took away while something waits for them: that is kept for a while, since a slip of an editor is soon undone. */
 export interface Absence {
-  /** Turns that may begin for an agent that is not there: none yet, or one, which ends with the word that there is no such agent. */
-  slots(agent: string): 0 | 1;
-  /** The agent is there. */
-  back(agent: string): void;
+  /** Turns that may run side by side for an agent; for one that is gone none yet, or one, which ends with the word that there is no such agent. */
+  slots(agent: string, settings: { readonly maxConcurrent: number } | undefined): number;
 }
 
 /** `over` is called when a grace has ended, so that what waits begins. */
 export function createAbsence(graceMs: number, log: Log, over: () => void): Absence {
   const missing = new Map<string, { over: boolean }>();
   return {
-    slots(agent) {
+    slots(agent, settings) {
+      if (settings !== undefined) {
+        if (missing.size > 0) missing.delete(agent);
+        return settings.maxConcurrent;
+      }
       let grace = missing.get(agent);
       if (grace === undefined) {
         const begun = { over: false };
@@ -25,9 +27,6 @@ export function createAbsence(graceMs: number, log: Log, over: () => void): Abse
         setTimeout(giveUp, graceMs).unref();
       }
       return grace.over ? 1 : 0;
-    },
-    back(agent) {
-      if (missing.size > 0) missing.delete(agent);
     },
   };
 }

@@ -10,7 +10,7 @@ import { call } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
 import type { Owned, Scope } from "../host/scope.ts";
 import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
-import { openStep } from "./turn.ts";
+import { openStep } from "./trace-steps.ts";
 
 /** What running actions stands on. */
 export interface ActionDeps {

@@ -1,6 +1,7 @@
 import type { Envelope, Log, Step, TaskResult } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import type { TaskRecord } from "./record.ts";
+import { eventFacts } from "./run-facts.ts";
 
 /** The events of a task's life (000:L283-310). Summaries and data hold ids, names and numbers: never a prompt or an answer. */
 export interface Announcer {
@@ -55,7 +56,8 @@ export function createAnnouncer(bus: Bus, log: Log): Announcer {
     step(record, { name, phase }) {
       bus.publish({ ...run(record), type: "task:step", summary: `${name} ${phase}`, data: { taskId: record.id, step: name, phase } });
     },
-    completed(record, { status, error = "", errorKind, durationMs, usage, sessionId }) {
+    completed(record, result) {
+      const { status, error = "", errorKind, durationMs } = result;
       if (status !== "ok") {
         const { text } = record.inbound;
         const reason = (text === "" ? error : error.replaceAll(text, "...")).slice(0, REASON_CHARS);
@@ -74,9 +76,7 @@ export function createAnnouncer(bus: Bus, log: Log): Announcer {
         durationMs,
         channel: record.inbound.channel,
         conversation: record.conversation,
-        ...(usage === undefined ? {} : { usage }),
-        ...(sessionId === undefined ? {} : { sessionId }),
-        ...(errorKind === undefined ? {} : { errorKind }),
+        ...eventFacts(result),
       };
       const summary = `${record.agent} ${status}${errorKind === undefined ? "" : ` (${errorKind})`}`;
       bus.publish({ ...run(record), type: "task:completed", summary, data });

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type Delivery, reasonOf } from "@svc/sdk";
 import type { LiveHooks } from "../host/hooks.ts";
 import type { Deliveries } from "./deliver/deliveries-port.ts";
-import type { Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
+import type { Outcome } from "./run-facts.ts";
 import { failureText } from "./words.ts";
 
 /** What a task ends with, and what is sent of it. */

@@ -1,4 +1,4 @@
-import { type Task, whenPlaced } from "./live-task.ts";
+import { type Task, whenRouted } from "./live-task.ts";
 
 /**
  * The way from acceptance to the lanes. Messages of one origin go one at a time, in the order in which they entered, however long the
@@ -12,53 +12,53 @@ export interface Intake {
   open(): void;
 }
 
-/** `admit` sets a task on its way; it is through once it is placed (`place`), which may be at once. */
+/** `admit` sets a task on its way; it is through once it is routed (`markRouted`), which may be at once. */
 export function createIntake(admit: (task: Task) => void): Intake {
-  let held: Task[] | undefined = [];
+  let waiting: Task[] | undefined = [];
   /** Origins of which a message is with the taps, each with those behind it. */
-  const lines = new Map<string, Task[]>();
+  const origins = new Map<string, Task[]>();
 
   function enter(task: Task): void {
-    if (held !== undefined) {
-      held.push(task);
+    if (waiting !== undefined) {
+      waiting.push(task);
       return;
     }
-    const line = lines.size === 0 ? undefined : lines.get(originOf(task));
-    if (line !== undefined) {
-      line.push(task);
+    const queue = origins.size === 0 ? undefined : origins.get(originOf(task));
+    if (queue !== undefined) {
+      queue.push(task);
       return;
     }
     admit(task);
-    if (!task.placed) follow(task, originOf(task), []);
+    if (!task.routed) follow(task, originOf(task), []);
   }
 
-  function follow(task: Task, origin: string, line: Task[]): void {
-    lines.set(origin, line);
-    whenPlaced(task, () => proceed(origin, line));
+  function follow(task: Task, origin: string, queue: Task[]): void {
+    origins.set(origin, queue);
+    whenRouted(task, () => proceed(origin, queue));
   }
 
-  function proceed(origin: string, line: Task[]): void {
-    for (let next = line.shift(); next !== undefined; next = line.shift()) {
+  function proceed(origin: string, queue: Task[]): void {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       admit(next);
-      if (!next.placed) {
-        follow(next, origin, line);
+      if (!next.routed) {
+        follow(next, origin, queue);
         return;
       }
     }
-    lines.delete(origin);
+    origins.delete(origin);
   }
 
   return {
     enter,
     remove(task) {
-      const waiting = held ?? lines.get(originOf(task)) ?? [];
-      const at = waiting.indexOf(task);
-      if (at !== -1) waiting.splice(at, 1);
+      const behind = waiting ?? origins.get(originOf(task)) ?? [];
+      const at = behind.indexOf(task);
+      if (at !== -1) behind.splice(at, 1);
       return at !== -1;
     },
     open() {
-      const entered = held ?? [];
-      held = undefined;
+      const entered = waiting ?? [];
+      waiting = undefined;
       for (const task of entered) enter(task);
     },
   };

@@ -1,22 +1,6 @@
-/** What arrives for a conversation that is busy: batch into one turn, run each later as its own turn, or discard. */
-export type QueueMode = "collect" | "followup" | "drop";
-
-/** Where an item belongs and under which rules; rules are looked up when they matter, so that a reload counts at once. */
-export interface Place {
-  readonly conversation: string;
-  readonly agent: string;
-  readonly mode: () => QueueMode;
-  /** Parallel turns of the agent. */
-  readonly limit: () => number;
-  /** Only items of one sort become one turn. Asked when two might. */
-  readonly sort?: () => string;
-  /** What it adds to the size of a turn. */
-  readonly size?: number;
-  /** Ahead of everything that waits, as a turn of its own. */
-  readonly front?: boolean;
-  /** Held even under `drop`. */
-  readonly keep?: boolean;
-}
+import type { Op } from "@svc/sdk";
+import type { Ending } from "./run-facts.ts";
+import type { Blocker, Claim, Placement, Work, Worker } from "./work.ts";
 
 /** How much `collect` makes one turn of at most; an item that is larger by itself is a turn of its own. */
 export interface TurnLimits {
@@ -24,156 +8,236 @@ export interface TurnLimits {
   readonly size: number;
 }
 
-interface Held<T> {
+interface Queued<T> {
   readonly item: T;
-  readonly place: Place;
+  readonly placement: Placement;
 }
 
-/** A conversation: at most one turn at a time, and what waits for it. */
+/** A claim and what has become of it: `parked` holds the lane without a slot, `over` holds nothing. */
+interface LaneClaim<T> extends Claim<T> {
+  /** Of the batch's first item. */
+  readonly placement: Placement;
+  state: "running" | "parked" | "over";
+  finished: boolean;
+}
+
+/** A conversation: at most one claim at a time, and what waits for it. */
 interface Lane<T> {
   readonly key: string;
-  readonly held: Held<T>[];
-  /** The agent whose turn runs. */
-  running: string | undefined;
-  /** The agent for whose slot it stands in line: that of the first one held. */
+  readonly queued: Queued<T>[];
+  claim: LaneClaim<T> | undefined;
+  /** Given back: its batch is the next one. */
+  returned: LaneClaim<T> | undefined;
+  /** The agent for whose slot the lane stands in line. */
   awaited: string | undefined;
 }
 
-/**
- * Order per conversation and parallelism per agent. Knows nothing of messages: it is told what runs and calls `start` with the
- * next batch, in order. `start` must call `release` with the conversation when that batch has ended.
- */
-export interface Lanes<T> {
-  /** `started`: `start` was called. `held`: it waits. `dropped`: the mode discards it. */
-  enter(item: T, place: Place): "started" | "held" | "dropped";
-  /** The conversation's turn has ended: the next one may start. */
-  release(conversation: string): void;
-  /** Take a waiting item out. False when it does not wait (any more). */
-  remove(item: T): boolean;
-  /** What the first item of a conversation waits for: its running turn (`lane`), or a slot of an agent; nothing where it may start. */
-  blocker(conversation: string): { readonly lane: boolean; readonly agent?: string } | undefined;
-  /** What waits, oldest first within each conversation. */
-  waiting(): T[];
-  /** Start nothing any more. */
-  pause(): void;
-  /** Start what may start by now: after a pause, or since a limit has grown. */
-  resume(): void;
+/** An agent's running turns, and the lanes that wait for a slot, first come first served. */
+interface Slots<T> {
+  active: number;
+  readonly ready: Lane<T>[];
 }
 
-export function createLanes<T>(start: (batch: readonly [T, ...T[]], conversation: string) => void, limits: TurnLimits): Lanes<T> {
-  const lanes = new Map<string, Lane<T>>();
-  /** Per agent: running turns, and the lanes with work that wait for a slot, first come first served. */
-  const agents = new Map<string, { active: number; readonly ready: Lane<T>[] }>();
-  let paused = false;
+/** The embedded `Work`: lanes in memory, rebuilt at each start from the records in flight, and no write but the caller's own. */
+export class Lanes<T> implements Work<T> {
+  readonly #lanes = new Map<string, Lane<T>>();
+  readonly #agents = new Map<string, Slots<T>>();
+  readonly #worker: Worker<T>;
+  readonly #commit: (ops: readonly Op[]) => Promise<void>;
+  readonly #limits: TurnLimits;
+  #paused = false;
+  #claims = 0;
 
-  const agentOf = (id: string) => {
-    let agent = agents.get(id);
-    if (agent === undefined) agents.set(id, (agent = { active: 0, ready: [] }));
-    return agent;
-  };
+  constructor(worker: Worker<T>, commit: (ops: readonly Op[]) => Promise<void>, limits: TurnLimits) {
+    this.#worker = worker;
+    this.#commit = commit;
+    this.#limits = limits;
+  }
 
-  /** Where the lane stands in line must follow what is held first: two agents may share a conversation. */
-  const standInLine = (lane: Lane<T>, first = false) => {
-    const next = lane.running === undefined ? lane.held[0]?.place.agent : undefined;
+  enter(item: T, placement: Placement): "started" | "queued" | "dropped" {
+    let lane = this.#lanes.get(placement.conversation);
+    if (lane === undefined) {
+      lane = { key: placement.conversation, queued: [], claim: undefined, returned: undefined, awaited: undefined };
+      this.#lanes.set(placement.conversation, lane);
+    }
+    const busy = lane.claim !== undefined || lane.returned !== undefined || lane.queued.length > 0;
+    if (busy && !placement.front && !placement.keep && placement.mode() === "drop") return "dropped";
+    const entry: Queued<T> = { item, placement };
+    if (placement.front) lane.queued.unshift(entry);
+    else lane.queued.push(entry);
+    this.#standInLine(lane, placement.front);
+    this.#fill(lane.awaited);
+    return lane.queued[0] === entry || lane.queued.at(-1) === entry ? "queued" : "started";
+  }
+
+  replace(item: T, placement: Placement, old: T, ending: Ending): "started" | "queued" {
+    const entered = this.enter(item, { ...placement, front: true, keep: true });
+    if (this.#runs(old)) this.#worker.stop(old, ending);
+    return entered === "started" ? "started" : "queued";
+  }
+
+  cancel(item: T, ending: Ending): "removed" | "asked" | "absent" {
+    if (this.#remove(item)) return "removed";
+    if (!this.#runs(item)) return "absent";
+    this.#worker.stop(item, ending);
+    return "asked";
+  }
+
+  async finish(claim: Claim<T>, ops: readonly Op[]): Promise<"finished" | "repeated" | "fenced"> {
+    const own = claim as LaneClaim<T>;
+    if (own.finished) return "repeated";
+    if (this.#lanes.get(own.conversation)?.claim !== own) return "fenced";
+    await this.#commit(ops);
+    own.finished = true;
+    return "finished";
+  }
+
+  leave(claim: Claim<T>): void {
+    const lane = this.#give(claim);
+    if (lane !== undefined) this.#goOn(lane, claim.agent, lane.queued[0]?.placement.front);
+  }
+
+  release(claim: Claim<T>): boolean {
+    const lane = (claim as LaneClaim<T>).finished ? undefined : this.#give(claim);
+    if (lane === undefined) return false;
+    lane.returned = claim as LaneClaim<T>;
+    this.#goOn(lane, claim.agent, true);
+    return true;
+  }
+
+  park(claim: Claim<T>): boolean {
+    const own = claim as LaneClaim<T>;
+    if (own.state !== "running") return false;
+    own.state = "parked";
+    this.#slotsOf(own.agent).active -= 1;
+    this.#fill(own.agent);
+    this.#forget(own.agent);
+    return true;
+  }
+
+  unpark(claim: Claim<T>): boolean {
+    return (claim as LaneClaim<T>).state === "parked" && this.release(claim);
+  }
+
+  blockers(): ReadonlyMap<string, Blocker> {
+    const found = new Map<string, Blocker>();
+    for (const { key, claim, awaited, queued, returned } of this.#lanes.values()) {
+      if (queued.length === 0 && returned === undefined) continue;
+      if (claim !== undefined) found.set(key, { by: "turn" });
+      else if (awaited !== undefined && this.#slotsOf(awaited).active >= this.#limitOf({ queued, returned })) found.set(key, { by: "agent", agent: awaited });
+    }
+    return found;
+  }
+
+  waiting(): readonly T[] {
+    return [...this.#lanes.values()].flatMap(({ returned, queued }) => [...(returned?.batch ?? []), ...queued.map(({ item }) => item)]);
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const id of [...this.#agents.keys()]) this.#fill(id);
+  }
+
+  #slotsOf(id: string): Slots<T> {
+    let slots = this.#agents.get(id);
+    if (slots === undefined) this.#agents.set(id, (slots = { active: 0, ready: [] }));
+    return slots;
+  }
+
+  #limitOf({ queued, returned }: Pick<Lane<T>, "queued" | "returned">): number {
+    return (returned?.placement ?? queued[0]?.placement)?.limit() ?? 0;
+  }
+
+  /** The lane waits for the agent of its next batch, which may be another one than before: two agents may share a conversation. */
+  #standInLine(lane: Lane<T>, first = false): void {
+    const next = lane.claim === undefined ? (lane.returned?.agent ?? lane.queued[0]?.placement.agent) : undefined;
     if (lane.awaited === next && !(first && next !== undefined)) return;
     if (lane.awaited !== undefined) {
-      const { ready } = agentOf(lane.awaited);
+      const { ready } = this.#slotsOf(lane.awaited);
       ready.splice(ready.indexOf(lane), 1);
     }
     lane.awaited = next;
     if (next === undefined) return;
-    if (first) agentOf(next).ready.unshift(lane);
-    else agentOf(next).ready.push(lane);
-  };
+    if (first) this.#slotsOf(next).ready.unshift(lane);
+    else this.#slotsOf(next).ready.push(lane);
+  }
 
-  const tidy = (lane: Lane<T>, ...ids: readonly (string | undefined)[]) => {
-    if (lane.running === undefined && lane.held.length === 0) lanes.delete(lane.key);
-    for (const id of ids) {
-      const agent = id === undefined ? undefined : agents.get(id);
-      if (agent?.active === 0 && agent.ready.length === 0) agents.delete(id as string);
-    }
-  };
-
-  /** Under `collect` what is held of one sort becomes one turn, as far as the limits go; an item that came to the front runs alone. */
-  const nextBatch = (lane: Lane<T>): [T, ...T[]] => {
-    const { held } = lane;
-    const { item, place } = held[0] as Held<T>;
-    let count = 1;
-    if (!place.front && held.length > 1 && place.mode() === "collect") {
-      const sort = place.sort?.();
-      let size = place.size ?? 0;
-      const joins = ({ place: next }: Held<T>) =>
-        !next.front && next.agent === place.agent && (size += next.size ?? 0) <= limits.size && next.sort?.() === sort;
-      while (count < Math.min(held.length, limits.items) && joins(held[count] as Held<T>)) count += 1;
-    }
-    const [, ...joined] = held.splice(0, count);
-    return [item, ...joined.map((next) => next.item)];
-  };
-
-  const fill = (id: string | undefined) => {
-    const agent = id === undefined ? undefined : agents.get(id);
-    while (agent !== undefined && !paused && agent.active < (agent.ready[0]?.held[0]?.place.limit() ?? 0)) {
-      const lane = agent.ready.shift() as Lane<T>;
+  #fill(id: string | undefined): void {
+    const slots = id === undefined ? undefined : this.#agents.get(id);
+    while (slots !== undefined && !this.#paused && slots.ready[0] !== undefined && slots.active < this.#limitOf(slots.ready[0])) {
+      const lane = slots.ready.shift() as Lane<T>;
       lane.awaited = undefined;
-      lane.running = id;
-      agent.active += 1;
-      start(nextBatch(lane), lane.key);
+      slots.active += 1;
+      lane.claim = this.#claim(lane);
+      this.#worker.start(lane.claim);
     }
-  };
+  }
 
-  return {
-    enter(item, place) {
-      let lane = lanes.get(place.conversation);
-      if (lane === undefined) lanes.set(place.conversation, (lane = { key: place.conversation, held: [], running: undefined, awaited: undefined }));
-      const busy = lane.running !== undefined || lane.held.length > 0;
-      if (busy && !place.front && !place.keep && place.mode() === "drop") return "dropped";
-      const entry: Held<T> = { item, place };
-      if (place.front) lane.held.unshift(entry);
-      else lane.held.push(entry);
-      standInLine(lane, place.front);
-      fill(lane.awaited);
-      return lane.held[0] === entry || lane.held.at(-1) === entry ? "held" : "started";
-    },
-    release(conversation) {
-      const lane = lanes.get(conversation);
-      if (lane?.running === undefined) return;
-      const { running } = lane;
-      lane.running = undefined;
-      agentOf(running).active -= 1;
-      standInLine(lane, lane.held[0]?.place.front);
-      fill(running);
-      fill(lane.awaited);
-      tidy(lane, running);
-    },
-    remove(item) {
-      for (const lane of lanes.values()) {
-        const at = lane.held.findIndex((waiting) => waiting.item === item);
-        if (at === -1) continue;
-        const { awaited } = lane;
-        lane.held.splice(at, 1);
-        standInLine(lane);
-        fill(awaited);
-        fill(lane.awaited);
-        tidy(lane, awaited);
-        return true;
-      }
-      return false;
-    },
-    blocker(conversation) {
-      const lane = lanes.get(conversation);
-      if (lane === undefined) return undefined;
-      if (lane.running !== undefined) return { lane: true };
-      const { awaited, held } = lane;
-      if (awaited === undefined || agentOf(awaited).active < (held[0]?.place.limit() ?? 0)) return undefined;
-      return { lane: false, agent: awaited };
-    },
-    waiting: () => [...lanes.values()].flatMap((lane) => lane.held.map(({ item }) => item)),
-    pause() {
-      paused = true;
-    },
-    resume() {
-      paused = false;
-      for (const id of [...agents.keys()]) fill(id);
-    },
-  };
+  #claim(lane: Lane<T>): LaneClaim<T> {
+    const { batch, placement } = lane.returned ?? this.#nextBatch(lane);
+    lane.returned = undefined;
+    this.#claims += 1;
+    return { batch, conversation: lane.key, agent: placement.agent, token: String(this.#claims), placement, state: "running", finished: false };
+  }
+
+  /** Under `collect` what waits of one sort becomes one turn, as far as the limits go; an item that came to the front runs alone. */
+  #nextBatch({ queued }: Lane<T>): Pick<LaneClaim<T>, "batch" | "placement"> {
+    const { item, placement } = queued[0] as Queued<T>;
+    let count = 1;
+    if (!placement.front && queued.length > 1 && placement.mode() === "collect") {
+      const sort = placement.sort?.();
+      let size = placement.size ?? 0;
+      const joins = ({ placement: next }: Queued<T>) =>
+        !next.front && next.agent === placement.agent && (size += next.size ?? 0) <= this.#limits.size && next.sort?.() === sort;
+      while (count < Math.min(queued.length, this.#limits.items) && joins(queued[count] as Queued<T>)) count += 1;
+    }
+    const [, ...joined] = queued.splice(0, count);
+    return { batch: [item, ...joined.map((next) => next.item)], placement };
+  }
+
+  /** End a claim; answers with its lane, or with nothing when it was not held. */
+  #give(claim: Claim<T>): Lane<T> | undefined {
+    const own = claim as LaneClaim<T>;
+    const lane = this.#lanes.get(own.conversation);
+    if (lane?.claim !== own) return undefined;
+    if (own.state === "running") this.#slotsOf(own.agent).active -= 1;
+    own.state = "over";
+    lane.claim = undefined;
+    return lane;
+  }
+
+  /** The lane's claim or first item has changed: what may start by that starts. */
+  #goOn(lane: Lane<T>, agent: string | undefined, first = false): void {
+    this.#standInLine(lane, first);
+    this.#fill(agent);
+    this.#fill(lane.awaited);
+    if (lane.claim === undefined && lane.returned === undefined && lane.queued.length === 0) this.#lanes.delete(lane.key);
+    this.#forget(agent);
+  }
+
+  #forget(id: string | undefined): void {
+    const slots = id === undefined ? undefined : this.#agents.get(id);
+    if (slots?.active === 0 && slots.ready.length === 0) this.#agents.delete(id as string);
+  }
+
+  #remove(item: T): boolean {
+    for (const lane of this.#lanes.values()) {
+      const at = lane.queued.findIndex((waiting) => waiting.item === item);
+      if (at === -1) continue;
+      const { awaited } = lane;
+      lane.queued.splice(at, 1);
+      this.#goOn(lane, awaited);
+      return true;
+    }
+    return false;
+  }
+
+  #runs(item: T): boolean {
+    for (const { claim } of this.#lanes.values()) if (claim?.batch.includes(item)) return true;
+    return false;
+  }
 }

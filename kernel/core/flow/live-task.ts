@@ -1,7 +1,8 @@
-import type { RunningTask, TaskEvent, TaskResult } from "@svc/sdk";
+import type { Route, RunningTask, TaskEvent, TaskResult } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
-import type { Ending } from "./outcome.ts";
+import type { AnswerStream } from "./answer-stream.ts";
 import type { TaskRecord } from "./record.ts";
+import type { Ending } from "./run-facts.ts";
 
 /** A task while this process works on it. */
 export interface Task {
@@ -14,22 +15,35 @@ export interface Task {
   readonly abort: AbortController;
   readonly front: boolean;
   readonly keep: boolean;
-  /** Where it stands: `accepted`, `queued`, a preparation step's name, `agent`. */
+  /** The running task that this one replaces. */
+  readonly replaces?: Task;
+  /** What it does now: `accepted`, `queued`, a preparation step's name, `agent`. */
   step: string;
   state: "accepted" | "waiting" | "running" | "settled";
-  heldSince?: number;
   /** The task whose turn answers this one too. */
   lead?: Task;
   ending?: Ending;
   /** The event that caused what happens now, for the parents of further events. */
   cause?: string;
+  /** What callers and the channel see of the answer; of a turn that has begun. */
+  stream?: AnswerStream;
   /** It stands in its lane, or is ending without one: what came after it may go on. */
-  placed: boolean;
+  routed: boolean;
   /** Called when that is so. */
   awaited?: (() => void)[];
 }
 
-export function createTask(record: TaskRecord, live: Live, options: { front?: boolean; keep?: boolean } = {}): Task {
+/** How a message comes in: pinned to a conversation, ahead of others, kept whatever the queue mode, in place of a running task. */
+export interface Admission {
+  readonly pinned?: Route;
+  readonly front?: boolean;
+  readonly keep?: boolean;
+  readonly replaces?: Task;
+  readonly listen?: (event: TaskEvent) => void;
+}
+
+/** A task for a record that was just stored, or read back after a restart. */
+export function createTask(record: TaskRecord, live: Live, admission: Admission = {}): Task {
   let settle!: (result: TaskResult) => void;
   const result = new Promise<TaskResult>((resolve) => {
     settle = resolve;
@@ -37,32 +51,33 @@ export function createTask(record: TaskRecord, live: Live, options: { front?: bo
   return {
     record,
     live,
-    listeners: new Set(),
+    listeners: new Set(admission.listen === undefined ? [] : [admission.listen]),
     result,
     settle,
     abort: new AbortController(),
-    front: options.front ?? false,
-    keep: options.keep ?? false,
+    front: admission.front ?? false,
+    keep: admission.keep ?? false,
+    ...(admission.replaces === undefined ? {} : { replaces: admission.replaces }),
     step: "accepted",
     state: "accepted",
-    placed: false,
+    routed: false,
   };
 }
 
 /** Says that the task stands in its lane, or never will. */
-export function place(task: Task): void {
-  if (task.placed) return;
-  task.placed = true;
+export function markRouted(task: Task): void {
+  if (task.routed) return;
+  task.routed = true;
   for (const listener of task.awaited?.splice(0) ?? []) listener();
 }
 
-/** Runs `listener` once the task is placed; at once when it already is. */
-export function whenPlaced(task: Task, listener: () => void): void {
-  if (task.placed) listener();
+/** Runs `listener` once the task is routed; at once when it already is. */
+export function whenRouted(task: Task, listener: () => void): void {
+  if (task.routed) listener();
   else (task.awaited ??= []).push(listener);
 }
 
-/** Tell whoever listens. A listener that throws loses its place and disturbs nobody. */
+/** Tell the listeners of a task. A listener that throws is removed and disturbs nothing. */
 export function tell(task: Task, event: TaskEvent): void {
   for (const listener of task.listeners) {
     try {
@@ -73,6 +88,7 @@ export function tell(task: Task, event: TaskEvent): void {
   }
 }
 
+/** A task as `GET /tasks` and plugins see it. */
 export function describeTask({ record, step }: Task): RunningTask {
   const { inbound } = record;
   return {
@@ -83,23 +99,5 @@ export function describeTask({ record, step }: Task): RunningTask {
     channel: inbound.channel,
     chat: inbound.chat,
     conversation: record.conversation,
-  };
-}
-
-/** The result of a record, as callers get it. */
-export function resultOf(record: TaskRecord, now: number): TaskResult {
-  return {
-    ok: record.status === "ok",
-    taskId: record.id,
-    agent: record.agent,
-    reply: record.response ?? "",
-    status: record.status === "in-flight" ? "error" : record.status,
-    ...(record.error === undefined ? {} : { error: record.error }),
-    ...(record.errorKind === undefined ? {} : { errorKind: record.errorKind }),
-    ...(record.exitCode === undefined ? {} : { exitCode: record.exitCode }),
-    durationMs: (record.endedAt ?? now) - record.startedAt,
-    ...(record.usage === undefined ? {} : { usage: record.usage }),
-    ...(record.model === undefined ? {} : { model: record.model }),
-    ...(record.sessionId === undefined ? {} : { sessionId: record.sessionId }),
   };
 }

@@ -1,43 +1,46 @@
 /*
- * One message, top to bottom. Each step names the errors with which it may end there.
+ * One message, top to bottom. Each step is a method of this file and names the errors with which the message may end there.
  *
  *   1 accept    stored with its dedup key, then acknowledged           SVC_DAEMON_DRAINING, SVC_TASK_DUPLICATE, SVC_STORE_*
- *   2 intake    one at a time for each origin (`intake.ts`); the
+ *   2 advance   one at a time for each origin (`intake.ts`): the
  *               taps of `inbound` and `route`, or the default route    dropped, refused (SVC_AGENT_*, SVC_INTENT_REFUSED, ...)
- *   3 lane      one turn a conversation, `maxConcurrent` an agent;
- *               `queueMode` decides about what waits (`lanes.ts`)      dropped
- *   4 run       context, engine, its events (`turn.ts`)                timeout, stalled, cancelled, the engine's own
+ *   3 queue     its lane: one turn a conversation, `maxConcurrent` an
+ *               agent; `queueMode` decides about what waits (`work.ts`)  dropped, deadlock
+ *   4 work      context, engine, its events (`turn.ts`); what is shown
+ *               of the answer while it grows (`answer-stream.ts`)      timeout, stalled, cancelled, the engine's own
  *   5 finish    the `deliver` taps; answer and outbox in one commit;
  *               then events, callers and the next of the lane          held, store
  *
  * A restart enters at 2 with what is stored (`recover.ts`); nothing leaves 2 before `open`.
  */
 import { AsyncResource } from "node:async_hooks";
-import { type Accepted, type Inbound, type Log, type Message, type Op, put, type Route, remove, type TaskEvent, type TaskResult, type Turn } from "@svc/sdk";
+import { type Accepted, type Log, type Message, type Op, put, type Route, reasonOf, remove, type TaskResult } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import type { ScopedStore } from "../boot/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
-import { callableBy } from "../host/agent-abilities.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import { createAbsence } from "./absence.ts";
 import { createAnnouncer } from "./announce.ts";
+import { answerOf } from "./answer-delivery.ts";
+import { openAnswerStream } from "./answer-stream.ts";
 import type { Deliveries } from "./deliver/deliveries-port.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
-import { brokenOutcome, createFinish, interruptedResult } from "./finish.ts";
 import { createIntake } from "./intake.ts";
-import { createLanes } from "./lanes.ts";
+import { Lanes } from "./lanes.ts";
 import { ABSENT_MS, COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
-import { createTask, place, type Task, tell } from "./live-task.ts";
-import type { Ending, Outcome } from "./outcome.ts";
-import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
-import { defaultRoute, endedOutcome, errorOutcome, refusalOf, runSecondsOf } from "./routing.ts";
-import { type Admission, openDoors, type Pipeline } from "./tasks-api.ts";
-import { readRecord } from "./traces.ts";
+import { type Admission, createTask, markRouted, type Task, tell } from "./live-task.ts";
+import { LiveTasks } from "./live-tasks.ts";
+import { turnOf } from "./prepare.ts";
+import { countAttempt, mergedRow, newRecord, newTaskId, storeNew, type TaskRecord, TRACES } from "./record.ts";
+import { defaultRoute, endedOutcome, errorOutcome, placementOf, refusalOf } from "./routing.ts";
+import { type Ending, type Outcome, recordFacts, resultOf } from "./run-facts.ts";
 import { attemptTurn } from "./turn.ts";
+import { endBare, tellUnstored } from "./unstored.ts";
 import { deadlock, tooDeep } from "./waits.ts";
+import type { Claim, Work } from "./work.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineDeps {
@@ -51,295 +54,285 @@ export interface PipelineDeps {
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
-const DEDUP = "dedup";
-/** Long enough for an engine's own SIGTERM, 3 s, SIGKILL. */
-const GRACE_MS = 5_000;
+type Batch = readonly [Task, ...Task[]];
 
-export function createPipeline(deps: PipelineDeps): Pipeline {
-  const { store, bus, deliveries, log, now } = deps;
-  const announce = createAnnouncer(bus, log);
-  const tooMuch = createLoopGuard({ now });
-  const tasks = new Map<string, Task>();
-  const lanes = createLanes<Task>((batch, conversation) => inRoot(batch[0], () => void work(batch, conversation)), {
-    items: COLLECT_MESSAGES,
-    size: COLLECT_CHARACTERS,
-  });
-  const intake = createIntake((task) => inRoot(task, () => void advance(task)));
-  const absence = createAbsence(ABSENT_MS, log, () => refill());
-  lanes.pause();
-  let opened = false;
-  let refusing = false;
+const REPLACED: Ending = { kind: "cancelled", text: "cancelled: replaced by a follow-up" };
+const STOPPING: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };
+const STOPPING_SCHEDULED: Ending = {
+  kind: "interrupted",
+  text: "The daemon is stopping; a scheduled run is not taken up again, its record says so at the next start.",
+};
+
+/** The life of every message of this process. `tasks-api.ts` is what plugins and routes get of it. */
+export class Pipeline {
+  readonly deps: PipelineDeps;
+  readonly tasks = new LiveTasks();
+  readonly #announce;
+  readonly #tooMuch;
+  readonly #work: Work<Task>;
+  readonly #intake = createIntake((task) => this.inRoot(task, () => void this.advance(task)));
+  readonly #absence;
+  /** The kernel's own work is no plugin's, whichever plugin handed the message over or ended the turn before. */
+  readonly #outside = new AsyncResource("svc.flow");
+  #opened = false;
+  #refusing = false;
   /** Why nothing is begun any more, once that is so. */
-  let closing: Ending | undefined;
-  const whenIdle: (() => void)[] = [];
+  #closing: Ending | undefined;
 
-  const finish = createFinish({ store, deliveries, log, now, announce, settle, stopping: () => refusing });
+  constructor(deps: PipelineDeps) {
+    this.deps = deps;
+    this.#announce = createAnnouncer(deps.bus, deps.log);
+    this.#tooMuch = createLoopGuard({ now: deps.now });
+    this.#absence = createAbsence(ABSENT_MS, deps.log, () => this.refill());
+    const worker = {
+      start: (claim: Claim<Task>) => this.inRoot(claim.batch[0], () => void this.work(claim)),
+      stop: (task: Task, ending: Ending) => {
+        task.ending ??= ending;
+        task.abort.abort(ending);
+      },
+    };
+    this.#work = new Lanes(worker, (ops) => deps.store.commit(ops), { items: COLLECT_MESSAGES, size: COLLECT_CHARACTERS });
+    this.#work.pause();
+  }
 
-  /** The kernel's own work is no plugin's, whoever handed the message over or ended the turn before. */
-  const outside = new AsyncResource("svc.flow");
+  // ── 1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  const inRoot = <T>(task: Task, step: () => T): T => {
-    const root = { rootId: task.record.inbound.rootId, ...(task.cause === undefined ? {} : { parentId: task.cause }) };
-    return outside.runInAsyncScope(() => bus.within(root, step));
-  };
-
-  // ── 1. accept ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  async function accept(message: Message, admission: Admission = {}): Promise<{ task?: Task; accepted: Accepted }> {
-    if (refusing) throw fail("SVC_DAEMON_DRAINING");
+  /** Store a message and set it on its way. Resolves after the commit; without a task where the dedup key was seen before. */
+  async accept(message: Message, admission: Admission = {}): Promise<{ task?: Task; accepted: Accepted }> {
+    const { store, bus, now } = this.deps;
+    if (this.#refusing) throw fail("SVC_DAEMON_DRAINING");
     const id = newTaskId(now());
     const rootId = bus.current()?.rootId ?? bus.newRoot();
-    const inbound: Inbound = { ...message, id, rootId, at: now(), attempts: 0 };
-    const record: TaskRecord = {
-      id,
-      inbound,
-      status: "in-flight",
-      agent: message.agent ?? "",
-      conversation: "",
-      attempts: 0,
-      startedAt: inbound.at,
-      steps: [],
-    };
-    if (admission.pinned !== undefined) record.pinned = admission.pinned;
-    const { dedupKey } = message;
-    const ops: Op[] = [put(TRACES, id, record, "absent")];
-    if (dedupKey !== undefined) ops.unshift(put(DEDUP, dedupKey, { taskId: id, rootId, at: inbound.at }, "absent"));
-    try {
-      await store.commit(ops);
-    } catch (error) {
-      if (dedupKey === undefined || (error as { code?: string }).code !== "SVC_STORE_CONFLICT") throw error;
-      const earlier = (await store.collection<{ taskId: string; rootId: string }>(DEDUP).get(dedupKey))?.value;
-      if (earlier === undefined) throw error;
-      return { accepted: { ...earlier, duplicate: true } };
-    }
-    const task = createTask(record, deps.live(), admission);
-    if (admission.listen !== undefined) task.listeners.add(admission.listen);
-    tasks.set(id, task);
+    const record = newRecord(message, { id, rootId, at: now() }, admission.pinned);
+    const earlier = await storeNew(store, record);
+    if (earlier !== undefined) return { accepted: { ...earlier, duplicate: true } };
+    const task = createTask(record, this.deps.live(), admission);
+    this.tasks.add(task);
     tell(task, { type: "accepted", taskId: id, rootId });
     // Stored, and so kept for the next start: a stop came in between.
-    if (closing !== undefined) settle(task, interruptedResult(task, closing, now()));
-    else intake.enter(task);
+    if (this.#closing !== undefined) this.#interrupted([task], this.#closing.text);
+    else this.#intake.enter(task);
     return { task, accepted: { taskId: id, rootId, duplicate: false } };
   }
 
-  // ── 2. inbound, route, admit ──────────────────────────────────────────────────────────────────────────────────────────────
+  // ── 2 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async function advance(task: Task): Promise<void> {
+  /** Ask the taps about a message and queue it, or end it. Never rejects. */
+  async advance(task: Task): Promise<void> {
     const { record, live } = task;
     const { inbound } = record;
+    const agents = this.deps.agents;
     try {
-      announce.received(record);
+      this.#announce.received(record);
       const run = { signal: task.abort.signal };
       const judged = live.hooks.inbound(inbound, run);
       const rejection = isPromise(judged) ? await judged : judged;
-      if (rejection !== undefined) return await drop(task, rejection.reject);
+      if (rejection !== undefined) return await this.#drop(task, rejection.reject);
       const routed = live.hooks.route(inbound, run);
-      const answer = (isPromise(routed) ? await routed : routed) ?? defaultRoute(inbound, deps.agents());
+      const answer = (isPromise(routed) ? await routed : routed) ?? defaultRoute(inbound, agents());
       const route = record.pinned === undefined ? answer : { ...answer, ...record.pinned };
-      if (route === undefined) return await drop(task, "it addresses no agent");
-      const loop = tooMuch(inbound, route.agent);
-      if (loop !== undefined) return await drop(task, loop.reject);
+      if (route === undefined) return await this.#drop(task, "it addresses no agent");
+      const loop = this.#tooMuch(inbound, route.agent);
+      if (loop !== undefined) return await this.#drop(task, loop.reject);
       record.route = route;
       record.agent = route.agent;
       record.conversation = route.conversation;
-      const settings = deps.agents().settings(route.agent);
-      const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : (refusalOf(inbound, settings) ?? tooDeep(task, tasks));
-      if (refusal !== undefined) return await finish([task], errorOutcome(refusal, "refused"));
-      task.cause = announce.matched(record).id;
-      const left = queue(task, route);
+      const settings = agents().settings(route.agent);
+      const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : (refusalOf(inbound, settings) ?? tooDeep(task, this.tasks));
+      if (refusal !== undefined) return await this.finish([task], errorOutcome(refusal, "refused"));
+      task.cause = this.#announce.matched(record).id;
+      const left = this.queue(task, route);
       if (left !== undefined) await left;
     } catch (error) {
-      await finish([task], errorOutcome(error, "refused"));
+      await this.finish([task], errorOutcome(error, "refused"));
     }
   }
 
-  // ── 3. lane ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── 3 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Resolves when a task that does not wait has ended; undefined when it runs or waits. */
-  function queue(task: Task, route: Route): Promise<void> | undefined {
-    if (task.ending !== undefined) return finish([task], endedOutcome(task.ending));
-    const settings = () => deps.agents().settings(route.agent);
+  /** Enter a routed message into its lane. Resolves when a task that does not wait has ended; undefined when it runs or waits. */
+  queue(task: Task, route: Route): Promise<void> | undefined {
+    if (task.ending !== undefined) return this.finish([task], endedOutcome(task.ending));
     task.state = "waiting";
-    const entered = lanes.enter(task, {
-      conversation: route.conversation,
-      agent: route.agent,
-      mode: () => settings()?.queueMode ?? "collect",
-      limit: () => slotsOf(route.agent),
-      sort: () => sortOf(task.record, route),
-      size: task.record.inbound.text.length,
-      front: task.front,
-      keep: task.keep,
-    });
-    place(task);
-    if (entered === "dropped") return drop(task, "the conversation is busy and its agent's queueMode is drop");
-    if (entered === "held") {
-      const forEver = task.record.inbound.options?.callerTask === undefined ? undefined : deadlock(task, tasks, lanes);
-      if (forEver !== undefined && lanes.remove(task)) return finish([task], errorOutcome(forEver, "deadlock"));
-      task.step = "queued";
-      tell(task, { type: "queued", taskId: task.record.id });
-    }
-    return undefined;
+    const placement = placementOf(task, route, this.deps.agents, this.#absence);
+    const { replaces } = task;
+    const entered = replaces === undefined ? this.#work.enter(task, placement) : this.#work.replace(task, placement, replaces, REPLACED);
+    return isPromise(entered) ? entered.then((how) => this.#entered(task, how)) : this.#entered(task, entered);
   }
 
-  function slotsOf(agent: string): number {
-    const settings = deps.agents().settings(agent);
-    if (settings === undefined) return absence.slots(agent);
-    absence.back(agent);
-    return settings.maxConcurrent;
+  #entered(task: Task, how: "started" | "queued" | "dropped"): Promise<void> | undefined {
+    markRouted(task);
+    if (how === "dropped") return this.#drop(task, "the conversation is busy and its agent's queueMode is drop");
+    if (how === "started") return undefined;
+    task.step = "queued";
+    tell(task, { type: "queued", taskId: task.record.id });
+    return task.record.inbound.options?.callerTask === undefined ? undefined : this.#endDeadlocked(task);
   }
 
-  // ── 4. assemble, dispatch, run ────────────────────────────────────────────────────────────────────────────────────────────
+  /** End a call that waits for turns which wait for it. */
+  async #endDeadlocked(call: Task): Promise<void> {
+    const why = deadlock(call, this.tasks, await this.#work.blockers());
+    if (why === undefined || call.state !== "waiting") return;
+    if ((await this.#work.cancel(call, { kind: "cancelled", text: why.message })) === "removed") await this.finish([call], errorOutcome(why, "deadlock"));
+  }
 
-  async function work(batch: readonly [Task, ...Task[]], conversation: string): Promise<void> {
+  // ── 4 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Run the turn of a claimed batch to its end and let the lane go on. Never rejects. */
+  async work(claim: Claim<Task>): Promise<void> {
+    const { batch } = claim;
     const [lead, ...merged] = batch;
     const { record } = lead;
     try {
       for (const task of batch) task.state = "running";
       for (const task of merged) task.lead = lead;
-      const settings = deps.agents().settings(record.agent);
-      if (settings === undefined) await finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"));
-      else await finish(batch, await run(batch, settings).catch((error) => brokenOutcome(record, error, log)));
+      const settings = this.deps.agents().settings(record.agent);
+      if (settings === undefined) await this.finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"), claim);
+      else await this.finish(batch, await this.#run(batch, settings).catch((error) => this.#broken(record, error)), claim);
     } finally {
-      lanes.release(conversation);
-      if (whenIdle.length > 0 && ![...tasks.values()].some((task) => task.state === "running")) for (const resolve of whenIdle.splice(0)) resolve();
+      await this.#work.leave(claim);
+      this.tasks.ended();
     }
   }
 
-  async function run(batch: readonly [Task, ...Task[]], settings: AgentSettings): Promise<Outcome> {
+  async #run(batch: Batch, settings: AgentSettings): Promise<Outcome> {
+    const { store, deliveries, log, failed, now } = this.deps;
+    const [lead] = batch;
+    const startedAt = now();
+    const counted = countAttempt(batch, store).catch((error) => log.error({ err: error }, "the start of a task was not stored"));
+    this.#announce.started(lead.record);
+    for (const task of batch) tell(task, { type: "started", taskId: lead.record.id, agent: lead.record.agent });
+    const stream = openAnswerStream(batch, deliveries, this.#announce);
+    lead.stream = stream;
+    try {
+      return await attemptTurn(turnOf(batch, settings, startedAt), lead.live, { settings, lead, stream, counted, failed });
+    } finally {
+      await stream.close();
+    }
+  }
+
+  // ── 5 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** End the tasks of a turn, or of none: the `deliver` taps, one commit of answer and outbox, then events and callers. */
+  async finish(batch: Batch, ended: Outcome, claim?: Claim<Task>): Promise<void> {
+    const { store, deliveries, log, now } = this.deps;
     const [lead] = batch;
     const { record, live } = lead;
-    const startedAt = now();
-    const everyone = (event: TaskEvent) => {
-      for (const task of batch) tell(task, event);
-    };
-    for (const task of batch) task.record.attempts += 1;
-    if (batch.length > 1) record.tasks = batch.map((task) => task.record.id);
-    else delete record.tasks;
-    // Waited for when the engine is about to start, and so seldom waited for: the context was assembled meanwhile.
-    const counted = store
-      .note(batch.map((task) => put(TRACES, task.record.id, { ...task.record, steps: [] })))
-      .catch((error) => log.error({ err: error }, "the start of a task was not stored"));
-    announce.started(record);
-    everyone({ type: "started", taskId: record.id, agent: record.agent });
-
-    const reply = live.hooks.holdsStream || record.route === undefined ? undefined : deliveries.open(record.route.reply, record.id, record.agent);
-    const control = {
-      abort: lead.abort,
-      signal: lead.abort.signal,
-      prepareSeconds: settings.preSpawnTimeoutSec,
-      runSeconds: runSecondsOf(record.inbound, settings),
-      graceMs: GRACE_MS,
-      toolUseRequired: settings.toolUseRequired,
-      steps: record.steps,
-      counted,
-      failed: deps.failed,
-      step: (name: string) => {
-        lead.step = name;
-      },
-      event: (event: Exclude<TaskEvent, { type: "accepted" | "queued" | "started" }>) => {
-        if (event.type === "text" && live.hooks.holdsStream) return;
-        if (event.type === "text") reply?.text(event.text);
-        if (event.type === "step") announce.step(record, event.step);
-        everyone(event);
-      },
-    };
-
-    const turn: Turn = {
-      id: record.id,
-      agent: settings.agent,
-      route: record.route as Route,
-      messages: batch.map((task) => task.record.inbound) as [Inbound, ...Inbound[]],
-      strategy: record.inbound.options?.contextStrategy ?? settings.contextStrategy,
-      nativeSessions: live.tiers.get(settings.agent.tier)?.thing.nativeSessions === true,
-      actions: callableBy(settings.agent, live),
-      rootId: record.inbound.rootId,
-      attempt: 1,
-      startedAt,
-    };
-    try {
-      return await attemptTurn(turn, live, control);
-    } finally {
-      await reply?.end();
+    for (const task of batch) markRouted(task);
+    if (ended.errorKind === "interrupted" && this.#refusing) {
+      if (claim !== undefined && this.#closing !== undefined) await this.#work.release(claim);
+      return this.#interrupted(batch, ended.error ?? "", ended.reply);
     }
+    const answered = answerOf(record, live.hooks, ended, deliveries);
+    const { delivery, outcome } = await answered.catch((error): Awaited<typeof answered> => ({ outcome: this.#broken(record, error) }));
+    Object.assign(record, { status: outcome.status, endedAt: now(), response: outcome.reply }, recordFacts(outcome));
+    const sends = delivery !== undefined && delivery.held === undefined && !record.silent && deliveries.reaches(delivery.target);
+    const ops: Op[] = batch.map((task) => put(TRACES, task.record.id, task === lead ? record : mergedRow(task.record, record)));
+    let result = resultOf(record, now());
+    try {
+      if (sends) ops.push(...deliveries.ops(delivery));
+      if (claim === undefined) await store.commit(ops);
+      else if ((await this.#work.finish(claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
+      if (sends) deliveries.committed(delivery);
+    } catch (error) {
+      log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
+      result = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
+      if (sends) void tellUnstored(record, live, error, this.deps);
+      await endBare(batch, result, error, this.deps);
+    }
+    lead.stream?.whole(result);
+    this.#announce.completed(record, result);
+    for (const task of batch) this.#settle(task, task === lead ? result : { ...result, taskId: task.record.id });
   }
 
-  // ── 5. finish (`finish.ts`), or none ──────────────────────────────────────────────────────────────────────────────────────
-
-  async function drop(task: Task, reason: string): Promise<void> {
+  async #drop(task: Task, reason: string): Promise<void> {
+    const { store, log, now } = this.deps;
     const { record } = task;
-    place(task);
+    markRouted(task);
     // Not stored any longer than it took to decide: only its dedup key stays.
     await store.commit([remove(TRACES, record.id)]).catch((error) => log.error({ err: error }, "a dropped message was not removed"));
-    announce.dropped(record, reason);
-    settle(task, {
-      ok: false,
-      taskId: record.id,
-      agent: record.agent,
-      reply: "",
-      status: "error",
-      error: `The message was dropped: ${reason}`,
-      errorKind: "dropped",
-      durationMs: now() - record.startedAt,
-    });
+    this.#announce.dropped(record, reason);
+    const dropped = { ...record, status: "error" as const, error: `The message was dropped: ${reason}`, errorKind: "dropped" };
+    this.#settle(task, resultOf(dropped, now()));
   }
 
-  function settle(task: Task, result: TaskResult): void {
+  /** The records stay in flight, so that the next start resumes or reports them. */
+  #interrupted(batch: readonly Task[], error: string, reply = ""): void {
+    for (const task of batch) this.#settle(task, { ...resultOf(task.record, this.deps.now()), reply, error, errorKind: "interrupted" });
+  }
+
+  #broken(record: TaskRecord, error: unknown): Outcome {
+    this.deps.log.error({ task: record.id, err: error }, "a task failed in the kernel");
+    return errorOutcome(error, "internal");
+  }
+
+  #settle(task: Task, result: TaskResult): void {
     task.state = "settled";
-    tasks.delete(task.record.id);
-    place(task);
+    this.tasks.remove(task);
+    markRouted(task);
     task.settle(result);
     task.listeners.clear();
   }
 
-  return openDoors({
-    tasks,
-    intake,
-    lanes,
-    deliveries,
-    record: (id) => readRecord(store.collection<TaskRecord>(TRACES), id),
-    now,
-    accept,
-    finish,
-    live: deps.live,
-    agents: deps.agents,
-    inRoot,
-    whenIdle,
-    open,
-    refuse,
-    admit,
-    close,
-    refill,
-  });
+  // ── beside the way: ends from outside, restart and stop ───────────────────────────────────────────────────────────────────
 
-  function open(): void {
-    opened = true;
-    intake.open();
-    if (!refusing) lanes.resume();
+  /** End a task that is not settled yet. Answers when it has ended; false when there is nothing (more) to end. */
+  async end(id: string, ending: Ending): Promise<boolean> {
+    const task = this.tasks.leading(id);
+    if (task === undefined || task.ending !== undefined) return false;
+    task.ending = ending;
+    const found = task.state === "accepted" ? this.#intake.remove(task) && "removed" : this.#work.cancel(task, ending);
+    if ((isPromise(found) ? await found : found) === "removed") await this.inRoot(task, () => this.finish([task], endedOutcome(ending)));
+    else {
+      task.abort.abort(ending);
+      await task.result;
+    }
+    return true;
   }
 
-  function refuse(): void {
-    refusing = true;
-    lanes.pause();
+  /** Put a stored task back to work after a restart, ahead of what is accepted later. */
+  readmit(record: TaskRecord): void {
+    const task = createTask(record, this.deps.live(), { keep: true });
+    this.tasks.add(task);
+    this.#intake.enter(task);
   }
 
-  function admit(): void {
-    refusing = false;
-    refill();
+  /** Let what was readmitted and accepted so far begin, in that order. Until then everything waits. */
+  open(): void {
+    this.#opened = true;
+    this.#intake.open();
+    this.refill();
   }
 
-  function refill(): void {
-    if (opened && !refusing) lanes.resume();
+  /** Take and begin no new work from now on, until `admit`. */
+  refuse(): void {
+    this.#refusing = true;
+    this.#work.pause();
   }
 
-  function close(ending: Ending): void {
-    closing = ending;
+  /** Take new work again. */
+  admit(): void {
+    this.#refusing = false;
+    this.refill();
   }
-}
 
-/**
- * Messages become one turn only where its answer reaches all of them, and where they ask the same of it. What a restart interrupted is
- * taken up as it was: a turn that brought the daemon down costs no further message a try.
- */
-function sortOf({ inbound: { options }, attempts }: TaskRecord, { reply: { channel, chat, account, thread } }: Route): string {
-  return JSON.stringify([channel, chat, account, thread, options, attempts]);
+  /** Begin what may begin since the agents' limits have changed. */
+  refill(): void {
+    if (this.#opened && !this.#refusing) this.#work.resume();
+  }
+
+  /** End what still runs or waits, to be resumed at the next start; also waits for what is being ended already. */
+  async interrupt(): Promise<void> {
+    this.#closing = STOPPING;
+    const ending = [...this.tasks.all()];
+    const leads = ending.filter((task) => task.lead === undefined);
+    await Promise.all(leads.map(({ record }) => this.end(record.id, record.inbound.options?.scheduled ? STOPPING_SCHEDULED : STOPPING)));
+    await Promise.all(ending.map((task) => task.result));
+  }
+
+  /** Run a step of a task as the kernel's own work, under the task's root event. */
+  inRoot<T>(task: Task, step: () => T): T {
+    const root = { rootId: task.record.inbound.rootId, ...(task.cause === undefined ? {} : { parentId: task.cause }) };
+    return this.#outside.runInAsyncScope(() => this.deps.bus.within(root, step));
+  }
 }

@@ -1,7 +1,9 @@
-import type { Inbound, Route, Trace, TraceStep, Usage } from "@svc/sdk";
+import { codeOf, type Inbound, type Message, type Op, put, type Route, type Store, type Trace, type TraceStep } from "@svc/sdk";
+import type { ScopedStore } from "../boot/state-store.ts";
+import { mergedFacts, type RunFacts } from "./run-facts.ts";
 
 /** The one durable row of a task: its message until it has run, and its trace from then on. Stored whole at each change. */
-export interface TaskRecord {
+export interface TaskRecord extends RunFacts {
   readonly id: string;
   readonly inbound: Inbound;
   status: Trace["status"];
@@ -20,20 +22,53 @@ export interface TaskRecord {
   /** The first task of the collected turn that answered this one: its row holds answer, error, usage and steps of both. */
   lead?: string;
   response?: string;
-  error?: string;
-  errorKind?: string;
-  exitCode?: number;
-  model?: string;
-  sessionId?: string;
-  usage?: Usage;
   steps: TraceStep[];
-  autonomyBlocks?: { tool: string; reason: string }[];
-  guard?: { level: "wall" | "narrow"; reason?: string };
+}
+
+/** The record of a message that was just accepted under that id. */
+export function newRecord(message: Message, { id, rootId, at }: Pick<Inbound, "id" | "rootId" | "at">, pinned?: Route): TaskRecord {
+  const inbound: Inbound = { ...message, id, rootId, at, attempts: 0 };
+  const begun = { id, inbound, status: "in-flight" as const, agent: message.agent ?? "", conversation: "", attempts: 0, startedAt: at, steps: [] };
+  return pinned === undefined ? begun : { ...begun, pinned };
 }
 
 /** The collection of records, and its indexes. */
 export const TRACES = "traces";
 export const TRACE_INDEXES = ["status", "agent", "inbound.channel"] as const;
+
+/** The collection that remembers by dedup key which task a message became. */
+export const DEDUP = "dedup";
+
+/** The message that a dedup key stood for first. */
+interface FirstOfKey {
+  readonly taskId: string;
+  readonly rootId: string;
+}
+
+/** Store a new record together with its dedup key; answers with the task that had the key before, and then nothing is stored. */
+export async function storeNew(store: Store, record: TaskRecord): Promise<FirstOfKey | undefined> {
+  const { dedupKey, rootId, at } = record.inbound;
+  const ops: Op[] = [put(TRACES, record.id, record, "absent")];
+  if (dedupKey !== undefined) ops.unshift(put(DEDUP, dedupKey, { taskId: record.id, rootId, at }, "absent"));
+  try {
+    await store.commit(ops);
+    return undefined;
+  } catch (error) {
+    if (dedupKey === undefined || codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+    const earlier = (await store.collection<FirstOfKey>(DEDUP).get(dedupKey))?.value;
+    if (earlier === undefined) throw error;
+    return earlier;
+  }
+}
+
+/** Count a run with the records of its messages. Resolves once the count is durable; a crash from then on has used up a try. */
+export function countAttempt(batch: readonly [{ readonly record: TaskRecord }, ...{ readonly record: TaskRecord }[]], store: ScopedStore): Promise<void> {
+  for (const { record } of batch) record.attempts += 1;
+  const [{ record: lead }] = batch;
+  if (batch.length > 1) lead.tasks = batch.map(({ record }) => record.id);
+  else delete lead.tasks;
+  return store.note(batch.map(({ record }) => put(TRACES, record.id, { ...record, steps: [] })));
+}
 
 /** The row of a task that the turn of another one has answered: what the turn did stands with that one alone. */
 export function mergedRow({ id, inbound, agent, conversation, route, attempts, startedAt }: TaskRecord, lead: TaskRecord): TaskRecord {
@@ -54,9 +89,8 @@ export function mergedRow({ id, inbound, agent, conversation, route, attempts, s
 }
 
 /** A record of a merged task with the answer that its lead's row holds. */
-export function withLead(record: TaskRecord, { response, error, errorKind, exitCode, model, sessionId }: TaskRecord): TaskRecord {
-  const facts = { response, error, errorKind, exitCode, model, sessionId };
-  return { ...record, ...Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) };
+export function withLead(record: TaskRecord, lead: TaskRecord): TaskRecord {
+  return { ...record, ...(lead.response === undefined ? {} : { response: lead.response }), ...mergedFacts(lead) };
 }
 
 /** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */

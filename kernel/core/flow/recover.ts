@@ -1,7 +1,10 @@
 import { append, type Log, put, remove, type Store } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
+import { createTask, type Task } from "./live-task.ts";
+import type { Pipeline } from "./pipeline.ts";
 import { type TaskRecord, TRACE_INDEXES, TRACES } from "./record.ts";
-import type { Pipeline } from "./tasks-api.ts";
+import { defaultRoute } from "./routing.ts";
+import type { Outcome } from "./run-facts.ts";
 
 /** `resume` of svc.json (001:L212). */
 export interface ResumeRules {
@@ -117,6 +120,17 @@ function byNotice(refused: readonly Refused[]): { readonly records: readonly [Ta
   return [...groups.values()];
 }
 
+/** End stored tasks without running them, and tell their sender once; the row of the first holds the outcome. */
+async function closeRecords(pipeline: Pipeline, [first, ...others]: readonly [TaskRecord, ...TaskRecord[]], outcome: Outcome): Promise<void> {
+  const { live, agents } = pipeline.deps;
+  const closing = (record: TaskRecord): Task => {
+    const route = record.route ?? defaultRoute(record.inbound, agents());
+    return createTask(route === undefined ? record : { ...record, route, agent: route.agent }, live());
+  };
+  const lead = closing(first);
+  await pipeline.inRoot(lead, () => pipeline.finish([lead, ...others.map(closing)], outcome));
+}
+
 /** What becomes of the work that an earlier run left in flight. */
 export interface Recovery {
   /** The start that is under way, for `noteStart`. */
@@ -132,14 +146,14 @@ export interface Recovery {
  * nothing overtakes it; after `report` none is left in flight without a task behind it.
  */
 export async function recover(
-  { core, pipeline }: { readonly core: Store; readonly pipeline: Pick<Pipeline, "find" | "readmit" | "close"> },
+  { core, pipeline }: { readonly core: Store; readonly pipeline: Pipeline },
   rules: ResumeRules,
   bus: Bus,
   log: Log,
   now: () => number,
 ): Promise<Recovery> {
   // A plugin may have handed something over in its setup.
-  const unfinished = (await unfinishedTasks(core)).filter(({ id }) => pipeline.find(id) === undefined);
+  const unfinished = (await unfinishedTasks(core)).filter(({ id }) => pipeline.tasks.get(id) === undefined);
   const start = await thisStart(core, now());
   const earlier = (await core.journal<Start>(STARTS).tail(LOOKED_BACK)).map(({ value }) => value);
   const crashLoop = isCrashLoop([...earlier, start], rules, now());
@@ -171,7 +185,7 @@ export async function recover(
       }
       for (const { record, reason } of refused) log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${reason}`);
       for (const { records, reason } of byNotice(refused)) {
-        await pipeline.close(records, {
+        await closeRecords(pipeline, records, {
           status: "error",
           reply: "",
           error: `interrupted by a restart; not resumed because ${reason}`,

@@ -1,10 +1,13 @@
 import { type Inbound, type Route, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
+import type { Absence } from "./absence.ts";
 import { JOB_SECONDS } from "./limits.ts";
-import type { Ending, Outcome } from "./outcome.ts";
+import type { Task } from "./live-task.ts";
 import type { TaskRecord } from "./record.ts";
+import type { Ending, Outcome } from "./run-facts.ts";
 import { promptOf } from "./words.ts";
+import type { Placement } from "./work.ts";
 
 /** Entries whose caller waits for the answer itself: `context.channel` says where the conversation belongs, not where to send. */
 const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
@@ -68,9 +71,25 @@ export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
   ...(kind === "timeout" ? { exitCode: TERMINATED } : {}),
 });
 
-/** The optional facts of an outcome, without the keys that are absent. */
-export function factsOf({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks, guard }: Outcome): Partial<TaskRecord> {
-  return Object.fromEntries(
-    Object.entries({ error, errorKind, exitCode, usage, model, sessionId, autonomyBlocks, guard }).filter(([, value]) => value !== undefined),
-  );
+/** The lane of a routed task and its rules, read from the agent's settings whenever they matter. */
+export function placementOf({ record, front, keep }: Task, route: Route, agents: () => AgentTable, absence: Absence): Placement {
+  const settings = () => agents().settings(route.agent);
+  return {
+    conversation: route.conversation,
+    agent: route.agent,
+    mode: () => settings()?.queueMode ?? "collect",
+    limit: () => absence.slots(route.agent, settings()),
+    sort: () => sortOf(record, route),
+    size: record.inbound.text.length,
+    front,
+    keep,
+  };
+}
+
+/**
+ * Messages become one turn only where its answer reaches all of them, and where they ask the same of it. What a restart interrupted is
+ * taken up as it was: a turn that brought the daemon down costs no further message a try.
+ */
+function sortOf({ inbound: { options }, attempts }: TaskRecord, { reply: { channel, chat, account, thread } }: Route): string {
+  return JSON.stringify([channel, chat, account, thread, options, attempts]);
 }

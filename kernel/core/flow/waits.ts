@@ -1,13 +1,14 @@
 import { fail } from "../../base/errors.ts";
-import type { Lanes } from "./lanes.ts";
 import { CALL_DEPTH } from "./limits.ts";
 import type { Task } from "./live-task.ts";
+import type { LiveTasks } from "./live-tasks.ts";
+import type { Blocker } from "./work.ts";
 
 /** The task that waits for this one's answer. */
 const callerOf = ({ record }: Task): string | undefined => record.inbound.options?.callerTask;
 
 /** Why a call must not begin: so many turns wait for each other above it that only agents who call each other without end get there. */
-export function tooDeep(task: Task, tasks: ReadonlyMap<string, Task>): Error | undefined {
+export function tooDeep(task: Task, tasks: LiveTasks): Error | undefined {
   let depth = 0;
   for (let id = callerOf(task); id !== undefined; depth += 1) {
     if (depth >= CALL_DEPTH) return fail("SVC_CALL_DEPTH", { agent: task.record.agent, limit: CALL_DEPTH });
@@ -18,25 +19,24 @@ export function tooDeep(task: Task, tasks: ReadonlyMap<string, Task>): Error | u
 }
 
 /**
- * Why a call that is held would be held for ever: all that it waits for waits, over one or several calls, for a call that is held like
+ * Why a queued call would wait for ever: all that it waits for waits, over one or several calls, for a call that is queued like
  * this one. Undefined when something it waits for can end by itself. A turn cannot end as long as one of its calls cannot.
  */
-export function deadlock(call: Task, tasks: ReadonlyMap<string, Task>, lanes: Lanes<Task>): Error | undefined {
+export function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<string, Blocker>): Error | undefined {
   const running: Task[] = [];
   const stuck = new Set<Task>();
   const calls = new Map<string, Task[]>();
-  for (const task of tasks.values()) {
+  for (const task of tasks.all()) {
     if (task.state !== "running" && task.state !== "waiting") continue;
     const caller = callerOf(task);
     if (caller !== undefined) calls.set(caller, [...(calls.get(caller) ?? []), task.lead ?? task]);
     if (task.state === "running" && task.lead === undefined) running.push(task);
     if (task.lead === undefined && (task.state === "running" || caller !== undefined)) stuck.add(task);
   }
-  const holders = (held: Task): Task[] => {
-    const { conversation } = held.record;
-    const blocker = lanes.blocker(conversation);
-    if (blocker?.lane) return running.filter(({ record }) => record.conversation === conversation);
-    return blocker?.agent === undefined ? [] : running.filter(({ record }) => record.agent === blocker.agent);
+  const holders = ({ record: { conversation } }: Task): Task[] => {
+    const blocker = blockers.get(conversation);
+    if (blocker?.by === "turn") return running.filter(({ record }) => record.conversation === conversation);
+    return blocker === undefined ? [] : running.filter(({ record }) => record.agent === blocker.agent);
   };
   const goesOn = (task: Task): boolean => {
     if (task.state === "running") return !(calls.get(task.record.id) ?? []).some((one) => stuck.has(one));

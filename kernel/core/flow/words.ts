@@ -1,6 +1,6 @@
 import type { Inbound } from "@svc/sdk";
-import type { Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
+import type { Outcome } from "./run-facts.ts";
 
 const HELD_NOTE_MS = 60_000;
 const clock = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");

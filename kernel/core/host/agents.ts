@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Agent, Agents, Turn } from "@svc/sdk";
-import type { QueueMode } from "../flow/lanes.ts";
+import type { QueueMode } from "../flow/work.ts";
 
 /** One agent's configuration as the kernel uses it. Units are in the names. */
 export interface AgentSettings {

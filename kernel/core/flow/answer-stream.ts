@@ -1,0 +1,40 @@
+import type { TaskEvent, TaskResult } from "@svc/sdk";
+import type { Announcer } from "./announce.ts";
+import type { Deliveries } from "./deliver/deliveries-port.ts";
+import { type Task, tell } from "./live-task.ts";
+
+/** What the engine of a turn says, as its callers, the bus and the channel get it while it runs. */
+export interface AnswerStream {
+  event(event: Exclude<TaskEvent, { type: "accepted" | "queued" | "started" }>): void;
+  /** The engine has ended: nothing more is shown on the channel until the outbox sends the whole answer. */
+  close(): Promise<void>;
+  /** The end is stored: callers who were shown nothing of the answer while it grew get the whole of it. */
+  whole(result: TaskResult): void;
+}
+
+/**
+ * Decides, once for a turn, whether its answer is streamed: text goes out while it grows unless a required `deliver` tap must see
+ * all of it first (`holdsStream`); then callers get it at the end, in one piece. Everything else is told as it comes.
+ */
+export function openAnswerStream(batch: readonly [Task, ...Task[]], deliveries: Pick<Deliveries, "open">, announce: Announcer): AnswerStream {
+  const [{ record, live }] = batch;
+  const streams = !live.hooks.holdsStream;
+  const reply = streams && record.route !== undefined ? deliveries.open(record.route.reply, record.id, record.agent) : undefined;
+  const everyone = (event: TaskEvent) => {
+    for (const task of batch) tell(task, event);
+  };
+  return {
+    event(event) {
+      if (event.type === "text") {
+        if (!streams) return;
+        reply?.text(event.text);
+      }
+      if (event.type === "step") announce.step(record, event.step);
+      everyone(event);
+    },
+    close: async () => reply?.end(),
+    whole(result) {
+      if (!streams && result.ok && result.reply !== "") everyone({ type: "text", text: result.reply });
+    },
+  };
+}

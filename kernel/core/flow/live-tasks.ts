@@ -1,0 +1,57 @@
+import type { RunningTask } from "@svc/sdk";
+import { describeTask, type Task } from "./live-task.ts";
+import type { TaskRecord } from "./record.ts";
+
+/** The tasks that this process works on, from acceptance until they are settled. */
+export class LiveTasks {
+  readonly #byId = new Map<string, Task>();
+  readonly #whenIdle: (() => void)[] = [];
+
+  add(task: Task): void {
+    this.#byId.set(task.record.id, task);
+  }
+
+  /** The task is settled. */
+  remove(task: Task): void {
+    this.#byId.delete(task.record.id);
+  }
+
+  get(id: string): Task | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The task of that id, or the one whose turn answers it. */
+  leading(id: string): Task | undefined {
+    const task = this.#byId.get(id);
+    return task?.lead ?? task;
+  }
+
+  /** The record of the task that works under that id. */
+  record(id: string): TaskRecord | undefined {
+    return this.leading(id)?.record;
+  }
+
+  all(): IterableIterator<Task> {
+    return this.#byId.values();
+  }
+
+  /** Tasks that hold a slot. */
+  running(): RunningTask[] {
+    return [...this.all()].filter(({ state, lead }) => state === "running" && lead === undefined).map(describeTask);
+  }
+
+  /** Tasks that are with the `inbound` and `route` taps or wait in a lane. */
+  queued(): RunningTask[] {
+    return [...this.all()].filter(({ state }) => state === "accepted" || state === "waiting").map(describeTask);
+  }
+
+  /** Resolves when no turn runs. */
+  idle(): Promise<void> {
+    return this.running().length === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /** A turn has ended: tells those who wait for the last one. */
+  ended(): void {
+    if (this.#whenIdle.length > 0 && this.running().length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,157 @@
+import type { Route, TierEvent, TraceStep, Turn, TurnContext } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
+import { abandon } from "../host/abandon.ts";
+import { callableBy } from "../host/agent-abilities.ts";
+import type { AgentSettings } from "../host/agents.ts";
+import { ownerOf } from "../host/hooks.ts";
+import type { Live } from "../host/live.ts";
+import type { Scope } from "../host/scope.ts";
+import type { AnswerStream } from "./answer-stream.ts";
+import type { Task } from "./live-task.ts";
+import { runSecondsOf } from "./routing.ts";
+
+/** Milliseconds for an engine's own SIGTERM, 3 s, SIGKILL. */
+const GRACE_MS = 5_000;
+
+/** What the pipeline hands to a turn: its limits, its stop switch, and where to tell what happens. */
+export interface TurnControl {
+  /** The stop switch; its reason is an `Ending`. */
+  readonly abort: AbortController;
+  readonly signal: AbortSignal;
+  /** Seconds the engine may run. */
+  readonly runSeconds: number;
+  /** Seconds for the whole preparation. */
+  readonly prepareSeconds: number;
+  /** How long an engine may take to stop after it was told to, in milliseconds. */
+  readonly graceMs: number;
+  readonly toolUseRequired: readonly string[];
+  /** The trace's steps, in order; appended to and completed in place. */
+  readonly steps: TraceStep[];
+  /** Resolves when this run is counted on disk: a crash after the engine has begun must not give it another try for nothing. */
+  readonly counted: Promise<void>;
+  step(name: string): void;
+  readonly stream: AnswerStream;
+  failed(scope: Scope, what: string, error: unknown): void;
+}
+
+/** What is known of a run beside its turn. */
+export interface RunRequest extends Pick<TurnControl, "stream" | "counted" | "failed"> {
+  readonly lead: Task;
+  readonly settings: AgentSettings;
+}
+
+/** The limits and switches of a turn, by its agent's settings. */
+export function controlOf({ lead, settings, stream, counted, failed }: RunRequest): TurnControl {
+  const { record, abort } = lead;
+  return {
+    abort,
+    signal: abort.signal,
+    prepareSeconds: settings.preSpawnTimeoutSec,
+    runSeconds: runSecondsOf(record.inbound, settings),
+    graceMs: GRACE_MS,
+    toolUseRequired: settings.toolUseRequired,
+    steps: record.steps,
+    counted,
+    step(name) {
+      lead.step = name;
+    },
+    stream,
+    failed,
+  };
+}
+
+/** The turn of a batch: one message, or several that were collected. */
+export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrategy }: AgentSettings, startedAt: number): Turn {
+  const [{ record, live }, ...merged] = batch;
+  return {
+    id: record.id,
+    agent,
+    route: record.route as Route,
+    messages: [record.inbound, ...merged.map((task) => task.record.inbound)],
+    strategy: record.inbound.options?.contextStrategy ?? contextStrategy,
+    nativeSessions: live.tiers.get(agent.tier)?.thing.nativeSessions === true,
+    actions: callableBy(agent, live),
+    rootId: record.inbound.rootId,
+    attempt: 1,
+    startedAt,
+  };
+}
+
+/** Preparation took too long: the turn may be tried once more from the start. */
+export const STALLED = "SVC_RUN_STALLED";
+
+/** A context ready to run, and the engine that will. */
+export interface Prepared {
+  readonly context: TurnContext;
+  /** Handed over by a `dispatch` tap. */
+  readonly taken?: AsyncIterable<TierEvent>;
+  /** Whose code runs it. */
+  readonly scope: Scope;
+  readonly run: () => AsyncIterable<TierEvent>;
+}
+
+/**
+ * Assemble the context and choose the engine: at once, when no tap has to wait for anything. Each tap has a limit of its own after
+ * which it is skipped, so that a slow one does not use up the whole. Throws or rejects with `SVC_RUN_STALLED`, naming the step,
+ * when the whole takes too long; with the signal's reason when the turn is ended meanwhile.
+ */
+export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: TurnControl): Prepared | Promise<Prepared> {
+  const progress = { step: "prepare", over: false };
+  const stalled = () => fail(STALLED, { seconds: control.prepareSeconds, step: progress.step });
+  const run = {
+    signal: control.signal,
+    step: (name: string) => {
+      progress.step = name;
+      control.step(name);
+    },
+    skipped: (name: string, reason: string) => control.steps.push({ name, kind: "prepare", at: Date.now(), error: `skipped: ${reason}` }),
+  };
+  const dispatch = (context: TurnContext): Prepared | Promise<Prepared> => {
+    // Given up meanwhile: the second try is asking already, and only its taps may take the turn over.
+    if (progress.over) throw stalled();
+    refuseUnenforced(turn, live);
+    const taken = live.hooks.dispatch(turn, context, run);
+    return isPromise(taken) ? taken.then((stream) => choose(context, stream)) : choose(context, taken);
+  };
+  const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared => {
+    const tier = live.tiers.get(turn.agent.tier);
+    if (taken !== undefined) return { context, taken, scope: ownerOf(taken), run: () => taken };
+    if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
+    return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
+  };
+  if (control.signal.aborted) throw control.signal.reason;
+  const context = live.hooks.assembleContext(base, turn, run);
+  const prepared = isPromise(context) ? context.then(dispatch) : dispatch(context);
+  return isPromise(prepared) ? inTime(prepared, control, progress, stalled) : prepared;
+}
+
+function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: TurnControl, progress: { over: boolean }, stalled: () => Error): Promise<Prepared> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      progress.over = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", aborted);
+    };
+    const giveUp = (reason: unknown) => {
+      end();
+      reject(reason);
+    };
+    const timer = setTimeout(() => giveUp(stalled()), prepareSeconds * 1000);
+    const aborted = () => giveUp(signal.reason);
+    signal.addEventListener("abort", aborted, { once: true });
+    work.then((prepared) => {
+      // Given up while a tap was asked: a plugin that handed over a stream is told to end it.
+      if (progress.over) return prepared.taken && abandon(prepared.taken, prepared.scope);
+      end();
+      resolve(prepared);
+    }, giveUp);
+  });
+}
+
+/** A restricted run on an engine that cannot enforce it never runs with full rights instead (000:L346). */
+function refuseUnenforced(turn: Turn, live: Live): void {
+  const autonomy = turn.messages[0].options?.autonomy ?? "act";
+  if (autonomy === "act" || live.tiers.get(turn.agent.tier)?.thing.enforcesAutonomy === true) return;
+  throw fail("SVC_AUTONOMY_UNENFORCED", { agent: turn.agent.id, tier: turn.agent.tier, autonomy });
+}

@@ -1,0 +1,55 @@
+import type { TaskResult, Trace, Usage } from "@svc/sdk";
+import type { TaskRecord } from "./record.ts";
+
+/** What a run has come to, beside its status and answer. Made once, in `turn.ts` or for a task that never ran; the functions below map it. */
+export interface RunFacts {
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly exitCode?: number;
+  readonly usage?: Usage;
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly autonomyBlocks?: NonNullable<Trace["autonomyBlocks"]>;
+  readonly guard?: NonNullable<Trace["guard"]>;
+}
+
+/** How a turn ended, before it is stored. */
+export interface Outcome extends RunFacts {
+  readonly status: "ok" | "error" | "timeout";
+  readonly reply: string;
+  /** The engine's session is of no more use. */
+  readonly sessionLost?: true;
+}
+
+/** The reason on an aborted turn's signal. */
+export interface Ending {
+  readonly kind: "cancelled" | "timeout" | "interrupted";
+  readonly text: string;
+}
+
+const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId"] as const satisfies readonly (keyof RunFacts)[];
+const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard"] as const;
+const OF_RESULT = [...ENDED, "usage"] as const;
+const OF_EVENT = ["usage", "sessionId", "errorKind"] as const;
+
+/** The facts of a run for its record, without the keys that are absent. */
+export const recordFacts = (facts: RunFacts): RunFacts => present(facts, OF_RECORD);
+
+/** The facts that a merged task's record shows of the run that answered it; tokens are counted with the lead alone. */
+export const mergedFacts = (lead: RunFacts): RunFacts => present(lead, ENDED);
+
+/** The facts that the event of a task's end tells. */
+export const eventFacts = (result: RunFacts): RunFacts => present(result, OF_EVENT);
+
+/** The result of a record, as callers get it. */
+export function resultOf(record: TaskRecord, now: number): TaskResult {
+  const { id, agent, status, response = "", startedAt, endedAt = now } = record;
+  const ended = status === "in-flight" ? "error" : status;
+  return { ok: status === "ok", taskId: id, agent, reply: response, status: ended, durationMs: endedAt - startedAt, ...present(record, OF_RESULT) };
+}
+
+function present<K extends keyof RunFacts>(from: RunFacts, keys: readonly K[]): Pick<RunFacts, K> {
+  const found: { -readonly [Key in keyof RunFacts]?: unknown } = {};
+  for (const key of keys) if (from[key] !== undefined) found[key] = from[key];
+  return found as Pick<RunFacts, K>;
+}
