@@ -1,4 +1,4 @@
-import type { Confined } from "./capabilities.ts";
+import type { Confined } from "./files.ts";
 
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {

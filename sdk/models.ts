@@ -1,7 +1,7 @@
-import type { Picture } from "./capabilities.ts";
 import type { ObjectSchema, Schema } from "./config.ts";
 import type { TierFailure } from "./failure.ts";
 import type { Usage } from "./messages.ts";
+import type { Picture } from "./picture.ts";
 import { recentHistory, type TurnContext, turnText } from "./tier.ts";
 
 /** Capability `models`: the models of the configuration. Addresses and keys are the kernel's business: a plugin sees neither. */

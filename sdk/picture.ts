@@ -1,12 +1,28 @@
-import type { Picture } from "./capabilities.ts";
 import type { Media } from "./messages.ts";
+
+/** Capability `media`: what came with a message, read for an engine. */
+export interface MediaReader {
+  /**
+   * The pictures among `media`, in order: at most 20 of at most 5 MB that are PNG, JPEG, GIF or WebP by their bytes. `note` names the
+   * others and belongs behind the words of the turn; it is empty when all are passed on. Never rejects.
+   */
+  pictures(media: readonly Media[]): Promise<{ readonly pictures: readonly Picture[]; readonly note: string }>;
+}
+
+/** A picture ready to be shown to a model. */
+export interface Picture {
+  readonly data: Uint8Array;
+  readonly type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  /** Where it lies, for programs that read it themselves. */
+  readonly path?: string;
+}
 
 /** The smallest limit of the vendors for one picture. */
 const MAX_BYTES = 5 * 1024 * 1024;
 const MOST = 20;
 
 /**
- * What the capability `media` answers, for those who lend it: `read` gives the bytes of a file, or undefined when it is none or larger
+ * What the capability `media` answers, for hosts: `read` gives the bytes of a file, or undefined when it is none or larger
  * than `maxBytes`. A picture is told by its bytes, not by what its sender claims: so nothing else leaves this machine as one.
  */
 export async function readPictures(

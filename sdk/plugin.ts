@@ -1,13 +1,7 @@
-import type { Actions } from "./action.ts";
-import type { Agents } from "./agents.ts";
-import type { Capability, Files, HealthReader, Jobs, MediaReader, Render, Spawn, StreamingFetch, Tasks, Traces, Warm } from "./capabilities.ts";
+import type { Capability, CapabilityTypes } from "./capabilities.ts";
 import type { ObjectSchema } from "./config.ts";
-import type { Events } from "./events.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Models } from "./models.ts";
 import type { Provide } from "./provided.ts";
-import type { Sockets } from "./sockets.ts";
-import type { Store } from "./store.ts";
 
 /** The version of this contract; it must not be lower than what a plugin's `svc` asks for. */
 export const SDK_VERSION = "0.1.0";
@@ -71,8 +65,8 @@ export interface Lifecycle<C = Record<string, unknown>> {
   reload?(config: C): Promise<void>;
 }
 
-/** Everything a plugin may touch. Registrations belong to the plugin's scope and die with it. */
-export interface PluginContext<C = Record<string, unknown>> {
+/** Everything a plugin may touch: what it has declared of `CapabilityTypes`, and these. Registrations belong to the plugin's scope and end with it. */
+export interface PluginContext<C = Record<string, unknown>> extends Readonly<CapabilityTypes> {
   readonly id: PluginId;
   /** Its own section, `${NAME}` expanded, defaults filled in; `{}` when it owns none. */
   readonly config: C;
@@ -82,22 +76,6 @@ export interface PluginContext<C = Record<string, unknown>> {
   readonly signal: AbortSignal;
   readonly hooks: Hooks;
   readonly provide: Provide;
-  readonly agents: Agents;
-  readonly tasks: Tasks;
-  readonly events: Events;
-  readonly traces: Traces;
-  readonly actions: Actions;
-  readonly store: Store;
-  readonly jobs: Jobs;
-  readonly files: Files;
-  readonly fetch: StreamingFetch;
-  readonly sockets: Sockets;
-  readonly spawn: Spawn;
-  readonly warm: Warm;
-  readonly media: MediaReader;
-  readonly models: Models;
-  readonly render: Render;
-  readonly health: HealthReader;
   /** A variable of the daemon's environment that the plugin declared as `env:<NAME>`, or any with `env:*`. Empty counts as unset. */
   env(name: string): string | undefined;
 }

@@ -1,6 +1,6 @@
-import type { ChildEnd, Spawn } from "../capabilities.ts";
 import { svcError } from "../errors.ts";
 import type { FailureKind } from "../failure.ts";
+import type { ChildEnd, Spawn } from "../processes.ts";
 import { type Fields, fieldsOf, textOf } from "./fields.ts";
 
 /** What the program tells or asks about one conversation. */

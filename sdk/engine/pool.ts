@@ -1,5 +1,5 @@
-import type { Spawn, Warm } from "../capabilities.ts";
 import { svcError } from "../errors.ts";
+import type { Spawn, Warm } from "../processes.ts";
 import { type LineRpc, openLineRpc, type RpcOptions } from "./line-rpc.ts";
 
 /** One process of an engine. */

@@ -1,4 +1,4 @@
-import type { Spawn } from "../capabilities.ts";
+import type { Spawn } from "../processes.ts";
 import { unreachable } from "./reach.ts";
 
 /** How an engine's program is asked whether an agent can use it. */

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathS
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Spawn } from "../capabilities.ts";
+import type { Spawn } from "../processes.ts";
 import { type Bubblewrap, commandSandbox, programSandbox, shellQuoted } from "./sandbox.ts";
 
 /** Does a sandbox hold back here what it is there for? */

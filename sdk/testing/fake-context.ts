@@ -1,28 +1,17 @@
 import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
-import type {
-  Capability,
-  DaemonHealth,
-  Files,
-  GuardedFetch,
-  HealthReader,
-  Jobs,
-  MediaReader,
-  Render,
-  Spawn,
-  StreamingFetch,
-  Traces,
-  Warm,
-} from "../capabilities.ts";
+import type { CapabilityTypes } from "../capabilities.ts";
 import type { ObjectSchema } from "../config.ts";
+import { buildContext, type CapabilitySources, declarationCheck, guardedFiles, sourceOf } from "../context.ts";
 import { svcError } from "../errors.ts";
+import type { GuardedFetch } from "../fetch.ts";
+import type { DaemonHealth } from "../health.ts";
 import type { Hooks } from "../hooks.ts";
+import type { Jobs } from "../jobs.ts";
 import type { Models } from "../models.ts";
 import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext } from "../plugin.ts";
 import { PROVIDED } from "../provided.ts";
-import type { Sockets } from "../sockets.ts";
-import type { Store } from "../store.ts";
 import { createFakeActions } from "./fake-actions.ts";
 import { streamingFetch } from "./fake-fetch.ts";
 import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
@@ -33,28 +22,21 @@ import { createMemoryStore } from "./memory-store.ts";
 import { createMemoryWarm } from "./memory-warm.ts";
 import { createProvide, emptyRegister, enlist, type Registered } from "./registered.ts";
 
+/** Capabilities as the test gives them; the others are made of what it gives. */
+type Given = Omit<{ readonly [K in keyof CapabilityTypes]?: CapabilityTypes[K] }, "agents" | "tasks" | "actions" | "events" | "jobs" | "fetch" | "models">;
+
 /** What the context is made of. A capability left out works in memory where that makes sense; the others throw `SVC_TESTING_NOT_GIVEN` when called. */
-export interface FakeOptions<C> {
+export interface FakeOptions<C> extends Given {
   readonly config?: C;
   readonly env?: Readonly<Record<string, string>>;
   readonly agents?: readonly (Pick<Agent, "id"> & Partial<Agent>)[];
   readonly tasks?: FakeTasks;
-  readonly store?: Store;
   /** Actions of other plugins, beside those that the plugin itself provides. */
   readonly actions?: readonly Action[];
   /** `fetch.stream` answers the same in one piece, unless it brings a `stream` of its own. */
   readonly fetch?: GuardedFetch;
-  readonly sockets?: Sockets;
-  readonly files?: Files;
-  readonly spawn?: Spawn;
-  readonly warm?: Warm;
-  /** Left out: pictures are read from their `data`; no file is. */
-  readonly media?: MediaReader;
   /** Of its members as many as the plugin uses. */
   readonly models?: Partial<Models>;
-  readonly render?: Render;
-  readonly traces?: Traces;
-  readonly health?: HealthReader;
 }
 
 /** A context that records. */
@@ -81,24 +63,29 @@ export function createFakeContext<C = Record<string, unknown>>(
   const registered = emptyRegister();
   const logged: { level: keyof Log; facts: object | string; text?: string }[] = [];
   const abort = new AbortController();
-  const tasks = options.tasks ?? createFakeTasks();
-  const events = createMemoryEvents();
-  const store = options.store ?? createMemoryStore();
-  const warm = options.warm ?? createMemoryWarm();
   const agents = (options.agents ?? []).map(completeAgent);
-  const actions = createFakeActions(() => [...(options.actions ?? []), ...registered.actions]);
-  const need = (capability: Capability): void => {
-    if (plugin.capabilities.includes(capability)) return;
-    throw svcError("SVC_CAPABILITY_UNDECLARED", `The plugin ${id} uses '${capability}' without declaring it; add it to its capabilities and its manifest.`, {
-      capability,
-    });
+  const need = declarationCheck(id, plugin.capabilities);
+  const { agents: _agents, tasks, actions = [], fetch, files, sockets, models, config: _config, env, ...given } = options;
+  const sources: CapabilitySources = {
+    agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
+    tasks: () => tasks ?? createFakeTasks(),
+    events: createMemoryEvents,
+    traces: () => ({ get: async () => undefined, list: async () => [] }),
+    actions: () => createFakeActions(() => [...actions, ...registered.actions]),
+    store: createMemoryStore,
+    jobs: () => createJobs(registered),
+    files: () => guardedFiles(files ?? notGiven("files"), need),
+    fetch: () => (fetch === undefined ? notGiven("fetch") : streamingFetch(fetch)),
+    sockets: () => (sockets === undefined ? notGiven("sockets") : endingSockets(sockets, abort.signal)),
+    warm: createMemoryWarm,
+    // Pictures are read from their `data`; no file is.
+    media: () => ({ pictures: (media) => readPictures(media, async () => undefined) }),
+    models: () => ({ ...NO_MODELS, ...models }),
+    health: () => () => WELL,
   };
-  const lend = <T>(capability: Capability, thing: T): T => {
-    need(capability);
-    return thing;
-  };
+  const inMemory = sourceOf(sources, notGiven);
   const log = (level: keyof Log) => (facts: object | string, text?: string) => void logged.push(text === undefined ? { level, facts } : { level, facts, text });
-  return {
+  const context = buildContext<C>({
     id,
     config: options.config ?? ({} as C),
     node: { id: "node_test", name: "test" },
@@ -115,72 +102,17 @@ export function createFakeContext<C = Record<string, unknown>>(
         throw svcError("SVC_PLUGIN_NAME_TAKEN", `A ${kind} '${name}' is already provided; choose another name.`);
       },
     ),
+    need,
+    source: (name) => (given as Partial<CapabilityTypes>)[name] ?? inMemory(name),
+    variable: (name) => env?.[name],
+  });
+  const recorder = {
     registered,
     logged,
-    request: (method, path, request) => callRoute(registered.routes, method, path, request),
+    request: (method: string, path: string, request?: FakeRequest) => callRoute(registered.routes, method, path, request),
     end: () => abort.abort(),
-    env(name) {
-      if (!plugin.capabilities.includes("env:*")) need(`env:${name}`);
-      return options.env?.[name] || undefined;
-    },
-    get agents() {
-      return lend("agents", { list: () => agents, get: (wanted: string) => agents.find((agent) => agent.id === wanted) });
-    },
-    get tasks() {
-      return lend("tasks", tasks);
-    },
-    get events() {
-      return lend("events", events);
-    },
-    get traces() {
-      return lend("traces", options.traces ?? { get: async () => undefined, list: async () => [] });
-    },
-    get actions() {
-      return lend("actions", actions);
-    },
-    get store() {
-      return lend("store", store);
-    },
-    get jobs() {
-      return lend("jobs", createJobs(registered));
-    },
-    get files() {
-      const files = lend("files", options.files ?? notGiven<Files>("files"));
-      return {
-        get own() {
-          return files.own;
-        },
-        under: (...roots: readonly string[]) => files.under(...roots),
-        get data() {
-          return lend("data-folder", files).data;
-        },
-      };
-    },
-    get fetch() {
-      return lend("fetch", options.fetch === undefined ? notGiven<StreamingFetch>("fetch") : streamingFetch(options.fetch));
-    },
-    get sockets() {
-      return lend("sockets", options.sockets === undefined ? notGiven<Sockets>("sockets") : endingSockets(options.sockets, abort.signal));
-    },
-    get spawn() {
-      return lend("spawn", options.spawn ?? notGiven<Spawn>("spawn"));
-    },
-    get warm() {
-      return lend("warm", warm);
-    },
-    get media() {
-      return lend("media", options.media ?? { pictures: (media) => readPictures(media, async () => undefined) });
-    },
-    get models() {
-      return lend("models", { ...NO_MODELS, ...options.models });
-    },
-    get render() {
-      return lend("render", options.render ?? notGiven<Render>("render"));
-    },
-    get health() {
-      return lend("health", options.health ?? (() => WELL));
-    },
   };
+  return Object.assign(context as FakeContext<C>, recorder);
 }
 
 function createHooks(registered: Registered): Hooks {

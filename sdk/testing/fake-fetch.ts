@@ -1,4 +1,4 @@
-import type { GuardedFetch, StreamingFetch } from "../capabilities.ts";
+import type { GuardedFetch, StreamingFetch } from "../fetch.ts";
 
 /** A fake that answers whole, with the streaming form beside it: the same answer, in one piece. One that brings its own keeps it. */
 export function streamingFetch(fetch: GuardedFetch | StreamingFetch): StreamingFetch {

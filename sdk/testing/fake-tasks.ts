@@ -1,5 +1,5 @@
-import type { Accepted, RunningTask, TaskEvent, Tasks } from "../capabilities.ts";
 import type { Delivery, Message, TaskResult } from "../messages.ts";
+import type { Accepted, RunningTask, TaskEvent, Tasks } from "../tasks.ts";
 
 /** Tasks that record what they were given. */
 export interface FakeTasks extends Tasks {

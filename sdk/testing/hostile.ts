@@ -1,8 +1,11 @@
-import type { Child, Files, GuardedFetch, Render, Spawn } from "../capabilities.ts";
 import type { Schema } from "../config.ts";
 import { svcError } from "../errors.ts";
 import { tierFailure } from "../failure.ts";
+import type { GuardedFetch } from "../fetch.ts";
+import type { Files } from "../files.ts";
 import type { ModelEvent, Models } from "../models.ts";
+import type { Child, Spawn } from "../processes.ts";
+import type { Render } from "../render.ts";
 import type { Op, Store } from "../store.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeOptions } from "./fake-context.ts";

@@ -1,5 +1,5 @@
-import type { Confined, Files } from "../capabilities.ts";
 import { svcError } from "../errors.ts";
+import type { Confined, Files } from "../files.ts";
 
 /**
  * Files in memory: `content` maps absolute paths to text or bytes and shows what was written. Paths outside the roots are refused with

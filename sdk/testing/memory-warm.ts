@@ -1,4 +1,4 @@
-import type { Warm } from "../capabilities.ts";
+import type { Warm } from "../processes.ts";
 
 /** A pool without limits: what is kept stays until it ends by itself or is taken out. */
 export function createMemoryWarm(): Warm {

@@ -1,6 +1,6 @@
-import type { Child, ChildEnd, Spawn } from "../capabilities.ts";
 import type { TurnOptions } from "../messages.ts";
 import type { Plugin } from "../plugin.ts";
+import type { Child, ChildEnd, Spawn } from "../processes.ts";
 import type { Tier, TierEvent, TurnContext } from "../tier.ts";
 import { createFakeContext } from "./fake-context.ts";
 import { createMemoryFiles } from "./memory-files.ts";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import * as sdk from "@svc/sdk";
 import * as engine from "@svc/sdk/engine";
+import * as host from "@svc/sdk/host";
 import * as testing from "@svc/sdk/testing";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -91,6 +92,7 @@ const ENGINE_NAMES = [
   "vendorFailure",
   "versionOf",
 ];
+const HOST_NAMES = ["CAPABILITIES", "PERMISSIONS", "buildContext", "declarationCheck", "guardedFiles", "sourceOf"];
 const TESTING_NAMES = [
   "actionContract",
   "channelContract",
@@ -116,6 +118,7 @@ describe("@svc/sdk", () => {
     expect(Object.keys(sdk).sort()).toEqual(NAMES);
     expect(Object.keys(testing).sort()).toEqual(TESTING_NAMES);
     expect(Object.keys(engine).sort()).toEqual(ENGINE_NAMES);
+    expect(Object.keys(host).sort()).toEqual(HOST_NAMES);
   });
 
   it("has a generation that is not older than the oldest it loads", () => {

@@ -1,0 +1,98 @@
+import { CAPABILITIES, type Capability, type CapabilityTypes } from "./capabilities.ts";
+import { svcError } from "./errors.ts";
+import type { Files } from "./files.ts";
+import type { PluginContext, PluginId } from "./plugin.ts";
+
+/** Throws `SVC_CAPABILITY_UNDECLARED` for a capability that the plugin has not declared. */
+export type RequireCapability = (capability: Capability) => void;
+
+/** Makes a capability for one plugin: asked once, at the plugin's first use of it. */
+export type CapabilitySource = <K extends keyof CapabilityTypes>(name: K) => CapabilityTypes[K];
+
+/** Ways to make capabilities for one plugin, as far as a host has one. */
+export type CapabilitySources = { readonly [K in keyof CapabilityTypes]?: () => CapabilityTypes[K] };
+
+/** What a host gives for the context of one plugin. */
+export interface ContextOptions<C> extends Omit<PluginContext<C>, keyof CapabilityTypes | "env"> {
+  readonly need: RequireCapability;
+  readonly source: CapabilitySource;
+  /** Reads the host's environment; asked only for declared variables. */
+  variable(name: string): string | undefined;
+}
+
+/** The check of what a plugin has declared. `env:*` stands for every variable. */
+export function declarationCheck(plugin: PluginId, declared: readonly Capability[]): RequireCapability {
+  const names: ReadonlySet<Capability> = new Set(declared);
+  return (capability) => {
+    if (names.has(capability) || (capability.startsWith("env:") && names.has("env:*"))) return;
+    throw svcError(
+      "SVC_CAPABILITY_UNDECLARED",
+      `The plugin ${plugin} uses '${capability}' without declaring it; add it to its capabilities and its manifest.`,
+      {
+        status: 500,
+        plugin,
+        capability,
+      },
+    );
+  };
+}
+
+/** A source that makes what the table holds by the table, and everything else by `otherwise`. */
+export function sourceOf(table: CapabilitySources, otherwise: CapabilitySource): CapabilitySource {
+  return (name) => table[name]?.() ?? otherwise(name);
+}
+
+/** Where a context keeps what was made for it. */
+const MADE = Symbol("capabilities");
+
+interface Holder {
+  readonly [MADE]: <K extends keyof CapabilityTypes>(name: K) => CapabilityTypes[K];
+}
+
+/** One getter for each capability, for the contexts of all plugins: a start makes many. */
+const MEMBERS: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    CAPABILITIES.map((name) => [
+      name,
+      {
+        enumerable: true,
+        get(this: Holder) {
+          return this[MADE](name);
+        },
+      },
+    ]),
+  ),
+);
+
+/** The context of one plugin: each capability is checked at every use, made at the first one and kept. */
+export function buildContext<C>({ need, source, variable, ...members }: ContextOptions<C>): PluginContext<C> {
+  const made: Partial<CapabilityTypes> = {};
+  const holder: Holder = {
+    [MADE](name) {
+      need(name);
+      const capability = made[name] ?? source(name);
+      made[name] = capability;
+      return capability;
+    },
+  };
+  const env = (name: string): string | undefined => {
+    need(`env:${name}`);
+    return variable(name) || undefined;
+  };
+  return Object.assign(Object.create(MEMBERS), holder, members, { env });
+}
+
+/** The capability `files` of a plugin: its member `data` asks for `data-folder`. */
+export function guardedFiles(files: Files, need: RequireCapability): Files {
+  return {
+    get own() {
+      return files.own;
+    },
+    under: (...roots) => files.under(...roots),
+    get data() {
+      need("data-folder");
+      return files.data;
+    },
+  };
+}

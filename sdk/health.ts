@@ -1,0 +1,15 @@
+/** Capability `health`: how the daemon stands at this moment. */
+export type HealthReader = () => DaemonHealth;
+
+/** The daemon, its work and its plugins. */
+export interface DaemonHealth {
+  /** It runs, and can keep what it takes. */
+  readonly ok: boolean;
+  readonly state: "starting" | "running" | "draining" | "stopped";
+  readonly uptimeSeconds: number;
+  readonly tasks: { readonly running: number; readonly queued: number };
+  /** `failures`: calls into it that failed since it was set up. */
+  readonly plugins: readonly { readonly id: string; readonly state: string; readonly failures: number }[];
+  /** Of the database on disk; undefined without one. */
+  readonly storeBytes?: number;
+}

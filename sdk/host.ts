@@ -1,0 +1,3 @@
+/* `@svc/sdk/host`: for programs that run plugins, not for plugins. */
+export { CAPABILITIES, PERMISSIONS } from "./capabilities.ts";
+export * from "./context.ts";

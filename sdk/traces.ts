@@ -1,0 +1,68 @@
+import type { ActionEnvelope } from "./action.ts";
+import type { Usage } from "./messages.ts";
+
+/** Capability `traces`: read what tasks did, and add a step to one. */
+export interface Traces {
+  get(id: string): Promise<Trace | undefined>;
+  list(query?: {
+    readonly agent?: string;
+    readonly channel?: string;
+    readonly status?: string;
+    readonly before?: number;
+    readonly limit?: number;
+  }): Promise<readonly Trace[]>;
+}
+
+/** One per task (000:L116). Times in Unix milliseconds. */
+export interface Trace {
+  readonly id: string;
+  readonly rootId: string;
+  readonly agent: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly account?: string;
+  readonly conversation: string;
+  readonly entry: string;
+  readonly sender?: string;
+  readonly runId?: string;
+  readonly status: "in-flight" | "ok" | "error" | "timeout";
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly durationMs?: number;
+  /** The original message, whole. Rows from before schema version 8 have only `messagePreview`. */
+  readonly message?: string;
+  readonly messagePreview?: string;
+  /** Task ids answered by this turn, where several were collected; only in the trace of the first one. */
+  readonly tasks?: readonly string[];
+  /**
+   * The task whose turn answered this one too. Its trace holds steps, usage and answer; `get` shows the answer (or the error) here as
+   * well, `list` does not.
+   */
+  readonly lead?: string;
+  readonly response?: string;
+  readonly error?: string;
+  readonly errorKind?: string;
+  /** 143 where the run passed its time limit and was terminated. */
+  readonly exitCode?: number;
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly usage?: Usage;
+  readonly attempts: number;
+  readonly steps: readonly TraceStep[];
+  readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
+  /** What held a run of restricted autonomy. */
+  readonly guard?: { readonly level: "wall" | "narrow"; readonly reason?: string };
+}
+
+/** One step of a task. */
+export interface TraceStep {
+  readonly name: string;
+  /** `prepare`, `tool`, `action`, `tier` or `deliver`. */
+  readonly kind: string;
+  readonly at: number;
+  readonly durationMs?: number;
+  readonly input?: string;
+  readonly output?: string;
+  readonly error?: string;
+  readonly envelope?: ActionEnvelope;
+}
