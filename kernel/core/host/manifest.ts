@@ -68,8 +68,7 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
     Number.isInteger(api) && (api as number) >= API_FLOOR && (api as number) <= API_GENERATION
       ? undefined
       : `it is written for generation ${String(api)} of the plugin API, this daemon speaks ${API_FLOOR === API_GENERATION ? API_GENERATION : `${API_FLOOR} to ${API_GENERATION}`}`,
-  kind: (kind) =>
-    kind === "board" || kind === "store" ? `'${kind}' has no place in this version of svc: a plugin cannot provide one yet` : oneOf(PLUGIN_KINDS)(kind),
+  kind: oneOf(PLUGIN_KINDS),
   name: (name) => (isName(name) ? undefined : "must be lower-case letters, digits and '-'"),
   product: anyText,
   entry: (entry) => (isText(entry) ? undefined : "must name the built file"),
