@@ -3,6 +3,7 @@ import type { Capability } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { AgentTool } from "./plugin.ts";
+import type { ProvidedStore } from "./store-driver.ts";
 import type { Tier } from "./tier.ts";
 
 /** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
@@ -21,6 +22,8 @@ export interface Provided {
   authority: Authority;
   /** Offered to agents by the tools server (`svc mcp`). */
   tool: AgentTool;
+  /** A place for the daemon's state. */
+  store: ProvidedStore;
 }
 
 /** A kind of provided thing. */
@@ -56,6 +59,7 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
   server: { capability: "routes" },
   authority: {},
   tool: {},
+  store: {},
 };
 
 /** The name by which there is exactly one thing of its kind. Two routes of one place, whatever their parameters are called, have one name. */

@@ -72,3 +72,38 @@ export interface StorePrune {
   readonly spare: { readonly field: string; readonly value: string };
   readonly rows: number;
 }
+
+/** A place for the daemon's state: what a plugin of the kind `store` provides, once, in its `setup`. The plugin is loaded before all others, and has no capability that stands on state itself. */
+export interface ProvidedStore {
+  readonly name: string;
+  /** Opens the state, or makes it. Whatever it throws ends the start. */
+  open(options: StoreOpening): StoreDriver | Promise<StoreDriver>;
+  /** What is wrong with the state: reads it and changes nothing. Undefined where nothing was stored yet. For `svc db check` and `svc doctor`. */
+  check?(options: { readonly folder: string; readonly quick?: boolean }): Promise<StoreCheck | undefined>;
+  /**
+   * Copies the state as it is at one moment into the folder `to`, also while a daemon writes to it; an `open` with `to` as its folder
+   * goes on from there. Copies nothing where nothing was stored yet. For `svc backup`.
+   */
+  backup?(options: { readonly folder: string; readonly to: string }): Promise<void>;
+  /** Names of its files in the data folder, which `svc backup` leaves to `backup`. */
+  readonly files?: readonly string[];
+}
+
+/** How the kernel opens a store. */
+export interface StoreOpening {
+  /**
+   * The data folder, which is there and which no other process uses. Undefined: the state is kept in memory and gone with the driver's
+   * `close`, for an embedded kernel without a data folder and for `svc doctor`.
+   */
+  readonly folder: string | undefined;
+  /** Unix milliseconds. */
+  now(): number;
+}
+
+/** What a check of the state found. */
+export interface StoreCheck {
+  /** What was looked at, for people: a file, or a server without its password. */
+  readonly file: string;
+  /** One sentence each, the gravest first; empty when the state is sound. */
+  readonly problems: readonly string[];
+}

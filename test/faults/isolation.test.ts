@@ -279,6 +279,7 @@ describe("an isolated plugin that cannot be brought up", () => {
     ["declares one of the daemon's variables", { name: "bad", capabilities: ["env:SVC_SECRET"], setup: "" }, /env:SVC_SECRET/],
     ["provides a server", { name: "bad", capabilities: ["routes"], setup: `ctx.provide.server({ name: "s", host: "127.0.0.1", port: 0 });` }, /a server/],
     ["judges bearers", { name: "bad", setup: `ctx.provide.authority({ name: "a", verify: async () => undefined });` }, /an authority/],
+    ["keeps the state", { name: "bad", setup: `ctx.provide.store({ name: "s", open: () => ({}) });` }, /a store/],
   ])("one that %s is refused, in words that say what to do", async (_what, laid, reason) => {
     const run = await runIsolated([laid]);
     const id = `${laid.kind ?? "feature"}-bad`;
