@@ -5,7 +5,7 @@ import type { PluginStatus } from "../core/boot/kernel-port.ts";
 import { type Configuration, describeProblems, entriesOf, examine, partsOf } from "../core/config/configuration.ts";
 import { readText } from "../core/config/document.ts";
 import { type ConfigProblem, composeSchema, defaultAt, isUnread, lastGood, loadEnvironment, openDocument, parsePath } from "../core/config/index.ts";
-import { createHost, type Host } from "../core/host/host.ts";
+import { createHost, type Host, type HostParts } from "../core/host/host.ts";
 import { readEntry } from "../core/host/source.ts";
 import { getValue, removeValue, requireSetting, setValue } from "./edit.ts";
 import { exposures } from "./exposure.ts";
@@ -15,6 +15,8 @@ import { saveDocument } from "./save.ts";
 
 /** A configuration file and what its plugins are. */
 export interface EditorOptions {
+  /** The rooms that importing plugins needs. */
+  readonly parts: HostParts;
   readonly file: string;
   readonly dataFolder: string;
   readonly known: readonly string[];
@@ -137,14 +139,24 @@ function readableText(options: EditorOptions): string {
 
 /** The text as it would be read, with the plugins it asks for imported and not set up. */
 export async function readEdited(
-  { file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
+  { parts, file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
   text: string,
 ): Promise<{ configuration: Configuration; host: Host }> {
   const folder = dirname(resolve(file));
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
   const entries = entriesOf(document);
   const host = createHost(
-    { known, entries, inline: [], folder, searchFolders: [dataFolder, ...searchFolders], dataFolder, quarantine: "read", env: loadEnvironment(folder, env) },
+    {
+      parts,
+      known,
+      entries,
+      inline: [],
+      folder,
+      searchFolders: [dataFolder, ...searchFolders],
+      dataFolder,
+      quarantine: "read",
+      env: loadEnvironment(folder, env),
+    },
     { changed: () => {}, failure: () => {}, broke: () => {}, turned: () => {} },
   );
   return { configuration: await examine(document, host), host };

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { checkConfiguration } from "../editor/editor.ts";
+import { checkConfiguration } from "../editing.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -16,7 +16,14 @@ export type Serving = HttpServer & { readonly port: number; readonly url: string
 /** A listening server with these routes on a free port of all addresses. */
 export async function serve(routes: readonly HttpRoute[] | (() => readonly HttpRoute[]), options: Partial<HttpServerOptions> = {}): Promise<Serving> {
   const log = recordingLog();
-  const server = createHttpServer({ name: "daemon", routes: typeof routes === "function" ? routes : () => routes, authorities: () => [], log, ...options });
+  const server = createHttpServer({
+    name: "daemon",
+    routes: typeof routes === "function" ? routes : () => routes,
+    authorities: () => [],
+    isIsolated: () => false,
+    log,
+    ...options,
+  });
   const { port } = await server.listen({ host: "0.0.0.0", port: 0 });
   return Object.defineProperties(server as Serving, { port: { value: port }, url: { value: `http://127.0.0.1:${port}` }, log: { value: log } });
 }

@@ -1,10 +1,7 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { fail } from "../base/errors.ts";
+import type { RequestHandler } from "../core/boot/http-port.ts";
 import type { KernelPort } from "../core/boot/kernel-port.ts";
 import type { HttpServer, HttpServerOptions } from "./index.ts";
-
-/** A request of any server on node:http: its own, Express's, Koa's. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The kernel's HTTP API. The HTTP room is imported only when a port is opened or the routes are mounted. */
 export interface OwnServer {

@@ -15,6 +15,7 @@ const make = (listen: boolean) => {
     reach: { served: (host) => ({ hosts: () => [host(), "board.example"] }) },
     routes: () => [hello, { ...hello, server: "other", path: "/other" }],
     authorities: () => [],
+    isIsolated: () => false,
     log,
   });
 };

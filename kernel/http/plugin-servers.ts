@@ -1,17 +1,12 @@
 import type { Authority, ProvidedServer, ServerHandle } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { RootLog } from "../base/log.ts";
+import type { ServerAddress } from "../core/boot/http-port.ts";
 import type { routesOf } from "../core/host/live.ts";
 import { onDispose, type Scope } from "../core/host/scope.ts";
 import type { HttpServer } from "./index.ts";
 import type { Reach } from "./reach.ts";
-
-/** Where a provided server listens. */
-export interface ServerAddress {
-  readonly name: string;
-  readonly host: string;
-  readonly port: number;
-}
+import type { SurfaceOptions } from "./surface.ts";
 
 /** The servers that plugins provide, beside the daemon's own. */
 export interface Servers {
@@ -30,6 +25,7 @@ export interface ServersDeps {
   readonly reach: Pick<Reach, "served">;
   routes(): ReturnType<typeof routesOf>;
   authorities(): readonly Authority[];
+  readonly isIsolated: SurfaceOptions["isIsolated"];
   readonly log: RootLog;
 }
 
@@ -42,7 +38,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open that port; choose one above 1023",
 };
 
-export function createServers({ listen, reach, routes, authorities, log }: ServersDeps): Servers {
+export function createServers({ listen, reach, routes, authorities, isIsolated, log }: ServersDeps): Servers {
   const provided = new Map<string, ProvidedServer>();
   // One that only is mounted stays while its plugin is set up anew: the application that carries it cannot mount it twice.
   const made = new Map<string, HttpServer>();
@@ -53,6 +49,7 @@ export function createServers({ listen, reach, routes, authorities, log }: Serve
       name,
       routes: () => (provided.has(name) ? routes() : []),
       authorities,
+      isIsolated,
       localScopes: () => provided.get(name)?.localScopes ?? [],
       headers: () => provided.get(name)?.headers ?? {},
       ...reach.served(() => provided.get(name)?.host ?? ""),

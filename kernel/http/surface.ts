@@ -12,11 +12,11 @@
  *   answer     JSON, bytes, or a stream of events
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Authority, Log } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { peerOf } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
-import { isIsolated } from "../isolation/own-sockets.ts";
 import { type Admission, createAdmission } from "./admit.ts";
 import { checkJsonType, createLargeBodies, type JsonParser, type LargeBodies, parseJson, readBody } from "./body.ts";
 import { createChecker } from "./body-schema.ts";
@@ -48,6 +48,8 @@ export interface SurfaceOptions {
   authorities(): readonly Authority[];
   /** Scopes that callers on loopback have without a token. */
   localScopes?(): readonly string[];
+  /** Whether the far end of a connection is a process of an isolated plugin: its requests are refused. */
+  isIsolated(socket: Socket): boolean | Promise<boolean>;
   /** Names it is reached by, beside loopback and its own addresses. */
   hosts?(): readonly string[];
   /** Addresses and networks of proxies whose word about their client counts. Asked for each request that was passed on; a new list is a new array. */
@@ -207,7 +209,7 @@ class RouteSurface implements Surface {
   async #enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
     const refusal = this.#admission(raw);
     if (refusal !== undefined) throw refusal;
-    const isolated = isIsolated(raw.socket);
+    const isolated = this.#options.isIsolated(raw.socket);
     if (isolated !== false && (await isolated)) throw fail("SVC_HTTP_ISOLATED");
     this.#options.admit?.(raw.headers);
     const target = takeTarget(raw, prefix);

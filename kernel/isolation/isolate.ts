@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Capability, Log, Plugin, PluginContext } from "@svc/sdk";
+import type { Capability, Plugin, PluginContext } from "@svc/sdk";
+import type { Isolated, IsolationDeps, ProcessStatus } from "../core/host/isolation-port.ts";
 import type { Source } from "../core/host/source.ts";
 import { type Confinement, type Confinements, confine } from "./confinement.ts";
 import { ISOLATION_LIMITS, type IsolationLimits } from "./isolation-limits.ts";
@@ -7,35 +8,11 @@ import { startPluginProcess } from "./plugin-process.ts";
 import { refuseDeclared } from "./refused.ts";
 import type { Described } from "./registrations.ts";
 import { answered, loadArgs, type Start, setUpIsolated } from "./set-up.ts";
-import type { ProcessStatus, Supervisor } from "./supervisor.ts";
+import type { Supervisor } from "./supervisor.ts";
 
-/** What isolation stands on. Only `env` and `hidden` must be given. */
-export interface IsolationDeps {
-  /** The daemon's environment. A plugin's process gets PATH, HOME, LANG, TZ, TMPDIR, TERM, and what its plugin declares as `env:<NAME>`. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folders that the process must not see where it has walls for that: those of the data and of the configuration. */
-  readonly hidden: readonly string[];
+/** As the host gives them; each limit may be given. */
+export interface IsolateDeps extends IsolationDeps {
   readonly limits?: Partial<IsolationLimits>;
-  /** Marks the processes, so that a later daemon finds those that one before it left; default one of its own. */
-  readonly marker?: string;
-  /** Asked before each process but the first: may its files still run? Rejects with the reason. */
-  verify?(): Promise<unknown>;
-  /** Runs once before the plugin is set up: ends what an earlier daemon left. */
-  sweep?(log: Log): Promise<unknown>;
-  /** The process ended (`down`), is back (`up`), or is given up: `failed`, or `held` until `svc plugin retry`. */
-  told?(what: "down" | "up" | "failed" | "held", reason: string): void;
-  /** An error that its code left uncaught. */
-  stray?(error: unknown): void;
-  readonly now?: () => number;
-}
-
-/** A plugin whose code runs in a process of its own. */
-export interface Isolated {
-  /** Sets up as any other does: registers the same things, whose functions ask in the process. */
-  readonly plugin: Plugin<never>;
-  readonly status: () => ProcessStatus;
-  /** The walls around its process, for people. */
-  readonly walls: readonly string[];
 }
 
 /**
@@ -43,7 +20,7 @@ export interface Isolated {
  * the plugin's `setup` starts the one that stays until its `stop`, or until its context's signal. Throws `SVC_ISOLATION_REFUSED` for
  * what cannot be isolated, and the plugin's own error when it cannot be imported.
  */
-export async function isolate(source: Source, deps: IsolationDeps): Promise<Isolated> {
+export async function isolate(source: Source, deps: IsolateDeps): Promise<Isolated> {
   const limits = { ...ISOLATION_LIMITS, ...deps.limits };
   const { manifest } = source;
   if (manifest !== undefined) refuseDeclared(source.id, manifest.capabilities);
@@ -84,7 +61,7 @@ function wallsFor({ open, closed }: Confinements, { manifest }: Source, capabili
 }
 
 /** Starts processes of that plugin. */
-function starter(source: Source, deps: IsolationDeps, limits: IsolationLimits, confinements: Confinements): Start {
+function starter(source: Source, deps: IsolateDeps, limits: IsolationLimits, confinements: Confinements): Start {
   const marker = deps.marker ?? `isolated-${randomUUID()}`;
   return async (options, capabilities) => {
     const names = capabilities.filter((capability) => capability.startsWith("env:")).map((capability) => capability.slice("env:".length));

@@ -1,9 +1,9 @@
 import type { Agent, Capability, Lifecycle, PluginContext } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { AGENT_KEYS } from "../core/config/core-schema.ts";
+import type { IsolationDeps } from "../core/host/isolation-port.ts";
 import type { Source } from "../core/host/source.ts";
 import { type Args, readError, type WireError } from "./frames.ts";
-import type { IsolationDeps } from "./isolate.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
 import type { PluginProcess, PluginProcessOptions } from "./plugin-process.ts";

@@ -1,22 +1,9 @@
 import type { SvcError } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
+import type { ProcessStatus } from "../core/host/isolation-port.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import type { PluginProcess } from "./plugin-process.ts";
 import type { Remote } from "./proxies.ts";
-
-/** What the process of an isolated plugin is doing, for `/health` and `svc plugin list`. */
-export interface ProcessStatus {
-  readonly state: "up" | "waiting" | "off";
-  readonly pid?: number;
-  /** How often it was started and how often it ended by itself, since the plugin was set up. */
-  readonly starts: number;
-  readonly ends: number;
-  readonly lastEnd?: string;
-  /** When it is started again, in Unix milliseconds, while it waits. */
-  readonly again?: number;
-  /** Log lines, events and frames that were thrown away because there were too many. */
-  readonly dropped: number;
-}
 
 /** A life that is up. */
 export interface Life {

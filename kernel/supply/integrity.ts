@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { atomicWrite } from "../base/atomic-file.ts";
 import { fail } from "../base/errors.ts";
+import type { IntegrityPart } from "../core/host/supply-port.ts";
 import { changedDependencies, type Dependencies, dependenciesOf } from "./dependencies.ts";
 import { integrityOf } from "./package-hash.ts";
 
@@ -67,4 +68,16 @@ export function requireUndrifted(name: string, pin: Pin, capabilities: readonly 
     ...registers.filter((thing) => !pin.registers.includes(thing)),
   ];
   if (more.length > 0) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: `it now also has ${more.join(", ")}, which is` });
+}
+
+/** The pins of a data folder as the plugin host asks for them: read with the first package, and for as long as the host lives. */
+export function openPins(dataFolder: string): ReturnType<IntegrityPart["openPins"]> {
+  let pins: Promise<Pins> | undefined;
+  return {
+    async requirePinned(name, folder) {
+      pins ??= readPins(dataFolder);
+      const pin = await requirePinned(name, folder, await pins);
+      return (capabilities, registers) => requireUndrifted(name, pin, capabilities, registers);
+    },
+  };
 }

@@ -1,11 +1,5 @@
 import type { Warm } from "@svc/sdk";
-
-/** The section `processPool`, in seconds. */
-export interface PoolLimits {
-  readonly maxIdleSeconds: number;
-  readonly maxAgeSeconds: number;
-  readonly sweepIntervalSeconds: number;
-}
+import type { PoolLimits } from "../../core/host/capability-libraries.ts";
 
 /** What the pool is made of. The clock and the limits are asked each time, so that a reload takes effect at the next look. */
 export interface PoolDeps {

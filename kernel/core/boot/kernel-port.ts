@@ -1,8 +1,8 @@
 import type { Agents, AgentTool, Authority, Envelope, HttpRoute, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
-import type { ProcessStatus } from "../../isolation/supervisor.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { AgentAbilities } from "../host/agent-abilities.ts";
 import type { ChannelStatus } from "../host/channel-status.ts";
+import type { ProcessStatus } from "../host/isolation-port.ts";
 import type { RestartRequest } from "./restart.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */

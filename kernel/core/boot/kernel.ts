@@ -19,14 +19,8 @@ import { dirname, join, resolve } from "node:path";
 import { type Subscription, subscribes } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { lockFolder } from "../../base/folder-lock.ts";
-import { ensureInstance, requireMeant } from "../../base/instance.ts";
-import { INSTANCE } from "../../base/instance-mark.ts";
+import { ensureInstance } from "../../base/instance.ts";
 import { logOf, type RootLog } from "../../base/log.ts";
-import { exposures } from "../../editor/exposure.ts";
-import { createOwnServer } from "../../http/own-server.ts";
-import { createServers } from "../../http/plugin-servers.ts";
-import { reachOf } from "../../http/reach.ts";
-import { openStore } from "../../store/index.ts";
 import { type Bus, createBus } from "../bus/index.ts";
 import { describeProblem, entriesOf, keepLastGood, readConfiguration, withTroubles } from "../config/configuration.ts";
 import { type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument } from "../config/index.ts";
@@ -40,6 +34,8 @@ import { createHost } from "../host/host.ts";
 import { authoritiesOf, routesOf } from "../host/live.ts";
 import { type Closing, closeAll } from "./closing.ts";
 import { healthOf } from "./health.ts";
+import type { HttpServing } from "./http-port.ts";
+import type { KernelParts } from "./kernel-parts.ts";
 import type { Health, KernelPort, ReloadReport } from "./kernel-port.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { type Kernel, type KernelOptions, requireKnownOptions } from "./options.ts";
@@ -58,7 +54,7 @@ const VERSION = "0.1.0";
 const TOOL_MS = 60_000;
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
-export async function createKernel(options: KernelOptions): Promise<Kernel> {
+export async function createKernel(options: KernelOptions, parts: KernelParts): Promise<Kernel> {
   requireKnownOptions(options);
   const now = options.now ?? Date.now;
   const source: DocumentSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
@@ -73,6 +69,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const document = openDocument("file" in source && options.configText !== undefined ? { ...source, text: options.configText } : source, env);
   const host = createHost(
     {
+      parts,
       known: options.known ?? [],
       entries: entriesOf(document),
       inline: options.plugins ?? [],
@@ -91,8 +88,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     { ...PHASE_LIMITS, ...options.limits },
   );
+  let http: HttpServing | undefined;
+  const httpPart = await parts.http();
   // Before any plugin runs: from then on each promise carries a scope, and importing makes thousands of them.
-  if (options.listen) await import("../../http/index.ts");
+  if (options.listen) await httpPart.load();
   let configuration = await readConfiguration(document, host);
   const unusable = () => new Map([...workspaces.problems, ...configuration.unusable]);
   const readTable = (): AgentTable => readAgents(configuration.value, folder, unusable());
@@ -104,8 +103,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   );
   let agents = readTable();
   const node = configuration.value.node as { id: string; name: string; defaultAgent?: string };
-
-  const reach = reachOf(() => configuration.value, stateFolder);
 
   // 3 build; what needs the store waits for `start`
   const log: RootLog = logOf(options.log, () => configuration);
@@ -123,25 +120,17 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let crashedAt: number | undefined;
   const { version = VERSION } = options;
   let runtime: Runtime | undefined;
-  const servers = createServers({
+  const serving: HttpServing = httpPart.open({
+    kernel: () => port,
     listen: options.listen ?? false,
-    reach,
+    config: () => configuration.value,
+    folder: stateFolder,
+    instance: () => instance,
     routes: () => routesOf(host.live),
     authorities: () => authoritiesOf(host.live),
-    log: log.child("http"),
+    log,
   });
-  const own = createOwnServer({
-    port: () => port,
-    routes: () => routesOf(host.live),
-    find: servers.find,
-    options: {
-      authorities: () => authoritiesOf(host.live),
-      ...reach.served(() => reach.bind().host),
-      admit: (headers) => requireMeant(headers, instance),
-      headers: () => (instance === undefined ? {} : { [INSTANCE]: instance }),
-      log: log.child("http"),
-    },
-  });
+  http = serving;
   const shutdown = createShutdown({
     log,
     now,
@@ -166,8 +155,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   let reloading: Promise<unknown> = Promise.resolve();
 
   function changed(): void {
-    own.current?.changed();
-    servers.changed();
+    http?.changed();
   }
 
   const open = (): Runtime => {
@@ -194,7 +182,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       let store: StateStore | undefined;
       try {
         if (onDisk) instance = ensureInstance(dataFolder);
-        store = stateStore(options.store ?? openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now }));
+        const openDriver = async () =>
+          (await parts.store()).openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
+        store = stateStore(options.store ?? (await openDriver()));
         // Whoever held a lease is dead: the folder is ours alone.
         await store.reclaim(node.id);
         runtime = buildRuntime(
@@ -208,9 +198,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
             log,
             host,
             now,
-            provideServer: servers.provide,
+            provideServer: serving.provide,
+            libraries: parts.capabilities,
             health: () => port.health(),
-            requireServable: (route) => (route.server === undefined ? own.current : servers.find(route.server))?.requireServable(route),
+            requireServable: serving.requireServable,
             config: () => configuration.value,
             agents: () => agents,
           },
@@ -231,10 +222,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       store.onFailure(lost);
       runtime.lock?.watch((reason) => lost(fail("SVC_LOCK_LOST", { reason })));
       const making = makeWorkspaces();
-      reach.open();
+      const { exposures } = await parts.exposures();
       for (const problem of exposures(configuration, dataFolder)) log.warn(describeProblem(problem));
       // 4 set up
-      if (options.listen) await own.ensure();
+      await serving.prepare();
       await runtime.lender.ensure(host.declared());
       await host.setUp(configuration.wanted, runtime.services);
       unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
@@ -243,7 +234,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const recovery = await recover(runtime, readResume(configuration.value), bus, log, now);
       if (!recovery.start.clean) news.crashed();
       // 6 listen
-      if (options.listen) news.listening(await (await own.ensure()).listen(reach.bind()));
+      if (options.listen) news.listening(await serving.listen());
       // 7 start
       await host.start();
       news.plugins(host.statuses());
@@ -299,16 +290,15 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   async function close(): Promise<void> {
     const closing = runtime;
-    const serving = own.take();
     const steps: Closing[] = [
-      ["the HTTP server", () => serving?.close({ graceMs: 2_000 })],
+      ["the HTTP server", serving.close],
       // What is on the wire still has its channel; what is not waits in the outbox.
       ["the outbox", () => closing?.deliveries.stop()],
       ["the plugins", () => host.stop()],
       ["the schedule", () => closing?.schedule.stop()],
       ["what plugins were lent", () => closing?.lender.close()],
       ["the store", () => closing?.store.close()],
-      ["the local secret", reach.close],
+      ["the local secret", serving.forget],
       ["the lock", () => closing?.lock?.release()],
       ["the temporary folder", () => (onDisk ? undefined : rm(stateFolder, { recursive: true, force: true }))],
     ];
@@ -381,15 +371,15 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       log,
       start,
       stop,
-      routesPlugin: async (server = "daemon") => (await own.named(server)).mount,
-      handler: (server = "daemon") => own.handler(server),
+      routesPlugin: (server = "daemon") => serving.mount(server),
+      handler: (server = "daemon") => serving.handler(server),
       stray: host.stray,
     },
     {
       ...Object.getOwnPropertyDescriptors(port),
       configuration: { get: () => configuration, enumerable: true },
-      address: { get: () => own.current?.address, enumerable: true },
-      servers: { get: servers.addresses, enumerable: true },
+      address: { get: () => serving.address, enumerable: true },
+      servers: { get: () => serving.servers, enumerable: true },
     },
   ) as unknown as Kernel;
 }

@@ -1,12 +1,10 @@
 import type { Log, Plugin, StoreDriver } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
-import type { HttpServer } from "../../http/index.ts";
-import type { RequestHandler } from "../../http/own-server.ts";
-import type { ServerAddress } from "../../http/plugin-servers.ts";
 import type { Configuration } from "../config/configuration.ts";
 import { nearest } from "../config/suggest.ts";
 import type { PhaseLimits } from "../host/entry.ts";
+import type { HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
 import type { KernelPort, ReloadReport } from "./kernel-port.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
@@ -84,7 +82,7 @@ export interface Kernel extends KernelPort {
    * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
    * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
    */
-  routesPlugin(server?: string): Promise<HttpServer["mount"]>;
+  routesPlugin(server?: string): ReturnType<HttpServing["mount"]>;
   /**
    * The same for node:http and what stands on it: `app.use("/svc", await kernel.handler())` in Express, before its body parsers. It ends
    * each request, and lasts until the kernel stops.

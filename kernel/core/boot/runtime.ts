@@ -5,8 +5,6 @@ import type { FolderLock } from "../../base/folder-lock.ts";
 import type { RootLog } from "../../base/log.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
-import type { Provider } from "../../capabilities/models/provider-address.ts";
-import type { PoolLimits } from "../../capabilities/processes/warm.ts";
 import type { Bus } from "../bus/index.ts";
 import { createActions } from "../flow/actions.ts";
 import type { Deliveries } from "../flow/deliver/deliveries-port.ts";
@@ -17,6 +15,7 @@ import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
 import type { AgentTable } from "../host/agents.ts";
 import { createLender, type Lender } from "../host/capabilities.ts";
+import type { CapabilityLibraries, PoolLimits } from "../host/capability-libraries.ts";
 import type { Services } from "../host/context.ts";
 import type { Host } from "../host/host.ts";
 import { createSchedule, type Schedule } from "../schedule/index.ts";
@@ -42,6 +41,7 @@ export interface Runtime {
 
 /** What the runtime is built from; functions are asked when their answer matters, so that a reload counts at once. */
 export interface RuntimeDeps {
+  readonly libraries: CapabilityLibraries;
   readonly node: { readonly id: string; readonly name: string };
   readonly env: NodeJS.ProcessEnv;
   /** Holds what plugins write; marks the daemon's children. */
@@ -88,13 +88,14 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
   });
   const kept = { dataFolder, folder: deps.folder, ...(deps.configFile === undefined ? {} : { configFile: deps.configFile }) };
   const lender = createLender({
+    libraries: deps.libraries,
     env,
     log,
     core,
     protected: kept,
     marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
     processPool: () => deps.config().processPool as PoolLimits,
-    providers: () => (deps.config().providers ?? {}) as Readonly<Record<string, Provider>>,
+    providers: () => (deps.config().providers ?? {}) as Readonly<Record<string, unknown>>,
     agent: (id) => deps.agents().get(id),
   });
   // What came in through a channel lies in its plugin's folder and may be sent on.

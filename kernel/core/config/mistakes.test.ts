@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { checkConfiguration } from "../../editor/editor.ts";
-import { createKernel } from "../boot/kernel.ts";
+import { createKernel } from "../../create-kernel.ts";
+import { checkConfiguration } from "../../editing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-mistakes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, vi } from "vitest";
 import { createLog } from "../../base/log.ts";
+import { PARTS } from "../../create-kernel.ts";
 import { openStore } from "../../store/index.ts";
 import { createLender, type Lender } from "./capabilities.ts";
 import { createScope, disposeScope } from "./scope.ts";
@@ -14,6 +15,7 @@ const silent = createLog({ destination: "none", secrets: () => [] });
 async function spawning(): Promise<{ lender: Lender; close: () => Promise<void> }> {
   const store = openStore({ file: ":memory:", log: silent });
   const lender = createLender({
+    libraries: PARTS.capabilities,
     env: process.env,
     log: silent,
     core: store.scope("core"),

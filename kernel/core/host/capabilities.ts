@@ -15,12 +15,12 @@ import {
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
 import type { ProtectedDeps } from "../../base/protected-files.ts";
-import type { Provider } from "../../capabilities/models/provider-address.ts";
-import type { PoolLimits } from "../../capabilities/processes/warm.ts";
+import type { CapabilityLibraries, PoolLimits } from "./capability-libraries.ts";
 import { onDispose, type Scope } from "./scope.ts";
 
 /** What capabilities are made of. */
 export interface LenderDeps {
+  readonly libraries: CapabilityLibraries;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: RootLog;
   /** The kernel's own store. */
@@ -32,7 +32,7 @@ export interface LenderDeps {
   /** The live section `processPool`. */
   readonly processPool: () => PoolLimits;
   /** The live section `providers`, and the live agents. */
-  readonly providers: () => Readonly<Record<string, Provider>>;
+  readonly providers: () => Readonly<Record<string, unknown>>;
   readonly agent: (id: string) => Agent | undefined;
 }
 
@@ -65,30 +65,27 @@ interface Made {
 }
 
 export function createLender(deps: LenderDeps): Lender {
-  const { core, env, log, marker } = deps;
+  const { core, env, libraries, log, marker } = deps;
   const made: Made = {};
   const closers = new Set<() => Promise<void>>();
   const makers: Record<keyof Made, () => Promise<void>> = {
     async fetch() {
-      const { createFetch } = await import("../../capabilities/fetch/fetch.ts");
+      const { createFetch } = await libraries.fetch();
       const open = createFetch();
       const walled = createFetch({ isolated: true });
       made.fetch = (isolated) => (isolated ? walled : open);
     },
     async sockets() {
-      const { createSockets } = await import("../../capabilities/fetch/sockets.ts");
+      const { createSockets } = await libraries.sockets();
       made.sockets = ({ id, abort, network }, section, isolated = false) =>
         createSockets({ plugin: id, signal: abort.signal, hosts: network, section, isolated });
     },
     async files() {
-      const { createFiles } = await import("../../capabilities/files/files.ts");
+      const { createFiles } = await libraries.files();
       made.files = (own) => createFiles({ own, deps: deps.protected });
     },
     async spawn() {
-      const [{ createSpawn }, { sweepOrphans }] = await Promise.all([
-        import("../../capabilities/processes/spawn.ts"),
-        import("../../capabilities/processes/sweep.ts"),
-      ]);
+      const [{ createSpawn }, { sweepOrphans }] = await Promise.all([libraries.spawn(), libraries.sweep()]);
       const { record, earlier } = await childBook(core);
       await sweepOrphans({ marker, recorded: earlier, log });
       made.spawn = (scope) => {
@@ -101,7 +98,7 @@ export function createLender(deps: LenderDeps): Lender {
       };
     },
     async warm() {
-      const { createPool } = await import("../../capabilities/processes/warm.ts");
+      const { createPool } = await libraries.warm();
       const pool = createPool({
         limits: deps.processPool,
         failed: (owner, error) => log.child(owner).warn({ err: error }, "a warm process could not be stopped"),
@@ -113,17 +110,17 @@ export function createLender(deps: LenderDeps): Lender {
       };
     },
     async media() {
-      const { createMedia } = await import("../../capabilities/fetch/media.ts");
+      const { createMedia } = await libraries.media();
       made.media = createMedia();
     },
     async models() {
-      const { createModels } = await import("../../capabilities/models/models.ts");
+      const { createModels } = await libraries.models();
       const models = createModels({ env, providers: deps.providers, agent: deps.agent });
       closers.add(async () => models.close());
       made.models = models;
     },
     async render() {
-      const { createRender } = await import("../../capabilities/render/render.ts");
+      const { createRender } = await libraries.render();
       made.render = createRender();
     },
   };

@@ -1,6 +1,6 @@
 import { type Channel, channelError, definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
-import { createKernel } from "../boot/kernel.ts";
+import { createKernel } from "../../create-kernel.ts";
 import type { Kernel } from "../boot/options.ts";
 
 const open: Kernel[] = [];

@@ -1,14 +1,13 @@
 import type { Lifecycle, Plugin, PluginContext } from "@svc/sdk";
-import type { Isolated } from "../../isolation/isolate.ts";
-import type { IsolationLimits } from "../../isolation/isolation-limits.ts";
-import { type Pin, type Pins, requirePinned, requireUndrifted } from "../../supply/integrity.ts";
 import type { PluginStatus } from "../boot/kernel-port.ts";
 import { call, within as inScope } from "./call.ts";
 import { checkPlugin, requireBuilt } from "./code.ts";
 import { describeFailure, type FailedPhase } from "./failure-place.ts";
+import type { Isolated } from "./isolation-port.ts";
 import { describeProvided, registersOf } from "./registered.ts";
 import { createScope, disposeScope, type Scope } from "./scope.ts";
 import { isForeign, type Source } from "./source.ts";
+import type { RequireUndrifted } from "./supply-port.ts";
 
 /** Milliseconds a plugin may take for each phase of its life. */
 export interface PhaseLimits {
@@ -16,8 +15,6 @@ export interface PhaseLimits {
   readonly setupMs: number;
   readonly startMs: number;
   readonly stopMs: number;
-  /** Of processes of isolated plugins, where they differ from the usual ones. */
-  readonly isolation?: Partial<IsolationLimits>;
 }
 
 export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
@@ -40,8 +37,8 @@ export interface Entry {
   lifecycle?: Lifecycle<never>;
   /** The section it was set up with, as JSON, to see whether a reload concerns it. */
   section?: string;
-  /** What was trusted, for an installed package. */
-  pin?: Pin;
+  /** Compares it with what was trusted, for an installed package. */
+  requireUndrifted?: RequireUndrifted;
   /** The process that it runs in, for an isolated one. */
   isolated?: Isolated;
   took: { load: number; setup: number; start: number };
@@ -62,16 +59,19 @@ export function failEntry(entry: Entry, reason: string, error?: unknown): void {
 /** A phase of its life failed: said with the phase and the place in its files. */
 export const failPhase = (entry: Entry, phase: FailedPhase, error: unknown): void => failEntry(entry, describeFailure(error, phase, entry.source), error);
 
+/** Refuses an installed package that is not what was trusted. */
+export type RequirePinned = (name: string, folder: string) => Promise<RequireUndrifted>;
+
 /** Imports a plugin's code, here or in a process of its own. */
 export type ImportCode = (entry: Entry) => Promise<Plugin<never>>;
 
 /** Import the code and check that it is what its manifest says; an installed package must be what was trusted, before any of it runs. */
-export async function loadEntry(entry: Entry, limits: PhaseLimits, pins: () => Promise<Pins>, around: Around, importCode: ImportCode): Promise<void> {
+export async function loadEntry(entry: Entry, limits: PhaseLimits, requirePinned: RequirePinned, around: Around, importCode: ImportCode): Promise<void> {
   if (entry.plugin !== undefined) return;
   let began = performance.now();
   try {
     const { installed } = entry.source;
-    if (installed !== undefined) entry.pin = await requirePinned(installed.name, installed.folder, await pins());
+    if (installed !== undefined) entry.requireUndrifted = await requirePinned(installed.name, installed.folder);
     // A scope of its own: what the module starts or throws at its top level is traced back to it.
     const scope = createScope(entry.id as Scope["id"], () => {}, entry.source.id, entry.host);
     requireBuilt(entry.source);
@@ -116,7 +116,7 @@ export async function setUpEntry(
       call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []),
     );
     entry.lifecycle = (answer ?? {}) as Lifecycle<never>;
-    if (entry.pin !== undefined) requireUndrifted(entry.source.installed?.name ?? entry.id, entry.pin, plugin.capabilities, registersOf(scope));
+    entry.requireUndrifted?.(plugin.capabilities, registersOf(scope));
     entry.state = "loaded";
     delete entry.reason;
   } catch (error) {

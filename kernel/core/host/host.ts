@@ -1,10 +1,9 @@
 import { pathToFileURL } from "node:url";
 import { type Capability, type Manifest, type ObjectSchema, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
-import { type Pins, readPins } from "../../supply/integrity.ts";
-import { createMarked, holdPlugin, readQuarantine } from "../../supply/quarantine.ts";
 import type { PluginStatus } from "../boot/kernel-port.ts";
 import type { Section } from "../config/compose.ts";
 import { call, currentScope } from "./call.ts";
+import type { CapabilityLibraries } from "./capability-libraries.ts";
 import { createContext, type Services } from "./context.ts";
 import { type EntryTrouble, troublesOf } from "./entries.ts";
 import {
@@ -17,21 +16,33 @@ import {
   loadEntry,
   PHASE_LIMITS,
   type PhaseLimits,
+  type RequirePinned,
   setUpEntry,
   startEntry,
   stopEntry,
 } from "./entry.ts";
 import { createImportCode } from "./isolated.ts";
+import type { IsolationPart } from "./isolation-port.ts";
 import { composeLive, type Live } from "./live.ts";
 import { requireFree } from "./provide.ts";
 import { usedFor } from "./registered.ts";
 import type { Scope } from "./scope.ts";
 import { sectionBy } from "./section-check.ts";
 import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
+import type { IntegrityPart, Marked, QuarantinePart } from "./supply-port.ts";
 import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";
+
+/** The rooms that the plugin host needs, each loaded for the first plugin that needs it. */
+export interface HostParts {
+  isolation(): Promise<IsolationPart>;
+  integrity(): Promise<IntegrityPart>;
+  quarantine(): Promise<QuarantinePart>;
+  readonly capabilities: Pick<CapabilityLibraries, "sweep">;
+}
 
 /** What is known before any plugin code runs. */
 export interface HostSources {
+  readonly parts: HostParts;
   /** Folders of first-party packages: known, and loaded only when asked for. */
   readonly known: readonly string[];
   /** `plugins` of svc.json: names, paths, either with `process:` before it, and `!id` to keep a first-party plugin from loading. */
@@ -117,20 +128,23 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
   };
   const entries = discover(sources, off, identity, broke);
   let live: Live | undefined;
-  let pinned: Promise<Pins> | undefined;
-  const pins = () => {
-    pinned ??= readPins(sources.dataFolder);
-    return pinned;
+  let pins: Promise<ReturnType<IntegrityPart["openPins"]>> | undefined;
+  const requirePinned: RequirePinned = async (name, folder) => {
+    pins ??= sources.parts.integrity().then(({ openPins }) => openPins(sources.dataFolder));
+    return (await pins).requirePinned(name, folder);
   };
 
-  const marked = sources.quarantine === "kept" ? createMarked(sources.dataFolder) : undefined;
+  let quarantine: QuarantinePart | undefined;
+  let marked: Marked | undefined;
   // What runs in a process of its own can not end this one.
   const around: Around = (entry, phase, work) =>
     marked !== undefined && isForeign(entry.source) && entry.source.isolated !== true ? marked(entry.source, phase, work) : work();
   /** What was held back and is released loads again; what is held back by now does not. */
-  const holdBack = () => {
+  const holdBack = async () => {
     if (sources.quarantine === "none") return;
-    const held = readQuarantine(sources.dataFolder);
+    quarantine ??= await sources.parts.quarantine();
+    if (sources.quarantine === "kept") marked ??= quarantine.createMarked(sources.dataFolder);
+    const held = quarantine.readQuarantine(sources.dataFolder);
     for (const entry of entries) {
       const found = Object.hasOwn(held, entry.source.id) ? held[entry.source.id] : undefined;
       if (found !== undefined && entry.state === "known") Object.assign(entry, { state: "quarantined", reason: found.reason });
@@ -188,9 +202,9 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       return live;
     },
     async load(wanted) {
-      holdBack();
+      await holdBack();
       const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
-      const load = (entry: Entry) => loadEntry(entry, limits, pins, around, importCode);
+      const load = (entry: Entry) => loadEntry(entry, limits, requirePinned, around, importCode);
       // Ours wait for nothing: one after the other, the time each takes is its own.
       const ours = async () => {
         for (const entry of asked) if (!isForeign(entry.source)) await load(entry);
@@ -290,7 +304,8 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       const held = `${reason}; mend or update it, then: svc plugin retry ${entry.source.id}`;
       Object.assign(entry, { state: "quarantined", reason: held });
       delete entry.plugin;
-      if (sources.quarantine === "kept") holdPlugin(sources.dataFolder, entry.source.id, { phase: "run", reason: held, at: new Date().toISOString() });
+      if (sources.quarantine === "kept")
+        quarantine?.holdPlugin(sources.dataFolder, entry.source.id, { phase: "run", reason: held, at: new Date().toISOString() });
     }
     changed();
     events.turned(entry.id, what === "held" ? "quarantined" : "failed", reason);

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Log } from "@svc/sdk";
-import type { IsolationDeps } from "../../isolation/isolate.ts";
-import { readPins, requirePinned } from "../../supply/integrity.ts";
 import { importPlugin } from "./code.ts";
 import type { Entry, ImportCode, PhaseLimits } from "./entry.ts";
 import type { HostSources } from "./host.ts";
+import type { IsolationDeps } from "./isolation-port.ts";
 
 /** Told what becomes of the process of an entry. */
 export interface IsolatedNews {
@@ -14,14 +13,14 @@ export interface IsolatedNews {
 
 /** Imports a plugin here, or lets it run in a process of its own where its entry says so; that room is loaded only then. */
 export function createImportCode(sources: HostSources, limits: PhaseLimits, news: IsolatedNews): ImportCode {
-  const { dataFolder, env, folder, quarantine } = sources;
+  const { dataFolder, env, folder, parts, quarantine } = sources;
   // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
   const marker = quarantine === "kept" ? `isolated-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}` : undefined;
   let swept: Promise<unknown> | undefined;
 
   async function sweep(log: Log): Promise<void> {
     if (marker === undefined) return;
-    swept ??= import("../../capabilities/processes/sweep.ts").then(({ sweepOrphans }) => sweepOrphans({ marker, log }));
+    swept ??= parts.capabilities.sweep().then(({ sweepOrphans }) => sweepOrphans({ marker, log }));
     await swept;
   }
 
@@ -32,15 +31,17 @@ export function createImportCode(sources: HostSources, limits: PhaseLimits, news
     const deps: IsolationDeps = {
       env,
       hidden: [folder, dataFolder],
-      limits: { upMs: limits.loadMs, ...limits.isolation },
+      limits: { upMs: limits.loadMs },
       ...(marker === undefined ? {} : { marker }),
       sweep,
       // Its files may be others by now: what was trusted is looked up each time.
-      ...(installed === undefined ? {} : { verify: async () => requirePinned(installed.name, installed.folder, await readPins(dataFolder)) }),
+      ...(installed === undefined
+        ? {}
+        : { verify: async () => (await parts.integrity()).openPins(dataFolder).requirePinned(installed.name, installed.folder) }),
       told: (what, reason) => news.told(entry, what, reason),
       stray: (error) => news.stray(entry, error),
     };
-    const { isolate } = await import("../../isolation/isolate.ts");
+    const { isolate } = await parts.isolation();
     entry.isolated = await isolate(source, deps);
     return entry.isolated.plugin;
   };

@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "@svc/sdk";
+import type { FastifyPluginCallback } from "fastify";
+import type { RootLog } from "../../base/log.ts";
+import type { routesOf } from "../host/live.ts";
+import type { Scope } from "../host/scope.ts";
+import type { KernelPort } from "./kernel-port.ts";
+
+/** A request of any server on node:http: its own, Express's, Koa's. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Where a server listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a provided server listens. */
+export interface ServerAddress extends Address {
+  readonly name: string;
+}
+
+/** What the HTTP servers of a kernel stand on; functions are asked when their answer matters. */
+export interface HttpDeps {
+  readonly kernel: () => KernelPort;
+  /** Ports may be opened; else the servers are only there to be mounted. */
+  readonly listen: boolean;
+  readonly config: () => Readonly<Record<string, unknown>>;
+  /** Takes the file of the local secret. */
+  readonly folder: string;
+  /** The identity of the data folder, once it is known. */
+  readonly instance: () => string | undefined;
+  readonly routes: () => ReturnType<typeof routesOf>;
+  readonly authorities: () => readonly Authority[];
+  readonly log: RootLog;
+}
+
+/** The HTTP servers of a kernel: its own, and those that plugins provide. */
+export interface HttpServing {
+  /** Makes a new local secret, where the configuration wants one, and the kernel's own server, where ports may be opened. */
+  prepare(): Promise<void>;
+  /** Opens the port of the kernel's own server. */
+  listen(): Promise<Address>;
+  readonly address: Address | undefined;
+  /** The servers of plugins that listen now. */
+  readonly servers: readonly ServerAddress[];
+  /** The routes or authorities of plugins are others than before. */
+  changed(): void;
+  provide(scope: Scope, server: ProvidedServer): ServerHandle;
+  /** Throws for a route that the server it names cannot serve. */
+  requireServable(route: HttpRoute): void;
+  /** The kernel's own server, or the one of that name, as a fastify plugin. Throws `SVC_SERVER_UNKNOWN`. */
+  mount(server: string): Promise<FastifyPluginCallback>;
+  handler(server: string): Promise<RequestHandler>;
+  /** Closes the kernel's own server; those of plugins end with their plugins. */
+  close(): Promise<void>;
+  /** Removes the local secret: last, when no server is left. */
+  forget(): void;
+}
+
+/** The room that speaks HTTP. */
+export interface HttpPart {
+  /** Loads the servers' code, which is otherwise loaded with the first server. */
+  load(): Promise<unknown>;
+  open(deps: HttpDeps): HttpServing;
+}

@@ -1,0 +1,49 @@
+/* The assembling file: hands each room to the core, which knows them as ports. No other file sees all of them. */
+
+import { createKernel as assemble } from "./core/boot/kernel.ts";
+import type { KernelParts } from "./core/boot/kernel-parts.ts";
+import type { KernelOptions as CoreOptions, Kernel } from "./core/boot/options.ts";
+import type { PhaseLimits } from "./core/host/entry.ts";
+import type { IsolationLimits } from "./isolation/isolation-limits.ts";
+
+/** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
+export interface KernelOptions extends Omit<CoreOptions, "limits"> {
+  /** Milliseconds a plugin may take for each phase of its life, and what the process of an isolated one may take. */
+  readonly limits?: Partial<PhaseLimits> & { readonly isolation?: Partial<IsolationLimits> };
+}
+
+/** The rooms, each loaded when it is first needed. */
+export const PARTS: KernelParts = partsWith({});
+
+function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
+  return {
+    async http() {
+      const [{ openServing }, { isIsolated }] = await Promise.all([import("./http/serving.ts"), import("./isolation/own-sockets.ts")]);
+      return { load: () => import("./http/index.ts"), open: (deps) => openServing(deps, isIsolated) };
+    },
+    async isolation() {
+      const { isolate } = await import("./isolation/isolate.ts");
+      return { isolate: (source, deps) => isolate(source, { ...deps, limits: { ...deps.limits, ...isolationLimits } }) };
+    },
+    integrity: () => import("./supply/integrity.ts"),
+    quarantine: () => import("./supply/quarantine.ts"),
+    exposures: () => import("./editor/exposure.ts"),
+    store: () => import("./store/index.ts"),
+    capabilities: {
+      fetch: () => import("./capabilities/fetch/fetch.ts"),
+      sockets: () => import("./capabilities/fetch/sockets.ts"),
+      files: () => import("./capabilities/files/files.ts"),
+      spawn: () => import("./capabilities/processes/spawn.ts"),
+      sweep: () => import("./capabilities/processes/sweep.ts"),
+      warm: () => import("./capabilities/processes/warm.ts"),
+      media: () => import("./capabilities/fetch/media.ts"),
+      models: () => import("./capabilities/models/models.ts"),
+      render: () => import("./capabilities/render/render.ts"),
+    },
+  };
+}
+
+/** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
+export function createKernel({ limits: { isolation, ...limits } = {}, ...options }: KernelOptions): Promise<Kernel> {
+  return assemble({ ...options, limits }, isolation === undefined ? PARTS : partsWith(isolation));
+}

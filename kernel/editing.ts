@@ -1,0 +1,17 @@
+/* The editor as programs use it: with the rooms that importing plugins needs. */
+
+import { PARTS } from "./create-kernel.ts";
+import * as editor from "./editor/editor.ts";
+import * as rehearsal from "./editor/rehearse.ts";
+
+/** A configuration file and what its plugins are. */
+export type EditorOptions = Omit<editor.EditorOptions, "parts">;
+
+/** Opens svc.json for reading and changing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
+export const openEditor = (options: EditorOptions) => editor.openEditor({ ...options, parts: PARTS });
+/** Everything that `svc config check` looks at. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
+export const checkConfiguration = (options: EditorOptions) => editor.checkConfiguration({ ...options, parts: PARTS });
+/** The schema of every setting that this installation knows. Opens nothing. */
+export const configurationSchema = (options: EditorOptions) => editor.configurationSchema({ ...options, parts: PARTS });
+/** Reads, checks and sets up as a start does, in memory, and asks the engines whether they are usable. */
+export const rehearse = (options: EditorOptions) => rehearsal.rehearse({ ...options, parts: PARTS });

@@ -1,0 +1,57 @@
+import { requireMeant } from "../base/instance.ts";
+import { INSTANCE } from "../base/instance-mark.ts";
+import type { HttpDeps, HttpServing } from "../core/boot/http-port.ts";
+import { createOwnServer } from "./own-server.ts";
+import { createServers } from "./plugin-servers.ts";
+import { reachOf } from "./reach.ts";
+import type { SurfaceOptions } from "./surface.ts";
+
+/** How long requests that are under way may take when the kernel's own server closes. */
+const GRACE_MS = 2_000;
+
+/** The HTTP room as the core sees it: what speaks HTTP is loaded with the first server. */
+export function openServing(deps: HttpDeps, isIsolated: SurfaceOptions["isIsolated"]): HttpServing {
+  const { kernel, listen, instance, routes, authorities } = deps;
+  const log = deps.log.child("http");
+  const reach = reachOf(deps.config, deps.folder);
+  const plugins = createServers({ listen, reach, routes, authorities, isIsolated, log });
+  const own = createOwnServer({
+    port: kernel,
+    routes,
+    find: plugins.find,
+    options: {
+      authorities,
+      isIsolated,
+      ...reach.served(() => reach.bind().host),
+      admit: (headers) => requireMeant(headers, instance()),
+      headers: () => {
+        const id = instance();
+        return id === undefined ? {} : { [INSTANCE]: id };
+      },
+      log,
+    },
+  });
+  return {
+    async prepare() {
+      reach.open();
+      if (listen) await own.ensure();
+    },
+    listen: async () => (await own.ensure()).listen(reach.bind()),
+    get address() {
+      return own.current?.address;
+    },
+    get servers() {
+      return plugins.addresses();
+    },
+    changed() {
+      own.current?.changed();
+      plugins.changed();
+    },
+    provide: plugins.provide,
+    requireServable: (route) => (route.server === undefined ? own.current : plugins.find(route.server))?.requireServable(route),
+    mount: async (server) => (await own.named(server)).mount,
+    handler: own.handler,
+    close: async () => own.take()?.close({ graceMs: GRACE_MS }),
+    forget: reach.close,
+  };
+}
