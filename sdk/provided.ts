@@ -1,10 +1,13 @@
 import type { Action } from "./action.ts";
+import type { Board } from "./board.ts";
 import type { Capability } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { AgentTool } from "./plugin.ts";
 import type { ProvidedStore } from "./store-driver.ts";
 import type { Tier } from "./tier.ts";
+
+export type * from "./board.ts";
 
 /** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
 export interface Provided {
@@ -24,6 +27,8 @@ export interface Provided {
   tool: AgentTool;
   /** A place for the daemon's state. */
   store: ProvidedStore;
+  /** A source of work items. */
+  board: Board;
 }
 
 /** A kind of provided thing. */
@@ -60,6 +65,7 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
   authority: {},
   tool: {},
   store: {},
+  board: {},
 };
 
 /** The name by which there is exactly one thing of its kind. Two routes of one place, whatever their parameters are called, have one name. */

@@ -24,6 +24,7 @@ const PROVIDES: Readonly<Record<keyof Provide, { readonly call: string; readonly
   authority: { call: `ctx.provide.authority({ name: "x", verify: async () => undefined })`, kinds: ["authority"] },
   tool: { call: `ctx.provide.tool({ name: "x", description: "x", input: { type: "object" }, run: async () => "x" })`, kinds: ["tool"] },
   store: { call: `ctx.provide.store({ name: "x", open: () => ({ scope: () => ({}) }) })`, kinds: ["store"] },
+  board: { call: `ctx.provide.board({ name: "x", list: async () => [], get: async () => undefined })`, kinds: ["board"] },
 };
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -280,6 +280,7 @@ describe("an isolated plugin that cannot be brought up", () => {
     ["provides a server", { name: "bad", capabilities: ["routes"], setup: `ctx.provide.server({ name: "s", host: "127.0.0.1", port: 0 });` }, /a server/],
     ["judges bearers", { name: "bad", setup: `ctx.provide.authority({ name: "a", verify: async () => undefined });` }, /an authority/],
     ["keeps the state", { name: "bad", setup: `ctx.provide.store({ name: "s", open: () => ({}) });` }, /a store/],
+    ["is a board", { name: "bad", setup: `ctx.provide.board({ name: "b", list: async () => [], get: async () => undefined });` }, /a board/],
   ])("one that %s is refused, in words that say what to do", async (_what, laid, reason) => {
     const run = await runIsolated([laid]);
     const id = `${laid.kind ?? "feature"}-bad`;

@@ -95,6 +95,7 @@ export const KINDS = {
   authority: { members: { name: "string", verify: "function" }, crosses: false },
   tool: { members: { name: "string", input: "object", run: "function" }, crosses: true },
   store: { members: { name: "string", open: "function" }, crosses: false, ofPlugins: true },
+  board: { members: { name: "string", list: "function", get: "function" }, crosses: false, ofPlugins: true },
 } as const satisfies { readonly [K in ProvidedKind]: KindRow<K> };
 
 /** The kinds that an isolated plugin can provide. */

@@ -45,7 +45,7 @@ describe("the manifest of a plugin", () => {
 
   it("AUT-B8 of a kind that no host can take is refused, naming those that one can", async () => {
     await expect(read({ ...SOUND, kind: "gadget" })).rejects.toThrow(/kind must be one of channel, tier, action, .*feature/);
-    for (const kind of ["channel", "tier", "action", "store", "feature"]) expect(await read({ ...SOUND, kind })).toMatchObject({ manifest: { kind } });
+    for (const kind of ["channel", "tier", "action", "store", "board", "feature"]) expect(await read({ ...SOUND, kind })).toMatchObject({ manifest: { kind } });
   });
 
   it("SEC-S6 names an entry and modules of its own package: nothing that lies outside, and no link that leads there", async () => {
