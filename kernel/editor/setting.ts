@@ -1,6 +1,7 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { branches } from "../base/schema/closed.ts";
 import { formatPath, parsePath } from "../core/config/path.ts";
-import { branches, defaultAt, keysAt, schemasAt, suggestion } from "../core/config/schema-at.ts";
+import { defaultAt, keysAt, schemasAt, suggestion } from "../core/config/schema-at.ts";
 
 /** What is known of one setting, for people. */
 export interface Setting {

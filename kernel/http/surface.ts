@@ -19,7 +19,7 @@ import { peerOf } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
 import { type Admission, createAdmission } from "./admit.ts";
 import { checkJsonType, createLargeBodies, type JsonParser, type LargeBodies, parseJson, readBody } from "./body.ts";
-import { createChecker } from "./body-schema.ts";
+import { requireBody, requireQuery } from "./body-schema.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
 import { type Asker, createGuards, type Guards } from "./guard.ts";
@@ -121,7 +121,6 @@ class RouteSurface implements Surface {
   /** Streams of callers who only watch take no place of those who ask for work. */
   readonly #watched: OpenStreams;
   readonly #worked: OpenStreams;
-  readonly #check = createChecker();
   readonly #large: LargeBodies;
   #router: Router | undefined;
   #networks: readonly string[] = NO_PROXIES;
@@ -244,7 +243,7 @@ class RouteSurface implements Surface {
   async #serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
     const { route, served, proof } = (request as Carrier)[CALL];
     if (route.method !== "GET") await this.#takeBody(request, route, served, parse);
-    if (route.query !== undefined) await this.#check.query(route.query, served.query);
+    if (route.query !== undefined) requireQuery(route.query, served.query);
     let opened: { outlive(): void } | undefined;
     const answer = new ServedReply(reply, (deferred) => {
       const works = route.method !== "GET";
@@ -286,7 +285,7 @@ class RouteSurface implements Surface {
     }
     if (bytes.length > 0) served.body = parseJson(bytes, parse);
     else if (route.body !== undefined) served.body = {};
-    if (route.body !== undefined) await this.#check.body(route.body, served.body);
+    if (route.body !== undefined) requireBody(route.body, served.body);
   }
 }
 

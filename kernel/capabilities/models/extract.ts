@@ -83,7 +83,7 @@ export function createExtract({ env, fetch = createFetch() }: ExtractOptions): M
     const key = api && env[api.keyVariable];
     if (!api || !key) throw fail("SVC_MODEL_NO_KEY");
     const model = env["SVC_EXTRACT_MODEL"] || api.model;
-    const checkShape = await compileSchema(request.schema);
+    const checkShape = compileSchema(request.schema);
     const bare = request.schema.type === "object";
     const body = api.body(model, request, bare ? request.schema : wrapped(request.schema));
     const answer = await ask(fetch, api, env[api.baseVariable] || api.base, key, model, body, request.signal);

@@ -1,5 +1,5 @@
 import { fail } from "../../base/errors.ts";
-import { compilePattern, patternTrouble } from "../config/index.ts";
+import { compilePattern, patternTrouble } from "../../base/schema/safe-pattern.ts";
 
 /** `shutdown.restart` (001:L208). */
 export interface RestartRules {

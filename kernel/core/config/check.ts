@@ -1,13 +1,14 @@
+import type { Schema } from "@svc/sdk";
+import { schemaCheck } from "../../base/schema/schema-check.ts";
 import { claim } from "./claims.ts";
 import type { ComposedSchema } from "./compose.ts";
 import { crossRules, unreadKeys } from "./core-rules.ts";
-import { CORE_KEYS } from "./core-schema.ts";
+import { CORE_KEYS, CORE_SCHEMA, fillChosen } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
 import { malformedIn } from "./expand.ts";
 import { explain, type Finding } from "./explain.ts";
 import { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "./secrets.ts";
-import { validatorOf } from "./validator.ts";
 
 /** One thing a person should change, or look at. */
 export interface ConfigProblem {
@@ -63,15 +64,15 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
 
   const { present, strangers, asleep } = claim(value, composed);
   const core = Object.fromEntries(Object.entries(value).filter(([key]) => CORE_KEYS.has(key)));
-  for (const finding of explain(validatorOf(composed.core)(core), core)) add(finding);
+  for (const finding of checkCore(core, composed, pluginKeys)) add(finding);
   Object.assign(value, core);
-  for (const { owner, schema } of composed.agentKeys) checkAgentKeys(value, owner, schema, add);
+  for (const keys of composed.agentKeys) checkAgentKeys(value, keys, add);
   const wrong = new Set(problems.map(({ path }) => path));
   for (const finding of crossRules(value, composed.tiers)) if (!wrong.has(formatPath(finding.path))) add(finding);
 
   const agents = Object.keys(isRecord(value.agents) ? value.agents : {});
   for (const { section, path, value: inner } of present) {
-    const found = validate(section.schema, inner);
+    const found = validate(section, inner);
     for (const { path: below, message } of found) add({ path: [...path, ...below], message }, "error", section.owner);
     if (found.length > 0 || !isRecord(inner)) continue;
     for (const { path: below, message, severity = "warning" } of section.check?.(inner, { agents }) ?? [])
@@ -96,18 +97,47 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
     section(at) {
       const found = present.find(({ section }) => section.at === at);
       if (isRecord(found?.value)) return found.value;
-      const schema = composed.sections.find((section) => section.at === at)?.schema;
+      const section = composed.sections.find((one) => one.at === at);
       const empty: Record<string, unknown> = {};
-      if (schema !== undefined) validate(schema, empty);
+      if (section !== undefined) validate(section, empty);
       return freeze(empty);
     },
   };
 }
 
+/** A schema and where the build has compiled it, if it has. */
+interface Prepared {
+  readonly schema: Schema;
+  readonly prepared?: string;
+}
+
+/** The checks of the kernel's own keys, compiled by the build. */
+const PREPARED = "#checks/config";
+
+/**
+ * The kernel's own keys, defaults filled in. They are judged without the keys of agents that plugins added, which are judged one plugin
+ * at a time; what is wrong is told by the whole, which knows those keys by name.
+ */
+function checkCore(core: Record<string, unknown>, { core: whole, chosen }: ComposedSchema, pluginKeys: ReadonlyMap<string, string>): readonly Finding[] {
+  const agents = Object.entries(isRecord(core.agents) ? core.agents : {});
+  const own = (agent: unknown) => (isRecord(agent) ? Object.fromEntries(Object.entries(agent).filter(([key]) => !pluginKeys.has(key))) : agent);
+  const bare = isRecord(core.agents) ? { ...core, agents: Object.fromEntries(agents.map(([id, agent]) => [id, own(agent)])) } : core;
+  if (!schemaCheck(CORE_SCHEMA, "document", PREPARED).fits(bare) || !fillChosen(bare, chosen)) {
+    const check = schemaCheck(whole, "document");
+    return check.fits(core) ? [] : explain(check.errors(core), core);
+  }
+  const { agents: judged, ...rest } = bare as Record<string, Record<string, object>>;
+  Object.assign(core, rest);
+  if (agents.length === 0) core.agents = judged;
+  for (const [id, agent] of agents) Object.assign(agent as object, judged?.[id]);
+  return [];
+}
+
 /** A schema that ajv cannot use is its plugin's trouble, and a finding like any other. */
-function validate(schema: Parameters<typeof validatorOf>[0], value: unknown): readonly Finding[] {
+function validate({ schema, prepared }: Prepared, value: unknown): readonly Finding[] {
   try {
-    return explain(validatorOf(schema)(value), value);
+    const check = schemaCheck(schema, "document", prepared);
+    return check.fits(value) ? [] : explain(check.errors(value), value);
   } catch (error) {
     return [{ path: [], message: `cannot be checked: the plugin's schema is not usable (${(error as Error).message})` }];
   }
@@ -116,18 +146,27 @@ function validate(schema: Parameters<typeof validatorOf>[0], value: unknown): re
 /** The keys that one plugin added to agents, judged by its schema alone, defaults filled in. */
 function checkAgentKeys(
   value: Record<string, unknown>,
-  owner: string,
-  schema: Parameters<typeof validatorOf>[0],
+  { owner, ...keysOf }: Prepared & { readonly owner: string },
   add: (finding: Finding, severity: "error", owner: string) => void,
 ): void {
-  const keys = Object.keys(schema.properties ?? {});
+  if (takesAnything(keysOf.schema)) return;
+  const keys = Object.keys(keysOf.schema.properties ?? {});
   for (const [id, agent] of Object.entries(isRecord(value.agents) ? value.agents : {})) {
     if (!isRecord(agent)) continue;
     const own = Object.fromEntries(keys.filter((key) => Object.hasOwn(agent, key)).map((key) => [key, agent[key]]));
-    for (const { path, message } of validate(schema, own)) add({ path: ["agents", id, ...path], message }, "error", owner);
+    if (Object.keys(own).length === 0 && asksNothing(keysOf.schema)) continue;
+    for (const { path, message } of validate(keysOf, own)) add({ path: ["agents", id, ...path], message }, "error", owner);
     Object.assign(agent, own);
   }
 }
+
+/** The keys of a plugin that is not loaded. */
+const takesAnything = ({ properties = {}, ...rest }: Schema): boolean =>
+  Object.keys(rest).join() === "type" && Object.values(properties).every((key) => Object.keys(key).length === 0);
+
+/** Keys of which none is needed and none has a default. */
+const asksNothing = ({ type: _, description: _description, additionalProperties: _others, properties = {}, ...rest }: Schema): boolean =>
+  Object.keys(rest).length === 0 && Object.values(properties).every((key) => key.default === undefined);
 
 /** A default or a missing brace: taken as ordinary text, which is hardly what was meant. */
 function malformed(document: ConfigDocument): readonly Finding[] {

@@ -9,6 +9,8 @@ export interface Section {
   readonly at: string;
   readonly schema: ObjectSchema;
   readonly owner: string;
+  /** The module of checks that the plugin's build made, see `schemaCheck`. */
+  readonly prepared?: string;
   /** What the plugin itself finds wrong with a section that its schema allows. */
   check?(section: Readonly<Record<string, unknown>>, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
 }
@@ -17,7 +19,7 @@ export interface Section {
 export interface Parts {
   readonly sections: readonly Section[];
   /** The properties of each schema are keys of `agents.<id>`. */
-  readonly agentKeys: readonly { readonly owner: string; readonly schema: ObjectSchema }[];
+  readonly agentKeys: readonly { readonly owner: string; readonly schema: ObjectSchema; readonly prepared?: string }[];
   /** Tiers that an agent may name, and the one of agents that name none. */
   readonly tiers: readonly string[];
   readonly defaultTier?: string | undefined;
@@ -32,6 +34,8 @@ export interface Parts {
 export interface ComposedSchema {
   /** The kernel's own part. */
   readonly core: ObjectSchema;
+  /** What plugins bring to it. */
+  readonly chosen: Chosen;
   /** Everything in one, for looking up settings; not for validating. */
   readonly root: ObjectSchema;
   readonly sections: readonly Section[];
@@ -57,10 +61,11 @@ export function composeSchema(parts: Parts): ComposedSchema {
     else refused.push({ owner: section.owner, at: section.at, reason });
   }
 
-  const agentKeys: { owner: string; schema: ObjectSchema }[] = [];
+  const agentKeys: Parts["agentKeys"][number][] = [];
   const owners = new Map<string, string>();
   const added: Record<string, Schema> = {};
-  for (const { owner, schema } of parts.agentKeys) {
+  for (const keys of parts.agentKeys) {
+    const { owner, schema } = keys;
     const names = Object.keys(schema.properties ?? {});
     const taken = names.find((name) => AGENT_KEYS.has(name) || owners.has(name) || isForbiddenKey(name));
     if (taken !== undefined) {
@@ -71,13 +76,14 @@ export function composeSchema(parts: Parts): ComposedSchema {
       owners.set(name, owner);
       added[name] = (schema.properties as Record<string, Schema>)[name] as Schema;
     }
-    agentKeys.push({ owner, schema });
+    agentKeys.push(keys);
   }
 
   const dormant = parts.dormant ?? [];
   const root = rootOf(coreSchema(added, parts), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
   return {
     core: openCore([...owners.keys()], parts),
+    chosen: parts,
     root,
     sections,
     agentKeys,

@@ -52,5 +52,17 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>, { defaul
   };
 }
 
+/** The schema of the kernel's own keys alone, which the build compiles: what plugins bring to them is added by `fillChosen`. */
+export const CORE_SCHEMA: ObjectSchema = coreSchema({}, {});
+
+/** Fills in the values that plugins bring to a value that fits `CORE_SCHEMA`; false where it names something else than they do. */
+export function fillChosen(value: Readonly<Record<string, unknown>>, { defaultTier, defaultStrategy, strategies = [] }: Chosen): boolean {
+  const session = value.session as { contextStrategy?: string };
+  const agents = Object.values(value.agents as Record<string, { tier?: string; contextStrategy?: string }>);
+  if (defaultStrategy !== undefined) session.contextStrategy ??= defaultStrategy;
+  for (const agent of agents) if (defaultTier !== undefined) agent.tier ??= defaultTier;
+  return strategies.length === 0 || [session, ...agents].every(({ contextStrategy: name }) => name === undefined || strategies.includes(name));
+}
+
 /** The top-level keys that the kernel owns. */
-export const CORE_KEYS: ReadonlySet<string> = new Set(Object.keys(coreSchema({}, {}).properties ?? {}));
+export const CORE_KEYS: ReadonlySet<string> = new Set(Object.keys(CORE_SCHEMA.properties ?? {}));

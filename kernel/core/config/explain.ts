@@ -1,7 +1,7 @@
 import type { Schema } from "@svc/sdk";
-import type { ErrorObject } from "ajv";
+import { patternTrouble } from "../../base/schema/safe-pattern.ts";
+import type { SchemaError } from "../../base/schema/schema-check.ts";
 import { type ConfigPath, isRecord } from "./path.ts";
-import { patternTrouble } from "./safe-pattern.ts";
 import { nearest } from "./suggest.ts";
 
 /** One thing that is wrong, below the value that was validated, in words for the person who wrote it. */
@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Turns ajv's errors about `value` into findings. Values are repeated only where they are numbers or true and false: anything else might be a secret. */
-export function explain(errors: readonly ErrorObject[], value: unknown): readonly Finding[] {
+export function explain(errors: readonly SchemaError[], value: unknown): readonly Finding[] {
   const findings = telling(errors).map((error) => {
     const path = pathOf(error, value);
     return { path, message: messageOf(error) };
@@ -34,14 +34,14 @@ export function explain(errors: readonly ErrorObject[], value: unknown): readonl
 }
 
 /** Of a choice between branches, only what helps: the errors of the one branch that was meant, or that none fits. */
-function telling(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const hidden: ((error: ErrorObject) => boolean)[] = [];
+function telling(errors: readonly SchemaError[]): readonly SchemaError[] {
+  const hidden: ((error: SchemaError) => boolean)[] = [];
   for (const choice of errors) {
     if (choice.keyword !== "anyOf" && choice.keyword !== "oneOf") continue;
     const options = (choice.schema as Schema[]).map((option, index) => ({ option, prefix: `${choice.schemaPath}/${index}/` }));
     const meant = options.filter(({ option }) => fits(option.type, choice.data));
     const kept = meant.length === 1 ? meant[0]?.prefix : undefined;
-    const below = (error: ErrorObject) => error.schemaPath.startsWith(`${choice.schemaPath}/`) && error.instancePath.startsWith(choice.instancePath);
+    const below = (error: SchemaError) => error.schemaPath.startsWith(`${choice.schemaPath}/`) && error.instancePath.startsWith(choice.instancePath);
     const helped = kept !== undefined && errors.some((error) => error.schemaPath.startsWith(kept));
     hidden.push((error) => (error === choice ? helped : below(error) && !(helped && error.schemaPath.startsWith(kept))));
   }
@@ -54,7 +54,7 @@ function fits(type: Schema["type"], data: unknown): boolean {
   return (typeof type === "string" ? [type] : (type ?? [])).some((one) => one === kind || (one === "integer" && kind === "number"));
 }
 
-function pathOf(error: ErrorObject, value: unknown): ConfigPath {
+function pathOf(error: SchemaError, value: unknown): ConfigPath {
   const path: (string | number)[] = [];
   let at = value;
   for (const part of error.instancePath.split("/").slice(1)) {
@@ -67,7 +67,7 @@ function pathOf(error: ErrorObject, value: unknown): ConfigPath {
   return further === undefined ? path : [...path, further];
 }
 
-function messageOf(error: ErrorObject): string {
+function messageOf(error: SchemaError): string {
   const schema = (error.parentSchema ?? {}) as Schema;
   const { data, params } = error;
   switch (error.keyword) {

@@ -7,6 +7,5 @@ export { drainSeconds, loadEnvironment } from "./environment.ts";
 export { referencesIn } from "./expand.ts";
 export { lastGood, rememberLastGood } from "./last-good.ts";
 export { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
-export { compilePattern, patternTrouble } from "./safe-pattern.ts";
 export { defaultAt, isUnread, keysAt, schemasAt } from "./schema-at.ts";
 export { secretPlaces } from "./secrets.ts";

@@ -1,15 +1,10 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
-import { type ConfigPath, isRecord } from "./path.ts";
+import { branches, isComposed } from "../../base/schema/closed.ts";
+import type { ConfigPath } from "./path.ts";
 import { nearest } from "./suggest.ts";
 
 /** Says nothing about a value: what stands below a key that is taken as it is. */
 const ANYTHING: Schema = {};
-
-/** A schema with every branch that may speak about the same value. */
-export function branches(schema: Schema): readonly Schema[] {
-  const further = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? []), schema.then, schema.else];
-  return [schema, ...further.flatMap((branch) => (branch === undefined ? [] : branches(branch)))];
-}
 
 /** What the schemas of a value say about its member `key`: empty when they do not know it. `named` is false for an entry of a map or a list. */
 export function member(schemas: readonly Schema[], key: string | number): { readonly schemas: readonly Schema[]; readonly named: boolean } {
@@ -32,8 +27,6 @@ function takesAnything({ type, properties, additionalProperties, items, enum: va
   const open = properties === undefined && additionalProperties === undefined && items === undefined && values === undefined;
   return open && !isComposed(rest) && (type === undefined || type === "array");
 }
-
-const isComposed = ({ anyOf, oneOf, allOf }: Schema): boolean => anyOf !== undefined || oneOf !== undefined || allOf !== undefined;
 
 /** The schemas that speak about the value at `path`; empty when there is no such setting. */
 export function schemasAt(root: ObjectSchema, path: ConfigPath): readonly Schema[] {
@@ -64,27 +57,6 @@ export function suggestion(root: ObjectSchema, path: ConfigPath): string | undef
 /** The default that the schemas state for the setting at `path`; undefined without one. */
 export function defaultAt(root: ObjectSchema, path: ConfigPath): unknown {
   return schemasAt(root, path).find((schema) => schema.default !== undefined)?.default;
-}
-
-/**
- * The same schema with every object shut against keys it does not list, unless it says otherwise itself. Branches of
- * `allOf`, `if`, `then`, `else` and `not` speak about a part of the object and stay open. With `bare` as `open`, an object that lists
- * nothing takes anything.
- */
-export function closed<S extends Schema>(schema: S, bare: "shut" | "open" = "shut"): S {
-  const shut: Record<string, unknown> = { ...(schema as Schema) };
-  const { properties, additionalProperties, items, anyOf, oneOf } = schema;
-  if (properties !== undefined) shut.properties = Object.fromEntries(Object.entries(properties).map(([key, inner]) => [key, closed(inner, bare)]));
-  const lists = properties !== undefined || (bare === "shut" && schema.type === "object" && !isComposed(schema));
-  if (lists && additionalProperties === undefined) shut.additionalProperties = false;
-  if (isRecord(additionalProperties)) shut.additionalProperties = closed(additionalProperties, bare);
-  if (items !== undefined) shut.items = closed(items, bare);
-  // Beside properties of its own, a branch lists only what it adds.
-  if (properties === undefined) {
-    if (anyOf !== undefined) shut.anyOf = anyOf.map((branch) => closed(branch, bare));
-    if (oneOf !== undefined) shut.oneOf = oneOf.map((branch) => closed(branch, bare));
-  }
-  return shut as S;
 }
 
 /** Is a setting, or what it stands in, marked as read by nothing? */

@@ -1,6 +1,7 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { branches } from "../../base/schema/closed.ts";
 import { type ConfigPath, formatPath } from "./path.ts";
-import { branches, member } from "./schema-at.ts";
+import { member } from "./schema-at.ts";
 
 /** A credential in a configuration. */
 export interface SecretPlace {

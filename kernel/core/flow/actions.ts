@@ -1,11 +1,8 @@
-import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, put, reasonOf, type Schema, type TraceStep } from "@svc/sdk";
-import type { ErrorObject, ValidateFunction } from "ajv";
+import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, put, reasonOf, type TraceStep } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { type SchemaError, schemaCheck } from "../../base/schema/schema-check.ts";
 import type { ScopedStore } from "../boot/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
-import { plainCheck } from "../config/plain-schema.ts";
-import { closed } from "../config/schema-at.ts";
-import { compileStrict } from "../config/strict-schema.ts";
 import { call } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
 import type { Owned, Scope } from "../host/scope.ts";
@@ -24,9 +21,6 @@ export interface ActionDeps {
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
-/** Answers what is wrong with a value, in words, or undefined. */
-type Judge = (value: unknown) => Promise<string | undefined>;
-
 /** What is longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
 const TRACED = 4_000;
 /** The longest output of an action, in characters of JSON. */
@@ -34,14 +28,10 @@ const OUTPUT_LIMIT = 16_777_216;
 
 /** The one way to call an action, whatever the door: checked in, timed, checked out, traced. */
 export function createActions(deps: ActionDeps): Actions {
-  const judges = new WeakMap<Schema, Judge>();
-
-  async function whatIsWrong({ thing: action, scope }: Owned<Action>, way: "input" | "output", value: unknown): Promise<string | undefined> {
-    const schema = action[way];
-    let judge = judges.get(schema);
-    if (judge === undefined) judges.set(schema, (judge = judgeOf(closed(schema, "open"))));
+  function whatIsWrong({ thing: action, scope }: Owned<Action>, way: "input" | "output", value: unknown): string | undefined {
     try {
-      return await judge(value);
+      const check = schemaCheck(action[way], "body");
+      return check.fits(value) ? undefined : inWords(check.errors(value)[0]);
     } catch (error) {
       throw fail("SVC_PLUGIN_PROVIDES", {
         plugin: scope.id,
@@ -61,7 +51,7 @@ export function createActions(deps: ActionDeps): Actions {
 
   async function perform(owned: Owned<Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
     const { thing: action, scope } = owned;
-    const wrongInput = await whatIsWrong(owned, "input", input);
+    const wrongInput = whatIsWrong(owned, "input", input);
     if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
     const stop = new AbortController();
     const follow = () => stop.abort(asked.signal?.reason);
@@ -75,7 +65,7 @@ export function createActions(deps: ActionDeps): Actions {
         [],
         stop.signal,
       );
-      const reason = (await whatIsWrong(owned, "output", output)) ?? whyNotSent(output);
+      const reason = whatIsWrong(owned, "output", output) ?? whyNotSent(output);
       if (reason !== undefined) throw fail("SVC_ACTION_OUTPUT", { action: action.name, reason });
       return output;
     } catch (error) {
@@ -154,18 +144,7 @@ export function createActions(deps: ActionDeps): Actions {
   };
 }
 
-/** What plainly fits is not shown to ajv: most calls need none. */
-function judgeOf(shape: Schema): Judge {
-  const fits = plainCheck(shape, { defaults: false });
-  let compiled: Promise<ValidateFunction> | undefined;
-  return async (value) => {
-    if (fits?.(value)) return undefined;
-    const check = await (compiled ??= compileStrict(shape));
-    return check(value) ? undefined : inWords(check.errors?.[0]);
-  };
-}
-
-function inWords(error: ErrorObject | undefined): string {
+function inWords(error: SchemaError | undefined): string {
   if (error === undefined) return "it has the wrong shape";
   const key = (error.params as { additionalProperty?: string }).additionalProperty;
   return `${error.instancePath === "" ? "input" : error.instancePath.slice(1).replaceAll("/", ".")} ${error.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type Manifest, type ObjectSchema, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
+import { type Capability, type Manifest, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
 import type { PluginStatus } from "../boot/kernel-port.ts";
-import type { Section } from "../config/compose.ts";
+import type { Parts, Section } from "../config/compose.ts";
 import { call, currentScope } from "./call.ts";
 import type { CapabilityLibraries } from "./capability-libraries.ts";
 import { createContext, type Services } from "./context.ts";
@@ -27,7 +27,7 @@ import { composeLive, type Live } from "./live.ts";
 import { requireFree } from "./provide.ts";
 import { usedFor } from "./registered.ts";
 import type { Scope } from "./scope.ts";
-import { sectionBy } from "./section-check.ts";
+import { agentKeysOf, sectionsOf } from "./section-check.ts";
 import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
 import type { IntegrityPart, Marked, QuarantinePart } from "./supply-port.ts";
 import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";
@@ -68,7 +68,7 @@ export interface Host {
   load(wanted: Wanted): Promise<void>;
   /** Sections of the imported plugins and agent keys of the known ones, for composing the schema. */
   sections(): Section[];
-  agentKeys(): { schema: ObjectSchema; owner: string }[];
+  agentKeys(): Parts["agentKeys"][number][];
   /** Capabilities that imported plugins declare. */
   declared(): Capability[];
   /** Sections of known plugins that are not loaded, or switched off. */
@@ -211,13 +211,8 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       };
       await Promise.all([ours(), ...asked.filter((entry) => isForeign(entry.source)).map(load)]);
     },
-    sections: () => entries.flatMap(({ plugin, id }) => (plugin?.config?.schema === undefined ? [] : [sectionBy(id, plugin.config as Omit<Section, "owner">)])),
-    agentKeys: () =>
-      entries.flatMap(({ plugin, source, id }) => {
-        // Not loaded: nothing can check its keys, and nothing takes them for a mistake.
-        const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
-        return schema === undefined ? [] : [{ schema, owner: id }];
-      }),
+    sections: () => entries.flatMap(sectionsOf),
+    agentKeys: () => entries.flatMap(agentKeysOf),
     declared: () => [...new Set(entries.flatMap(({ plugin }) => plugin?.capabilities ?? []))],
     dormant: () =>
       entries.flatMap(({ plugin, source, id }) =>
@@ -362,6 +357,3 @@ function discover(sources: HostSources, off: ReadonlySet<string>, host: object, 
     if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
   return entries;
 }
-
-const anyValue = (keys: readonly string[] = []): ObjectSchema | undefined =>
-  keys.length === 0 ? undefined : { type: "object", properties: Object.fromEntries(keys.map((key) => [key, {}])) };

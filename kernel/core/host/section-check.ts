@@ -1,19 +1,39 @@
-import { reasonOf } from "@svc/sdk";
-import type { Section } from "../config/compose.ts";
+import { dirname, join } from "node:path";
+import { type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
+import type { Parts, Section } from "../config/compose.ts";
+import type { Entry } from "./entry.ts";
+import type { Source } from "./source.ts";
 
-/** A plugin's section with the check of the plugin itself, which may not bring the others down. */
-export function sectionBy(owner: string, { at, schema, check }: Omit<Section, "owner">): Section {
-  if (check === undefined) return { at, schema, owner };
-  return {
-    at,
-    schema,
-    owner,
-    check(section, known) {
-      try {
-        return check(section, known);
-      } catch (error) {
-        return [{ path: "", message: `could not be checked by its plugin: ${reasonOf(error)}`, severity: "error" }];
-      }
+/** The section of a loaded plugin, with the check of the plugin itself, which may not bring the others down; none where it owns none. */
+export function sectionsOf({ id, plugin, source }: Entry): Section[] {
+  const { at, schema, check } = (plugin?.config ?? {}) as Partial<NonNullable<Plugin["config"]>>;
+  if (at === undefined || schema === undefined) return [];
+  const section = { at, schema, owner: id, ...preparedBy(source) };
+  if (check === undefined) return [section];
+  return [
+    {
+      ...section,
+      check(value, known) {
+        try {
+          return check(value, known);
+        } catch (error) {
+          return [{ path: "", message: `could not be checked by its plugin: ${reasonOf(error)}`, severity: "error" }];
+        }
+      },
     },
-  };
+  ];
 }
+
+/** The keys of agents that belong to a plugin. While it is not loaded nothing can check them, and nothing takes them for a mistake. */
+export function agentKeysOf({ id, plugin, source }: Entry): Parts["agentKeys"] {
+  const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
+  return schema === undefined ? [] : [{ schema, owner: id, ...preparedBy(source) }];
+}
+
+/** Of a first-party package: its code is trusted as the kernel's own, and its build has written this file beside its entry. */
+function preparedBy({ from, entry, isolated }: Source): { readonly prepared?: string } {
+  return from !== "first-party" || entry === undefined || isolated === true ? {} : { prepared: join(dirname(entry), "schema-checks.js") };
+}
+
+const anyValue = (keys: readonly string[] | undefined): ObjectSchema | undefined =>
+  keys === undefined || keys.length === 0 ? undefined : { type: "object", properties: Object.fromEntries(keys.map((key) => [key, {}])) };

@@ -1,0 +1,122 @@
+/*
+ * The one judge of schemas: ajv. A schema that the build knew was compiled then (see `standalone.ts`), and ajv is loaded only to say what
+ * is wrong with a value that does not fit; any other schema is compiled when a value is first held against it.
+ */
+import { createRequire } from "node:module";
+import type { Schema } from "@svc/sdk";
+import type { Ajv, Options, ErrorObject as SchemaError, ValidateFunction } from "ajv";
+import { closed } from "./closed.ts";
+import { FORMATS } from "./formats.ts";
+import { type Fits, preparedCheck } from "./prepared.ts";
+
+/**
+ * For what a schema is read. `document`: a part of svc.json, unknown keys refused, defaults filled in, every error told to its author.
+ * `body`: JSON of a caller; an object that lists its keys takes no others, and the first error ends the reading: a million of them would
+ * cost more than the body. `query`: as `body`, unknown keys let through.
+ */
+export type Reading = "document" | "body" | "query";
+
+/** One thing that is wrong with a value, in ajv's form. */
+export type { SchemaError };
+
+/** Holds values against one schema. */
+export interface SchemaCheck {
+  /** Whether the value fits; as a `document` with its defaults filled in, in place. */
+  readonly fits: Fits;
+  /** What is wrong with a value that does not fit: all of it in a `document`, the first thing otherwise. */
+  errors(value: unknown): readonly SchemaError[];
+}
+
+/** The schema as it is compiled for a reading. */
+export const shapeFor: Readonly<Record<Reading, (schema: Schema) => Schema>> = {
+  document: (schema) => closed(schema),
+  body: (schema) => closed(schema, "open"),
+  query: (schema) => ({ ...schema, additionalProperties: true }),
+};
+
+const STRICT: Options = {
+  strict: true,
+  // A branch may require keys that stand outside of it.
+  strictRequired: false,
+  allowUnionTypes: true,
+  ownProperties: true,
+  // Compiling the meta-schema costs more than all our schemas; strict mode refuses what is no schema.
+  validateSchema: false,
+  meta: false,
+  // A validator runs a few times in a process's life; making its code smaller costs more than it saves.
+  code: { optimize: false },
+};
+
+/** ajv's options for a reading. */
+export const optionsFor: Readonly<Record<Reading, Options>> = {
+  document: { ...STRICT, useDefaults: true, formats: { ...FORMATS } },
+  body: { ...STRICT, strictTypes: false, validateFormats: false },
+  query: { ...STRICT, strictTypes: false, validateFormats: false },
+};
+
+/** Marks for people and for the configuration; they constrain nothing. */
+export const MARKS = ["secret", "masked", "restart", "unread"] as const;
+
+const require = createRequire(import.meta.url);
+const engines = new Map<Reading, Ajv>();
+
+function engine(reading: Reading): Ajv {
+  let ajv = engines.get(reading);
+  if (ajv === undefined) {
+    const { Ajv } = require("ajv") as typeof import("ajv");
+    ajv = new Ajv({ ...optionsFor[reading], ...(reading === "document" ? { allErrors: true, verbose: true } : {}) });
+    for (const keyword of MARKS) ajv.addKeyword({ keyword, schemaType: "boolean" });
+    engines.set(reading, ajv);
+  }
+  return ajv;
+}
+
+function compile(reading: Reading, shape: Schema): SchemaCheck["errors"] {
+  const ajv = engine(reading);
+  const validate = ajv.compile(shape);
+  // ajv would keep every schema for ever; plugins come and go.
+  ajv.removeSchema(shape);
+  return (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
+}
+
+const known: Readonly<Record<Reading, WeakMap<Schema, SchemaCheck>>> = { document: new WeakMap(), body: new WeakMap(), query: new WeakMap() };
+
+/**
+ * The check of a schema, made once for each schema object. `prepared` is a module of checks that the build compiled, see
+ * `preparedCheck`. Both methods throw ajv's error where it is no usable schema.
+ */
+export function schemaCheck(schema: Schema, reading: Reading, prepared?: string): SchemaCheck {
+  const before = known[reading].get(schema);
+  if (before !== undefined) return before;
+  const shape = shapeFor[reading](schema);
+  let judge: SchemaCheck["errors"] | undefined;
+  const errors: SchemaCheck["errors"] = (value) => {
+    judge ??= compile(reading, shape);
+    return judge(value);
+  };
+  const fits = prepared === undefined ? undefined : preparedCheck(prepared, reading, shape);
+  const check: SchemaCheck = { fits: fits ?? ((value) => errors(value).length === 0), errors };
+  known[reading].set(schema, check);
+  return check;
+}
+
+/**
+ * A check against a schema from outside the program, in any draft up to 2020-12 and with keywords of its own: true, or the first thing
+ * that is wrong. Compiled in an ajv that is thrown away with it, so that no schema of a caller's stays. Throws ajv's error.
+ */
+export function foreignCheck(schema: object): { readonly validate: ValidateFunction; describe(subject: string): string } {
+  const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
+  const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false });
+  const validate = ajv.compile(schema);
+  return { validate, describe: (subject) => ajv.errorsText(validate.errors, { dataVar: subject }) };
+}
+
+/** Why a schema cannot be used for a section of svc.json; undefined when it can. Loads ajv. */
+export function schemaTrouble(schema: Schema): string | undefined {
+  try {
+    compile("document", shapeFor.document(schema));
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

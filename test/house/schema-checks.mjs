@@ -1,0 +1,42 @@
+/*
+ * Compiles the schemas that are known when the packages are built: the kernel's own keys of svc.json, the bodies and queries of its
+ * routes, and each plugin's section and keys of agents. The build runs it after the compiler; what it writes lies in each package's dist.
+ * A schema that it has not seen is compiled by the daemon when it is used.
+ */
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const built = (path) => import(pathToFileURL(join(ROOT, path)).href);
+
+/** What each module of checks is made of: its file, and the schemas with what they are read for. */
+export async function schemaUses() {
+  const { CORE_SCHEMA } = await built("kernel/dist/core/config/core-schema.js");
+  const { kernelRoutes } = await built("kernel/dist/http/routes/index.js");
+  // Of a route only the schemas are read: its handler is what asks the kernel.
+  const routes = kernelRoutes({}).flatMap(({ body, query }) => [use(body, "body"), use(query, "query")].flat());
+  const modules = [
+    { file: "kernel/dist/checks/config.js", uses: use(CORE_SCHEMA, "document") },
+    { file: "kernel/dist/checks/http.js", uses: routes },
+  ];
+  for (const kinds of readdirSync(join(ROOT, "plugins")).sort()) {
+    for (const name of readdirSync(join(ROOT, "plugins", kinds)).sort()) {
+      const folder = `plugins/${kinds}/${name}/dist`;
+      const { default: plugin } = await built(`${folder}/index.js`);
+      const uses = [...use(plugin.config?.schema, "document"), ...use(plugin.agentConfig, "document")];
+      if (uses.length > 0) modules.push({ file: `${folder}/schema-checks.js`, uses });
+    }
+  }
+  return modules;
+}
+
+const use = (schema, reading) => (schema === undefined ? [] : [{ schema, reading }]);
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { standaloneModule } = await built("kernel/dist/base/schema/standalone.js");
+  for (const { file, uses } of await schemaUses()) {
+    mkdirSync(join(ROOT, dirname(file)), { recursive: true });
+    writeFileSync(join(ROOT, file), standaloneModule(uses));
+  }
+}
