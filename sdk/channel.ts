@@ -7,8 +7,12 @@ export interface ChannelTraits {
   readonly unit: "codepoint" | "utf16" | "utf8";
   /** `one`: a message has no line breaks (IRC, SMS gateways): each line becomes a message of its own. Default `many`. */
   readonly lines?: "many" | "one";
-  /** What the kernel renders markdown to before `send` and `edit`. */
-  readonly dialect: Dialect;
+  /**
+   * What the kernel renders markdown to before `send` and `edit`: the platform's own `markup`, else a `dialect` that needs none. One of the
+   * two must be there; `markup` wins.
+   */
+  readonly markup?: Markup;
+  readonly dialect?: Dialect;
   /** Smallest pause between two edits of a message, in milliseconds. Unset: the platform has no edits; only the final text is sent. */
   readonly editIntervalMs?: number;
   readonly threads?: boolean;
@@ -19,7 +23,51 @@ export interface ChannelTraits {
   readonly keyed?: boolean;
 }
 
-export type Dialect = "plain" | "markdown" | "html-telegram" | "mrkdwn" | "discord" | "whatsapp";
+/** `plain`: the words alone. `markdown`: as it came. Channels built against generation 1 of the API may name four platforms besides. */
+export type Dialect = "plain" | "markdown";
+
+/**
+ * How a platform writes what markdown means: data, so that it can cross into other processes. In each form `{}` stands for the words,
+ * which are escaped by then; a form that is left out writes the words alone, unless its own sentence says otherwise.
+ */
+export interface Markup {
+  /** What is written in place of signs that the platform would take for markup, by where they stand. */
+  readonly escapes?: {
+    readonly words?: Readonly<Record<string, string>>;
+    /** Besides, for signs at the start of a line of words. */
+    readonly lineStart?: Readonly<Record<string, string>>;
+    readonly code?: Readonly<Record<string, string>>;
+    readonly block?: Readonly<Record<string, string>>;
+    /** Besides, for the words of a link, which are written in full by then. */
+    readonly label?: Readonly<Record<string, string>>;
+    /** For the address of a link. */
+    readonly address?: Readonly<Record<string, string>>;
+  };
+  readonly bold?: string;
+  readonly italic?: string;
+  readonly strike?: string;
+  readonly code?: string;
+  /** In place of `code` where the words hold a backtick. */
+  readonly codeWithTicks?: string;
+  /** A block of code, and a table as a grid of words. */
+  readonly block?: string;
+  /** In place of `block` where the language is named; it stands at `{language}`. */
+  readonly blockWithLanguage?: string;
+  /** The address stands at `{address}`. Default `{} ({address})`. */
+  readonly link?: string;
+  /** A link whose words are its address is written as these words, as they are. Without a `link` of its own that is always so. */
+  readonly linkOnce?: true;
+  /** By level; the last one counts for all that are deeper. */
+  readonly headings?: readonly string[];
+  /** With `{}`: around the quote. Without: before each of its lines. Default `> `. */
+  readonly quote?: string;
+  /** Default `-`. */
+  readonly bullet?: string;
+  /** Default `---`. */
+  readonly rule?: string;
+  /** `shown`: the platform counts what is left once it has read the markup. Default: what is sent. */
+  readonly counts?: "shown";
+}
 
 /** One platform message to send or the new content of one already sent. `text` is already split and rendered. */
 export interface Outgoing {

@@ -160,7 +160,7 @@ export const ERRORS = {
   SVC_EVENT_LOOP: [500, "Listeners answer events with events without end; the event '{type}' that a listener published was not told."],
   SVC_CRON_INVALID: [400, "The schedule '{expression}' cannot be used: {reason}."],
   SVC_CONFIG_NO_LAST_GOOD: [404, "No configuration has started from {folder} yet, so there is none to go back to."],
-  SVC_RENDER_DIALECT: [500, "There is no dialect '{dialect}'; a channel's traits name one of {known}."],
+  SVC_RENDER_DIALECT: [500, "There is no dialect '{dialect}'; a channel's traits name one of {known}, or bring their own markup."],
   SVC_PLUGIN_PINS: [500, "{file} cannot be read, so no installed plugin is trusted: {reason}. Mend it, or trust each one anew with: svc plugin trust <name>"],
   SVC_PLUGIN_UNTRUSTED: [403, "The installed plugin {plugin} was never trusted; look at what it does and trust it with: svc plugin trust {plugin}"],
   SVC_PLUGIN_CHANGED: [403, "The plugin {plugin} is not what was trusted: {what} different. Look at it again and trust it with: svc plugin trust {plugin}"],

@@ -382,6 +382,11 @@ describe("what a plugin registers", () => {
   it.each<[string, (ctx: PluginContext) => void]>([
     ["a channel without send", (ctx) => void ctx.provide.channel({ name: "x", traits: { maxChars: 1, unit: "utf8", dialect: "plain" } } as never)],
     ["a channel without traits", (ctx) => void ctx.provide.channel({ name: "x", send: async () => ({ platformId: "1" }) } as never)],
+    [
+      "a channel whose markup is no text",
+      (ctx) =>
+        void ctx.provide.channel({ name: "x", traits: { maxChars: 1, unit: "utf8", markup: { bold: 1 } }, send: async () => ({ platformId: "1" }) } as never),
+    ],
     ["a tier without run", (ctx) => ctx.provide.tier({ name: "x" } as never)],
     ["an action without a handler", (ctx) => void ctx.provide.action({ name: "x", input: { type: "object" }, output: {}, timeoutMs: 1 } as never)],
     ["nothing", (ctx) => ctx.provide.tool(undefined as never)],

@@ -1,3 +1,4 @@
+import type { Markup } from "@svc/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRender } from "./render.ts";
@@ -162,4 +163,38 @@ describe("what could do harm", () => {
 
 it("hands markdown on as it is, with one kind of line end and without NUL", () => {
   expect(to("markdown", "**a**\r\n\tb\0\rc  \n")).toBe("**a**\n\tb\nc  \n");
+});
+
+describe("markup that a channel gives", () => {
+  const wiki: Markup = {
+    escapes: { words: { "[": "~[", "{{": "~{{" }, lineStart: { "*": "~*" }, label: { "|": "/" }, address: { "|": "%7C", " ": "+" } },
+    bold: "'''{}'''",
+    code: "{{{}}}",
+    codeWithTicks: "<tt>{}</tt>",
+    block: "<pre>\n{}\n</pre>",
+    blockWithLanguage: "<pre {language}>\n{}\n</pre>",
+    link: "[{address}|{}]",
+    headings: ["= {} =", "== {} =="],
+    quote: ": ",
+    bullet: "*",
+  };
+
+  it("is written by its forms, and a form that it lacks leaves the words", () => {
+    expect(to(wiki, "**b** *i* ~~s~~ `c{{` `` a`b ``")).toBe("'''b''' i s {{c{{}} <tt>a`b</tt>");
+    expect(to(wiki, "# one\n\n## two\n\n#### four")).toBe("= one =\n\n== two ==\n\n== four ==");
+    expect(to(wiki, "```js\n{} {address}\n```\n\n```\nx\n```")).toBe("<pre js>\n{} {address}\n</pre>\n\n<pre>\nx\n</pre>");
+    expect(to(wiki, "> a\n> b\n\n- c\n- d\n\n---")).toBe(": a\n: b\n\n* c\n* d\n\n---");
+    expect(to(wiki, "\\*a [b {{ *")).toBe("~*a ~[b ~{{ *");
+    expect(to(wiki, "[the|words {}](https://a.test/x|y)")).toBe("[https://a.test/x%7Cy|the/words {}]");
+    expect(to(wiki, "https://a.test/")).toBe("[https://a.test/|https://a.test/]");
+    expect(to({ ...wiki, linkOnce: true }, "https://a.test/ <me@b.test>")).toBe("https://a.test/ me@b.test");
+  });
+
+  it("without any form is plain", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(to({}, text)).toBe(to("plain", text));
+      }),
+    );
+  });
 });

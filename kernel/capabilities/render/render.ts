@@ -1,8 +1,10 @@
-import type { Render } from "@svc/sdk";
+import type { Markup } from "@svc/sdk";
 import { Marked, type Tokens } from "marked";
 import { fail } from "../../base/errors.ts";
-import { MARKUPS, type Markup } from "./dialects.ts";
+import type { ChannelRender } from "../../core/flow/deliver/parts.ts";
+import { FORMER_DIALECTS } from "./former-dialects.ts";
 import { cutPieces } from "./split.ts";
+import { PLAIN, type Writer, writerOf } from "./writer.ts";
 
 /*
  * Why `marked` is a dependency of the core beside the eleven: every channel needs markdown read in the same way, a parser of our own
@@ -18,7 +20,7 @@ type Node = Tokens.Generic;
 type Open = ReadonlySet<string>;
 
 const NOTHING_OPEN: Open = new Set();
-const BOLD: Open = new Set(["strong"]);
+const BOLD: Open = new Set(["bold"]);
 /** What may be clicked. Anything else stays words. */
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:|tel:|tg:)/i;
 
@@ -26,111 +28,117 @@ const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:|tel:|tg:)/i;
  * The capability `render`. `split` comes first, then `to` for each piece: cutting rendered text would cut marks in half. A text
  * nested too deeply to be read comes out as its words. A blank text has no piece.
  */
-export function createRender(): Render {
+export function createRender(): ChannelRender {
   return {
+    former: FORMER_DIALECTS,
     split: (markdown, limit, unit) =>
       [...cutPieces(normal(markdown), limit, unit)].filter(({ text }) => text.trim() !== "").map(({ open, text, close }) => open + text + close),
-    to(dialect, markdown) {
+    to(form, markdown) {
       const source = normal(markdown);
-      if (dialect === "markdown") return source;
-      const markup = Object.hasOwn(MARKUPS, dialect) ? MARKUPS[dialect] : undefined;
-      if (markup === undefined) throw fail("SVC_RENDER_DIALECT", { dialect, known: ["markdown", ...Object.keys(MARKUPS)].join(", ") });
+      if (form === "markdown") return source;
+      const writer = writerOf(form === "plain" ? PLAIN : typeof form === "object" ? form : formerMarkup(form));
       try {
-        return blocks(parser.lexer(source), markup, NOTHING_OPEN).trim();
+        return blocks(parser.lexer(source), writer, NOTHING_OPEN).trim();
       } catch {
-        return markup.text(source);
+        return writer.words(source);
       }
     },
   };
+}
+
+function formerMarkup(name: string): Markup {
+  const markup = Object.hasOwn(FORMER_DIALECTS, name) ? FORMER_DIALECTS[name] : undefined;
+  if (markup === undefined) throw fail("SVC_RENDER_DIALECT", { dialect: name, known: ["markdown", "plain", ...Object.keys(FORMER_DIALECTS)].join(", ") });
+  return markup;
 }
 
 function normal(markdown: string): string {
   return markdown.replace(/\r\n?/g, "\n").replaceAll("\0", "");
 }
 
-function blocks(tokens: readonly Node[], markup: Markup, open: Open): string {
+function blocks(tokens: readonly Node[], writer: Writer, open: Open): string {
   return tokens
-    .map((token) => block(token, markup, open))
+    .map((token) => block(token, writer, open))
     .filter((text) => text !== "")
     .join("\n\n");
 }
 
-function block(token: Node, markup: Markup, open: Open): string {
+function block(token: Node, writer: Writer, open: Open): string {
   switch (token.type) {
     case "space":
     case "def":
       return "";
     case "heading":
-      return markup.heading(inline(token.tokens ?? [], markup, new Set([...open, ...BOLD])), token["depth"]);
+      return writer.heading(inline(token.tokens ?? [], writer, new Set([...open, ...BOLD])), token["depth"]);
     case "code":
-      return markup.block(token["text"], /^[\w+#.-]*/.exec(token["lang"] ?? "")?.[0] ?? "");
+      return writer.block(token["text"], /^[\w+#.-]*/.exec(token["lang"] ?? "")?.[0] ?? "");
     case "blockquote": {
-      const inner = blocks(token.tokens ?? [], markup, new Set([...open, "quote"]));
-      return open.has("quote") ? inner : markup.quote(inner);
+      const inner = blocks(token.tokens ?? [], writer, new Set([...open, "quote"]));
+      return open.has("quote") ? inner : writer.quote(inner);
     }
     case "list":
-      return list(token as Tokens.List, markup, open);
+      return list(token as Tokens.List, writer, open);
     case "table":
-      return markup.table(grid(token as Tokens.Table));
+      return writer.block(grid(token as Tokens.Table), "");
     case "hr":
-      return markup.rule;
+      return writer.rule;
     case "html":
-      return raw(token["text"], markup).trim();
+      return raw(token["text"], writer).trim();
     default:
-      return inline(token.tokens ?? [token], markup, open);
+      return inline(token.tokens ?? [token], writer, open);
   }
 }
 
-function list({ items, ordered, start }: Tokens.List, markup: Markup, open: Open): string {
+function list({ items, ordered, start }: Tokens.List, writer: Writer, open: Open): string {
   return items
     .map(({ tokens }: { readonly tokens: readonly Node[] }, index) => {
       const parts = tokens
         .filter(({ type }) => type !== "space" && type !== "checkbox")
         .map((token) => {
-          const text = block(token, markup, open);
+          const text = block(token, writer, open);
           return token.type === "list" ? text.replace(/^/gm, "  ") : text;
         });
       const box = tokens.find(({ type }) => type === "checkbox") as Tokens.Checkbox | undefined;
-      const marker = ordered ? `${Number(start) + index}.` : markup.bullet;
+      const marker = ordered ? `${Number(start) + index}.` : writer.bullet;
       return `${marker} ${box === undefined ? "" : box.checked ? "☑ " : "☐ "}${parts.join("\n")}`;
     })
     .join("\n");
 }
 
-function inline(tokens: readonly Node[], markup: Markup, open: Open): string {
-  return tokens.map((token) => span(token, markup, open)).join("");
+function inline(tokens: readonly Node[], writer: Writer, open: Open): string {
+  return tokens.map((token) => span(token, writer, open)).join("");
 }
 
-function span(token: Node, markup: Markup, open: Open): string {
-  const within = (mark: string) => inline(token.tokens ?? [], markup, new Set([...open, mark]));
-  const marked = (mark: "strong" | "emphasis" | "struck") => (open.has(mark) ? within(mark) : markup[mark](within(mark)));
+function span(token: Node, writer: Writer, open: Open): string {
+  const within = (mark: string) => inline(token.tokens ?? [], writer, new Set([...open, mark]));
+  const marked = (mark: "bold" | "italic" | "strike") => (open.has(mark) ? within(mark) : writer[mark](within(mark)));
   switch (token.type) {
     case "strong":
-      return marked("strong");
+      return marked("bold");
     case "em":
-      return marked("emphasis");
+      return marked("italic");
     case "del":
-      return marked("struck");
+      return marked("strike");
     case "codespan":
-      return markup.code(token["text"]);
+      return writer.code(token["text"]);
     case "br":
       return "\n";
     case "link":
     case "image": {
       const words = decoded(token["text"]) || token["href"];
-      const inner = token.tokens?.length ? within("link") : markup.text(words);
-      return open.has("link") || !SAFE_ADDRESS.test(token["href"]) ? inner : markup.link(inner, token["href"], words);
+      const inner = token.tokens?.length ? within("link") : writer.words(words);
+      return open.has("link") || !SAFE_ADDRESS.test(token["href"]) ? inner : writer.link(inner, token["href"], words);
     }
     case "html":
-      return raw(token["text"], markup);
+      return raw(token["text"], writer);
     default:
-      return token.type === "text" && token.tokens ? inline(token.tokens, markup, open) : markup.text(decoded(token["text"] ?? token.raw));
+      return token.type === "text" && token.tokens ? inline(token.tokens, writer, open) : writer.words(decoded(token["text"] ?? token.raw));
   }
 }
 
 /** HTML in markdown is words to a chat, but for line breaks and comments. */
-function raw(source: string, markup: Markup): string {
-  return markup.text(source.replace(/<!--[\s\S]*?-->/g, "").replace(/<br\s*\/?>/gi, "\n"));
+function raw(source: string, writer: Writer): string {
+  return writer.words(source.replace(/<!--[\s\S]*?-->/g, "").replace(/<br\s*\/?>/gi, "\n"));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
@@ -145,7 +153,7 @@ function decoded(words: string): string {
 }
 
 function grid({ header, rows, align }: Tokens.Table): string {
-  const words = (cell: Tokens.TableCell) => inline(cell.tokens, MARKUPS["plain"] as Markup, NOTHING_OPEN).replaceAll("\n", " ");
+  const words = (cell: Tokens.TableCell) => inline(cell.tokens, writerOf(PLAIN), NOTHING_OPEN).replaceAll("\n", " ");
   const cells = [header, ...rows].map((row) => row.map(words));
   const widths = header.map((_, column) => Math.max(3, ...cells.map((row) => [...(row[column] ?? "")].length)));
   const lines = cells.map((row) =>

@@ -4,7 +4,6 @@ import {
   type Files,
   type MediaReader,
   type Models,
-  type Render,
   remove,
   type Sockets,
   type Spawn,
@@ -15,6 +14,7 @@ import {
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
 import type { ProtectedDeps } from "../../base/protected-files.ts";
+import type { ChannelRender } from "../flow/deliver/parts.ts";
 import type { CapabilityLibraries, PoolLimits } from "./capability-libraries.ts";
 import { onDispose, type Scope } from "./scope.ts";
 
@@ -48,7 +48,7 @@ export interface Lender {
   warm(scope: Scope): Warm;
   media(): MediaReader;
   models(): Models;
-  render(): Render;
+  render(): ChannelRender;
   /** Ends warm processes and children that still run. */
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ interface Made {
   warm?: (scope: Scope) => Warm;
   media?: MediaReader;
   models?: Models;
-  render?: Render;
+  render?: ChannelRender;
 }
 
 export function createLender(deps: LenderDeps): Lender {

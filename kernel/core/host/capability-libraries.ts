@@ -1,5 +1,6 @@
-import type { Agent, Files, Log, MediaReader, Models, Render, Sockets, Spawn, StreamingFetch, Warm } from "@svc/sdk";
+import type { Agent, Files, Log, MediaReader, Models, Sockets, Spawn, StreamingFetch, Warm } from "@svc/sdk";
 import type { ProtectedDeps } from "../../base/protected-files.ts";
+import type { ChannelRender } from "../flow/deliver/parts.ts";
 
 /** Live sections of the configuration, which their library knows by its own types. */
 type Section = Readonly<Record<string, unknown>>;
@@ -54,5 +55,5 @@ export interface CapabilityLibraries {
       readonly agent: (id: string) => Agent | undefined;
     }): Models & { close(): void };
   }>;
-  render(): Promise<{ createRender(): Render }>;
+  render(): Promise<{ createRender(): ChannelRender }>;
 }

@@ -1,4 +1,4 @@
-import { type Capability, PROVIDED, type Provided, type ProvidedHandle, type ProvidedKind } from "@svc/sdk";
+import { type Capability, type ChannelTraits, PROVIDED, type Provided, type ProvidedHandle, type ProvidedKind } from "@svc/sdk";
 import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 
 type MemberType = "string" | "number" | "object" | "function";
@@ -45,7 +45,7 @@ export interface KindRow<K extends ProvidedKind> {
 
 /** Names of stored state are made of it. */
 const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]*$/;
-const TRAITS: Members = { maxChars: "number", unit: "string", dialect: "string" };
+const TRAITS: Members = { maxChars: "number", unit: "string" };
 
 /**
  * The one place of the kernel that names the kinds of provided things. Scopes, claims, live plugins, descriptions, observation and
@@ -56,7 +56,7 @@ export const KINDS = {
     members: { name: "string", traits: "object", send: "function" },
     whyUnusable({ name, traits }) {
       if (!CHANNEL_NAME.test(name)) return `the name '${name}' is not of lower-case letters, digits, '-', '_' and '.'`;
-      const trait = missing(traits, TRAITS);
+      const trait = missing(traits, TRAITS) ?? whyNoMarkup(traits);
       return trait === undefined ? undefined : `of its traits, ${trait}`;
     },
     state: () => ({ state: "connecting" }),
@@ -130,6 +130,22 @@ export function titleOf(kind: ProvidedKind, thing: unknown): string {
 
 /** `an action`, `a route`. */
 export const articled = (word: string): string => `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+
+/** Why answers cannot be rendered with these traits. A name that is no dialect is refused by what renders. */
+function whyNoMarkup({ markup, dialect }: ChannelTraits): string | undefined {
+  if (markup === undefined) return typeof dialect === "string" ? undefined : "dialect must be a string, or markup an object";
+  if (typeof markup !== "object" || markup === null) return "markup must be an object";
+  const { escapes = {}, headings = [], linkOnce, ...forms } = markup;
+  if (!isObject(escapes) || !Object.values(escapes).every((table) => isObject(table) && Object.values(table).every(isString)))
+    return "markup.escapes must be tables of strings";
+  if (!Array.isArray(headings) || !headings.every(isString)) return "markup.headings must be a list of strings";
+  if (linkOnce !== undefined && linkOnce !== true) return "markup.linkOnce must be true, or left out";
+  const wrong = Object.entries(forms).find(([, form]) => form !== undefined && !isString(form));
+  return wrong === undefined ? undefined : `markup.${wrong[0]} must be a string`;
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isString = (value: unknown): value is string => typeof value === "string";
 
 function connect(channel: ProvidedChannel, deps: ProvideDeps, state: ProvidedChannel["state"], reason?: string): void {
   if (channel.state === state && channel.reason === reason) return;

@@ -32,8 +32,8 @@ export const trustedFetch: GuardedFetch = async (url, init = {}) => {
 /** Enough markdown for a test: bold and escapes. */
 export const render: Render = {
   split: (markdown) => [markdown],
-  to: (dialect, markdown) =>
-    dialect === "plain"
+  to: (form, markdown) =>
+    form === "plain"
       ? markdown.replaceAll("**", "").replace(/^```.*\n?/gm, "")
       : markdown
           .replaceAll("&", "&amp;")

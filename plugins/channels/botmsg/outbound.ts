@@ -1,6 +1,7 @@
 import { type Collection, channelError, type Media, type Outgoing, type Render, type Target } from "@svc/sdk";
 import type { Api, InputFile } from "grammy";
 import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
+import { HTML } from "./markup.ts";
 import { type Poll, type Rich, type Row, richOf } from "./rich.ts";
 
 /** What sending needs. */
@@ -44,7 +45,7 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
     const text = words === "" ? CHOOSE : words;
     // Without markup there is nothing to parse; so it is, too, when the kernel falls back to the plain words after a format error.
     const marked = rich() && out.text !== out.plain;
-    return { text: marked ? render().to("html-telegram", text) : text, other: { ...(marked ? { parse_mode: "HTML" as const } : {}), ...keyboard(rows) } };
+    return { text: marked ? render().to(HTML, text) : text, other: { ...(marked ? { parse_mode: "HTML" as const } : {}), ...keyboard(rows) } };
   };
 
   async function ask(out: Outgoing, poll: Poll, signal: AbortSignal): Promise<string> {

@@ -1,9 +1,9 @@
-import type { Log, Outgoing, Render } from "@svc/sdk";
+import type { Log, Outgoing } from "@svc/sdk";
 import type { ProvidedChannel } from "../../host/scope.ts";
 import { type Answer, createChannelCalls, type Refusal } from "./channel-calls.ts";
 import { digestOf, type OutboxEntry, openEntry } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
-import { admitMedia, partsOf } from "./parts.ts";
+import { admitMedia, type ChannelRender, partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 
 /**
@@ -21,7 +21,7 @@ export interface DeliverEntryDeps {
   readonly log: Log;
   readonly stop: AbortSignal;
   readonly backoff: (tries: number) => number;
-  render(): Render;
+  render(): ChannelRender;
   /** False for the daemon's own files: no plugin has them sent away. */
   mayLeave?(path: string): boolean;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery, Log, Render, Store } from "@svc/sdk";
+import type { Delivery, Log, Store } from "@svc/sdk";
 import { fail } from "../../../base/errors.ts";
 import type { Bus } from "../../bus/bus.ts";
 import type { Live } from "../../host/live.ts";
@@ -9,7 +9,7 @@ import { createStream } from "./growing-reply.ts";
 import { createOutbox, type Failure } from "./outbox.ts";
 import { type OutboxEntry, openEntry, outboxOf, placeOf, pushEntry, sealEntry } from "./outbox-entry.ts";
 import { backoffMs, createPace } from "./pace.ts";
-import { partsOf } from "./parts.ts";
+import { type ChannelRender, partsOf } from "./parts.ts";
 import { createProgressBook } from "./progress.ts";
 
 export interface DeliveriesDeps {
@@ -17,7 +17,7 @@ export interface DeliveriesDeps {
   readonly bus: Pick<Bus, "publish" | "current" | "within">;
   readonly log: Log;
   live(): Live;
-  render(): Render;
+  render(): ChannelRender;
   /** False for the daemon's own files: no plugin has them sent away. */
   mayLeave?(path: string): boolean;
   /** Told once for each delivery the platform refused for good, and once for all that expired together. */

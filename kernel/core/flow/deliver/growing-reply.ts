@@ -1,10 +1,10 @@
-import type { Log, Outgoing, Render, Target } from "@svc/sdk";
+import type { Log, Outgoing, Target } from "@svc/sdk";
 import type { ProvidedChannel } from "../../host/scope.ts";
 import { createChannelCalls, type Refusal } from "./channel-calls.ts";
 import type { ReplyStream } from "./deliveries-port.ts";
 import { digestOf } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
-import { partsOf } from "./parts.ts";
+import { type ChannelRender, partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 
 export interface StreamDeps {
@@ -13,7 +13,7 @@ export interface StreamDeps {
   readonly log: Log;
   /** How long the end waits for a call in flight before it cuts it, in milliseconds. */
   readonly graceMs: number;
-  render(): Render;
+  render(): ChannelRender;
 }
 
 /** New code points after which what is shown is brought up to date. */

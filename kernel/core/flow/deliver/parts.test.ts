@@ -1,4 +1,4 @@
-import type { ChannelTraits, Dialect } from "@svc/sdk";
+import type { ChannelTraits, Dialect, Markup } from "@svc/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRender } from "../../../capabilities/render/render.ts";
@@ -112,5 +112,27 @@ describe("a platform without line breaks", () => {
         }
       }),
     );
+  });
+});
+
+describe("a platform that counts what it shows", () => {
+  const html: Markup = {
+    escapes: { words: { "&": "&amp;" } },
+    bold: "<b>{}</b>",
+    link: '<a href="{address}">{}</a>',
+    quote: "<q>{}</q>",
+    bullet: "•",
+    counts: "shown",
+  };
+  const counted = (markdown: string, markup: Markup, maxChars: number) =>
+    partsOf(markdown, { markup, maxChars, unit: "utf16" }, render).map(({ text }) => text);
+
+  it("takes words up to its limit, whatever their markup weighs", () => {
+    const text = "**123** & [45](http://a.test/)";
+    const shown = '<b>123</b> &amp; <a href="http://a.test/">45</a>';
+    expect(counted(text, html, 30)).toEqual([shown]);
+    const { counts: _, ...sent } = html;
+    expect(counted(text, sent, 30).length).toBeGreaterThan(1);
+    expect(counted(text, sent, shown.length)).toEqual([shown]);
   });
 });

@@ -1,7 +1,12 @@
 import { stat } from "node:fs/promises";
-import type { ChannelTraits, Media, Render } from "@svc/sdk";
+import type { ChannelTraits, Dialect, Markup, Media, Render } from "@svc/sdk";
 
-/** One platform message of a text, in the channel's dialect and without markup. */
+/** What renders for channels: also the markup of names that only compiled channels give. */
+export interface ChannelRender extends Render {
+  readonly former?: Readonly<Record<string, Markup>>;
+}
+
+/** One platform message of a text, in the channel's markup and without any. */
 export interface Part {
   readonly text: string;
   readonly plain: string;
@@ -11,7 +16,7 @@ export interface Part {
  * Split, then render: markup is never cut in two. Each part fits the platform as it is sent, marked up or not; what shows nothing (no
  * platform takes it) has no part. While a text grows, the parts before its last ones stay as they are.
  */
-export function partsOf(markdown: string, traits: ChannelTraits, render: Render): readonly Part[] {
+export function partsOf(markdown: string, traits: ChannelTraits, render: ChannelRender): readonly Part[] {
   if (markdown.trim() === "") return [];
   const parts = fit(markdown, traits.maxChars, traits, render);
   return traits.lines === "one" ? parts.flatMap(linesOf) : parts;
@@ -24,24 +29,38 @@ function linesOf({ text, plain }: Part): readonly Part[] {
   return marked.map((line, at) => ({ text: line, plain: words.length === marked.length ? (words[at] as string) : line }));
 }
 
-function fit(markdown: string, limit: number, traits: ChannelTraits, render: Render): readonly Part[] {
+function fit(markdown: string, limit: number, traits: ChannelTraits, render: ChannelRender): readonly Part[] {
+  const form = formOf(traits, render);
   return render.split(markdown, limit, traits.unit).flatMap((piece) => {
-    const text = render.to(traits.dialect, piece);
+    const text = render.to(form, piece);
     if (text.trim() === "") return [];
     const words = render.to("plain", piece);
     const part = { text, plain: words.trim() === "" ? piece : words };
-    if (limit < 2 || fits(part, traits)) return [part];
+    const counted = typeof form === "object" && form.counts === "shown" ? render.to(shownOf(form), piece) : text;
+    if (limit < 2 || (lengthIn(traits.unit, part.plain) <= traits.maxChars && lengthIn(traits.unit, counted) <= traits.maxChars)) return [part];
     // By halves, and not by how much it is too long: that would move all cuts with every word that is added behind them.
     return fit(piece, Math.floor(limit / 2), traits, render);
   });
 }
 
-/** Escapes, tables and links make words longer than what was written of them. */
-function fits({ text, plain }: Part, { dialect, maxChars, unit }: ChannelTraits): boolean {
-  if (lengthIn(unit, plain) > maxChars) return false;
-  // This platform counts what is left after its markup is parsed; all others count what is sent.
-  const counted = dialect === "html-telegram" ? text.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&") : text;
-  return lengthIn(unit, counted) <= maxChars;
+function formOf({ markup, dialect = "plain" }: ChannelTraits, { former = {} }: ChannelRender): Dialect | Markup {
+  return markup ?? (Object.hasOwn(former, dialect) ? former[dialect] : undefined) ?? dialect;
+}
+
+const shown = new WeakMap<Markup, Markup>();
+
+/** What a platform that reads its markup first has left to count: the words, and the signs that are no markup to it. */
+function shownOf(markup: Markup): Markup {
+  const { bullet, rule, quote } = markup;
+  const left: Markup = {
+    link: "{}",
+    ...(quote === undefined ? {} : { quote: quote.includes("{}") ? "{}" : quote }),
+    ...(bullet === undefined ? {} : { bullet }),
+    ...(rule === undefined ? {} : { rule }),
+  };
+  const known = shown.get(markup) ?? left;
+  shown.set(markup, known);
+  return known;
 }
 
 /** The length of a text as the platform counts it. */
