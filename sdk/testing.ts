@@ -16,4 +16,5 @@ export type { Runner } from "./testing/runner.ts";
 export { type StoreFixture, storeContract } from "./testing/store-contract.ts";
 export { type TierLack, type TierSubject, tierContract } from "./testing/tier-contract.ts";
 export { type TortureCase, type TortureEnd, tortureCases, writeTorture } from "./testing/torture.ts";
-export { type TortureSubject, tortureContract } from "./testing/torture-contract.ts";
+export { tortureContract } from "./testing/torture-contract.ts";
+export type { TortureSubject } from "./testing/torture-run.ts";

@@ -111,39 +111,42 @@ export function describeReceiving(it: It, has: Has): void {
     });
   }
 
-  if (has("reconnect")) {
-    it(`comes back after a cut connection${has("history") ? " and misses nothing" : ""}`, async (running) => {
-      await say(running, friend("before"));
-      await accepted(running, 1);
-      const before = running.far.attempts?.() ?? 0;
-      await running.far.drop?.();
-      // Without a history only what is said to a connection is heard.
-      if (!has("history"))
-        await within(
-          LIMIT_MS,
-          "the reconnect",
-          until(() => (running.far.attempts?.() ?? 0) > before),
-        );
-      await say(running, friend("after"));
-      assert.ok((await accepted(running, 2))[1]?.text.includes("after"));
-    });
+  if (has("reconnect")) describeReconnects(it, has, friend);
+}
 
-    it("tries again with growing pauses while the platform is away", async (running) => {
-      await running.far.drop?.(true);
-      const before = running.far.attempts?.() ?? 0;
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      const tries = (running.far.attempts?.() ?? 0) - before;
-      assert.ok(tries <= 10, `${tries} attempts in 1.5 s`);
-      const away = running.far.attempts?.() ?? 0;
-      await running.far.drop?.();
-      if (!has("history"))
-        await within(
-          LIMIT_MS,
-          "the reconnect",
-          until(() => (running.far.attempts?.() ?? 0) > away),
-        );
-      await say(running, friend("back"));
-      await accepted(running, 1);
-    });
-  }
+/** What a channel promises about cut connections. */
+function describeReconnects(it: It, has: Has, friend: (text: string) => Said): void {
+  it(`comes back after a cut connection${has("history") ? " and misses nothing" : ""}`, async (running) => {
+    await say(running, friend("before"));
+    await accepted(running, 1);
+    const before = running.far.attempts?.() ?? 0;
+    await running.far.drop?.();
+    // Without a history only what is said to a connection is heard.
+    if (!has("history"))
+      await within(
+        LIMIT_MS,
+        "the reconnect",
+        until(() => (running.far.attempts?.() ?? 0) > before),
+      );
+    await say(running, friend("after"));
+    assert.ok((await accepted(running, 2))[1]?.text.includes("after"));
+  });
+
+  it("tries again with growing pauses while the platform is away", async (running) => {
+    await running.far.drop?.(true);
+    const before = running.far.attempts?.() ?? 0;
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const tries = (running.far.attempts?.() ?? 0) - before;
+    assert.ok(tries <= 10, `${tries} attempts in 1.5 s`);
+    const away = running.far.attempts?.() ?? 0;
+    await running.far.drop?.();
+    if (!has("history"))
+      await within(
+        LIMIT_MS,
+        "the reconnect",
+        until(() => (running.far.attempts?.() ?? 0) > away),
+      );
+    await say(running, friend("back"));
+    await accepted(running, 1);
+  });
 }

@@ -117,7 +117,7 @@ describe("the torture of a plugin", () => {
     expect(failed.get("its far end answers null: each call ends, and fails as it should")).toContain("channelError");
   });
 
-  it("finds errors that nobody hears, and a secret in an error or the log", async () => {
+  it("finds unhandled errors, and a secret in an error or the log", async () => {
     const careless = plugin((ctx) => {
       ctx.provide.tool({
         name: "careless",
@@ -131,7 +131,7 @@ describe("the torture of a plugin", () => {
       ctx.log.info(`my token is ${ctx.config.token}`);
     });
     const failed = await failures({ plugin: careless, config: { token: "a-secret-token" } });
-    expect([...failed.values()]).toContainEqual(expect.stringContaining("errors behind that nobody hears"));
+    expect([...failed.values()]).toContainEqual(expect.stringContaining("unhandled errors behind"));
     expect([
       ...(await failures({ plugin: plugin((ctx) => ctx.log.info(`my token is ${ctx.config.token}`)), config: { token: "a-secret-token" } })).values(),
     ]).toContainEqual("its log shows a secret of its section");
@@ -174,7 +174,7 @@ describe("the torture of a plugin", () => {
       if (!URL.canParse(ctx.config.word ?? "")) throw "no address";
     });
     const failed = await failures({ plugin: strings, config: { word: "https://platform" } });
-    expect([...failed]).toEqual([["its section is changed to any other that passes its schema", "with another word it threw what is no error"]]);
+    expect([...failed]).toEqual([["its section is changed to any other that passes its schema", "with another word it threw something that is not an error"]]);
   });
 
   it("finds a capability that is not declared", async () => {
