@@ -1,4 +1,9 @@
+import { tmpdir } from "node:os";
+import type { Agent } from "../agents.ts";
 import type { Spawn } from "../processes.ts";
+import { type ProgramSection, type ProgramSettings, programSettings } from "../program-tier.ts";
+import type { EngineEnvironment, ReadVariable } from "./engine-environment.ts";
+import type { Executable } from "./executable.ts";
 import { unreachable } from "./reach.ts";
 
 /** How an engine's program is asked whether an agent can use it. */
@@ -45,4 +50,48 @@ export async function versionOf(spawn: Spawn, program: string, args: readonly st
   const { code, stdout, stderr } = await ask(spawn, program, [...args, "--version"], { cwd });
   if (code !== 0) throw new Error(`${program} --version failed: ${stderr.slice(0, 200)}`);
   return stdout;
+}
+
+/** How a tier on a program is probed. */
+export interface ProgramProbe {
+  readonly spawn: Spawn;
+  readonly section: ProgramSection;
+  readonly read: ReadVariable;
+  readonly agent?: Agent | undefined;
+  /** Throws when the program is missing. */
+  find(): Executable;
+  /** The release that the tests run, and what is said about another one. */
+  readonly tested: string;
+  readonly otherwise?: string;
+  /** Further words behind the version. */
+  describe?(program: Executable): Promise<string>;
+  /** The agent's environment; throws when its key is missing or refused. */
+  environment(agent: Agent, settings: ProgramSettings): EngineEnvironment;
+  /** How an agent on the shared sign-in is signed in, by the program's own word; rejects with what to do. */
+  signedIn(program: Executable, env: Readonly<Record<string, string>>): Promise<string>;
+  /** The vendor: the variable that names its address, and the address without it. `always`: whoever pays. */
+  readonly vendor: { readonly variable: string; readonly address: string; readonly always?: boolean };
+}
+
+/** Three answers in one line, by the same rules for every tier on a program. A key is not tried, nothing is spent. Never rejects. */
+export function probeProgram(probe: ProgramProbe): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  const { spawn, section, read, agent, tested, otherwise = "", vendor } = probe;
+  const variable = (name: string): string | undefined => section.env?.[name] ?? read(name);
+  const settings = agent === undefined ? undefined : programSettings(agent);
+  const proxy = variable("HTTPS_PROXY");
+  const asked = settings !== undefined && (vendor.always === true || settings.billing === "api");
+  return probeEngine({
+    async installed() {
+      const program = probe.find();
+      const version = await versionOf(spawn, program.file, program.args, tmpdir());
+      const other = version.split(/\s+/).includes(tested) ? "" : ` (tested with ${tested}${otherwise})`;
+      return [`${program.args.at(-1) ?? program.file} ${version}${other}`, (await probe.describe?.(program)) ?? ""].filter(Boolean).join("; ");
+    },
+    async signedIn() {
+      if (agent === undefined || settings === undefined) return "sign-in: asked for each agent";
+      const { env } = probe.environment(agent, settings);
+      return settings.billing === "api" ? "an API key is set" : probe.signedIn(probe.find(), env);
+    },
+    ...(asked ? { vendor: { address: variable(vendor.variable) ?? vendor.address, ...(proxy === undefined ? {} : { proxy }) } } : {}),
+  });
 }

@@ -1,6 +1,7 @@
-import { accessSync, constants, lstatSync, readFileSync, readlinkSync, realpathSync, rmdirSync, statSync, unlinkSync } from "node:fs";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { lstatSync, readFileSync, readlinkSync, realpathSync, rmdirSync, statSync, unlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findExecutable } from "./executable.ts";
 
 /*
  * Two sandboxes of Linux namespaces, made by bubblewrap:
@@ -69,12 +70,7 @@ const REDIRECTION = ".git/commondir";
 export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Bubblewrap's program on a search path. */
-export const findBubblewrap = (searchPath: string): string | undefined =>
-  searchPath
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map((folder) => join(folder, "bwrap"))
-    .find(isProgram);
+export const findBubblewrap = (searchPath: string): string | undefined => findExecutable("bwrap", searchPath);
 
 /** The arguments of bubblewrap for the engine; what follows them is the program and its arguments. */
 export function programSandbox({ bwrap }: Bubblewrap, room: ProgramSandbox, env: Readonly<Record<string, string>>): string[] {
@@ -214,12 +210,3 @@ export function packageFilesOf(program: string): string[] {
 const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined && statSync(path, { throwIfNoEntry: false }) !== undefined;
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}

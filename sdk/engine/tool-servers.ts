@@ -1,16 +1,26 @@
 import type { Log } from "../plugin.ts";
 import type { TierEvent } from "../tier.ts";
 
+/** What a reader tells about the tool servers of one agent. */
+export interface ServerNews {
+  started(server: string): void;
+  /** Answers with the events to pass on. */
+  failed(server: string, reason: string): readonly TierEvent[];
+}
+
 /** Tells which tool servers of an agent did not start: as a step and in the log, once until it starts or fails in another way. */
 export interface ToolServers {
   started(agent: string, server: string): void;
   failed(agent: string, server: string, reason: string): readonly TierEvent[];
+  /** The same for one agent. */
+  of(agent: string): ServerNews;
 }
 
 /** `who` begins each line of the log: `tier cli-b`. */
 export function createToolServers(log: Log, who: string): ToolServers {
   const known = new Map<string, string>();
-  return {
+  const servers: ToolServers = {
+    of: (agent) => ({ started: (server) => servers.started(agent, server), failed: (server, reason) => servers.failed(agent, server, reason) }),
     started: (agent, server) => void known.delete(`${agent} ${server}`),
     failed(agent, server, reason) {
       const key = `${agent} ${server}`;
@@ -21,4 +31,5 @@ export function createToolServers(log: Log, who: string): ToolServers {
       return [{ type: "step", step: { id: `server ${server}`, name: `mcp ${server}`, phase: "end", error } }];
     },
   };
+  return servers;
 }

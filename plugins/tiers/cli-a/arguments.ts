@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Turn, TurnContext } from "@svc/sdk";
+import type { ProgramSettings, Turn, TurnContext } from "@svc/sdk";
 import { nativeMode } from "./permission.ts";
-import type { AgentSettings } from "./settings.ts";
 
 /** What a restricted run adds to a turn's arguments. */
 export interface Restriction {
@@ -15,7 +14,7 @@ export interface Restriction {
 }
 
 /** The program's arguments for a turn, all but the session to resume: those of two turns that may share a process are the same. */
-export function argumentsOf(turn: Turn, context: TurnContext, { permissionMode }: AgentSettings, restriction?: Restriction): string[] {
+export function argumentsOf(turn: Turn, context: TurnContext, { permissionMode }: ProgramSettings, restriction?: Restriction): string[] {
   const model = turn.messages[0].options?.model ?? turn.agent.model;
   const own = join(turn.agent.workspace, ".mcp.json");
   const servers = restriction === undefined ? (isFile(own) ? own : undefined) : restriction.servers;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildEnd, type Spawn, svcError } from "@svc/sdk";
-import { type Fields, fieldsOf, readLine, textOf } from "./lines.ts";
+import { createInbox, type Fields, fieldsOf, type RpcGone, textOf } from "@svc/sdk/engine";
+import { readLine } from "./lines.ts";
 
 /** An answer to a question of the program. */
 export interface Answer {
@@ -17,9 +18,6 @@ export interface Answers {
   guard?(tool: string, input: Fields): Promise<Answer>;
 }
 
-/** What a turn of the program ended with instead of a `result`. */
-export type Cut = { readonly kind: "ended"; readonly end: ChildEnd } | { readonly kind: "broken"; readonly line: string };
-
 /** One running Claude Code process and its control protocol. One turn at a time. */
 export interface Claude {
   /** The native session that it holds, once it has told. */
@@ -28,8 +26,8 @@ export interface Claude {
   readonly ended: Promise<ChildEnd>;
   /** Rejects with `SVC_SPAWN_FAILED`, or with `SVC_TIER_HANDSHAKE` when the protocol is not answered in time. */
   ready(): Promise<void>;
-  /** Sends the words and returns the messages up to and with the `result`, or a cut. */
-  turn(content: readonly Fields[], answers: Answers): AsyncIterable<Fields | Cut>;
+  /** Sends the words and returns the messages up to and with the `result`, or why there is none. */
+  turn(content: readonly Fields[], answers: Answers): AsyncIterable<Fields | RpcGone>;
   /** Asks it to break off the turn; the `result` still comes. */
   interrupt(): void;
   /** Says good-bye, waits a little, and ends the process tree. Resolves when it is gone. */
@@ -54,8 +52,7 @@ export function openClaude(
   args: readonly string[],
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly taskId: string; readonly guarded: boolean },
 ): Claude {
-  const waiting: (Fields | Cut)[] = [];
-  let wake: (() => void) | undefined;
+  const inbox = createInbox<Fields | RpcGone>();
   let answers: Answers | undefined;
   let alive = true;
   let noise = 0;
@@ -77,7 +74,7 @@ export function openClaude(
     alive = false;
     clearTimeout(handshake);
     welcome.resolve();
-    push({ kind: "ended", end });
+    inbox.push({ kind: "ended", end });
   });
 
   const send = (message: Fields): void => {
@@ -87,15 +84,10 @@ export function openClaude(
   const request = (body: Fields): void => send({ type: "control_request", request_id: `svc_${++requests}`, request: body });
   const respond = (id: string, response: Fields): void => send({ type: "control_response", response: { subtype: "success", request_id: id, response } });
 
-  function push(message: Fields | Cut): void {
-    waiting.push(message);
-    wake?.();
-  }
-
   function take(line: string): void {
     const message = readLine(line);
     if (message === "broken" || (message === undefined && line.trim() !== "" && ++noise > NOISE_LIMIT)) {
-      push({ kind: "broken", line: line.slice(0, 120) });
+      inbox.push({ kind: "broken", why: line.slice(0, 120) });
     } else if (message?.type === "control_response") {
       clearTimeout(handshake);
       const response = fieldsOf(message.response);
@@ -104,7 +96,7 @@ export function openClaude(
       else welcome.resolve();
     } else if (message?.type === "control_request") {
       void answer(textOf(message.request_id) ?? "", fieldsOf(message.request));
-    } else if (message !== undefined) push(message);
+    } else if (message !== undefined) inbox.push(message);
   }
 
   async function answer(id: string, asked: Fields): Promise<void> {
@@ -131,24 +123,17 @@ export function openClaude(
       await child.started;
       // A guard that is not confirmed is no guard; the others need not wait.
       if (options.guarded) await welcomed;
-      else welcomed.catch((error) => push({ kind: "broken", line: (error as Error).message }));
+      else welcomed.catch((error) => inbox.push({ kind: "broken", why: (error as Error).message }));
     },
     async *turn(content, given) {
       answers = given;
       // What it said on its own between the turns belongs to none.
-      waiting.splice(0, waiting.length, ...waiting.filter(isCut));
+      inbox.retain(isGone);
       send({ type: "user", message: { role: "user", content } });
       for (;;) {
-        const message = waiting.shift();
-        if (message === undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-          wake = undefined;
-          continue;
-        }
+        const message = await inbox.next();
         yield message;
-        if (isCut(message) || message.type === "result") return;
+        if (isGone(message) || message.type === "result") return;
       }
     },
     interrupt: () => request({ subtype: "interrupt" }),
@@ -165,7 +150,8 @@ export function openClaude(
   };
 }
 
-export const isCut = (message: Fields | Cut): message is Cut =>
+/** The program is gone, or cannot be understood: no message of it. */
+export const isGone = (message: Fields | RpcGone): message is RpcGone =>
   "kind" in message && (message.kind === "ended" || message.kind === "broken") && !("type" in message);
 
 /** No answer in time, no rule or a rule that throws: no. */

@@ -1,5 +1,5 @@
 import { type MediaReader, type TurnContext, turnText } from "@svc/sdk";
-import type { Fields } from "./lines.ts";
+import type { Fields } from "@svc/sdk/engine";
 
 /** The turn as content blocks: pictures first, then the words. A picture that cannot be passed on is named in the words. */
 export async function contentOf(reader: MediaReader, context: TurnContext): Promise<Fields[]> {

@@ -1,7 +1,7 @@
 import { type Agent, type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
+import type { Fields } from "@svc/sdk/engine";
 import type { Autonomy, Decision, GuardedCall, Level } from "./guard.ts";
 import type { GuardLog } from "./guard-log.ts";
-import type { Fields } from "./lines.ts";
 import type { Section } from "./settings.ts";
 
 interface Question {

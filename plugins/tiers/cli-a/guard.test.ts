@@ -9,7 +9,7 @@ import { hookAnswer } from "./claude.ts";
 import { decide, type GuardOptions } from "./guard.ts";
 import { type Judged, printShell, readShell, Unreadable } from "./guard-tree.ts";
 import plugin from "./index.ts";
-import { lend } from "./vendor.ts";
+import { vendorAccess } from "./vendor.ts";
 
 let folder: string;
 let workspace: string;
@@ -276,7 +276,7 @@ describe("the key outside the wall", () => {
   const env = { ANTHROPIC_API_KEY: "sk-secret", ANTHROPIC_BASE_URL: "https://vendor.example/base", HTTPS_PROXY: "http://proxy:1", NO_PROXY: "other", FOO: "1" };
 
   it("SEC-S3 the program gets a placeholder and the relay's address, the relay the key", () => {
-    const lent = lend({ billing: "api" }, env, 8008);
+    const lent = vendorAccess({ billing: "api" }, env, 8008);
     if (typeof lent === "string") throw new Error(lent);
     expect(JSON.stringify(lent.env)).not.toMatch(/sk-secret|vendor\.example|proxy/);
     expect(lent.env).toMatchObject({ ANTHROPIC_BASE_URL: "http://127.0.0.1:8008", FOO: "1" });
@@ -284,8 +284,8 @@ describe("the key outside the wall", () => {
   });
 
   it("a sign-in that cannot be lent is named", () => {
-    expect(lend({ billing: "subscription" }, {}, 1)).toContain("CLAUDE_CODE_OAUTH_TOKEN");
-    expect(lend({ billing: "api" }, { ...env, CLAUDE_CODE_USE_BEDROCK: "1" }, 1)).toContain("CLAUDE_CODE_USE_BEDROCK");
+    expect(vendorAccess({ billing: "subscription" }, {}, 1)).toContain("CLAUDE_CODE_OAUTH_TOKEN");
+    expect(vendorAccess({ billing: "api" }, { ...env, CLAUDE_CODE_USE_BEDROCK: "1" }, 1)).toContain("CLAUDE_CODE_USE_BEDROCK");
   });
 });
 

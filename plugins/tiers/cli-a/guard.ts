@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { type Bubblewrap, commandSandbox, SYSTEM_PATH, shellQuoted } from "@svc/sdk/engine";
+import { type Bubblewrap, commandSandbox, type Fields, SYSTEM_PATH, shellQuoted, textOf } from "@svc/sdk/engine";
 import { hopeless } from "./guard-early.ts";
 import { gitEnvironment } from "./guard-git.ts";
 import { judgeShell, REAL_REPOSITORY } from "./guard-narrow.ts";
 import { follow, refuseWrite } from "./guard-path.ts";
 import { hasNested, makeShadow } from "./guard-shadow.ts";
-import { type Fields, textOf } from "./lines.ts";
 
 /*
  * What a restricted run may do (001:L164). Asked before each tool call; its answer may rewrite the call, and what is rewritten is what runs.

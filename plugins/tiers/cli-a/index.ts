@@ -1,12 +1,11 @@
 import { definePlugin, type Lifecycle } from "@svc/sdk";
 import type { KeyRelays, ToolServers } from "@svc/sdk/engine";
-import { READ } from "./environment.ts";
 import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
-import { findProgram } from "./program.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";
 import { type Section, sectionSchema } from "./settings.ts";
 import { createSwitches } from "./switches.ts";
+import { READ } from "./variables.ts";
 
 /** Runs agents on the Claude Code program and enforces `autonomy`. */
 export default definePlugin<Section>({
@@ -29,8 +28,7 @@ export default definePlugin<Section>({
     let servers: ToolServers | undefined;
     let keys: KeyRelays | undefined;
     const switches = createSwitches((...start) => ctx.spawn(...start));
-    const find = () => findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
-    for (const route of guardRoutes(ctx, log, async (...asked) => (await import("./judge.js")).judge(ctx, { sandboxes, switchesOf: switches, find }, ...asked)))
+    for (const route of guardRoutes(ctx, log, async (...asked) => (await import("./judge.js")).judge(ctx, { sandboxes, switchesOf: switches }, ...asked)))
       ctx.provide.route(route);
     ctx.provide.tier({
       name: "cli-a",
@@ -45,7 +43,7 @@ export default definePlugin<Section>({
       },
       async probe(agent) {
         const { probe } = await import("./probe.js");
-        return probe(ctx, { find, sandboxes, switchesOf: switches }, agent);
+        return probe(ctx, { sandboxes, switchesOf: switches }, agent);
       },
     });
     return { stop: async () => keys?.close() };

@@ -1,13 +1,14 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Agent, PluginContext, SvcError } from "@svc/sdk";
-import { childEnvironment } from "./environment.ts";
+import { type Agent, type PluginContext, programSettings, type SvcError } from "@svc/sdk";
+import { environmentOf } from "./environment.ts";
 import { type Decision, decide, type GuardedCall, type Level } from "./guard.ts";
 import { mayChange } from "./permission.ts";
+import { findProgram } from "./program.ts";
 import { restrict } from "./restricted.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";
-import { readAgent, type Section } from "./settings.ts";
+import type { Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 
 /** What keeps a run from starting and says nothing about the call. */
@@ -21,19 +22,15 @@ type Judged = Decision & { readonly guard: Level["kind"] };
  */
 export async function judge(
   ctx: PluginContext<Section>,
-  {
-    sandboxes,
-    switchesOf,
-    find,
-  }: { readonly sandboxes: SandboxLevels; readonly switchesOf: (program: string) => Promise<Switches>; readonly find: () => string },
+  { sandboxes, switchesOf }: { readonly sandboxes: SandboxLevels; readonly switchesOf: (program: string) => Promise<Switches> },
   agent: Agent,
   autonomy: "report" | "propose",
   call: GuardedCall,
 ): Promise<Judged> {
   try {
-    const settings = readAgent(agent);
-    const program = find();
-    const env = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const settings = programSettings(agent);
+    const program = findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
+    const { env } = environmentOf(agent.id, settings, ctx.config, (name) => ctx.env(name));
     const held = await restrict(ctx, sandboxes, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
     try {
       const { allow, reason } = await held.decide(call);
@@ -51,7 +48,7 @@ export async function judge(
 async function narrowly(ctx: PluginContext<Section>, agent: Agent, autonomy: "report" | "propose", call: GuardedCall): Promise<Judged> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), "svc-guard-")));
   try {
-    const { servers, permissionMode } = readAgent(agent);
+    const { servers, permissionMode } = programSettings(agent);
     const options = {
       autonomy,
       writable: mayChange(permissionMode, autonomy),

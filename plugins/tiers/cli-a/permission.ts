@@ -1,5 +1,5 @@
+import type { PermissionMode, ProgramSettings } from "@svc/sdk";
 import type { Autonomy } from "./guard.ts";
-import type { AgentSettings, PermissionMode } from "./settings.ts";
 
 /** The program's own permission mode. In a restricted run only what the guard's hook allows runs, so that a call which escaped it is refused. */
 export const nativeMode = (mode: PermissionMode, autonomy: Autonomy): PermissionMode | "dontAsk" => (autonomy === "act" ? mode : "dontAsk");
@@ -10,7 +10,7 @@ export const mayChange = (mode: PermissionMode, autonomy: Autonomy): boolean =>
 
 /** The answer to a question that the program's mode left open. There is nobody at a terminal, so whoever must ask may not. */
 export function mayUse(
-  { permissionMode: mode, servers }: Pick<AgentSettings, "permissionMode" | "servers">,
+  { permissionMode: mode, servers }: Pick<ProgramSettings, "permissionMode" | "servers">,
   tool: string,
 ): { readonly allow: boolean; readonly reason: string } {
   const ownTool = servers.some((server) => tool.startsWith(`mcp__${server}__`));

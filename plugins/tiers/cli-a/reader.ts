@@ -1,12 +1,5 @@
 import { type TierEvent, tierFailure } from "@svc/sdk";
-import { vendorFailure } from "@svc/sdk/engine";
-import { countOf, type Fields, fieldsOf, listOf, textOf } from "./lines.ts";
-
-/** Who is told about the tool servers of the agent. */
-export interface ServerNews {
-  started(server: string): void;
-  failed(server: string, reason: string): readonly TierEvent[];
-}
+import { brief, countOf, type Fields, fieldsOf, listOf, type ServerNews, textOf, vendorFailure } from "@svc/sdk/engine";
 
 /** Reads the messages of one turn into events. Pure: no clock but the one given, no process. */
 export interface Reader {
@@ -17,7 +10,6 @@ export interface Reader {
 
 /** What a tool call is about, in one line: never the content that it writes. */
 const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt", "name"] as const;
-const BRIEF = 200;
 
 export function createReader(servers: ServerNews, now: () => number = Date.now): Reader {
   const open = new Map<string, { readonly name: string; readonly at: number }>();
@@ -163,11 +155,6 @@ function summarize(input: Fields): string {
   const told = TELLING.map((name) => textOf(input[name])).find((text) => text);
   return brief(told ?? Object.keys(input).join(", "));
 }
-
-const brief = (text: string): string => {
-  const points = Array.from(text.slice(0, BRIEF * 2));
-  return points.length <= BRIEF ? points.join("") : `${points.slice(0, BRIEF).join("")}…`;
-};
 
 function flatten(content: unknown): string {
   if (typeof content === "string") return content;

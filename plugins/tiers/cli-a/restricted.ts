@@ -1,16 +1,16 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Agent, PluginContext } from "@svc/sdk";
+import type { Agent, PluginContext, ProgramSettings } from "@svc/sdk";
 import { openRelay, packageFilesOf, programSandbox, type Relay, relayLauncher, removeMountPoints, SYSTEM_PATH } from "@svc/sdk/engine";
 import { type Restriction, toolsOf } from "./arguments.ts";
 import { type Decision, decide, type GuardedCall, type GuardOptions, type Level } from "./guard.ts";
 import { gitEnvironment } from "./guard-git.ts";
 import { mayChange } from "./permission.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";
-import type { AgentSettings, Section } from "./settings.ts";
+import type { Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
-import { lend } from "./vendor.ts";
+import { vendorAccess } from "./vendor.ts";
 
 /*
  * One run of restricted autonomy: which boundary it gets, how its program is started, what becomes of each call, and what is put away
@@ -49,7 +49,7 @@ export async function restrict(
   sandboxes: SandboxLevels,
   run: {
     readonly agent: Agent;
-    readonly settings: AgentSettings;
+    readonly settings: ProgramSettings;
     readonly autonomy: "report" | "propose";
     readonly program: string;
     readonly env: Readonly<Record<string, string>>;
@@ -60,9 +60,9 @@ export async function restrict(
   switches.requireRestricting();
   const workspace = realpathSync(agent.workspace);
   const writable = mayChange(settings.permissionMode, autonomy);
-  const lent = lend(settings, env, PORT);
-  const level = await sandboxes.levelOf({ workspace, writable, version: switches.version, ...(typeof lent === "string" ? { obstacle: lent } : {}) });
-  const walled = level.kind === "wall" && typeof lent !== "string" ? { ...lent, bubblewrap: level.bubblewrap } : undefined;
+  const access = vendorAccess(settings, env, PORT);
+  const level = await sandboxes.levelOf({ workspace, writable, version: switches.version, ...(typeof access === "string" ? { obstacle: access } : {}) });
+  const walled = level.kind === "wall" && typeof access !== "string" ? { ...access, bubblewrap: level.bubblewrap } : undefined;
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), "svc-guard-")));
   const folders = [...(ctx.config.guard?.folders ?? [])];
   const names =
@@ -128,7 +128,7 @@ function ownFolder(ctx: PluginContext<Section>, agent: string): string {
 }
 
 /** The operator's words about the servers, not the workspace's file, which the agent may have written. */
-function writeServers(folder: string, { serverEntries }: AgentSettings, names: readonly string[]): string {
+function writeServers(folder: string, { serverEntries }: ProgramSettings, names: readonly string[]): string {
   const file = join(folder, "servers.json");
   writeFileSync(file, JSON.stringify({ mcpServers: Object.fromEntries(names.map((name) => [name, serverEntries[name]])) }), { mode: 0o600 });
   return file;

@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChildEnd, type PluginContext, type SvcError, type TierEvent, type Turn, type TurnContext, tierFailure } from "@svc/sdk";
-import { type KeyRelays, type ToolServers, unsentLayers } from "@svc/sdk/engine";
+import { type PluginContext, type ProgramSettings, programSettings, type TierEvent, type Turn, type TurnContext } from "@svc/sdk";
+import { type Fields, fieldsOf, goneFailure, type KeyRelays, listOf, type RpcGone, runFailure, type ToolServers, textOf, unsentLayers } from "@svc/sdk/engine";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
-import { type Answers, type Claude, type Cut, isCut, openClaude } from "./claude.ts";
+import { type Answers, type Claude, isGone, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
-import { childEnvironment } from "./environment.ts";
+import { environmentOf } from "./environment.ts";
 import type { Autonomy, Decision } from "./guard.ts";
 import type { GuardLog } from "./guard-log.ts";
-import { type Fields, fieldsOf, listOf, textOf } from "./lines.ts";
 import { mayUse } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
 import { type Restricted, restrict } from "./restricted.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";
-import { type AgentSettings, readAgent, type Section } from "./settings.ts";
+import type { Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 import { withoutKey } from "./vendor.ts";
 
@@ -53,12 +52,12 @@ export async function* runTurn(
   if (signal.aborted) return;
   const { sandboxes, switchesOf, keys } = guarding;
   const { agent } = turn;
-  const settings = readAgent(agent);
+  const settings = programSettings(agent);
   const autonomy: Autonomy = turn.messages[0].options?.autonomy ?? "act";
   let restricted: Restricted | undefined;
   try {
     const program = findProgram(ctx.config.command ?? "claude", ctx.env("PATH") ?? "");
-    const given = childEnvironment(agent.id, settings, ctx.config, (name) => ctx.env(name));
+    const { env: given } = environmentOf(agent.id, settings, ctx.config, (name) => ctx.env(name));
     const env = autonomy === "act" ? await withoutKey(keys, settings, given) : given;
     const knowsSnapshot = context.session === undefined || (await switchesOf(program)).has(SNAPSHOT);
     if (autonomy !== "act") restricted = await restrict(ctx, sandboxes, { agent, settings, autonomy, program, env, switches: await switchesOf(program) });
@@ -71,7 +70,7 @@ export async function* runTurn(
       signal,
     );
   } catch (error) {
-    yield failed(error);
+    yield runFailure(error, signal);
   } finally {
     await restricted?.end();
   }
@@ -81,7 +80,7 @@ export async function* runTurn(
 interface Prepared {
   readonly turn: Turn;
   readonly context: TurnContext;
-  readonly settings: AgentSettings;
+  readonly settings: ProgramSettings;
   readonly autonomy: Autonomy;
   readonly program: string;
   readonly args: readonly string[];
@@ -130,10 +129,7 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
     const fresh = await unsentLayers(ctx.store, route.conversation, session, context.layers);
     const content = await contentOf(ctx.media, { ...context, layers: fresh.layers });
     const claude = await claim(session);
-    const reader = createReader({
-      started: (server) => servers.started(agent.id, server),
-      failed: (server, reason) => servers.failed(agent.id, server, reason),
-    });
+    const reader = createReader(servers.of(agent.id));
     let over = false;
     let well = false;
     let refused = false;
@@ -148,9 +144,9 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
       for await (const message of claude.turn(content, answers)) {
         refused = session !== undefined && !signal.aborted && knowsNoSession(message, reader.begun);
         if (refused) break;
-        if (isCut(message)) {
+        if (isGone(message)) {
           yield* blocked.splice(0);
-          yield cutShort(message, signal);
+          yield goneFailure(message, signal);
           return;
         }
         over = message.type === "result";
@@ -167,7 +163,7 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
         }
       }
     } catch (error) {
-      yield failed(error);
+      yield runFailure(error, signal);
     } finally {
       signal.removeEventListener("abort", interrupt);
       await putAway(claude, over && !signal.aborted, well);
@@ -203,23 +199,6 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
 }
 
 /** The program ended before it took the turn up: the session to go on with is unknown to it. */
-const knowsNoSession = (message: Fields | Cut, begun: boolean): boolean =>
+const knowsNoSession = (message: Fields | RpcGone, begun: boolean): boolean =>
   !begun &&
-  (isCut(message) ? message.kind === "ended" && /no conversation found/i.test(message.end.stderr) : message.type === "result" && message.is_error === true);
-
-function failed(error: unknown): TierEvent {
-  const { code, message } = error as SvcError;
-  if (code === "SVC_BILLING_KEY_MISSING") return tierFailure("no-key", message);
-  return tierFailure(code?.startsWith("SVC_BILLING") ? "billing" : code === "SVC_TIER_HANDSHAKE" ? "protocol" : "program", message);
-}
-
-/** The program went away, or speaks nonsense, before it told a result: its exit code is no answer. */
-function cutShort(cut: Cut, signal: AbortSignal): TierEvent {
-  if (signal.aborted) return tierFailure("cancelled", "The run was ended.");
-  if (cut.kind === "broken") return tierFailure("protocol", `The program's output cannot be read: ${cut.line}`);
-  if (cut.end.reason === "protocol") return tierFailure("protocol", "The program printed a line longer than 8 MB.");
-  return tierFailure("no-result", `The program ended without a result (${howItEnded(cut.end)}).${lastWords(cut.end)}`);
-}
-
-const howItEnded = ({ code, signal }: ChildEnd): string => (signal === null ? `exit code ${code}` : `signal ${signal}`);
-const lastWords = ({ stderr }: ChildEnd): string => (stderr.trim() === "" ? "" : ` It said: ${stderr.trim().slice(-400)}`);
+  (isGone(message) ? message.kind === "ended" && /no conversation found/i.test(message.end.stderr) : message.type === "result" && message.is_error === true);

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
-import { type KeyRelays, proxyFor, type Vendor } from "@svc/sdk/engine";
-import type { AgentSettings } from "./settings.ts";
+import type { ProgramSettings } from "@svc/sdk";
+import { extraCertificates, type KeyRelays, proxyFor, type Vendor } from "@svc/sdk/engine";
+import { VENDOR } from "./variables.ts";
 
 /*
  * Behind the wall the program holds a placeholder in the place of its key or token, and knows one address: the relay's. The relay puts
@@ -8,32 +8,31 @@ import type { AgentSettings } from "./settings.ts";
  */
 
 /** How a run reaches its vendor from behind the wall. */
-export interface Lent {
+export interface VendorAccess {
   readonly vendor: Vendor;
   /** The program's variables, without secrets. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-const API = "https://api.anthropic.com";
 const PLACEHOLDER = "svc-relay";
 /** With a key of the operator's only what a turn needs is passed on: the same key opens files and batches, too. */
 const TURN_PATHS = ["/v1/messages", "/v1/models"];
-/** Other ways to a vendor, which the relay does not know. */
-const ELSEWHERE = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+/** Variables that name other ways to a vendor, which the relay does not know. */
+export const ELSEWHERE = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
 const SECRETS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] as const;
 
-/** What the run is lent, or why it cannot be held behind a wall. `env` is what the program would get without one, `port` the relay's inside. */
-export function lend({ billing }: Pick<AgentSettings, "billing">, env: Readonly<Record<string, string>>, port: number): Lent | string {
+/** How the run reaches its vendor without its key, or why it cannot be held behind a wall. `env` is what the program would get without one, `port` the relay's inside. */
+export function vendorAccess({ billing }: Pick<ProgramSettings, "billing">, env: Readonly<Record<string, string>>, port: number): VendorAccess | string {
   const other = ELSEWHERE.find((name) => env[name]);
   if (other !== undefined) return `${other} names another vendor, which is not passed through the wall`;
   const secret = SECRETS.find((name) => env[name]);
   if (secret === undefined)
-    return "the sign-in of Claude Code is a file that it renews, which is not lent behind the wall; set CLAUDE_CODE_OAUTH_TOKEN (claude setup-token), or billing 'api'";
-  const base = env.ANTHROPIC_BASE_URL ?? API;
+    return "the sign-in of Claude Code is a file that it renews, which is not passed behind the wall; set CLAUDE_CODE_OAUTH_TOKEN (claude setup-token), or billing 'api'";
+  const base = env.ANTHROPIC_BASE_URL ?? VENDOR;
   if (!URL.canParse(base)) return "ANTHROPIC_BASE_URL is no address";
   const value = env[secret] as string;
   const inside = Object.fromEntries(Object.entries(env).filter(([name]) => !SECRETS.includes(name as (typeof SECRETS)[number]) && !OUTSIDE.includes(name)));
-  const proxy = proxyFor(base, env);
+  const [proxy, ca] = [proxyFor(base, env), extraCertificates(env)];
   return {
     vendor: {
       base,
@@ -41,7 +40,7 @@ export function lend({ billing }: Pick<AgentSettings, "billing">, env: Readonly<
       headers: secret === "ANTHROPIC_API_KEY" ? { "x-api-key": value } : { authorization: `Bearer ${value}` },
       without: ["x-api-key", "authorization", "cookie"],
       ...(proxy === undefined ? {} : { proxy }),
-      ...(env.NODE_EXTRA_CA_CERTS === undefined ? {} : { ca: readFileSync(env.NODE_EXTRA_CA_CERTS, "utf8") }),
+      ...(ca === undefined ? {} : { ca }),
     },
     env: { ...inside, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, [secret]: PLACEHOLDER },
   };
@@ -53,12 +52,12 @@ export function lend({ billing }: Pick<AgentSettings, "billing">, env: Readonly<
  */
 export async function withoutKey(
   keys: Pick<KeyRelays, "relayFor">,
-  settings: Pick<AgentSettings, "billing">,
+  settings: Pick<ProgramSettings, "billing">,
   env: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, string>>> {
-  const lent = settings.billing === "api" ? lend(settings, env, 0) : undefined;
-  if (lent === undefined || typeof lent === "string") return env;
-  const { port, token } = await keys.relayFor(lent.vendor);
+  const access = settings.billing === "api" ? vendorAccess(settings, env, 0) : undefined;
+  if (access === undefined || typeof access === "string") return env;
+  const { port, token } = await keys.relayFor(access.vendor);
   const secrets = SECRETS.filter((name) => env[name]);
   return {
     ...env,

@@ -1,15 +1,13 @@
-import { definePlugin, type Tier } from "@svc/sdk";
-import { READ } from "./environment.ts";
-import { findProgram } from "./program.ts";
-import { type Section, sectionSchema } from "./settings.ts";
+import { definePlugin, type ProgramSection, programSection, type Tier } from "@svc/sdk";
+import { READ } from "./variables.ts";
 
 /** Runs agents on the Codex program. */
-export default definePlugin<Section>({
+export default definePlugin<ProgramSection>({
   kind: "tier",
   name: "cli-b",
   version: "0.1.0",
   svc: "^0.1.0",
-  config: { at: "tiers.cli-b", schema: sectionSchema },
+  config: { at: "tiers.cli-b", schema: programSection("Codex", "codex") },
   capabilities: ["spawn", "warm", "media", "store", "env:PATH", "env:HOME", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx) {
     let runner: Promise<Tier["run"]> | undefined;
@@ -22,7 +20,7 @@ export default definePlugin<Section>({
       },
       async probe(agent) {
         const { probe } = await import("./probe.js");
-        return probe(ctx, () => findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? ""), agent);
+        return probe(ctx, agent);
       },
     });
   },

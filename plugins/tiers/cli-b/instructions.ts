@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import type { PluginContext } from "@svc/sdk";
+import type { PluginContext, ProgramSection } from "@svc/sdk";
 import type { LineRpc } from "@svc/sdk/engine";
-import type { Section } from "./settings.ts";
 
 /** What a conversation's thread was told last. */
 interface Told {
@@ -15,7 +14,7 @@ interface Told {
  * change. What was told is stored, so that a restart neither forgets nor repeats it.
  */
 export async function instruct(
-  ctx: PluginContext<Section>,
+  ctx: PluginContext<ProgramSection>,
   rpc: LineRpc,
   { conversation, thread, system, resumed }: { readonly conversation: string; readonly thread: string; readonly system: string; readonly resumed: boolean },
 ): Promise<void> {

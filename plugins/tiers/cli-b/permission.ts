@@ -1,8 +1,8 @@
+import type { ProgramSettings } from "@svc/sdk";
 import { type Fields, fieldsOf, textOf } from "@svc/sdk/engine";
-import type { AgentSettings } from "./settings.ts";
 
 /** The program's own two switches for a permission mode. */
-export function sandboxOf({ permissionMode }: Pick<AgentSettings, "permissionMode">): { readonly sandbox: string; readonly approvalPolicy: string } {
+export function sandboxOf({ permissionMode }: Pick<ProgramSettings, "permissionMode">): { readonly sandbox: string; readonly approvalPolicy: string } {
   switch (permissionMode) {
     case "bypassPermissions":
       return { sandbox: "danger-full-access", approvalPolicy: "never" };
@@ -19,7 +19,7 @@ export function sandboxOf({ permissionMode }: Pick<AgentSettings, "permissionMod
  * The answer to a question of the program. There is nobody to be asked: what the mode's sandbox does not allow is declined, tools
  * of servers that the operator gave the agent are accepted. Undefined for questions that are not known.
  */
-export function answer(method: string, params: Fields, { permissionMode, servers }: Pick<AgentSettings, "permissionMode" | "servers">): Fields | undefined {
+export function answer(method: string, params: Fields, { permissionMode, servers }: Pick<ProgramSettings, "permissionMode" | "servers">): Fields | undefined {
   const allowed = permissionMode === "bypassPermissions";
   switch (method) {
     case "item/commandExecution/requestApproval":

@@ -1,18 +1,10 @@
 import { type FailureKind, type TierEvent, tierFailure } from "@svc/sdk";
-import { countOf, type Fields, fieldsOf, textOf, vendorFailure } from "@svc/sdk/engine";
-
-/** Who is told about the tool servers of the agent. */
-export interface ServerNews {
-  started(server: string): void;
-  failed(server: string, reason: string): readonly TierEvent[];
-}
+import { brief, countOf, type Fields, fieldsOf, type ServerNews, textOf, vendorFailure } from "@svc/sdk/engine";
 
 /** Reads what the program tells about one turn into events. Pure. */
 export interface Reader {
   read(method: string, params: Fields): readonly TierEvent[];
 }
-
-const BRIEF = 200;
 
 export function createReader(model: string | undefined, servers: ServerNews): Reader {
   const open = new Map<string, string>();
@@ -199,8 +191,3 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/internalServerError/, "server"],
   [/badRequest/, "request"],
 ];
-
-const brief = (text: string): string => {
-  const points = Array.from(text.slice(0, BRIEF * 2));
-  return points.length <= BRIEF ? points.join("") : `${points.slice(0, BRIEF).join("")}…`;
-};

@@ -1,42 +1,45 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
-  type FailureKind,
   type MediaReader,
   type PluginContext,
+  type ProgramSection,
+  programSettings,
   type SvcError,
   type TierEvent,
   type Turn,
   type TurnContext,
-  tierFailure,
   turnText,
 } from "@svc/sdk";
 import {
   createEnginePool,
+  createInbox,
   createToolServers,
-  describeGone,
   type EnginePool,
   type Fields,
   fieldsOf,
+  goneFailure,
   type PooledEngine,
+  type PooledRun,
   type RpcGone,
+  type RpcOptions,
+  runOnPool,
   type ToolServers,
   textOf,
   unsentLayers,
-  vendorFailure,
 } from "@svc/sdk/engine";
-import { launchOf } from "./environment.ts";
 import { instruct } from "./instructions.ts";
+import { argumentsOf, environmentOf } from "./launch.ts";
 import { answer, sandboxOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
 import { serversOf } from "./servers.ts";
-import { readAgent, type Section } from "./settings.ts";
 
-/** From asking the program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
-const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
+const INTERRUPT_MS = 700;
 const SERVER_NEWS = "mcpServer/startupStatus/updated";
 const CLEAN_MS = 1_000;
 const SPEECH = { who: "tier cli-b", hint: "is it Codex 0.160 or newer?", conversationKey: "threadId" } as const;
+
+/** What the program tells about a thread. */
+type News = readonly [method: string, params: Fields] | RpcGone;
 
 /**
  * Runs turns for one plugin:
@@ -46,7 +49,7 @@ const SPEECH = { who: "tier cli-b", hint: "is it Codex 0.160 or newer?", convers
  *        '-> error, nothing started                  unknown: a new thread        abort: interrupt, then end the tree |
  *                                                                                  engine given back, or ended <------'
  */
-export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context: TurnContext, signal: AbortSignal) => AsyncGenerator<TierEvent> {
+export function createRunner(ctx: PluginContext<ProgramSection>): (turn: Turn, context: TurnContext, signal: AbortSignal) => AsyncGenerator<TierEvent> {
   const engines = createEnginePool({
     spawn: ctx.spawn,
     warm: ctx.warm,
@@ -66,7 +69,13 @@ export function createRunner(ctx: PluginContext<Section>): (turn: Turn, context:
       ),
   });
   const shared = { engines, servers: createToolServers(ctx.log, "tier cli-b"), early: new Map<string, Fields[]>() };
-  return (turn, context, signal) => runTurn(ctx, shared, turn, context, signal);
+  return (turn, context, signal) =>
+    runOnPool(engines, {
+      launch: () => launchOf(ctx, shared, turn),
+      shared: programSettings(turn.agent).persistentProcess,
+      signal,
+      converse: (run) => converse(ctx, shared, turn, context, signal, run),
+    });
 }
 
 /** What the runs of a daemon share. */
@@ -80,101 +89,83 @@ interface Shared {
 /** More threads than these are not remembered. */
 const MOST_EARLY = 64;
 
-async function* runTurn(
-  ctx: PluginContext<Section>,
-  { engines, servers, early }: Shared,
-  turn: Turn,
+function launchOf(ctx: PluginContext<ProgramSection>, { early }: Shared, { id, agent }: Turn): RpcOptions {
+  const program = findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? "");
+  const environment = environmentOf(agent.id, programSettings(agent), ctx.config, (name) => ctx.env(name));
+  return {
+    ...SPEECH,
+    unheard(thread, method, params) {
+      if (method !== SERVER_NEWS) return;
+      early.set(thread, [...(early.get(thread) ?? []), params].slice(-MOST_EARLY));
+      if (early.size > MOST_EARLY) early.delete(early.keys().next().value ?? "");
+    },
+    program,
+    args: argumentsOf(environment),
+    env: environment.env,
+    cwd: agent.workspace,
+    taskId: id,
+  };
+}
+
+async function* converse(
+  ctx: PluginContext<ProgramSection>,
+  { servers, early }: Shared,
+  { agent, messages, route }: Turn,
   context: TurnContext,
   signal: AbortSignal,
+  run: PooledRun,
 ): AsyncGenerator<TierEvent> {
-  if (signal.aborted) return;
-  const { agent } = turn;
-  const settings = readAgent(agent);
-  const news: (readonly [method: string, params: Fields] | RpcGone)[] = [];
-  let wake: (() => void) | undefined;
-  const push = (item: (typeof news)[number]) => {
-    news.push(item);
-    wake?.();
+  const { engine } = run;
+  const settings = programSettings(agent);
+  const inbox = createInbox<News>();
+  const model = messages[0].options?.model ?? agent.model;
+  const wanted = {
+    cwd: agent.workspace,
+    ...sandboxOf(settings),
+    ...(model === undefined ? {} : { model }),
+    ...(context.system === "" ? {} : { developerInstructions: context.system }),
+    config: { mcp_servers: await serversOf(agent.workspace) },
   };
-  let engine: PooledEngine | undefined;
-  let over = false;
-  let silence: (() => void) | undefined;
-  let thread: string | undefined;
+  const opened = await openThread(engine, wanted, context.session, (reason) =>
+    ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one"),
+  );
+  const thread = opened.id;
   let turnId: string | undefined;
   const interrupt = () => {
-    if (thread !== undefined && turnId !== undefined)
-      engine?.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS.shared).catch(() => undefined);
-    void sleep(INTERRUPT_MS[settings.persistentProcess ? "shared" : "alone"], undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
+    if (turnId !== undefined) engine.rpc.request("turn/interrupt", { threadId: thread, turnId }, INTERRUPT_MS).catch(() => undefined);
   };
+  run.begun(thread, interrupt);
+  await instruct(ctx, engine.rpc, { conversation: route.conversation, thread, system: context.system, resumed: thread === context.session });
+  const unsent = await unsentLayers(ctx.store, route.conversation, thread === context.session ? thread : undefined, context.layers);
+  yield { type: "session", id: thread };
+  const silence = engine.rpc.listen(thread, {
+    told: (method, params) => inbox.push([method, params]),
+    asked: (method, params) => answer(method, params, settings),
+    gone: (gone) => inbox.push(gone),
+  });
   try {
-    const program = findProgram(ctx.config.command ?? "codex", ctx.env("PATH") ?? "");
-    const launch = launchOf(agent.id, settings, ctx.config, (name) => ctx.env(name));
-    const unheard = (id: string, method: string, params: Fields) => {
-      if (method !== SERVER_NEWS) return;
-      early.set(id, [...(early.get(id) ?? []), params].slice(-MOST_EARLY));
-      if (early.size > MOST_EARLY) early.delete(early.keys().next().value ?? "");
-    };
-    engine = await engines.claim({
-      launch: { ...launch, ...SPEECH, unheard, program, cwd: agent.workspace, taskId: turn.id },
-      shared: settings.persistentProcess,
-      signal,
-    });
-    signal.addEventListener("abort", interrupt, { once: true });
-    if (signal.aborted) interrupt();
-    const model = turn.messages[0].options?.model ?? agent.model;
-    const wanted = {
-      cwd: agent.workspace,
-      ...sandboxOf(settings),
-      ...(model === undefined ? {} : { model }),
-      ...(context.system === "" ? {} : { developerInstructions: context.system }),
-      config: { mcp_servers: await serversOf(agent.workspace) },
-    };
-    const opened = await openThread(engine, wanted, context.session, (reason) =>
-      ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one"),
-    );
-    thread = opened.id;
-    await instruct(ctx, engine.rpc, { conversation: turn.route.conversation, thread, system: context.system, resumed: thread === context.session });
-    const fresh = await unsentLayers(ctx.store, turn.route.conversation, thread === context.session ? thread : undefined, context.layers);
-    yield { type: "session", id: thread };
-    silence = engine.rpc.listen(thread, {
-      told: (method, params) => push([method, params]),
-      asked: (method, params) => answer(method, params, settings),
-      gone: push,
-    });
-    news.unshift(...(early.get(thread) ?? []).map((params) => [SERVER_NEWS, params] as const));
+    inbox.unshift(...(early.get(thread) ?? []).map((params) => [SERVER_NEWS, params] as const));
     early.delete(thread);
-    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: await inputOf(ctx.media, { ...context, layers: fresh.layers }) });
+    const begun = await engine.rpc.request("turn/start", { threadId: thread, input: await inputOf(ctx.media, { ...context, layers: unsent.layers }) });
     turnId = textOf(fieldsOf(begun.turn).id);
     if (signal.aborted) interrupt();
-    const reader = createReader(opened.model ?? model, {
-      started: (server) => servers.started(agent.id, server),
-      failed: (server, reason) => servers.failed(agent.id, server, reason),
-    });
+    const reader = createReader(opened.model ?? model, servers.of(agent.id));
     for (;;) {
-      const item = news.shift();
-      if (item === undefined) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        continue;
-      }
+      const item = await inbox.next();
       if ("kind" in item) {
-        yield cutShort(item, signal);
+        yield goneFailure(item, signal);
         return;
       }
-      over = item[0] === "turn/completed";
+      const over = item[0] === "turn/completed";
+      if (over) run.over();
       for (const event of reader.read(...item)) {
-        if (event.type === "done") await fresh.keep(thread);
+        if (event.type === "done") await unsent.keep(thread);
         yield event;
       }
       if (over) return;
     }
-  } catch (error) {
-    yield failed(error, signal);
   } finally {
-    signal.removeEventListener("abort", interrupt);
-    silence?.();
-    if (engine !== undefined) await engines.giveBack(engine, { over, ...(signal.aborted && thread !== undefined ? { interrupted: thread } : {}) });
+    silence();
   }
 }
 
@@ -208,21 +199,4 @@ async function inputOf(reader: MediaReader, context: TurnContext): Promise<Field
     path === undefined ? { type: "image", url: `data:${type};base64,${Buffer.from(data).toString("base64")}` } : { type: "localImage", path },
   );
   return [{ type: "text", text: turnText(context) + note, text_elements: [] }, ...shown];
-}
-
-function failed(error: unknown, signal: AbortSignal): TierEvent {
-  const { code, message } = error as SvcError;
-  if (signal.aborted) return tierFailure("cancelled", "The run was ended.");
-  if (code === "SVC_RPC_GONE") return tierFailure((error as SvcError & { kind?: FailureKind }).kind ?? "no-result", message);
-  if (code === "SVC_BILLING_KEY_MISSING") return tierFailure("no-key", message);
-  if (code?.startsWith("SVC_BILLING")) return tierFailure("billing", message);
-  return code === "SVC_RPC_REFUSED" ? vendorFailure({ status: 0, message }) : tierFailure(code === "SVC_RPC_SILENT" ? "protocol" : "program", message);
-}
-
-/** The program went away, or speaks nonsense, before the turn was over. */
-const cutShort = (gone: RpcGone, signal: AbortSignal): TierEvent => (signal.aborted ? tierFailure("cancelled", "The run was ended.") : goneFailure(gone));
-
-function goneFailure(gone: RpcGone): TierEvent {
-  const { kind, message } = describeGone(gone);
-  return tierFailure(kind, message);
 }

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { PluginContext, TurnContext } from "@svc/sdk";
-import type { Section } from "./settings.ts";
+import type { PluginContext, ProgramSection, TurnContext } from "@svc/sdk";
 
 /** What was said in a conversation since its session began. */
 interface Transcript {
@@ -33,7 +32,7 @@ const EXCHANGES = 20;
 const LENGTH = 24_000;
 
 /** Reads what is stored of the conversation that `context` goes on with; nothing where it starts a new session. */
-export async function readConversation(ctx: PluginContext<Section>, conversation: string, context: TurnContext): Promise<Conversation> {
+export async function readConversation(ctx: PluginContext<ProgramSection>, conversation: string, context: TurnContext): Promise<Conversation> {
   const stored = ctx.store.collection<Transcript>("conversations");
   const found = context.session === undefined ? undefined : (await stored.get(conversation))?.value;
   const before = found?.id === context.session ? found : undefined;

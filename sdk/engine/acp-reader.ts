@@ -1,0 +1,135 @@
+import { type TierFailure, tierFailure } from "../failure.ts";
+import type { TierEvent } from "../tier.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
+import { brief } from "./summary.ts";
+
+/** Reads what a program tells about one turn in the Agent Client Protocol into events. Pure: no clock but the one given. */
+export interface AcpReader {
+  /** One `session/update`. */
+  update(update: Fields): readonly TierEvent[];
+  /** A tool call that was not allowed: the program may tell nothing more about it. */
+  declined(toolCall: Fields, reason: string): readonly TierEvent[];
+  /** The answer to `session/prompt`. */
+  end(result: Fields): readonly TierEvent[];
+  /** The last message so far. */
+  readonly answer: string;
+}
+
+/** What differs between the programs that speak the protocol. */
+export interface AcpDialect {
+  /** The tool's name; default: the call's `name`, else its kind. */
+  nameOf?(id: string, call: Fields): string | undefined;
+  /** What the turn used, from the answer to `session/prompt`. */
+  usageOf?(result: Fields): Extract<TierEvent, { type: "usage" }> | undefined;
+}
+
+/** Makes a reader for one turn. */
+export function createAcpReader({ nameOf = () => undefined, usageOf = () => undefined }: AcpDialect = {}, now: () => number = Date.now): AcpReader {
+  const open = new Map<string, { readonly name: string; readonly at: number }>();
+  let answer = "";
+  let spoken = false;
+  let worked = false;
+  let plan = "";
+  let plans = 0;
+
+  const named = (id: string, call: Fields): string => nameOf(id, call) ?? textOf(call.name) ?? textOf(call.kind) ?? "tool";
+
+  function say(text: string): TierEvent[] {
+    if (text === "") return [];
+    // Words before and after a tool call are two paragraphs.
+    const gap = worked && spoken;
+    if (worked) answer = "";
+    worked = false;
+    spoken = true;
+    answer += text;
+    return [{ type: "text", text: gap ? `\n\n${text}` : text }];
+  }
+
+  function step(call: Fields): TierEvent[] {
+    const id = textOf(call.toolCallId);
+    if (id === undefined) return [];
+    worked = true;
+    const begun = open.get(id);
+    const name = begun?.name ?? named(id, call);
+    const events: TierEvent[] = [];
+    if (begun === undefined) {
+      open.set(id, { name, at: now() });
+      events.push({ type: "step", step: { id, name, phase: "start", input: brief(textOf(call.title) ?? "") } });
+    }
+    if (call.status === "completed" || call.status === "failed") {
+      const words = brief(contentOf(call.content));
+      const durationMs = now() - (open.get(id)?.at ?? now());
+      open.delete(id);
+      events.push({
+        type: "step",
+        step: { id, name, phase: "end", durationMs, ...(call.status === "completed" ? { output: words } : { error: words || "failed" }) },
+      });
+    }
+    return events;
+  }
+
+  /** A plan comes whole each time; one that did not change is not told again. */
+  function planned(entries: unknown): TierEvent[] {
+    const words = listOf(entries)
+      .map(({ content, status }) => `${MARKS[String(status)] ?? "[ ]"} ${textOf(content) ?? ""}`)
+      .join("\n");
+    if (words === "" || words === plan) return [];
+    plan = words;
+    return [{ type: "step", step: { id: `plan ${++plans}`, name: "plan", phase: "end", output: brief(words) } }];
+  }
+
+  return {
+    get answer() {
+      return answer;
+    },
+    update(update) {
+      const words = textOf(fieldsOf(update.content).text) ?? "";
+      switch (update.sessionUpdate) {
+        case "agent_message_chunk":
+          return say(words);
+        case "agent_thought_chunk":
+          return words === "" ? [] : [{ type: "thinking", text: words }];
+        case "tool_call":
+        case "tool_call_update":
+          return step(update);
+        case "plan":
+          return planned(update.entries);
+        default:
+          return [];
+      }
+    },
+    declined(toolCall, error) {
+      const id = textOf(toolCall.toolCallId) ?? "";
+      const name = open.get(id)?.name ?? named(id, toolCall);
+      open.delete(id);
+      worked = true;
+      return [{ type: "step", step: { id, name, phase: "end", input: brief(textOf(toolCall.title) ?? ""), error } }];
+    },
+    end(result) {
+      const left: TierEvent[] = [...open].map(([id, { name }]) => ({ type: "step", step: { id, name, phase: "end", error: "not finished" } }));
+      open.clear();
+      const usage = usageOf(result);
+      return [...left, ...(usage === undefined ? [] : [usage]), ending(result, answer)];
+    },
+  };
+}
+
+const MARKS: Readonly<Record<string, string>> = { completed: "[x]", in_progress: "[>]" };
+
+function ending({ stopReason }: Fields, answer: string): TierEvent {
+  if (stopReason === "end_turn" || stopReason === "max_tokens") return answer === "" ? { type: "done" } : { type: "done", text: answer };
+  return stopFailure(stopReason);
+}
+
+function stopFailure(reason: unknown): TierFailure {
+  if (reason === "cancelled") return tierFailure("cancelled", "The program was interrupted.");
+  if (reason === "max_turn_requests") return tierFailure("step-limit", "The program gave up after its limit of model calls.");
+  if (reason === "refusal") return tierFailure("no-answer", "The model refused to answer.");
+  return tierFailure("engine", `The program ended the turn with '${String(reason)}'.`);
+}
+
+const contentOf = (content: unknown): string =>
+  listOf(content)
+    .map((block) => textOf(fieldsOf(block.content).text) ?? textOf(block.path) ?? "")
+    .filter((text) => text !== "")
+    .join("\n");

@@ -1,0 +1,57 @@
+import { svcError } from "../errors.ts";
+import type { ProgramSection, ProgramSettings } from "../program-tier.ts";
+
+/** The variables of the daemon that a tier's program may get. */
+export interface EngineVariables {
+  readonly tier: string;
+  /** Carry a model API key, the first one that is set counts. A run on the shared sign-in gets none of them. */
+  readonly keys: readonly string[];
+  /** Reach the program whoever pays: where the vendor and the sign-in are, and the proxies. */
+  readonly passed: readonly string[];
+  /** Carry the shared sign-in; a run that pays by key gets none of them. */
+  readonly signIn?: readonly string[];
+}
+
+/** Reads a variable of the daemon's environment. */
+export type ReadVariable = (name: string) => string | undefined;
+
+/** An agent's program environment, and which variable of it carries the key. */
+export interface EngineEnvironment {
+  readonly env: Readonly<Record<string, string>>;
+  readonly key?: string;
+}
+
+/**
+ * The variables of one agent's program: `fixed`, what the daemon passes on, then the section's own. Throws `SVC_BILLING_KEY_MISSING` when
+ * the agent pays by key and there is none, and `SVC_BILLING_KEY_REFUSED` when the section gives a key to a run on the shared sign-in.
+ */
+export function engineEnvironment(
+  { tier, keys, passed, signIn = [] }: EngineVariables,
+  agent: string,
+  { billing }: Pick<ProgramSettings, "billing">,
+  section: ProgramSection,
+  read: ReadVariable,
+  fixed: Readonly<Record<string, string>> = {},
+): EngineEnvironment {
+  const names = [...passed, ...(billing === "api" ? keys : signIn)];
+  const daemon = Object.fromEntries(
+    names.map((name) => [name, read(name)] as const).filter((pair): pair is readonly [string, string] => pair[1] !== undefined),
+  );
+  const env: Record<string, string> = { ...fixed, ...daemon, ...section.env };
+  const key = keys.find((name) => env[name]);
+  if (billing === "api" && key === undefined) {
+    throw svcError(
+      "SVC_BILLING_KEY_MISSING",
+      `Agent ${agent} has billing 'api', but ${keys[0]} is not set in the daemon's environment; set it or use billing 'subscription'.`,
+      { path: `agents.${agent}.billing` },
+    );
+  }
+  if (billing === "subscription" && key !== undefined) {
+    throw svcError(
+      "SVC_BILLING_KEY_REFUSED",
+      `Agent ${agent} has billing 'subscription', but tiers.${tier}.env hands it ${key}; remove it there or use billing 'api'.`,
+      { path: `tiers.${tier}.env` },
+    );
+  }
+  return { env, ...(key === undefined ? {} : { key }) };
+}

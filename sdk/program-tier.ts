@@ -1,0 +1,51 @@
+import type { Agent } from "./agents.ts";
+import type { ObjectSchema } from "./config.ts";
+
+/** The keys that the section of every tier on a program has. */
+export interface ProgramSection {
+  readonly command?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The schema of such a section; `more` are the properties that only this tier has. */
+export const programSection = (product: string, command: string, more: NonNullable<ObjectSchema["properties"]> = {}): ObjectSchema => ({
+  type: "object",
+  description: `The ${product} program`,
+  additionalProperties: false,
+  properties: {
+    command: { type: "string", minLength: 1, description: `the program: a name to find on PATH or a path; default \`${command}\`` },
+    env: {
+      type: "object",
+      description: "variables added to the program's environment",
+      propertyNames: { pattern: "^[A-Z_][A-Z0-9_]*$" },
+      additionalProperties: { type: "string" },
+    },
+    ...more,
+  },
+});
+
+/** What an engine may do without asking, as `agents.<id>.permissionMode` says it. */
+export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions";
+
+/** What an agent's configuration says to a tier on a program. */
+export interface ProgramSettings {
+  readonly permissionMode: PermissionMode;
+  readonly billing: "subscription" | "api";
+  readonly persistentProcess: boolean;
+  /** Names of the tool servers that the operator gave the agent: their tools need no further approval. */
+  readonly servers: readonly string[];
+  /** Those servers as the operator wrote them. */
+  readonly serverEntries: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the checked settings of an agent; what is not set is the safer choice. */
+export function programSettings({ settings }: Pick<Agent, "settings">): ProgramSettings {
+  const serverEntries = (settings.mcp as Record<string, unknown> | undefined) ?? {};
+  return {
+    permissionMode: (settings.permissionMode as PermissionMode | undefined) ?? "default",
+    billing: settings.billing === "api" ? "api" : "subscription",
+    persistentProcess: settings.persistentProcess === true,
+    servers: Object.keys(serverEntries),
+    serverEntries,
+  };
+}
