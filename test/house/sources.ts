@@ -33,3 +33,18 @@ export function sharedNames(paths: readonly string[]): string[] {
   }
   return [...places.values()].filter((found) => found.length > 1).map((found) => found.join(" and "));
 }
+
+/** Rooms of the kernel and the rooms that each may import: the arrows of the plan in CONTRIBUTING.md. */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  core: ["base"],
+  capabilities: ["base", "core"],
+  http: ["base", "core"],
+  isolation: ["base", "core", "capabilities"],
+  supply: ["base", "core", "capabilities", "isolation"],
+  editor: ["base", "core", "supply"],
+  store: ["base", "core"],
+};
+
+/** Lines of a file. */
+export const linesOf = (path: string): number => read(path).split("\n").length - 1;
