@@ -21,7 +21,7 @@ export * from "./picture.ts";
 export * from "./plugin.ts";
 export type * from "./processes.ts";
 export * from "./program-tier.ts";
-export * from "./provided.ts";
+export type * from "./provided.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";
 export * from "./signed.ts";

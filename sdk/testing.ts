@@ -1,4 +1,5 @@
 export { type ActionCase, type ActionSubject, actionContract } from "./testing/action-contract.ts";
+export { type BoardSubject, boardContract } from "./testing/board-contract.ts";
 export { channelContract } from "./testing/channel-contract.ts";
 export type { ChannelFarEnd, ChannelFault, ChannelLack, ChannelSubject, Said } from "./testing/channel-subject.ts";
 export { checkSchema, type Validate } from "./testing/check-schema.ts";

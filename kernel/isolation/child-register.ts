@@ -1,21 +1,21 @@
-import {
-  type ActionCall,
-  type Agent,
-  type Capability,
-  type Channel,
-  type HookCall,
-  type Hooks,
-  type HttpReply,
-  type HttpRequest,
-  type HttpRoute,
-  type PluginId,
-  PROVIDED,
-  type Provide,
-  type Provided,
-  type ProvidedHandle,
-  type TapOptions,
-  type Tier,
+import type {
+  ActionCall,
+  Agent,
+  Capability,
+  Channel,
+  HookCall,
+  Hooks,
+  HttpReply,
+  HttpRequest,
+  HttpRoute,
+  PluginId,
+  Provide,
+  Provided,
+  ProvidedHandle,
+  TapOptions,
+  Tier,
 } from "@svc/sdk";
+import { PROVIDED } from "@svc/sdk/host";
 import { articled, type CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 import type { Args } from "./frames.ts";

@@ -38,6 +38,14 @@ export interface Registered extends RegisteredThings {
 
 const KINDS = Object.keys(PROVIDED) as readonly ProvidedKind[];
 
+/** The things of a kind as they were given to `provide`. */
+export function givenOf<K extends ProvidedKind>(registered: Registered, kind: K): Provided[K][] {
+  const list = registered[pluralOf(kind)] as readonly object[];
+  return list.map((one) => (kind in WITH_STATE ? (one as Record<K, Provided[K]>)[kind] : (one as Provided[K])));
+}
+
+const WITH_STATE: { readonly [K in keyof RegisteredWithState]: true } = { channel: true, server: true };
+
 /** A register with nothing in it. */
 export const emptyRegister = (): Registered => ({
   taps: [],

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import type { Schema } from "../config.ts";
 import type { Envelope } from "../events.ts";
 import type { Delivery, Inbound } from "../messages.ts";
+import { PROVIDED, type Provided, type ProvidedKind } from "../provided.ts";
 import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeContext } from "./fake-context.ts";
 import { fitting } from "./hostile.ts";
-import type { RegisteredTap } from "./registered.ts";
+import { givenOf, type RegisteredTap } from "./registered.ts";
 
 /** One thing that a plugin offered, ready to be called. */
 export interface Touch {
@@ -21,66 +22,86 @@ export interface Touch {
 const FAILURES = ["retry", "permanent", "format", "unknown"];
 const END = ["done", "error"];
 
-/** Everything the plugin registered, called with `text` as its words. Nothing of what it is handed may be changed. */
-export function touches(context: FakeContext<never>, text: string, calm: boolean): readonly Touch[] {
-  const { registered } = context;
-  return [
-    ...registered.channels.flatMap(({ channel }) => channelTouches(channel, text)),
-    ...registered.actions.map((action): Touch => {
-      const input = fitting(action.input, text) ?? {};
-      return {
+/** Where things are called from, and with what words. `calm`: the far end is well, so a failure is the plugin's. */
+interface Touching {
+  readonly context: FakeContext<never>;
+  readonly text: string;
+  readonly calm: boolean;
+}
+
+/** How a thing of a kind is called; kinds that nothing outside calls are not here. */
+const TOUCHES: { readonly [K in ProvidedKind]?: (thing: Provided[K], touching: Touching) => readonly Touch[] } = {
+  channel: (channel, { text }) => channelTouches(channel, text),
+  action(action, { text }) {
+    const input = fitting(action.input, text) ?? {};
+    return [
+      {
         what: `action ${action.name}`,
         async run(signal) {
           const answered = await action.run(frozen(structuredClone(input)) as Record<string, unknown>, { signal, door: "torture" });
           assertFits(action.output, answered);
         },
-      };
-    }),
-    ...registered.tiers.map((tier): Touch => ({ what: `tier ${tier.name}`, run: (signal) => runTier(tier, text, signal) })),
-    ...registered.tools.map((tool): Touch => {
-      const input = fitting(tool.input, text) ?? {};
-      return {
-        what: `tool ${tool.name}`,
-        async run(signal) {
-          assert.equal(
-            typeof (await tool.run(frozen(structuredClone(input)) as Record<string, unknown>, { agent: "assistant", signal })),
-            "string",
-            "it did not answer a text",
-          );
-        },
-      };
-    }),
-    ...registered.routes.map((route): Touch => {
-      const path = route.path.replace(/:[^/]+/g, encodeURIComponent(wellFormed(text.slice(0, 2_000)) || "x"));
-      const body = route.body === undefined ? undefined : fitting(route.body, text);
-      return {
-        what: `route ${route.method} ${route.path}`,
-        async run(signal) {
-          const query = route.query === undefined ? undefined : (fitting(route.query, text) as Record<string, string> | undefined);
-          const raw = new TextEncoder().encode(text);
-          const answer = await context.request(route.method, path, {
-            signal,
-            headers: { "x-signature": text.slice(0, 100) },
-            ...(query === undefined ? {} : { query }),
-            ...(route.raw ? { raw } : { body }),
-          });
-          if (calm) assert.ok(answer.status < 500, `it answered ${answer.status}: ${JSON.stringify(answer.body)?.slice(0, 300)}`);
-        },
-      };
-    }),
+      },
+    ];
+  },
+  tier: (tier, { text }) => [{ what: `tier ${tier.name}`, run: (signal) => runTier(tier, text, signal) }],
+  tool(tool, { text }) {
+    const input = fitting(tool.input, text) ?? {};
+    const run = (signal: AbortSignal) => tool.run(frozen(structuredClone(input)) as Record<string, unknown>, { agent: "assistant", signal });
+    return [{ what: `tool ${tool.name}`, run: async (signal) => assert.equal(typeof (await run(signal)), "string", "it did not answer a text") }];
+  },
+  route: routeTouches,
+  authority: (authority, { text }) => [
+    {
+      what: `authority ${authority.name}`,
+      run: async () => assert.equal(await authority.verify(text), undefined, "it knows a bearer that nobody was given"),
+    },
+  ],
+  board: (board, { text }) => [
+    {
+      what: `board ${board.name} list`,
+      run: async (signal) => assert.ok(Array.isArray(await board.list(frozen({ projects: [text], labels: [text] }), signal)), "it did not answer a list"),
+    },
+    { what: `board ${board.name} get`, run: async (signal) => void (await board.get(text, signal)) },
+  ],
+};
+
+/** Everything the plugin registered, called with `text` as its words. Nothing of what it is handed may be changed. */
+export function touches(context: FakeContext<never>, text: string, calm: boolean): readonly Touch[] {
+  const { registered } = context;
+  const touching: Touching = { context, text, calm };
+  const touchesOf = <K extends ProvidedKind>(kind: K): Touch[] =>
+    givenOf(registered, kind).flatMap((thing) => [
+      ...((TOUCHES[kind] as ((thing: Provided[K], touching: Touching) => readonly Touch[]) | undefined)?.(thing, touching) ?? []),
+    ]);
+  return [
+    ...(Object.keys(PROVIDED) as ProvidedKind[]).flatMap((kind) => touchesOf(kind)),
     ...registered.taps.map((tap): Touch => ({ what: `hook ${tap.hook}`, run: (signal) => runTap(tap, text, signal) })),
-    ...registered.authorities.map(
-      (authority): Touch => ({
-        what: `authority ${authority.name}`,
-        async run() {
-          assert.equal(await authority.verify(text), undefined, "it knows a bearer that nobody was given");
-        },
-      }),
-    ),
   ];
 }
 
-function channelTouches(channel: FakeContext<never>["registered"]["channels"][number]["channel"], text: string): Touch[] {
+function routeTouches(route: Provided["route"], { context, text, calm }: Touching): Touch[] {
+  const path = route.path.replace(/:[^/]+/g, encodeURIComponent(wellFormed(text.slice(0, 2_000)) || "x"));
+  const body = route.body === undefined ? undefined : fitting(route.body, text);
+  return [
+    {
+      what: `route ${route.method} ${route.path}`,
+      async run(signal) {
+        const query = route.query === undefined ? undefined : (fitting(route.query, text) as Record<string, string> | undefined);
+        const raw = new TextEncoder().encode(text);
+        const answer = await context.request(route.method, path, {
+          signal,
+          headers: { "x-signature": text.slice(0, 100) },
+          ...(query === undefined ? {} : { query }),
+          ...(route.raw ? { raw } : { body }),
+        });
+        if (calm) assert.ok(answer.status < 500, `it answered ${answer.status}: ${JSON.stringify(answer.body)?.slice(0, 300)}`);
+      },
+    },
+  ];
+}
+
+function channelTouches(channel: Provided["channel"], text: string): Touch[] {
   const target = { channel: channel.name, chat: text.slice(0, 200), account: text.slice(0, 50), thread: "1" };
   const out = frozen({ target, text: text.slice(0, channel.traits.maxChars), plain: text, key: "torture" });
   const { edit, remove, react, typing, fetchMedia, test } = channel;

@@ -31,13 +31,14 @@ export function reference(read: (path: string) => string): string {
 
 const described = ({ name, words, code }: Declared): string => `#### ${name}\n\n${words === "" ? "" : `${words}\n\n`}\`\`\`ts\n${code}\n\`\`\``;
 
-/** The modules that an entry hands on; `names` where it hands on only those. */
+/** The modules that an entry hands on, and those that they hand on whole; `names` where only those. */
 function modulesOf(file: string, read: (path: string) => string): { readonly file: string; readonly names: ReadonlySet<string> | undefined }[] {
-  return [...read(join(DIST, file)).matchAll(/^export (?:type )?(\*|\{[^}]*\}) from "([^"]+)";/gm)].map(([, what = "", from = ""]) => {
+  return [...read(join(DIST, file)).matchAll(/^export (?:type )?(\*|\{[^}]*\}) from "([^"]+)";/gm)].flatMap(([, what = "", from = ""]) => {
     const path = join(dirname(file), from.replace(/\.[jt]s$/, ".d.ts"));
-    const names =
-      what === "*" ? undefined : new Set([...what.matchAll(/(?:type )?(\w+)(?=[\s,}])/g)].map(([, name]) => name as string).filter((name) => name !== "type"));
-    return { file: path, names };
+    if (what === "*") return [{ file: path, names: undefined }, ...modulesOf(path, read)];
+    return [
+      { file: path, names: new Set([...what.matchAll(/(?:type )?(\w+)(?=[\s,}])/g)].map(([, name]) => name as string).filter((name) => name !== "type")) },
+    ];
   });
 }
 

@@ -22,7 +22,6 @@ const NAMES = [
   "API_GENERATION",
   "FAILURES",
   "LAYERS",
-  "PROVIDED",
   "SDK_VERSION",
   "append",
   "backoffMs",
@@ -35,10 +34,8 @@ const NAMES = [
   "keepTrying",
   "linked",
   "onAbort",
-  "pluralOf",
   "programSection",
   "programSettings",
-  "providedName",
   "push",
   "put",
   "readPictures",
@@ -113,9 +110,10 @@ const ENGINE_NAMES = [
   "versionOf",
   "workspaceServers",
 ];
-const HOST_NAMES = ["CAPABILITIES", "PERMISSIONS", "buildContext", "declarationCheck", "guardedFiles", "sourceOf"];
+const HOST_NAMES = ["CAPABILITIES", "PERMISSIONS", "PROVIDED", "buildContext", "declarationCheck", "guardedFiles", "pluralOf", "providedName", "sourceOf"];
 const TESTING_NAMES = [
   "actionContract",
+  "boardContract",
   "channelContract",
   "checkSchema",
   "createFakeContext",

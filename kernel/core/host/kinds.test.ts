@@ -1,4 +1,5 @@
-import { PROVIDED, type Provide, type Provided, type ProvidedKind, pluralOf, providedName } from "@svc/sdk";
+import type { Provide, Provided, ProvidedKind } from "@svc/sdk";
+import { PROVIDED, pluralOf, providedName } from "@svc/sdk/host";
 import { createFakeContext } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { KINDS, type ProvideDeps } from "./kinds.ts";

@@ -1,4 +1,5 @@
-import { type Capability, type ChannelTraits, PROVIDED, type Provided, type ProvidedHandle, type ProvidedKind } from "@svc/sdk";
+import type { Capability, ChannelTraits, Provided, ProvidedHandle, ProvidedKind } from "@svc/sdk";
+import { PROVIDED } from "@svc/sdk/host";
 import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 
 type MemberType = "string" | "number" | "object" | "function";

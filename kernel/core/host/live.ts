@@ -1,4 +1,5 @@
-import { type Authority, type HttpRoute, type Plural, type ProvidedKind, pluralOf, providedName } from "@svc/sdk";
+import type { Authority, HttpRoute, Plural, ProvidedKind } from "@svc/sdk";
+import { pluralOf, providedName } from "@svc/sdk/host";
 import { compileHooks, type LiveHooks, type OnFailure } from "./hooks.ts";
 import { PROVIDED_KINDS } from "./kinds.ts";
 import type { OwnedBy, Scope } from "./scope.ts";

@@ -1,4 +1,5 @@
-import { type Capability, PROVIDED, type Provide, type Provided, type ProvidedHandle, type ProvidedKind, providedName } from "@svc/sdk";
+import type { Capability, Provide, Provided, ProvidedHandle, ProvidedKind } from "@svc/sdk";
+import { PROVIDED, providedName } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { kindRow, nameThing, PROVIDED_KINDS, type ProvideDeps, whyUnusable } from "./kinds.ts";
 import { declaredName, requireDeclared } from "./registered.ts";
