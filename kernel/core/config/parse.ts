@@ -4,8 +4,8 @@ import type { Node, ParseError } from "jsonc-parser";
 import { fail } from "../../base/errors.ts";
 import { type ConfigPath, isForbiddenKey, isRecord } from "./path.ts";
 
-// Required, not imported: looking for the names of its exports would take as long as running it.
-const { createScanner, findNodeAtLocation, parseTree, printParseErrorCode } = createRequire(import.meta.url)("jsonc-parser") as typeof Jsonc;
+/** Loaded for a text that is wrong, or about which something has to be said with its place. */
+const parser = (): typeof Jsonc => createRequire(import.meta.url)("jsonc-parser") as typeof Jsonc;
 
 /** Lines and columns count from 1; columns in UTF-16 units, as editors do. */
 export interface Position {
@@ -55,6 +55,43 @@ const REASONS: Readonly<Record<string, string>> = {
  * key that appears twice and nesting too deep, and `SVC_CONFIG_KEY` for a forbidden key.
  */
 export function parseText(text: string, file: string): ParsedText {
+  const raw = plainObject(text);
+  if (raw === undefined) return parsePlaces(text, file);
+  let places: ParsedText | undefined;
+  const read = (): ParsedText => (places ??= parsePlaces(text, file));
+  return {
+    raw,
+    get tree() {
+      return read().tree;
+    },
+    locate: (path) => read().locate(path),
+  };
+}
+
+/** The object that a text holds; undefined where the parser with positions has to say what is wrong with it. */
+function plainObject(text: string): Record<string, unknown> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  let keys = 0;
+  const isUsable = (at: unknown, depth: number): boolean => {
+    if (typeof at !== "object" || at === null) return true;
+    if (depth > MAX_DEPTH) return false;
+    const names = Array.isArray(at) ? [] : Object.keys(at);
+    keys += names.length;
+    return !names.some(isForbiddenKey) && Object.values(at).every((inner) => isUsable(inner, depth + 1));
+  };
+  if (!isRecord(value) || !isUsable(value, 1)) return undefined;
+  // Of a key that appears twice only the last is left.
+  const colons = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
+  return colons === keys ? value : undefined;
+}
+
+function parsePlaces(text: string, file: string): ParsedText {
+  const { findNodeAtLocation, parseTree, printParseErrorCode } = parser();
   const position = (offset: number): Position => {
     const before = text.slice(0, offset);
     const start = before.lastIndexOf("\n") + 1;
@@ -120,7 +157,7 @@ function foreign(text: string, offset: number): string | undefined {
 
 /** The parser recurses, so the depth is found by the scanner, which does not. */
 function firstTooDeep(text: string): number | undefined {
-  const scanner = createScanner(text, true);
+  const scanner = parser().createScanner(text, true);
   let depth = 0;
   for (let token: number = scanner.scan(); token !== END; token = scanner.scan()) {
     if (CLOSING.has(token)) depth -= 1;

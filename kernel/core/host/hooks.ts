@@ -8,8 +8,9 @@ import { type Callee, call } from "./call.ts";
 import { fitsHook } from "./hook-answers.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
 
-// Required, not imported: looking for the names of its exports would take as long as running it.
-const { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook } = createRequire(import.meta.url)("tapable") as typeof Tapable;
+// Required, not imported: looking for the names of its exports would take as long as running it. One by one: the package loads nine more.
+const hook = <K extends keyof typeof Tapable>(name: K): (typeof Tapable)[K] => createRequire(import.meta.url)(`tapable/lib/${name}.js`);
+const [AsyncSeriesBailHook, AsyncSeriesWaterfallHook, SyncHook] = [hook("AsyncSeriesBailHook"), hook("AsyncSeriesWaterfallHook"), hook("SyncHook")];
 
 /** Longest time a tap may take, in milliseconds; a tap may ask for less. */
 export const HOOK_LIMITS: Readonly<Record<HookName, number>> = {

@@ -1,6 +1,6 @@
 import { type Agent, definePlugin, svcError } from "@svc/sdk";
 import { createIndexThread } from "./client.ts";
-import { type Finished, indexWorkspace, type Progress } from "./indexer.ts";
+import type { Finished, Progress } from "./indexer.ts";
 import { toMatch } from "./query.ts";
 
 const LOOK_EVERY_MS = 60_000;
@@ -55,6 +55,7 @@ export default definePlugin({
           for (const hear of listeners) hear(progress);
         };
         const work = async () => {
+          const { indexWorkspace } = await import("./indexer.js");
           const { own } = ctx.files;
           const workspace = ctx.files.under(agent.workspace);
           const finished = await indexWorkspace({ workspace, own, name: nameOf(agent.id), thread, signal: ctx.signal, tell });

@@ -1,6 +1,4 @@
 import { definePlugin, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
-import { keep, makePlan } from "./plan.ts";
-import { crossChat, retrieved } from "./retrieval.ts";
 import type { PlannerSettings } from "./settings.ts";
 
 /** After the history is there, and before what it adds is weighed. */
@@ -29,6 +27,7 @@ export default definePlugin<PlannerSettings>({
 
     async function planned(context: TurnContext, turn: Turn, signal: AbortSignal): Promise<TurnContext> {
       try {
+        const [{ keep, makePlan }, { crossChat, retrieved }] = await Promise.all([import("./plan.js"), import("./retrieval.js")]);
         const plan = await makePlan(ctx.models, context.prompt, context.history, settings.continuityStateTurns, signal);
         if (ctx.env("SVC_PLANNER_DEBUG") === "1") ctx.log.info({ agent: turn.agent.id, task: turn.id, plan }, "planned");
         const added = await Promise.all([

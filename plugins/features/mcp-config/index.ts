@@ -15,10 +15,11 @@ export default definePlugin({
     const ledger = createLedger(ctx.store);
 
     async function write(workspace: string, agents: readonly Agent[]): Promise<void> {
+      const before = await ledger.read(workspace);
+      if (Object.keys(before).length === 0 && agents.every(({ settings }) => settings.mcp === undefined)) return;
       const { merge, serversOf } = await import("./merge.js");
       const { servers, refused } = serversOf(agents, ctx.files.data.roots[0]);
       for (const { agent, server, reason } of refused) ctx.log.error({ agent, server }, `agents.${agent}.mcp.${server} was not written: ${reason}`);
-      const before = await ledger.read(workspace);
       if (Object.keys(servers).length === 0 && Object.keys(before).length === 0) return;
       let broken = false;
       await ctx.files.under(workspace).change(FILE, MAX_BYTES, (bytes) => {

@@ -4,7 +4,7 @@ import { type ActionEnvelope, type CliHost, type CommandGroup, type Schema, svcE
 import { type Definition, isActionId, MAX_TIMEOUT_MS, parseDefinition } from "./definition.ts";
 import { FOLDER } from "./folder.ts";
 import { parseShorthand } from "./inputs.ts";
-import type { ActionRunResult } from "./run.ts";
+import type { ActionRunResult } from "./result.ts";
 
 interface Builtin {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import type { Confined } from "@svc/sdk";
-import { type Definition, parseDefinition } from "./definition.ts";
+import type { Definition } from "./definition.ts";
 
 /** The action files as they are on disk. */
 export interface ActionFolder {
@@ -38,6 +38,7 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
     try {
       if (foreign !== undefined) throw new Error(`The action ${file} is not run: ${foreign}.`);
       const text = new TextDecoder("utf-8", { fatal: true }).decode(await data.read(`${FOLDER}/${file}`, MAX_BYTES));
+      const { parseDefinition } = await import("./definition.js");
       const definition = parseDefinition(id, JSON.parse(text));
       events.added(definition);
       return { stamp, definition };

@@ -1,8 +1,8 @@
 import { type Action, definePlugin, type HttpRequest, svcError } from "@svc/sdk";
-import { type Definition, isActionId } from "./definition.ts";
+import type { Definition } from "./definition.ts";
 import { createActionFolder, FOLDER } from "./folder.ts";
 import { schemaOf, typedValues, type Value } from "./inputs.ts";
-import { RESULT, runAction } from "./run.ts";
+import { RESULT } from "./result.ts";
 import { watchFolder } from "./watch.ts";
 
 const LOOK_EVERY_MS = 5_000;
@@ -29,7 +29,8 @@ export default definePlugin({
       input: schemaOf(definition.inputs),
       output: RESULT,
       timeoutMs: definition.timeoutMs + GRACE_MS,
-      run: (input, { signal }) => {
+      async run(input, { signal }) {
+        const { runAction } = await import("./run.js");
         const folder = ctx.files.under(".").roots[0] ?? ".";
         return runAction(definition, input as Record<string, Value>, { spawn: ctx.spawn, fetch: ctx.fetch, folder, env: (name) => ctx.env(name) }, signal);
       },
@@ -91,6 +92,7 @@ export default definePlugin({
       body: { type: "object", additionalProperties: true },
       async handle({ params, body, query, signal }) {
         const id = params["id"] ?? "";
+        const { isActionId } = await import("./definition.js");
         await look();
         const definition = isActionId(id) ? folder.get(id) : undefined;
         if (!definition) {

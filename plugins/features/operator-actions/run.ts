@@ -1,39 +1,11 @@
 import { resolve } from "node:path";
-import { type GuardedFetch, type Schema, type Spawn, svcError } from "@svc/sdk";
+import { type GuardedFetch, type Spawn, svcError } from "@svc/sdk";
 import type { Definition } from "./definition.ts";
 import { fillHttp, type HttpWork } from "./http-work.ts";
 import { type Value, withDefaults } from "./inputs.ts";
+import type { ActionRunResult } from "./result.ts";
 import { createVariables, type Variables } from "./secrets.ts";
 import { fillShell, isTooLong, type ShellWork } from "./shell-work.ts";
-
-/** How a run ended (000:L98-112). A command that fails and a status of 400 are results, not exceptions. */
-export interface ActionRunResult {
-  readonly ok: boolean;
-  /** The exit code or the HTTP status; null when there was none: killed, timed out, not reached. */
-  readonly status: number | null;
-  /** Standard output or the body, at most 32 KiB. */
-  readonly output: string;
-  /** Standard error, at most 32 KiB, and why svc ended the run. */
-  readonly errors: string;
-  readonly durationMs: number;
-  /** There when output was thrown away. */
-  readonly truncated?: true;
-}
-
-/** The output schema of every operator action. */
-export const RESULT: Schema = {
-  type: "object",
-  properties: {
-    ok: { type: "boolean" },
-    status: { type: ["integer", "null"], description: "The exit code or HTTP status." },
-    output: { type: "string", description: "At most 32 KiB." },
-    errors: { type: "string", description: "At most 32 KiB." },
-    durationMs: { type: "number" },
-    truncated: { type: "boolean", description: "There when output was thrown away." },
-  },
-  required: ["ok", "status", "output", "errors", "durationMs"],
-  additionalProperties: false,
-};
 
 /** What a run works with. */
 export interface Deps {
