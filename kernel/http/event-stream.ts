@@ -11,7 +11,7 @@ export interface FrameStream extends EventStream {
   onClose(listener: () => void): void;
 }
 
-/** One frame as it goes over the wire. */
+/** One server-sent event as it goes over the wire. */
 export function frameOf(name: string, data: unknown): string {
   return `event: ${oneLine(name)}\ndata: ${JSON.stringify(data) ?? "null"}\n\n`;
 }

@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpRoute } from "@svc/sdk";
 import type { KernelPort } from "../../core/boot/kernel-port.ts";
-import { commaList, createFanOut, type EnvelopeFilter } from "../../core/bus/index.ts";
+import { commaList, type EnvelopeFilter } from "../../core/bus/index.ts";
+import { createFanOut } from "../event-fan-out.ts";
 import type { FrameStream } from "../event-stream.ts";
 
 /** `GET /events` (000:L302): what happens, as it happens. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */

@@ -1,8 +1,8 @@
 import { createServer, get, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createBus } from "./bus.ts";
-import { createFanOut, type FanOutRequest } from "./fan-out.ts";
+import { createBus } from "../core/bus/bus.ts";
+import { createFanOut, type FanOutRequest } from "./event-fan-out.ts";
 
 const makeBus = () =>
   createBus({

@@ -1,7 +1,8 @@
 import type { Envelope } from "@svc/sdk";
-import type { Bus } from "./bus.ts";
-import { type EnvelopeFilter, passes } from "./filters.ts";
-import { type PlainFilter, plainFields, plainName, plainPasses } from "./plain.ts";
+import type { Bus } from "../core/bus/bus.ts";
+import { type EnvelopeFilter, passes } from "../core/bus/filters.ts";
+import { frameOf } from "./event-stream.ts";
+import { type PlainFilter, plainFields, plainName, plainPasses } from "./plain-events.ts";
 
 /** What a stream must be able to do: a `ServerResponse` can. */
 export interface FanOutStream {
@@ -109,7 +110,7 @@ export function createFanOut(bus: Bus): FanOut {
   function statusFrame(format: FanOutRequest["format"], summary: string, data: Record<string, unknown>): string {
     const id = bus.newRoot();
     const status: Envelope = { id, rootId: id, node: bus.node, kind: "status", type: "status", at: new Date().toISOString(), summary, data };
-    return format === "plain" ? frame("status", plainFields(status)) : frame("envelope", status);
+    return format === "plain" ? frameOf("status", plainFields(status)) : frameOf("envelope", status);
   }
 
   function remove(reader: Reader): void {
@@ -175,7 +176,6 @@ export function createFanOut(bus: Bus): FanOut {
 }
 
 const agentOf = (request: FanOutRequest): string => (request.format === "envelope" ? (request.filter?.agent ?? "") : "");
-const frame = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** The frames of one event, each serialised when the first stream wants it. */
 class Frames {
@@ -191,12 +191,12 @@ class Frames {
   for({ format, filter }: FanOutRequest, node: string): string | undefined {
     if (format === "envelope") {
       if (filter !== undefined && !passes(filter, this.envelope, node)) return undefined;
-      this.#whole ??= frame("envelope", this.envelope);
+      this.#whole ??= frameOf("envelope", this.envelope);
       return this.#whole;
     }
     const name = plainName(this.envelope);
     if (name === undefined || (filter !== undefined && !plainPasses(filter, this.envelope))) return undefined;
-    this.#plain ??= frame(name, plainFields(this.envelope));
+    this.#plain ??= frameOf(name, plainFields(this.envelope));
     return this.#plain;
   }
 }
