@@ -1,4 +1,4 @@
 /* `@svc/sdk/host`: for programs that run plugins, not for plugins. */
 export { CAPABILITIES, PERMISSIONS } from "./capabilities.ts";
 export * from "./context.ts";
-export { PROVIDED, pluralOf, providedName } from "./provided.ts";
+export { PROVIDED, pluralOf, providedName, providedThing } from "./provided.ts";

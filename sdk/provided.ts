@@ -34,18 +34,18 @@ export interface Provided {
 /** A kind of provided thing. */
 export type ProvidedKind = keyof Provided;
 
-/** What `provide` answers, for the kinds where it answers something. */
-interface Handles {
-  channel: ChannelHandle;
-  action: () => void;
-  server: ServerHandle;
+/** The calls of kinds for which `provide` answers something or is given more than the thing. */
+interface Signatures {
+  channel: (channel: Channel) => ChannelHandle;
+  action: (action: Action) => () => void;
+  server: (server: ProvidedServer) => ServerHandle;
 }
 
-/** What `provide` answers for a kind. */
-export type ProvidedHandle<K extends ProvidedKind> = K extends keyof Handles ? Handles[K] : void;
-
 /** "Exactly one by this name". A second one of a name is refused and fails the plugin that came later. */
-export type Provide = { readonly [K in ProvidedKind]: (thing: Provided[K]) => ProvidedHandle<K> };
+export type Provide = { readonly [K in ProvidedKind]: K extends keyof Signatures ? Signatures[K] : (thing: Provided[K]) => void };
+
+/** What `provide` answers for a kind. */
+export type ProvidedHandle<K extends ProvidedKind> = ReturnType<Provide[K]>;
 
 /** What host and tests must agree about, for a kind. */
 export interface ProvidedRow<T> {
@@ -53,6 +53,8 @@ export interface ProvidedRow<T> {
   readonly capability?: Capability;
   /** By which there is exactly one; default its `name`. */
   nameOf?(thing: T): string;
+  /** The thing of what a call was given; default the first argument. */
+  thingOf?(...given: unknown[]): T;
 }
 
 /** Every kind, in the order in which people are shown what a plugin provides. */
@@ -72,6 +74,12 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
 export function providedName<K extends ProvidedKind>(kind: K, thing: Provided[K]): string {
   const { nameOf } = PROVIDED[kind] as ProvidedRow<Provided[K]>;
   return nameOf === undefined ? (thing as { readonly name: string }).name : nameOf(thing);
+}
+
+/** The thing that a call of `provide` was given. */
+export function providedThing<K extends ProvidedKind>(kind: K, given: readonly unknown[]): Provided[K] {
+  const { thingOf } = PROVIDED[kind] as ProvidedRow<Provided[K]>;
+  return thingOf === undefined ? (given[0] as Provided[K]) : thingOf(...given);
 }
 
 /** A kind's name where a list or table of its things is meant: `channels`, `authorities`. */

@@ -15,7 +15,7 @@ import type {
   TapOptions,
   Tier,
 } from "@svc/sdk";
-import { PROVIDED } from "@svc/sdk/host";
+import { PROVIDED, providedThing } from "@svc/sdk/host";
 import { articled, type CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 import type { Args } from "./frames.ts";
@@ -69,10 +69,11 @@ export function createRegister(id: PluginId, tell: Tell, need: (capability: Capa
   const provide = Object.fromEntries(
     Object.entries(PROVIDED).map(([kind, { capability }]) => [
       kind,
-      (thing: never) => {
+      (...given: unknown[]) => {
         if (!crosses(kind)) throw refused(id, articled(kind));
         if (capability !== undefined) need(capability);
         const { describe, call, handle } = CROSSINGS[kind] as Crossing<CrossingKind>;
+        const thing = providedThing(kind, given);
         const n = add({ kind, thing: describe(thing) } as Registration, (args, served) => call(thing, args, served, id));
         return handle?.(n, tell);
       },

@@ -1,5 +1,15 @@
 import type { Hooks, TapOptions } from "../hooks.ts";
-import { type Plural, PROVIDED, type Provide, type Provided, type ProvidedHandle, type ProvidedKind, pluralOf, providedName } from "../provided.ts";
+import {
+  type Plural,
+  PROVIDED,
+  type Provide,
+  type Provided,
+  type ProvidedHandle,
+  type ProvidedKind,
+  pluralOf,
+  providedName,
+  providedThing,
+} from "../provided.ts";
 
 /** A tap as registered. Call `tap` with the hook's arguments. */
 export interface RegisteredTap {
@@ -122,7 +132,7 @@ export function createProvide(registered: Registered, need: (kind: ProvidedKind)
   return Object.fromEntries(
     KINDS.map((kind) => {
       const names = new Set<string>();
-      return [kind, (thing: never) => provide(kind, thing, names)];
+      return [kind, (...given: unknown[]) => provide(kind, providedThing(kind, given), names)];
     }),
   ) as unknown as Provide;
 }

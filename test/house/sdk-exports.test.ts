@@ -110,7 +110,18 @@ const ENGINE_NAMES = [
   "versionOf",
   "workspaceServers",
 ];
-const HOST_NAMES = ["CAPABILITIES", "PERMISSIONS", "PROVIDED", "buildContext", "declarationCheck", "guardedFiles", "pluralOf", "providedName", "sourceOf"];
+const HOST_NAMES = [
+  "CAPABILITIES",
+  "PERMISSIONS",
+  "PROVIDED",
+  "buildContext",
+  "declarationCheck",
+  "guardedFiles",
+  "pluralOf",
+  "providedName",
+  "providedThing",
+  "sourceOf",
+];
 const TESTING_NAMES = [
   "actionContract",
   "boardContract",

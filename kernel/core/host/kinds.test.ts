@@ -11,6 +11,8 @@ import { createScope, disposeScope, type Scope } from "./scope.ts";
 /** One thing of a kind, what people see of it, and what its manifest and its operator say of it. */
 interface Sample<K extends ProvidedKind> {
   readonly thing: Provided[K];
+  /** What `provide` is called with; default the thing. */
+  given?(thing: unknown): readonly unknown[];
   readonly shown: string;
   readonly declared?: string;
   readonly agreed?: readonly string[];
@@ -61,7 +63,11 @@ function open(id = "feature-one", registers?: readonly string[], scopes: readonl
   return { scope, provide: provide(true), undeclared: provide(false) };
 }
 
-const give = (provide: Provide, kind: ProvidedKind, thing: unknown) => (provide[kind] as (thing: unknown) => unknown)(thing);
+/** Calls `provide` as a plugin does. */
+function give(provide: Provide, kind: ProvidedKind, thing: unknown): unknown {
+  const { given = [thing] } = { given: SAMPLES[kind].given?.(thing) };
+  return (provide[kind] as (...given: unknown[]) => unknown)(...given);
+}
 
 describe.each(kinds)("the kind %s", (kind) => {
   const { thing, shown, declared = shown, agreed = [kind] } = SAMPLES[kind];
@@ -121,7 +127,7 @@ describe.each(kinds)("the kind %s", (kind) => {
     const fake = createFakeContext({ kind: "feature", name: "one", capabilities: capability === undefined ? [] : [capability] });
     give(fake.provide, kind, thing);
     const [recorded] = fake.registered[pluralOf(kind)] as readonly unknown[];
-    expect([recorded, (recorded as Record<string, unknown>)[kind]]).toContain(thing);
+    expect([recorded, (recorded as Record<string, unknown>)[kind]]).toContainEqual(thing);
     expect(() => give(fake.provide, kind, thing)).toThrow(expect.objectContaining({ code: "SVC_PLUGIN_NAME_TAKEN" }));
   });
 });

@@ -1,5 +1,5 @@
 import type { Capability, Provide, Provided, ProvidedHandle, ProvidedKind } from "@svc/sdk";
-import { PROVIDED, providedName } from "@svc/sdk/host";
+import { PROVIDED, providedName, providedThing } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { kindRow, nameThing, PROVIDED_KINDS, type ProvideDeps, whyUnusable } from "./kinds.ts";
 import { declaredName, requireDeclared } from "./registered.ts";
@@ -7,7 +7,9 @@ import { type OwnedBy, type Scope, withdraw } from "./scope.ts";
 
 /** `ctx.provide` of one plugin; `need` throws for a capability that it has not declared. */
 export function createProvide(scope: Scope, deps: ProvideDeps, need: (capability: Capability) => void): Provide {
-  return Object.fromEntries(PROVIDED_KINDS.map((kind) => [kind, (thing: never) => provide(kind, thing, scope, deps, need)])) as unknown as Provide;
+  return Object.fromEntries(
+    PROVIDED_KINDS.map((kind) => [kind, (...given: unknown[]) => provide(kind, providedThing(kind, given), scope, deps, need)]),
+  ) as unknown as Provide;
 }
 
 function provide<K extends ProvidedKind>(
