@@ -4,10 +4,12 @@ import type { Capability } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { AgentTool } from "./plugin.ts";
+import type { ProvidedService, ServiceName, ServiceTypes } from "./services.ts";
 import type { ProvidedStore } from "./store-driver.ts";
 import type { Tier } from "./tier.ts";
 
 export type * from "./board.ts";
+export type * from "./services.ts";
 
 /** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
 export interface Provided {
@@ -29,6 +31,8 @@ export interface Provided {
   store: ProvidedStore;
   /** A source of work items. */
   board: Board;
+  /** What other plugins call by name: `provide.service(name, api)`. */
+  service: ProvidedService;
 }
 
 /** A kind of provided thing. */
@@ -39,6 +43,7 @@ interface Signatures {
   channel: (channel: Channel) => ChannelHandle;
   action: (action: Action) => () => void;
   server: (server: ProvidedServer) => ServerHandle;
+  service: <N extends ServiceName>(name: N, api: ServiceTypes[N]) => void;
 }
 
 /** "Exactly one by this name". A second one of a name is refused and fails the plugin that came later. */
@@ -68,6 +73,7 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
   tool: {},
   store: {},
   board: {},
+  service: { thingOf: (name, api) => ({ name, api }) as ProvidedService },
 };
 
 /** The name by which there is exactly one thing of its kind. Two routes of one place, whatever their parameters are called, have one name. */

@@ -25,6 +25,7 @@ const PROVIDES: Readonly<Record<keyof Provide, { readonly call: string; readonly
   tool: { call: `ctx.provide.tool({ name: "x", description: "x", input: { type: "object" }, run: async () => "x" })`, kinds: ["tool"] },
   store: { call: `ctx.provide.store({ name: "x", open: () => ({ scope: () => ({}) }) })`, kinds: ["store"] },
   board: { call: `ctx.provide.board({ name: "x", list: async () => [], get: async () => undefined })`, kinds: ["board"] },
+  service: { call: `ctx.provide.service("acme.notes", {})`, kinds: ["service"] },
 };
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -281,6 +281,7 @@ describe("an isolated plugin that cannot be brought up", () => {
     ["judges bearers", { name: "bad", setup: `ctx.provide.authority({ name: "a", verify: async () => undefined });` }, /an authority/],
     ["keeps the state", { name: "bad", setup: `ctx.provide.store({ name: "s", open: () => ({}) });` }, /a store/],
     ["is a board", { name: "bad", setup: `ctx.provide.board({ name: "b", list: async () => [], get: async () => undefined });` }, /a board/],
+    ["serves other plugins", { name: "bad", setup: `ctx.provide.service("acme.notes", {});` }, /a service/],
   ])("one that %s is refused, in words that say what to do", async (_what, laid, reason) => {
     const run = await runIsolated([laid]);
     const id = `${laid.kind ?? "feature"}-bad`;

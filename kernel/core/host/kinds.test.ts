@@ -44,6 +44,11 @@ const SAMPLES: { readonly [K in ProvidedKind]: Sample<K> } = {
   tool: { thing: { name: "acme-search", description: "Searches.", input: { type: "object" }, run: async () => "" }, shown: "tool acme-search" },
   store: { thing: { name: "acme", open: () => ({ scope: () => ({}) as never }) }, shown: "store acme" },
   board: { thing: { name: "acme", list: async () => [], get: async () => undefined }, shown: "board acme" },
+  service: {
+    thing: { name: "acme.notes", api: { add: async () => {} } },
+    given: (thing) => [(thing as Provided["service"] | undefined)?.name, (thing as Provided["service"] | undefined)?.api],
+    shown: "service acme.notes",
+  },
 };
 
 const kinds = Object.keys(PROVIDED) as ProvidedKind[];

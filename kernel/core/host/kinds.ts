@@ -46,6 +46,7 @@ export interface KindRow<K extends ProvidedKind> {
 
 /** Names of stored state are made of it. */
 const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]*$/;
+const SERVICE_NAME = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*$/;
 const TRAITS: Members = { maxChars: "number", unit: "string" };
 
 /**
@@ -97,6 +98,12 @@ export const KINDS = {
   tool: { members: { name: "string", input: "object", run: "function" }, crosses: true },
   store: { members: { name: "string", open: "function" }, crosses: false, ofPlugins: true },
   board: { members: { name: "string", list: "function", get: "function" }, crosses: false, ofPlugins: true },
+  service: {
+    members: { name: "string", api: "object" },
+    whyUnusable: ({ name }) =>
+      SERVICE_NAME.test(name) ? undefined : `the name '${name}' is not of words of lower-case letters, digits and '-', with dots between them`,
+    crosses: false,
+  },
 } as const satisfies { readonly [K in ProvidedKind]: KindRow<K> };
 
 /** The kinds that an isolated plugin can provide. */
