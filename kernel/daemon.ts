@@ -1,5 +1,12 @@
 /* What a process that is the daemon loads: the kernel without what the command line alone needs. The rest is in index.ts. */
 
+// Every daemon needs these rooms. Loaded here they are read at once; an `import()` reads each file on another thread.
+import "./editor/exposure.ts";
+import "./http/index.ts";
+import "./http/serving.ts";
+import "./isolation/own-sockets.ts";
+import "./store/index.ts";
+
 export { lockHolder } from "./base/folder-lock.ts";
 export type { Kernel } from "./core/boot/options.ts";
 export { blame } from "./core/host/call.ts";

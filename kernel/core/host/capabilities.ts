@@ -70,9 +70,8 @@ export function createLender(deps: LenderDeps): Lender {
   const closers = new Set<() => Promise<void>>();
   const makers: Record<keyof Made, () => Promise<void>> = {
     async fetch() {
-      const { createFetch } = await libraries.fetch();
-      const open = createFetch();
-      const walled = createFetch({ isolated: true });
+      const open = fetchWhenUsed(libraries.fetch, false);
+      const walled = fetchWhenUsed(libraries.fetch, true);
       made.fetch = (isolated) => (isolated ? walled : open);
     },
     async sockets() {
@@ -148,6 +147,16 @@ export function createLender(deps: LenderDeps): Lender {
       await Promise.all(standing.map((close) => close()));
     },
   };
+}
+
+/** Its library is loaded with the first request: many plugins may make one, and few starts do. */
+function fetchWhenUsed(load: CapabilityLibraries["fetch"], isolated: boolean): StreamingFetch {
+  let loading: Promise<StreamingFetch> | undefined;
+  const fetch = () => (loading ??= load().then(({ createFetch }) => createFetch({ isolated })));
+  const whole: StreamingFetch = Object.assign(async (...request: Parameters<StreamingFetch>) => (await fetch())(...request), {
+    stream: async (...request: Parameters<StreamingFetch["stream"]>) => (await fetch()).stream(...request),
+  });
+  return whole;
 }
 
 interface ChildNote {
