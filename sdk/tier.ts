@@ -1,6 +1,6 @@
 import type { Agent } from "./agents.ts";
 import type { TierFailure } from "./failure.ts";
-import type { Inbound, Media, Route, Usage } from "./messages.ts";
+import type { Inbound, Media, Route, TaskResult, Usage } from "./messages.ts";
 
 /** One run of an agent: what it is about and who asked. */
 export interface Turn {
@@ -23,6 +23,27 @@ export interface Turn {
   readonly startedAt: number;
   /** The session it went on with turned out to be lost or full, and nothing was said yet: it is prepared once more, without it. */
   readonly afresh?: true;
+  /**
+   * The end of the turn. Resolves once, when it is stored or can no longer be, and never rejects. What waits on it and needs neither I/O
+   * nor a timer has run before the next turn of the conversation is prepared: a plugin sets there what that turn must know, in memory, and
+   * stores it in its own time. A tap or a tier must not wait for it: the turn would wait for itself.
+   */
+  readonly ended: Promise<TurnEnd>;
+}
+
+/** How a turn ended. */
+export interface TurnEnd {
+  /** As the caller of the turn's first message gets it. */
+  readonly result: TaskResult;
+  /** The answer as the `deliver` taps left it; absent where the turn failed or its answer is withheld. */
+  readonly answer?: string;
+  readonly usage?: Usage;
+  /** The native session that the engine named. */
+  readonly session?: string;
+  /** Unix time in milliseconds. */
+  readonly at: number;
+  /** This preparation was given up for another one (`attempt` 2, `afresh`): the end is that of the other, and what this one prepared was not used. */
+  readonly replaced?: true;
 }
 
 /**

@@ -81,6 +81,7 @@ async function answer(on: string, args: Args, served: Served): Promise<unknown> 
 function told(on: string, args: Args): void {
   if (on === "ping") peer.tell("pong", {});
   else if (on === "mirror") context?.mirror(args as Mirror);
+  else if (on === "ended") register?.ended(args);
   else if (on === "heard") void tellStray(() => context?.serve(args));
   else {
     const { id: parentId, rootId } = args.envelope as Envelope;

@@ -14,10 +14,12 @@ import type {
   ProvidedHandle,
   TapOptions,
   Tier,
+  TurnEnd,
 } from "@svc/sdk";
 import { PROVIDED, providedThing } from "@svc/sdk/host";
 import { articled, type CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
+import { receiveTurns } from "./crossing-turns.ts";
 import type { Args } from "./frames.ts";
 import type { Served } from "./peer.ts";
 import { refused } from "./refused.ts";
@@ -31,6 +33,8 @@ export interface Register {
   /** From now on nothing more may be registered: the daemon has been told. */
   close(): void;
   serve(on: string, args: Args, served: Served): unknown;
+  /** A turn that was handed over has ended. */
+  ended(args: Args): void;
 }
 
 type Thing = (args: Args, served: Served) => unknown;
@@ -43,6 +47,7 @@ export function createRegister(id: PluginId, tell: Tell, need: (capability: Capa
   const registrations: Registration[] = [];
   const things: Thing[] = [];
   const streams = new Map<number, AsyncIterable<unknown>>();
+  const turns = receiveTurns();
   let streamed = 0;
   let closed = false;
 
@@ -96,8 +101,11 @@ export function createRegister(id: PluginId, tell: Tell, need: (capability: Capa
       }
       const thing = things[args.n as number];
       if (thing === undefined) throw new Error(`nothing is registered as ${String(args.n)}`);
-      return thing(args, served);
+      const given = turns.receive(args);
+      const settling = turns.settling();
+      return settling === undefined ? thing(given, served) : settling.then(() => thing(given, served));
     },
+    ended: (args) => turns.end(args.n as number, args.end as TurnEnd),
   };
 }
 

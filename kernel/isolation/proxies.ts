@@ -16,6 +16,7 @@ import type {
   Turn,
 } from "@svc/sdk";
 import type { CrossingKind } from "../core/host/kinds.ts";
+import { sendableTurn } from "./crossing-turns.ts";
 import type { Args } from "./frames.ts";
 import type { OwnFiles } from "./own-files.ts";
 import type { ChannelMethod, Crossed, Registration, RouteAnswer } from "./registrations.ts";
@@ -24,8 +25,8 @@ import type { ChannelMethod, Crossed, Registration, RouteAnswer } from "./regist
 export interface Remote {
   call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
-  /** Lost while there is none. */
-  tell(on: string, args: Args): void;
+  /** False when it was lost: there is none, or it is too large. */
+  tell(on: string, args: Args): boolean;
 }
 
 /** Something registered in the plugin's name, and the way to take it back, where it has one. */
@@ -48,7 +49,7 @@ const PROXIES: { readonly [K in CrossingKind]: MakeProxy<K> } = {
   channel: (channel, n, remote) => channelOf(n, channel, remote),
   tier: ({ probe, ...tier }, n, remote, { view }) => ({
     ...tier,
-    run: (turn, context, signal) => remote.stream("thing", { n, turn: { ...turn, agent: view(turn.agent) }, context }, signal) as AsyncIterable<TierEvent>,
+    run: (turn, context, signal) => remote.stream("thing", { n, turn: sendableTurn(turn, view, remote), context }, signal) as AsyncIterable<TierEvent>,
     ...(probe
       ? {
           probe: async (agent) =>
@@ -89,12 +90,12 @@ function tapProxy(
 ): void {
   const options = tapOptions(given);
   if (hook === "emit") {
-    ctx.hooks.emit.tap((envelope) => remote.tell("emit", { n, envelope }), options);
+    ctx.hooks.emit.tap((envelope) => void remote.tell("emit", { n, envelope }), options);
     return;
   }
   const ask = (args: readonly unknown[], { deadline, signal }: HookCall) => remote.call("thing", { n, given: args, deadline }, signal);
   if (hook !== "dispatch") {
-    const seen = (value: unknown) => (hook === "assembleContext" && isTurn(value) ? { ...value, agent: view(value.agent) } : value);
+    const seen = (value: unknown) => (hook === "assembleContext" && isTurn(value) ? sendableTurn(value, view, remote) : value);
     const tap = async (...args: unknown[]) => {
       const given = args.slice(0, -1);
       return files.media(await ask(given.map(seen), args.at(-1) as HookCall), given);
@@ -103,7 +104,7 @@ function tapProxy(
     return;
   }
   ctx.hooks.dispatch.tap(async (turn, context, call) => {
-    const taken = await ask([{ ...turn, agent: view(turn.agent) }, context], call);
+    const taken = await ask([sendableTurn(turn, view, remote), context], call);
     const stream = (taken as { readonly stream?: unknown } | null | undefined)?.stream;
     return (typeof stream === "number" ? remote.stream("taken", { stream }) : taken) as AsyncIterable<TierEvent>;
   }, options);

@@ -128,7 +128,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (to === undefined) throw away();
       yield* to.stream(on, args, signal);
     },
-    tell: (on, args) => void peer()?.tell(on, args),
+    tell: (on, args) => peer()?.tell(on, args) ?? false,
     get status(): Supervisor["status"] {
       const pid = life?.pluginProcess.pid;
       return {

@@ -112,6 +112,7 @@ function turnOf(
       startedAt: 0,
       strategy: "",
       nativeSessions: tier.nativeSessions === true,
+      ended: new Promise(() => {}),
     },
     { system, layers: [], prompt, media: [], history: [], ...(session === undefined ? {} : { session }) },
   ];

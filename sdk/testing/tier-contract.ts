@@ -300,6 +300,7 @@ function turn(prompt: string, agent: TierSubject["agent"] = {}, name = "agent"):
     nativeSessions: true,
     attempt: 1,
     startedAt: Date.now(),
+    ended: new Promise(() => {}),
   };
 }
 

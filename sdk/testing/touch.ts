@@ -3,7 +3,7 @@ import type { Schema } from "../config.ts";
 import type { Envelope } from "../events.ts";
 import type { Delivery, Inbound } from "../messages.ts";
 import { PROVIDED, type Provided, type ProvidedKind } from "../provided.ts";
-import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
+import type { Tier, TierEvent, Turn, TurnContext, TurnEnd } from "../tier.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeContext } from "./fake-context.ts";
 import { fitting } from "./hostile.ts";
@@ -134,7 +134,8 @@ function channelTouches(channel: Provided["channel"], text: string): Touch[] {
 async function runTap({ hook, tap }: RegisteredTap, text: string, signal: AbortSignal): Promise<void> {
   const call = { signal, deadline: Date.now() + 2_000 };
   const message = inbound(text);
-  const turn = turnOf(message);
+  let end = (_end: TurnEnd): void => {};
+  const turn = turnOf(message, new Promise((resolve) => (end = resolve)));
   const context: TurnContext = frozen({ system: "", layers: [], prompt: text, media: [], history: [] });
   const delivery: Delivery = frozen({ id: "out_1", kind: "reply", target: { channel: "c", chat: "1" }, text });
   const envelope = frozen({ kind: "message", type: text.slice(0, 50), summary: text, data: { text } }) as unknown as Envelope;
@@ -147,6 +148,9 @@ async function runTap({ hook, tap }: RegisteredTap, text: string, signal: AbortS
     emit: [envelope],
   };
   const answer = await (tap as (...given: unknown[]) => unknown)(...args[hook], call);
+  // A tap that waits on the turn's end gets the words as its answer.
+  const result = { ok: true, taskId: turn.id, agent: turn.agent.id, reply: text, status: "ok" as const, durationMs: 1 };
+  end(frozen({ result, answer: text, session: text.slice(0, 200), usage: { input: 1, output: 1 }, at: 2 }));
   const member = (name: string) => (answer as Record<string, unknown> | null | undefined)?.[name];
   const nothing = answer === undefined;
   if (hook === "inbound") assert.ok(nothing || typeof member("reject") === "string", "it answered neither nothing nor a rejection");
@@ -159,7 +163,7 @@ async function runTap({ hook, tap }: RegisteredTap, text: string, signal: AbortS
 }
 
 async function runTier(tier: Tier, text: string, signal: AbortSignal): Promise<void> {
-  const turn = turnOf(inbound(text));
+  const turn = turnOf(inbound(text), new Promise(() => {}));
   const ends: string[] = [];
   for await (const event of tier.run(turn, frozen({ system: "", layers: [], prompt: text, media: [], history: [] }), signal)) {
     assert.equal(typeof event?.type, "string", "it yielded what is no event");
@@ -187,7 +191,7 @@ function inbound(text: string): Inbound {
   });
 }
 
-function turnOf(message: Inbound): Turn {
+function turnOf(message: Inbound, ended: Turn["ended"]): Turn {
   return frozen({
     id: message.id,
     agent: { id: "assistant", name: "Assistant", workspace: "/daemon/workspace/assistant", tier: "torture", mentions: [], access: "private", settings: {} },
@@ -198,6 +202,7 @@ function turnOf(message: Inbound): Turn {
     rootId: message.rootId,
     attempt: 1,
     startedAt: 1,
+    ended,
   });
 }
 

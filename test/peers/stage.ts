@@ -90,6 +90,7 @@ export async function createStage(
           startedAt: Date.now(),
           strategy: "layered",
           nativeSessions: true,
+          ended: new Promise(() => {}),
         },
         { system: "You are Ada.", layers: [], prompt, media: [], history: [], ...given },
         signal,

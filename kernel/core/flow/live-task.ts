@@ -3,6 +3,7 @@ import type { Live } from "../host/live.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Ending } from "./run-facts.ts";
+import type { TurnEnds } from "./turn-end.ts";
 
 /** A task while this process works on it. */
 export interface Task {
@@ -27,6 +28,8 @@ export interface Task {
   cause?: string;
   /** What callers and the channel see of the answer; of a turn that has begun. */
   stream?: AnswerStream;
+  /** What tells the plugins of the turn's end; of a turn that has begun. */
+  ends?: TurnEnds;
   /** It stands in its lane, or is ending without one: what came after it may go on. */
   routed: boolean;
   /** Called when that is so. */

@@ -9,7 +9,8 @@
  *   4 work      context, engine, its events (`turn.ts`); what is shown
  *               of the answer while it grows (`answer-stream.ts`)      timeout, stalled, cancelled, the engine's own
  *   5 finish    the `deliver` taps; answer and outbox in one commit;
- *               then events, callers and the next of the lane          held, store
+ *               then `Turn.ended`, events, callers, and when what
+ *               waited on `ended` has run, the next of the lane        held, store
  *
  * A restart enters at 2 with what is stored (`recover.ts`); nothing leaves 2 before `open`.
  */
@@ -38,6 +39,7 @@ import { countAttempt, mergedRow, newRecord, newTaskId, storeNew, type TaskRecor
 import { defaultRoute, endedOutcome, errorOutcome, placementOf, refusalOf } from "./routing.ts";
 import { type Ending, type Outcome, recordFacts, resultOf } from "./run-facts.ts";
 import { attemptTurn } from "./turn.ts";
+import { afterReactions, TurnEnds } from "./turn-end.ts";
 import { endBare, tellUnstored } from "./unstored.ts";
 import { deadlock, tooDeep } from "./waits.ts";
 import type { Claim, Work } from "./work.ts";
@@ -190,6 +192,7 @@ export class Pipeline {
       if (settings === undefined) await this.finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"), claim);
       else await this.finish(batch, await this.#run(batch, settings).catch((error) => this.#broken(record, error)), claim);
     } finally {
+      await afterReactions();
       await this.#work.leave(claim);
       this.tasks.ended();
     }
@@ -203,9 +206,10 @@ export class Pipeline {
     this.#announce.started(lead.record);
     for (const task of batch) tell(task, { type: "started", taskId: lead.record.id, agent: lead.record.agent });
     const stream = openAnswerStream(batch, deliveries, this.#announce);
-    lead.stream = stream;
+    const ends = new TurnEnds();
+    Object.assign(lead, { stream, ends });
     try {
-      return await attemptTurn(turnOf(batch, settings, startedAt), lead.live, { settings, lead, stream, counted, failed });
+      return await attemptTurn(turnOf(batch, settings, ends.next(), startedAt), lead.live, { settings, lead, stream, ends, counted, failed });
     } finally {
       await stream.close();
     }
@@ -240,6 +244,7 @@ export class Pipeline {
       if (sends) void tellUnstored(record, live, error, this.deps);
       await endBare(batch, result, error, this.deps);
     }
+    lead.ends?.settle(result, now());
     lead.stream?.whole(result);
     this.#announce.completed(record, result);
     for (const task of batch) this.#settle(task, task === lead ? result : { ...result, taskId: task.record.id });
@@ -258,7 +263,11 @@ export class Pipeline {
 
   /** The records stay in flight, so that the next start resumes or reports them. */
   #interrupted(batch: readonly Task[], error: string, reply = ""): void {
-    for (const task of batch) this.#settle(task, { ...resultOf(task.record, this.deps.now()), reply, error, errorKind: "interrupted" });
+    for (const task of batch) {
+      const result: TaskResult = { ...resultOf(task.record, this.deps.now()), reply, error, errorKind: "interrupted" };
+      task.ends?.settle(result, this.deps.now());
+      this.#settle(task, result);
+    }
   }
 
   #broken(record: TaskRecord, error: unknown): Outcome {

@@ -10,6 +10,7 @@ import type { Scope } from "../host/scope.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { Task } from "./live-task.ts";
 import { runSecondsOf } from "./routing.ts";
+import type { TurnEnds } from "./turn-end.ts";
 
 /** Milliseconds for an engine's own SIGTERM, 3 s, SIGKILL. */
 const GRACE_MS = 5_000;
@@ -32,17 +33,18 @@ export interface TurnControl {
   readonly counted: Promise<void>;
   step(name: string): void;
   readonly stream: AnswerStream;
+  readonly ends: TurnEnds;
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
 /** What is known of a run beside its turn. */
-export interface RunRequest extends Pick<TurnControl, "stream" | "counted" | "failed"> {
+export interface RunRequest extends Pick<TurnControl, "stream" | "ends" | "counted" | "failed"> {
   readonly lead: Task;
   readonly settings: AgentSettings;
 }
 
 /** The limits and switches of a turn, by its agent's settings. */
-export function controlOf({ lead, settings, stream, counted, failed }: RunRequest): TurnControl {
+export function controlOf({ lead, settings, stream, ends, counted, failed }: RunRequest): TurnControl {
   const { record, abort } = lead;
   return {
     abort,
@@ -57,12 +59,13 @@ export function controlOf({ lead, settings, stream, counted, failed }: RunReques
       lead.step = name;
     },
     stream,
+    ends,
     failed,
   };
 }
 
 /** The turn of a batch: one message, or several that were collected. */
-export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrategy }: AgentSettings, startedAt: number): Turn {
+export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrategy }: AgentSettings, ended: Turn["ended"], startedAt: number): Turn {
   const [{ record, live }, ...merged] = batch;
   return {
     id: record.id,
@@ -75,6 +78,7 @@ export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrate
     rootId: record.inbound.rootId,
     attempt: 1,
     startedAt,
+    ended,
   };
 }
 

@@ -29,7 +29,7 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
       if (turn.afresh === true || prepared.context.session === undefined || !lostAtOnce(outcome, control)) return outcome;
       control.steps.push({ name: "session", kind: "prepare", at: Date.now(), error: `started anew: ${outcome.error}` });
       notice = freshSessionNotice(outcome.errorKind);
-      turn = { ...turn, afresh: true };
+      turn = { ...turn, afresh: true, ended: control.ends.next() };
     } catch (error) {
       if (control.signal.aborted) return endedOutcome(control.signal.reason as Ending);
       const { code, seconds, step } = error as { code?: string; seconds?: number; step?: string };
@@ -37,7 +37,7 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
       const text = `timed out before spawn after ${seconds}s in step ${step}`;
       control.steps.push({ name: String(step), kind: "prepare", at: Date.now(), error: text });
       if (turn.attempt === 2) return { status: "timeout", reply: "", error: text, errorKind: "stalled" };
-      turn = { ...turn, attempt: 2 };
+      turn = { ...turn, attempt: 2, ended: control.ends.next() };
     }
   }
 }

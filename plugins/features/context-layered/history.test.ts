@@ -124,24 +124,6 @@ it("ENG-10 a window that is full begins with the same message for several turns,
   expect(fitMessages(await open().recent(place, noon), 23_000).messages.at(-1)?.text).toBe("a".repeat(300));
 });
 
-it("ENG-16 an exchange that is looked up comes before what is noted meanwhile, and whoever asks waits for it", async () => {
-  const { open, failures } = historyOn();
-  const history = open();
-  let found: (exchange: Exchange) => void = () => {};
-  history.note(place, said("first"));
-  history.noteLater(place, new Promise((resolve) => (found = resolve)));
-  history.note(place, said("third"));
-  const asked = history.recent(place, noon);
-  found(said("second"));
-  const all = asMessages([said("first"), said("second"), said("third")]);
-  expect(await asked).toEqual(all);
-  history.noteLater(place, Promise.reject(new Error("no trace")));
-  expect(await history.recent(place, noon)).toEqual(all);
-  expect(failures).toHaveLength(1);
-  await history.settled();
-  expect(await open().recent(place, noon)).toEqual(all);
-});
-
 it("CTX-09 messages that fit begin with a question", () => {
   const messages = [
     { role: "user", text: "aaaa" },

@@ -14,7 +14,7 @@ export interface Exchange {
 }
 
 /** Whose history it is: one file per agent, channel, chat and day (000:L35). */
-export interface Place {
+export interface Chat {
   readonly agent: string;
   readonly channel: string;
   readonly chat: string;
@@ -26,11 +26,9 @@ type Said = TurnContext["history"][number];
 /** What was said in chats, in files that people can read. */
 export interface History {
   /** What was said yesterday and today, oldest first, the newest that fit into the cap of the context. At once for a chat that is held in memory. */
-  recent(place: Place, now: number): readonly Said[] | Promise<readonly Said[]>;
+  recent(chat: Chat, now: number): readonly Said[] | Promise<readonly Said[]>;
   /** Adds an exchange. Order is kept; failures are told to `failed`. */
-  note(place: Place, exchange: Exchange): void;
-  /** Adds an exchange that is still being read: readers of the chat wait for it, and later exchanges are appended after it. */
-  noteLater(place: Place, exchange: Promise<Exchange | undefined>): void;
+  note(chat: Chat, exchange: Exchange): void;
   /** Resolves when everything noted so far is written. */
   settled(): Promise<void>;
 }
@@ -53,10 +51,10 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   let settling = false;
 
   /** The chat's past, which is read from its files unless it is held. The most recently used stay. */
-  function pastOf(place: Place, now: number): Past {
-    const key = keyOf(place);
+  function pastOf(chat: Chat, now: number): Past {
+    const key = keyOf(chat);
     let past = held.get(key);
-    if (past === undefined) past = load(place, now);
+    if (past === undefined) past = load(chat, now);
     else held.delete(key);
     held.set(key, past);
     for (const [oldest] of held) {
@@ -66,29 +64,21 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     return past;
   }
 
-  function load(place: Place, now: number): Past {
+  function load(chat: Chat, now: number): Past {
     const past = new Past();
-    const days = Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(place, at))));
-    hold(past, place, days, (read) => {
+    const days = Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(chat, at))));
+    // What is noted meanwhile waits: the files must not be read with it.
+    past.loading = days.then((read) => {
       for (const exchange of read.flat()) past.add(exchange);
+      past.loading = undefined;
+      for (const exchange of past.later.splice(0)) keep(past, chat, exchange);
     });
     return past;
   }
 
-  /** Takes up `work` when it is done. What is noted meanwhile waits: the files must not be read with it. */
-  function hold<T>(past: Past, place: Place, work: Promise<T>, take: (value: T) => void): void {
-    const loading: Promise<void> = Promise.all([work, past.loading]).then(([value]) => {
-      take(value);
-      if (past.loading !== loading) return;
-      past.loading = undefined;
-      for (const exchange of past.later.splice(0)) keep(past, place, exchange);
-    });
-    past.loading = loading;
-  }
-
-  function keep(past: Past, place: Place, exchange: Exchange): void {
+  function keep(past: Past, chat: Chat, exchange: Exchange): void {
     past.add(exchange);
-    write(fileOf(place, exchange.at), `${JSON.stringify(exchange)}\n`);
+    write(fileOf(chat, exchange.at), `${JSON.stringify(exchange)}\n`);
   }
 
   async function readDay(file: string): Promise<Exchange[]> {
@@ -136,26 +126,14 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   }
 
   return {
-    recent(place, now) {
-      const past = pastOf(place, now);
+    recent(chat, now) {
+      const past = pastOf(chat, now);
       return past.loading === undefined ? past.since(days(now)) : past.loading.then(() => past.since(days(now)));
     },
-    note(place, exchange) {
-      const past = pastOf(place, exchange.at);
-      if (past.loading === undefined) keep(past, place, shortened(exchange));
+    note(chat, exchange) {
+      const past = pastOf(chat, exchange.at);
+      if (past.loading === undefined) keep(past, chat, shortened(exchange));
       else past.later.push(shortened(exchange));
-    },
-    noteLater(place, exchange) {
-      const past = pastOf(place, Date.now());
-      // Not in the list of what waits: it comes before what is noted from now on.
-      const waiting = past.later.splice(0);
-      const found = exchange.catch((error) => {
-        failed(error);
-        return undefined;
-      });
-      hold(past, place, found, (value) => {
-        for (const each of [...waiting, ...(value === undefined ? [] : [shortened(value)])]) keep(past, place, each);
-      });
     },
     async settled() {
       await Promise.all([...held.values()].map(({ loading }) => loading));
@@ -173,10 +151,10 @@ const shortened = (exchange: Exchange): Exchange => ({
   answer: cut(exchange.answer, MAX_CHARACTERS),
 });
 
-const keyOf = ({ agent, channel, chat }: Place): string => `${agent}\n${channel}\n${chat}`;
+const keyOf = ({ agent, channel, chat }: Chat): string => `${agent}\n${channel}\n${chat}`;
 
 /** `history/<agent>/<channel>/<chat>/<date>.jsonl`. */
-export const fileOf = ({ agent, channel, chat }: Place, at: number): string =>
+export const fileOf = ({ agent, channel, chat }: Chat, at: number): string =>
   ["history", ...[agent, channel, chat].map(safeName), `${dateOf(at)}.jsonl`].join("/");
 
 /** The day on this machine's calendar (CTX-05). */

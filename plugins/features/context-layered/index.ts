@@ -1,6 +1,6 @@
-import { definePlugin, LAYERS, type Layer, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
+import { definePlugin, LAYERS, type Layer, type Lifecycle, type Turn, type TurnContext, type TurnEnd } from "@svc/sdk";
 import { CAP, fitLayers, sizeOf } from "./cap.ts";
-import { asLines, createHistory, fitMessages, type Place, speakerOf } from "./history.ts";
+import { asLines, type Chat, createHistory, type Exchange, fitMessages, speakerOf } from "./history.ts";
 import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
 import { createPreamble } from "./preamble.ts";
 import { references } from "./references.ts";
@@ -11,11 +11,9 @@ import { headed } from "./words.ts";
 const EARLY = -50;
 /** After all that add layers. */
 const LATE = 100;
-/** After all that may rewrite an answer. */
-const LAST = 1_000;
 /** How turns end that were stopped in the middle. */
 const STOPPED: ReadonlySet<string> = new Set(["cancelled", "timeout", "cut"]);
-const stoppedAnswer = (said = ""): string =>
+const stoppedAnswer = (said: string): string =>
   said === "" ? "[I was stopped before I had answered.]" : `${said}\n[I was stopped here, before the end of my answer.]`;
 /** Of layers and history together (000:L357). */
 const REMARKABLE = 16_000;
@@ -31,7 +29,7 @@ export default definePlugin({
   svc: "^0.1.0",
   default: true,
   strategies: ["layered"],
-  capabilities: ["files", "agents", "events", "traces"],
+  capabilities: ["files", "agents"],
   setup(ctx): Lifecycle {
     const history = createHistory(
       () => ctx.files.own,
@@ -42,47 +40,26 @@ export default definePlugin({
       (file, error) => ctx.log.warn({ err: error }, `${file} of a workspace was not read`),
     );
     const remark = createRemark(ctx.log, REMARKABLE);
-    /** Turns that run, by task: what was asked and answered, and where its history is. */
-    const running = new Map<string, { readonly place: Place; readonly from?: string; readonly text: string; answer?: string }>();
-
     ctx.hooks.assembleContext.tap(
       (context, turn) => {
         const [message] = turn.messages;
-        const place = { agent: turn.agent.id, channel: message.channel, chat: message.chat };
+        const chat = { agent: turn.agent.id, channel: message.channel, chat: message.chat };
         const from = speakerOf(message);
-        running.set(turn.id, { place, text: context.prompt, ...(from === undefined ? {} : { from }) });
+        void turn.ended.then((end) => note(chat, { text: context.prompt, ...(from === undefined ? {} : { from }) }, end));
         // A session that goes on has it all.
         if (context.session !== undefined) return context;
-        const past = history.recent(place, turn.startedAt);
+        const past = history.recent(chat, turn.startedAt);
         return past instanceof Promise ? past.then((loaded) => ({ ...context, history: loaded })) : { ...context, history: past };
       },
       { stage: EARLY, step: "history" },
     );
 
-    // Events carry no answers.
-    ctx.hooks.deliver.tap(
-      (delivery) => {
-        const run = delivery.taskId === undefined || delivery.kind !== "reply" ? undefined : running.get(delivery.taskId);
-        if (run !== undefined) run.answer = delivery.text;
-        return delivery;
-      },
-      { stage: LAST },
-    );
-
-    ctx.events.subscribe(({ ref = "", at, data = {} }) => {
-      const run = running.get(ref);
-      running.delete(ref);
-      if (run === undefined) return;
-      const { place, answer, ...said } = run;
-      const exchange = { at: Date.parse(at), ...said };
-      if (data.status === "ok" && answer !== undefined) history.note(place, { ...exchange, answer });
-      // What was asked and half answered is what "go on" goes on from. Its words are in the trace alone.
-      else if (STOPPED.has(String(data.errorKind)))
-        history.noteLater(
-          place,
-          ctx.traces.get(ref).then((trace) => ({ ...exchange, answer: stoppedAnswer(trace?.response) })),
-        );
-    }, "task:completed");
+    function note(chat: Chat, asked: Pick<Exchange, "text" | "from">, { result, answer, at, replaced }: TurnEnd): void {
+      if (replaced) return;
+      if (answer !== undefined) history.note(chat, { at, ...asked, answer });
+      // What was asked and half answered is what "go on" goes on from.
+      else if (STOPPED.has(result.errorKind ?? "")) history.note(chat, { at, ...asked, answer: stoppedAnswer(result.reply) });
+    }
 
     ctx.hooks.assembleContext.tap(
       (context, turn) => {

@@ -1,4 +1,4 @@
-import { definePlugin, type Lifecycle, type TierEvent, type Turn, type TurnContext, type Usage } from "@svc/sdk";
+import { definePlugin, type Lifecycle, type TierEvent, type Turn, type TurnContext, type TurnEnd } from "@svc/sdk";
 import { createBudget } from "./budget.ts";
 import { createMemory } from "./memory.ts";
 import { type Kept, type Rotation, rotationOf, totalInput } from "./rotation.ts";
@@ -28,27 +28,7 @@ export default definePlugin<SessionSettings>({
       ctx.log,
       (event) => void ctx.events.publish(event),
     );
-    /** Turns that run, by task: whose session they are in, and what it was when they began. */
-    const running = new Map<string, { readonly key: string; readonly before: Kept | undefined; readonly planned: boolean }>();
-
     ctx.hooks.assembleContext.tap((context, turn) => (turn.nativeSessions ? resume(context, turn) : context), { stage: FIRST, step: "session" });
-
-    // The bus is synchronous and the lane is released afterwards: the conversation's next turn finds what is set here.
-    ctx.events.subscribe(({ ref = "", at, data = {} }) => {
-      const run = running.get(ref);
-      running.delete(ref);
-      const { sessionId, usage, status } = data as { sessionId?: string; usage?: Usage; status?: string };
-      const session = sessionId ?? run?.before?.session;
-      // An engine that never took the turn up has changed nothing.
-      if (run === undefined || session === undefined || (sessionId === undefined && status !== "ok")) return;
-      memory.set(run.key, {
-        session,
-        turns: (run.before?.turns ?? 0) + 1,
-        at: Date.parse(at),
-        input: usage === undefined ? 0 : totalInput(usage),
-        ...(run.planned ? { planned: true } : {}),
-      });
-    }, "task:completed");
 
     ctx.hooks.dispatch.tap(
       (turn, context) => {
@@ -61,6 +41,9 @@ export default definePlugin<SessionSettings>({
 
     async function resume(context: TurnContext, turn: Turn): Promise<TurnContext> {
       const key = JSON.stringify([turn.agent.id, turn.agent.tier, turn.route.conversation]);
+      let resumed: { readonly before: Kept | undefined } | undefined;
+      // The conversation's next turn finds what is set here. A turn that went on before this tap had answered has another session.
+      void turn.ended.then((end) => resumed && note(key, resumed.before, turn, end));
       const kept = await memory.get(key);
       const rotation = kept?.session === undefined ? undefined : whyFresh(turn, kept, limits);
       if (rotation !== undefined) {
@@ -69,8 +52,16 @@ export default definePlugin<SessionSettings>({
         tell(turn, rotation);
       }
       const before = rotation === undefined ? kept : undefined;
-      running.set(turn.id, { key, before, planned: turn.strategy === "planner" });
+      resumed = { before };
       return before?.session === undefined ? context : { ...context, session: before.session };
+    }
+
+    function note(key: string, before: Kept | undefined, { strategy }: Turn, { result, session: named, usage, at, replaced }: TurnEnd): void {
+      const session = named ?? before?.session;
+      // An engine that never took the turn up has changed nothing.
+      if (replaced || session === undefined || (named === undefined && !result.ok)) return;
+      const input = usage === undefined ? 0 : totalInput(usage);
+      memory.set(key, { session, turns: (before?.turns ?? 0) + 1, at, input, ...(strategy === "planner" ? { planned: true } : {}) });
     }
 
     function tell(turn: Turn, { reason, words }: Rotation): void {
