@@ -1,8 +1,9 @@
 /* The assembling file: hands each room to the core, which knows them as ports. No other file sees all of them. */
 
 import { createKernel as assemble } from "./core/boot/kernel.ts";
+import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
-import type { KernelOptions as CoreOptions, Kernel } from "./core/boot/options.ts";
+import type { KernelOptions as CoreOptions } from "./core/boot/options.ts";
 import type { PhaseLimits } from "./core/host/entry.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 

@@ -8,7 +8,7 @@ import "./isolation/own-sockets.ts";
 import "./store/index.ts";
 
 export { lockHolder } from "./base/folder-lock.ts";
-export type { Kernel } from "./core/boot/options.ts";
+export type { Kernel } from "./core/boot/kernel-api.ts";
 export { blame } from "./core/host/call.ts";
 export { createKernel, type KernelOptions } from "./create-kernel.ts";
 export { unmarkLoading } from "./supply/quarantine.ts";

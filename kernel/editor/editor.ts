@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
-import type { PluginStatus } from "../core/boot/kernel-port.ts";
+import type { PluginStatus } from "../core/boot/kernel-api.ts";
 import { type Configuration, describeProblems, entriesOf, examine, partsOf } from "../core/config/configuration.ts";
 import { readText } from "../core/config/document.ts";
 import { type ConfigProblem, composeSchema, defaultAt, isUnread, lastGood, loadEnvironment, openDocument, parsePath } from "../core/config/index.ts";
@@ -145,19 +145,16 @@ export async function readEdited(
   const folder = dirname(resolve(file));
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
   const entries = entriesOf(document);
-  const host = createHost(
-    {
-      parts,
-      known,
-      entries,
-      inline: [],
-      folder,
-      searchFolders: [dataFolder, ...searchFolders],
-      dataFolder,
-      quarantine: "read",
-      env: loadEnvironment(folder, env),
-    },
-    { changed: () => {}, failure: () => {}, broke: () => {}, turned: () => {} },
-  );
+  const host = createHost({
+    parts,
+    known,
+    entries,
+    inline: [],
+    folder,
+    searchFolders: [dataFolder, ...searchFolders],
+    dataFolder,
+    quarantine: "read",
+    env: loadEnvironment(folder, env),
+  });
   return { configuration: await examine(document, host), host };
 }

@@ -1,18 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fail } from "../base/errors.ts";
-import { createLog } from "../base/log.ts";
+import { join } from "node:path";
+import { build } from "../core/boot/assembly.ts";
+import type { PluginStatus } from "../core/boot/kernel-api.ts";
 import type { KernelParts } from "../core/boot/kernel-parts.ts";
-import type { PluginStatus } from "../core/boot/kernel-port.ts";
+import { locationsOf } from "../core/boot/locations.ts";
 import { buildRuntime } from "../core/boot/runtime.ts";
 import { stateStore } from "../core/boot/state-store.ts";
-import { createBus } from "../core/bus/index.ts";
 import { readText } from "../core/config/document.ts";
-import { type ConfigProblem, loadEnvironment } from "../core/config/index.ts";
+import type { ConfigProblem } from "../core/config/index.ts";
 import { type AgentAbilities, abilitiesOf } from "../core/host/agent-abilities.ts";
-import { readAgents } from "../core/host/agents.ts";
 import { authoritiesOf, routesOf } from "../core/host/live.ts";
 import { type EditorOptions, problemsOf, readEdited } from "./editor.ts";
 
@@ -31,63 +29,44 @@ export interface Rehearsal {
  */
 export async function rehearse(options: EditorOptions & { readonly parts: KernelParts }): Promise<Rehearsal> {
   const { configuration, host } = await readEdited(options, readText(options.file));
-  const folder = dirname(resolve(options.file));
+  const { parts, file: config, env, dataFolder } = options;
   const scratch = join(tmpdir(), `svc-${randomUUID()}`);
-  const log = createLog({ destination: "none", secrets: () => [] });
-  const agents = readAgents(configuration.value, folder, configuration.unusable);
-  const node = (configuration.value.node ?? {}) as { id?: string; name?: string };
-  const bus = createBus({ node: node.id ?? "doctor", ringSize: 1, onListenerError: () => {} });
-  const { parts } = options;
-  const serving = (await parts.http()).open({
-    kernel: () => {
-      throw fail("SVC_KERNEL_STOPPED");
-    },
+  const locations = { ...locationsOf({ config, env }), dataFolder: scratch, stateFolder: scratch, onDisk: false };
+  const assembly = build({ parts, locations, host, configuration, log: undefined, now: Date.now });
+  const { settings } = assembly;
+  const { provide } = (await parts.http()).open({
+    kernel: undefined,
     listen: false,
-    config: () => configuration.value,
+    config: () => settings.value,
     folder: scratch,
     instance: () => undefined,
     routes: () => routesOf(host.live),
     authorities: () => authoritiesOf(host.live),
-    log,
+    log: assembly.log,
   });
   const { openStore } = await parts.store();
   const store = stateStore(openStore({ file: ":memory:" }));
-  const runtime = buildRuntime(
-    {
-      node: { id: node.id ?? "doctor", name: node.name ?? "doctor" },
-      env: loadEnvironment(folder, options.env),
-      dataFolder: scratch,
-      folder,
-      bus,
-      log,
-      host,
-      now: Date.now,
-      libraries: parts.capabilities,
-      provideServer: serving.provide,
-      // No server is there whose routes it could clash with.
-      requireServable: () => {},
-      health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
-      config: () => configuration.value,
-      agents: () => agents,
-    },
+  const runtime = buildRuntime({
+    assembly,
     store,
-    undefined,
-  );
+    // The kernel's own server is not there, whose routes one of a plugin could clash with.
+    http: { provide, requireServable: () => {} },
+    health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
+  });
   try {
     await runtime.lender.ensure(host.declared());
     await host.setUp(configuration.wanted, runtime.services);
     const engines = await Promise.all(
-      agents.list().map(async ({ id }) => {
-        const { tier, engine } = await abilitiesOf(id, agents, host.live);
+      settings.agents.list().map(async ({ id }) => {
+        const { tier, engine } = await abilitiesOf(id, settings.agents, host.live);
         return { agent: id, tier, engine };
       }),
     );
-    const problems = problemsOf(configuration, host, options.dataFolder);
+    const problems = problemsOf(configuration, host, dataFolder);
     return { problems, plugins: host.statuses(), value: configuration.value, engines };
   } finally {
     await host.stop();
-    runtime.schedule.stop();
-    await runtime.lender.close();
+    await runtime.close();
     await store.close();
     await rm(scratch, { recursive: true, force: true });
   }

@@ -1,7 +1,7 @@
 import { fail } from "../base/errors.ts";
 import type { RequestHandler } from "../core/boot/http-port.ts";
-import type { KernelPort } from "../core/boot/kernel-port.ts";
 import type { HttpServer, HttpServerOptions } from "./index.ts";
+import type { RoutesKernel } from "./routes/index.ts";
 
 /** The kernel's HTTP API. The HTTP room is imported only when a port is opened or the routes are mounted. */
 export interface OwnServer {
@@ -15,19 +15,20 @@ export interface OwnServer {
 }
 
 export interface OwnServerDeps {
-  readonly port: () => KernelPort;
+  readonly kernel: RoutesKernel | undefined;
   readonly options: Omit<HttpServerOptions, "name" | "routes">;
   readonly routes: HttpServerOptions["routes"];
   readonly find: (server: string) => HttpServer | undefined;
 }
 
-export function createOwnServer({ port, options, routes, find }: OwnServerDeps): OwnServer {
+export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps): OwnServer {
   let current: HttpServer | undefined;
 
   async function ensure(): Promise<HttpServer> {
     const { createHttpServer, kernelRoutes } = await import("./index.ts");
+    if (kernel === undefined) throw fail("SVC_KERNEL_STOPPED");
     if (current === undefined) {
-      const own = kernelRoutes(port()).map((route) => ({ ...route, owner: "kernel" }));
+      const own = kernelRoutes(kernel).map((route) => ({ ...route, owner: "kernel" }));
       current = createHttpServer({ ...options, name: "daemon", routes: () => [...own, ...routes()] });
     }
     return current;

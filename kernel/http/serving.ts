@@ -16,7 +16,7 @@ export function openServing(deps: HttpDeps, isIsolated: SurfaceOptions["isIsolat
   const reach = reachOf(deps.config, deps.folder);
   const plugins = createServers({ listen, reach, routes, authorities, isIsolated, log });
   const own = createOwnServer({
-    port: kernel,
+    kernel,
     routes,
     find: plugins.find,
     options: {

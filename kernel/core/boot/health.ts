@@ -1,5 +1,5 @@
 import type { LiveTasks } from "../flow/live-tasks.ts";
-import type { Health, PluginStatus } from "./kernel-port.ts";
+import type { Health, PluginStatus } from "./kernel-api.ts";
 import type { StateStore } from "./state-store.ts";
 
 /** What health is told from. */

@@ -4,7 +4,7 @@ import type { FastifyPluginCallback } from "fastify";
 import type { RootLog } from "../../base/log.ts";
 import type { routesOf } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
-import type { KernelPort } from "./kernel-port.ts";
+import type { Kernel } from "./kernel-api.ts";
 
 /** A request of any server on node:http: its own, Express's, Koa's. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -22,7 +22,8 @@ export interface ServerAddress extends Address {
 
 /** What the HTTP servers of a kernel stand on; functions are asked when their answer matters. */
 export interface HttpDeps {
-  readonly kernel: () => KernelPort;
+  /** Whose routes the kernel's own server serves; undefined where it serves none. */
+  readonly kernel: Kernel | undefined;
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
   readonly config: () => Readonly<Record<string, unknown>>;

@@ -1,385 +1,302 @@
 /*
- * Boot, run, reload, stop: the only file that sees all rooms.
+ * The life of a kernel.
  *
- *   1 read      environment, document, plugins it asks for, schema, check   fails: SVC_CONFIG_*, nothing was opened
- *   2 open      data folder lock, store                                     fails: SVC_DAEMON_RUNNING, SVC_STORE_*
- *   3 build     bus, log, hooks, pipeline, capabilities
+ *   1 read      environment, document, plugins it asks for, schema, check   fails: SVC_CONFIG_*, nothing was opened    assembly.ts
+ *   2 build     settings, log, bus, HTTP routes
+ *   3 open      data folder lock, local secret, store, runtime              fails: SVC_DAEMON_RUNNING, SVC_STORE_*     boot.ts
  *   4 set up    each plugin's setup; a broken one is listed and left out
- *   5 readmit   what a crash or stop left unfinished stands in line again, before anything new can
+ *   5 readmit   what a crash or stop left unfinished is queued again, before anything new can come in
  *   6 listen    HTTP, if asked for: work is taken, and waits behind what was readmitted
  *   7 start     each plugin's start, side by side, each with its limit
- *   8 open      the work begins, in the old order; what is not resumed is reported
- *   9 run       until stop or restart: refuse, drain, interrupt, close in the opposite order
+ *   8 work      the work begins, in the old order; what is not resumed is reported
+ *   9 run       and reload                                                                                             reload.ts
+ *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
-import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import type { AgentTool } from "@svc/sdk";
 import { type Subscription, subscribes } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import { lockFolder } from "../../base/folder-lock.ts";
-import { ensureInstance } from "../../base/instance.ts";
-import { logOf, type RootLog } from "../../base/log.ts";
-import { type Bus, createBus } from "../bus/index.ts";
-import { describeProblem, entriesOf, keepLastGood, readConfiguration, withTroubles } from "../config/configuration.ts";
-import { type DocumentSource, diffConfig, drainSeconds, loadEnvironment, openDocument } from "../config/index.ts";
-import { lastCrash, noteStart, noteStop, readResume, recover } from "../flow/recover.ts";
-import { abilitiesOf } from "../host/agent-abilities.ts";
-import { type AgentTable, readAgents } from "../host/agents.ts";
-import { call as callPlugin } from "../host/call.ts";
-import { channelsOf, testChannelOf } from "../host/channel-status.ts";
-import { PHASE_LIMITS } from "../host/entry.ts";
-import { createHost } from "../host/host.ts";
+import { keepLastGood, readConfiguration } from "../config/configuration.ts";
+import { drainSeconds } from "../config/index.ts";
+import { noteStop } from "../flow/recover.ts";
+import { type AgentAbilities, abilitiesOf } from "../host/agent-abilities.ts";
+import { runToolOf, toolsOf } from "../host/agent-tools.ts";
+import { type ChannelStatus, channelsOf, testChannelOf } from "../host/channel-status.ts";
 import { authoritiesOf, routesOf } from "../host/live.ts";
-import { type Closing, closeAll } from "./closing.ts";
+import { type Assembly, assemble } from "./assembly.ts";
+import { boot } from "./boot.ts";
 import { healthOf } from "./health.ts";
-import type { HttpServing } from "./http-port.ts";
+import type { HttpPart, HttpServing } from "./http-port.ts";
+import type { AgentEvents, Health, Kernel, ReloadReport } from "./kernel-api.ts";
 import type { KernelParts } from "./kernel-parts.ts";
-import type { Health, KernelPort, ReloadReport } from "./kernel-port.ts";
-import { startMaintenance } from "./maintenance.ts";
-import { type Kernel, type KernelOptions, requireKnownOptions } from "./options.ts";
-import { pluginEvents } from "./plugin-events.ts";
-import { readRestart } from "./restart.ts";
-import { readRetention } from "./retention.ts";
-import { buildRuntime, type Runtime } from "./runtime.ts";
-import { createShutdown } from "./shutdown.ts";
-import { type StateStore, stateStore } from "./state-store.ts";
-import { createStatusEvents } from "./status-events.ts";
-import { createWorkspaces } from "./workspaces.ts";
+import type { KernelOptions } from "./options.ts";
+import { reloadConfiguration } from "./reload.ts";
+import { type RestartRequest, readRestart } from "./restart.ts";
+import type { Runtime } from "./runtime.ts";
+import { createShutdown, type Shutdown } from "./shutdown.ts";
+import { createStatusEvents, type StatusEvents } from "./status-events.ts";
+import { UndoList } from "./undo-list.ts";
+import { createWorkspaces, type Workspaces } from "./workspaces.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
-/** How long an agent waits for a tool, in milliseconds. */
-const TOOL_MS = 60_000;
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions, parts: KernelParts): Promise<Kernel> {
-  requireKnownOptions(options);
-  const now = options.now ?? Date.now;
-  const source: DocumentSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
-  const folder = resolve(options.folder ?? ("file" in source ? dirname(source.file) : "."));
-  const dataFolder = resolve(folder, options.dataFolder ?? ".svc");
-  const onDisk = options.dataFolder !== undefined || "file" in source;
-  /** Without a data folder, what plugins write goes when the kernel stops. */
-  const stateFolder = onDisk ? dataFolder : join(tmpdir(), `svc-${randomUUID()}`);
-  const env = "file" in source ? loadEnvironment(folder, options.env ?? process.env) : (options.env ?? {});
+  const assembly = await assemble(options, parts);
+  return new PluginKernel(assembly, options, await parts.http());
+}
 
-  // 1 read
-  const document = openDocument("file" in source && options.configText !== undefined ? { ...source, text: options.configText } : source, env);
-  const host = createHost(
-    {
-      parts,
-      known: options.known ?? [],
-      entries: entriesOf(document),
-      inline: options.plugins ?? [],
-      folder,
-      searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
-      dataFolder,
-      quarantine: onDisk ? "kept" : "none",
-      env,
-    },
-    {
-      changed,
-      ...pluginEvents(
-        () => log,
-        () => bus,
-      ),
-    },
-    { ...PHASE_LIMITS, ...options.limits },
-  );
-  let http: HttpServing | undefined;
-  const httpPart = await parts.http();
-  // Before any plugin runs: from then on each promise carries a scope, and importing makes thousands of them.
-  if (options.listen) await httpPart.load();
-  let configuration = await readConfiguration(document, host);
-  const unusable = () => new Map([...workspaces.problems, ...configuration.unusable]);
-  const readTable = (): AgentTable => readAgents(configuration.value, folder, unusable());
-  const workspaces = createWorkspaces(
-    () => log,
-    () => {
-      agents = readTable();
-    },
-  );
-  let agents = readTable();
-  const node = configuration.value.node as { id: string; name: string; defaultAgent?: string };
+/** Where a kernel stands in its life, with what there is of it. */
+type Phase =
+  | { readonly at: "stopped" }
+  | { readonly at: "starting"; readonly runtime: Runtime | undefined }
+  | { readonly at: "running"; readonly runtime: Runtime }
+  | { readonly at: "leaving"; readonly runtime: Runtime };
 
-  // 3 build; what needs the store waits for `start`
-  const log: RootLog = logOf(options.log, () => configuration);
-  const bus: Bus = createBus({
-    node: node.id,
-    ringSize: (configuration.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000,
-    onListenerError: (error) => log.error({ err: error }, "an event listener failed"),
-    now,
-  });
-  const news = createStatusEvents(log, bus, node.name);
-  let state: Health["state"] = "stopped";
-  let startedAt = now();
-  let fatal: Error | undefined;
-  let instance: string | undefined;
-  let crashedAt: number | undefined;
-  const { version = VERSION } = options;
-  let runtime: Runtime | undefined;
-  const serving: HttpServing = httpPart.open({
-    kernel: () => port,
-    listen: options.listen ?? false,
-    config: () => configuration.value,
-    folder: stateFolder,
-    instance: () => instance,
-    routes: () => routesOf(host.live),
-    authorities: () => authoritiesOf(host.live),
-    log,
-  });
-  http = serving;
-  const shutdown = createShutdown({
-    log,
-    now,
-    rules: () => readRestart(configuration.value),
-    pipeline: () => open().pipeline,
-    schedule: () => open().schedule,
-    drainSeconds: (agent) => Math.max(drainSeconds(configuration.value, env), agents.settings(agent)?.drainTimeoutSeconds ?? 0),
-    enter: (next) => {
-      state = next;
-    },
-    async close() {
-      // A reload may still bring plugins up.
-      await reloading;
-      await noteStop(open().core).catch((error) => log.error({ err: error }, "the clean stop was not stored"));
-      await close();
-    },
-    tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
-    onRestart: options.onRestart,
-  });
-  let unheard = (): void => {};
-  let starting: Promise<unknown> = Promise.resolve();
-  let reloading: Promise<unknown> = Promise.resolve();
+class PluginKernel implements Kernel {
+  readonly #assembly: Assembly;
+  readonly #options: KernelOptions;
+  readonly #http: HttpServing;
+  readonly #status: StatusEvents;
+  readonly #workspaces: Workspaces;
+  readonly #shutdown: Shutdown;
+  /** What has to be undone when it stops. */
+  readonly #steps: UndoList;
+  #phase: Phase = { at: "stopped" };
+  #startedAt: number;
+  /** Why state can no longer be kept. */
+  #fatal: Error | undefined;
+  #instance: string | undefined;
+  #crashedAt: number | undefined;
+  /** The latest start and reload, settled either way. */
+  #starting: Promise<unknown> = Promise.resolve();
+  #reloading: Promise<unknown> = Promise.resolve();
 
-  function changed(): void {
-    http?.changed();
+  constructor(assembly: Assembly, options: KernelOptions, http: HttpPart) {
+    const { host, settings, log, bus, node, now, locations } = assembly;
+    this.#assembly = assembly;
+    this.#options = options;
+    this.#startedAt = now();
+    this.#steps = new UndoList(log);
+    this.#status = createStatusEvents(log, bus, node.name);
+    this.#workspaces = createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
+    this.#http = http.open({
+      kernel: this,
+      listen: options.listen ?? false,
+      config: () => settings.value,
+      folder: locations.stateFolder,
+      instance: () => this.#instance,
+      routes: () => routesOf(host.live),
+      authorities: () => authoritiesOf(host.live),
+      log,
+    });
+    host.onChange(this.#http.changed);
+    this.#shutdown = createShutdown({
+      log,
+      now,
+      rules: () => readRestart(settings.value),
+      runtime: () => this.#runtime,
+      drainSeconds: (agent) => Math.max(drainSeconds(settings.value, locations.env), settings.agents.settings(agent)?.drainTimeoutSeconds ?? 0),
+      enter: (at) => {
+        this.#phase = { at, runtime: this.#runtime };
+      },
+      close: () => this.#leave(),
+      tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
+      onRestart: options.onRestart,
+    });
   }
 
-  const open = (): Runtime => {
+  get node() {
+    return this.#assembly.node;
+  }
+  get bus() {
+    return this.#assembly.bus;
+  }
+  get log() {
+    return this.#assembly.log;
+  }
+  get tasks() {
+    return this.#runtime.tasks;
+  }
+  get agents() {
+    return this.#assembly.settings.directory;
+  }
+  get traces() {
+    return this.#runtime.traces;
+  }
+  get configuration() {
+    return this.#assembly.settings.configuration;
+  }
+  get defaultAgent() {
+    return this.#assembly.settings.node.defaultAgent;
+  }
+  get address() {
+    return this.#http.address;
+  }
+  get servers() {
+    return this.#http.servers;
+  }
+
+  get #live() {
+    return this.#assembly.host.live;
+  }
+  /** Throws `SVC_KERNEL_STOPPED` when there is none. */
+  get #runtime(): Runtime {
+    const runtime = this.#running;
     if (runtime === undefined) throw fail("SVC_KERNEL_STOPPED");
     return runtime;
-  };
-
-  async function start(): Promise<void> {
-    if (state !== "stopped") throw fail("SVC_KERNEL_STARTED");
-    const turn = boot();
-    starting = turn.catch(() => {});
-    await turn;
+  }
+  get #running(): Runtime | undefined {
+    return this.#phase.at === "stopped" ? undefined : this.#phase.runtime;
   }
 
-  async function boot(): Promise<void> {
-    state = "starting";
-    startedAt = now();
-    fatal = undefined;
-    news.starting({ version, node: node.id, folder, ...(onDisk ? { dataFolder } : {}) });
+  async start(): Promise<void> {
+    if (this.#phase.at !== "stopped") throw fail("SVC_KERNEL_STARTED");
+    const start = this.#start();
+    this.#starting = start.catch(() => {});
+    await start;
+  }
+
+  async #start(): Promise<void> {
+    const { host, settings, log, locations, node, now } = this.#assembly;
+    const { dataFolder, folder, onDisk } = locations;
+    const version = this.#options.version ?? VERSION;
+    this.#phase = { at: "starting", runtime: undefined };
+    this.#startedAt = now();
+    this.#fatal = undefined;
+    this.#status.starting({ version, node: node.id, folder, ...(onDisk ? { dataFolder } : {}) });
     try {
-      // 2 open
-      if (onDisk) mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-      const lock = onDisk ? lockFolder(dataFolder) : undefined;
-      let store: StateStore | undefined;
-      try {
-        if (onDisk) instance = ensureInstance(dataFolder);
-        const openDriver = async () =>
-          (await parts.store()).openStore({ file: onDisk ? join(dataFolder, "svc.db") : ":memory:", log: log.child("store"), now });
-        store = stateStore(options.store ?? (await openDriver()));
-        // Whoever held a lease is dead: the folder is ours alone.
-        await store.reclaim(node.id);
-        runtime = buildRuntime(
-          {
-            node: port.node,
-            env,
-            dataFolder: stateFolder,
-            folder,
-            ...("file" in source ? { configFile: source.file } : {}),
-            bus,
-            log,
-            host,
-            now,
-            provideServer: serving.provide,
-            libraries: parts.capabilities,
-            health: () => port.health(),
-            requireServable: serving.requireServable,
-            config: () => configuration.value,
-            agents: () => agents,
-          },
-          store,
-          lock,
-        );
-      } catch (error) {
-        await store?.close().catch((failure) => log.error({ err: failure }, "the store did not close"));
-        lock?.release();
-        throw error;
-      }
-      const looked = await runtime.jobBook.earlier();
-      const lost = (error: Error): void => {
-        fatal = error;
-        log.error({ err: error }, "state can no longer be kept; stopping");
-        options.onFatal?.(error);
-      };
-      store.onFailure(lost);
-      runtime.lock?.watch((reason) => lost(fail("SVC_LOCK_LOST", { reason })));
-      const making = makeWorkspaces();
-      const { exposures } = await parts.exposures();
-      for (const problem of exposures(configuration, dataFolder)) log.warn(describeProblem(problem));
-      // 4 set up
-      await serving.prepare();
-      await runtime.lender.ensure(host.declared());
-      await host.setUp(configuration.wanted, runtime.services);
-      unheard = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
-      await making;
-      // 5 readmit
-      const recovery = await recover(runtime, readResume(configuration.value), bus, log, now);
-      if (!recovery.start.clean) news.crashed();
-      // 6 listen
-      if (options.listen) news.listening(await serving.listen());
-      // 7 start
-      await host.start();
-      news.plugins(host.statuses());
-      // 8 open
-      await runtime.deliveries.start();
-      await noteStart(runtime.core, recovery.start);
-      runtime.pipeline.open();
-      const reported = await recovery.report();
-      crashedAt = await lastCrash(runtime.core);
-      if (looked !== undefined) void runtime.schedule.since(looked);
-      startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(configuration.value) });
-      state = "running";
-      await keepLastGood(configuration, dataFolder, log);
-      news.running({ resumed: recovery.resumed, reported, startMs: now() - startedAt }, host.statuses());
+      const { crashedAt, ...tasks } = await boot({
+        assembly: this.#assembly,
+        options: this.#options,
+        http: this.#http,
+        workspaces: this.#workspaces,
+        status: this.#status,
+        steps: this.#steps,
+        health: () => this.health(),
+        onInstance: (id) => {
+          this.#instance = id;
+        },
+        onRuntime: (runtime) => {
+          this.#phase = { at: "starting", runtime };
+        },
+        onLost: (error) => this.#lost(error),
+      });
+      this.#crashedAt = crashedAt;
+      this.#phase = { at: "running", runtime: this.#runtime };
+      await keepLastGood(settings.configuration, dataFolder, log);
+      this.#status.running({ ...tasks, startMs: now() - this.#startedAt }, host.statuses());
     } catch (error) {
-      await close().catch(() => {});
+      await this.#close().catch(() => {});
       throw error;
     }
   }
 
-  /** An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none. */
-  const makeWorkspaces = async (): Promise<void> => (onDisk ? workspaces.make(agents.list()) : undefined);
+  async stop({ drainSeconds: given }: { readonly drainSeconds?: number } = {}): Promise<void> {
+    // A start that is under way ends first: half of it could not be ended in good order.
+    if (this.#phase.at === "starting") await this.#starting;
+    if (this.#phase.at !== "stopped") await this.#shutdown.stop(given);
+  }
 
-  /** The document as it is now. */
-  const reopen = () => openDocument(source, "file" in source ? loadEnvironment(folder, options.env ?? process.env) : env);
+  async #leave(): Promise<void> {
+    // A reload may still set plugins up.
+    await this.#reloading;
+    await noteStop(this.#runtime.core).catch((error) => this.log.error({ err: error }, "the clean stop was not stored"));
+    await this.#close();
+  }
 
-  // 9 run
-  async function reload(): Promise<ReloadReport> {
-    await starting;
-    log.reopen();
-    if (state === "draining") throw fail("SVC_DAEMON_DRAINING");
-    const { services, lender, pipeline } = open();
-    const next = await readConfiguration(reopen(), host);
-    const { changed, restartRequired } = diffConfig(configuration.value, next.value, next.checked.restartPaths);
-    // What can fail comes first: a reload is refused as a whole.
-    await lender.ensure(host.declared());
-    configuration = next;
-    agents = readTable();
-    bus.resize((next.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000);
-    await makeWorkspaces();
-    const report = { reloaded: true, changed, restartRequired, failed: withTroubles(await host.apply(next.wanted, services), next, host) };
-    pipeline.refill();
-    await keepLastGood(next, dataFolder, log);
-    news.reloaded(report);
+  async #close(): Promise<void> {
+    try {
+      await this.#steps.undo();
+    } finally {
+      this.#status.stopped();
+      this.#phase = { at: "stopped" };
+    }
+  }
+
+  #lost(error: Error): void {
+    this.#fatal = error;
+    this.log.error({ err: error }, "state can no longer be kept; stopping");
+    this.#options.onFatal?.(error);
+  }
+
+  reload(): Promise<ReloadReport> {
+    const turn = this.#reloading.then(() => this.#reload());
+    this.#reloading = turn.catch((error) => this.#status.refused(error));
+    return turn;
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    await this.#starting;
+    this.log.reopen();
+    if (this.#phase.at === "leaving") throw fail("SVC_DAEMON_DRAINING");
+    const report = await reloadConfiguration(this.#assembly, this.#runtime, this.#workspaces);
+    this.#status.reloaded(report);
     return report;
   }
 
-  async function stop({ drainSeconds: given }: { drainSeconds?: number } = {}): Promise<void> {
-    // What is on its way up is let come up: half of it could not be ended in good order.
-    if (state === "starting") await starting;
-    if (state !== "stopped") await shutdown.stop(given);
+  async restart(request: RestartRequest): Promise<number> {
+    if (this.#phase.at !== "running") throw fail("SVC_DAEMON_DRAINING");
+    // What could not start again must not be stopped for it.
+    await readConfiguration(this.#assembly.locations.reopen(), this.#assembly.host);
+    return this.#shutdown.restart(request);
   }
 
-  async function close(): Promise<void> {
-    const closing = runtime;
-    const steps: Closing[] = [
-      ["the HTTP server", serving.close],
-      // What is on the wire still has its channel; what is not waits in the outbox.
-      ["the outbox", () => closing?.deliveries.stop()],
-      ["the plugins", () => host.stop()],
-      ["the schedule", () => closing?.schedule.stop()],
-      ["what plugins were lent", () => closing?.lender.close()],
-      ["the store", () => closing?.store.close()],
-      ["the local secret", serving.forget],
-      ["the lock", () => closing?.lock?.release()],
-      ["the temporary folder", () => (onDisk ? undefined : rm(stateFolder, { recursive: true, force: true }))],
-    ];
-    await closeAll(steps, log).finally(() => {
-      news.stopped();
-      unheard();
-      runtime = undefined;
-      state = "stopped";
+  health(): Health {
+    const { node, host, settings, locations, now } = this.#assembly;
+    const state = this.#phase.at === "leaving" ? "draining" : this.#phase.at;
+    return healthOf({
+      ok: state === "running" && this.#fatal === undefined,
+      state,
+      node,
+      ...(this.#instance === undefined ? {} : { instance: this.#instance, folder: locations.folder }),
+      version: this.#options.version ?? VERSION,
+      ...(this.#crashedAt === undefined ? {} : { lastCrash: new Date(this.#crashedAt).toISOString() }),
+      startedAt: this.#startedAt,
+      now: now(),
+      tasks: this.#running?.pipeline.tasks,
+      plugins: host.statuses(),
+      unusable: settings.unusable,
+      storage: this.#running?.store.health(),
+      fatal: this.#fatal,
     });
   }
 
-  const port: KernelPort = {
-    node: { id: node.id, name: node.name },
-    bus,
-    get tasks() {
-      return open().tasks;
-    },
-    agents: { get: (id) => agents.get(id), list: () => agents.list() },
-    get traces() {
-      return open().traces;
-    },
-    get defaultAgent() {
-      return (configuration.value.node as { defaultAgent?: string }).defaultAgent;
-    },
-    health: () =>
-      healthOf({
-        ok: state === "running" && fatal === undefined,
-        state,
-        node: { id: node.id, name: node.name },
-        ...(instance === undefined ? {} : { instance, folder }),
-        version,
-        ...(crashedAt === undefined ? {} : { lastCrash: new Date(crashedAt).toISOString() }),
-        startedAt,
-        now: now(),
-        tasks: runtime?.pipeline.tasks,
-        plugins: host.statuses(),
-        unusable: unusable(),
-        storage: runtime?.store.health(),
-        fatal,
-      }),
-    reload: () => {
-      const turn = reloading.then(reload, reload);
-      reloading = turn.catch(news.refused);
-      return turn;
-    },
-    async restart(request) {
-      if (state !== "running") throw fail("SVC_DAEMON_DRAINING");
-      // What could not start again must not be stopped for it.
-      await readConfiguration(reopen(), host);
-      return shutdown.restart(request);
-    },
-    strategies: host.strategies,
-    capability: (agent) => abilitiesOf(agent, agents, host.live),
-    channels: async () => channelsOf(host.live, open().core),
-    testChannel: (name, signal) => testChannelOf(name, host.live, signal),
-    routes: () => routesOf(host.live),
-    authorities: () => authoritiesOf(host.live),
-    tools: () => [...host.live.tools.values()].map(({ thing }) => thing),
-    async runTool(name, input, call) {
-      const owned = host.live.tools.get(name);
-      if (owned === undefined) throw fail("SVC_TOOL_UNKNOWN", { tool: name });
-      return callPlugin({ scope: owned.scope, what: `tool ${name}`, limitMs: TOOL_MS, run: () => owned.thing.run(input, call) }, [], call.signal);
-    },
-    subscriptions: (agent) => agents.settings(agent)?.subscriptions ?? [],
-    matches: (agent, envelope) => ((agents.settings(agent)?.subscriptions ?? []) as Subscription[]).some((subscription) => subscribes(subscription, envelope)),
-  };
-
-  return Object.defineProperties(
-    {
-      log,
-      start,
-      stop,
-      routesPlugin: (server = "daemon") => serving.mount(server),
-      handler: (server = "daemon") => serving.handler(server),
-      stray: host.stray,
-    },
-    {
-      ...Object.getOwnPropertyDescriptors(port),
-      configuration: { get: () => configuration, enumerable: true },
-      address: { get: () => serving.address, enumerable: true },
-      servers: { get: () => serving.servers, enumerable: true },
-    },
-  ) as unknown as Kernel;
+  strategies(): readonly string[] {
+    return this.#assembly.host.strategies();
+  }
+  capability(agent: string): Promise<AgentAbilities> {
+    return abilitiesOf(agent, this.#assembly.settings.agents, this.#live);
+  }
+  agentEvents(agent: string, since?: string, limit?: number): AgentEvents {
+    const known = this.#assembly.settings.agents.settings(agent);
+    if (known === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent });
+    const subscriptions = known.subscriptions as readonly Subscription[];
+    const matches = (envelope: Parameters<typeof subscribes>[1]) => subscriptions.some((subscription) => subscribes(subscription, envelope));
+    return { agentId: agent, subscriptions, ...this.bus.agentEvents(matches, since, limit) };
+  }
+  async channels(): Promise<readonly ChannelStatus[]> {
+    return channelsOf(this.#live, this.#runtime.core);
+  }
+  testChannel(name: string, signal: AbortSignal): Promise<string> {
+    return testChannelOf(name, this.#live, signal);
+  }
+  tools(): readonly AgentTool[] {
+    return toolsOf(this.#live);
+  }
+  runTool(name: string, input: Record<string, unknown>, caller: { readonly agent: string; readonly signal: AbortSignal }): Promise<string> {
+    return runToolOf(this.#live, name, input, caller);
+  }
+  routes() {
+    return routesOf(this.#live);
+  }
+  routesPlugin(server = "daemon") {
+    return this.#http.mount(server);
+  }
+  handler(server = "daemon") {
+    return this.#http.handler(server);
+  }
+  stray(error: unknown): boolean {
+    return this.#assembly.host.stray(error);
+  }
 }

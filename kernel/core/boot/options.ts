@@ -1,11 +1,8 @@
-import type { Log, Plugin, StoreDriver } from "@svc/sdk";
+import type { Plugin, StoreDriver } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
-import type { Configuration } from "../config/configuration.ts";
 import { nearest } from "../config/suggest.ts";
 import type { PhaseLimits } from "../host/entry.ts";
-import type { HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
-import type { KernelPort, ReloadReport } from "./kernel-port.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
 export interface KernelOptions {
@@ -64,34 +61,4 @@ export function requireKnownOptions(options: object): void {
   if (option === undefined) return;
   const near = nearest(option, Object.keys(OPTIONS));
   throw fail("SVC_KERNEL_OPTION", { option, next: near === undefined ? `there are ${Object.keys(OPTIONS).join(", ")}` : `did you mean '${near}'?` });
-}
-
-/** A running kernel. */
-export interface Kernel extends KernelPort {
-  readonly log: Log;
-  start(): Promise<void>;
-  /**
-   * Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. On the way out already:
-   * waits for its end, `drainSeconds: 0` ends the wait for running turns, and a restart that was asked for becomes a stop.
-   */
-  stop(options?: { readonly drainSeconds?: number }): Promise<void>;
-  reload(): Promise<ReloadReport>;
-  /** The effective configuration. */
-  readonly configuration: Configuration;
-  /**
-   * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
-   * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
-   */
-  routesPlugin(server?: string): ReturnType<HttpServing["mount"]>;
-  /**
-   * The same for node:http and what stands on it: `app.use("/svc", await kernel.handler())` in Express, before its body parsers. It ends
-   * each request, and lasts until the kernel stops.
-   */
-  handler(server?: string): Promise<RequestHandler>;
-  /** Where the HTTP API listens. */
-  readonly address: { readonly host: string; readonly port: number } | undefined;
-  /** Where the servers of plugins listen. */
-  readonly servers: readonly ServerAddress[];
-  /** Was this stray error a plugin's of this kernel? Then it is counted against it and the process may go on. Of several kernels, ask each. */
-  stray(error: unknown): boolean;
 }

@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
-import type { DaemonHealth, HttpRoute, Traces } from "@svc/sdk";
-import type { FolderLock } from "../../base/folder-lock.ts";
-import type { RootLog } from "../../base/log.ts";
+import type { DaemonHealth, Traces } from "@svc/sdk";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
-import type { Bus } from "../bus/index.ts";
 import { createActions } from "../flow/actions.ts";
 import type { Deliveries } from "../flow/deliver/deliveries-port.ts";
 import { createDeliveries } from "../flow/deliver/index.ts";
@@ -13,22 +10,21 @@ import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
 import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
-import type { AgentTable } from "../host/agents.ts";
 import { createLender, type Lender } from "../host/capabilities.ts";
-import type { CapabilityLibraries, PoolLimits } from "../host/capability-libraries.ts";
+import type { PoolLimits } from "../host/capability-libraries.ts";
 import type { Services } from "../host/context.ts";
-import type { Host } from "../host/host.ts";
 import { createSchedule, type Schedule } from "../schedule/index.ts";
 import { claimMinute, createJobBook, type JobBook, minutesOf } from "../schedule/job-records.ts";
 import { scopedJobs } from "../schedule/plugin-jobs.ts";
-import type { KernelTasks } from "./kernel-port.ts";
+import type { Assembly } from "./assembly.ts";
+import type { HttpServing } from "./http-port.ts";
+import type { KernelTasks } from "./kernel-api.ts";
 import type { ScopedStore, StateStore } from "./state-store.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Runtime {
   readonly store: StateStore;
   readonly core: ScopedStore;
-  readonly lock: FolderLock | undefined;
   readonly schedule: Schedule;
   readonly jobBook: JobBook;
   readonly lender: Lender;
@@ -37,36 +33,25 @@ export interface Runtime {
   readonly tasks: KernelTasks;
   readonly traces: Traces;
   readonly services: Services;
+  /** Ends the schedule and what plugins use of the capabilities. The store stays open. */
+  close(): Promise<void>;
 }
 
-/** What the runtime is built from; functions are asked when their answer matters, so that a reload counts at once. */
+/** What the runtime is built from, beside what the kernel is made of. */
 export interface RuntimeDeps {
-  readonly libraries: CapabilityLibraries;
-  readonly node: { readonly id: string; readonly name: string };
-  readonly env: NodeJS.ProcessEnv;
-  /** Holds what plugins write; marks the daemon's children. */
-  readonly dataFolder: string;
-  /** Where the configuration is, if it is a file, and the folder that holds it and `.env`. */
-  readonly configFile?: string;
-  readonly folder: string;
-  readonly bus: Bus;
-  readonly log: RootLog;
-  readonly host: Host;
-  readonly now: () => number;
-  readonly provideServer: Services["server"];
+  readonly assembly: Assembly;
+  readonly store: StateStore;
+  readonly http: Pick<HttpServing, "provide" | "requireServable">;
   readonly health: () => Omit<DaemonHealth, "storeBytes">;
-  /** Throws for a route that the server it names cannot serve. */
-  requireServable(route: HttpRoute): void;
-  config(): Readonly<Record<string, unknown>>;
-  agents(): AgentTable;
 }
 
 /** So many jobs are named when minutes were missed; all are recorded. */
 const MISSED_SHOWN = 20;
 
 /** Build everything that needs the store, in the order in which one stands on the other. */
-export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderLock | undefined): Runtime {
-  const { env, dataFolder, bus, log, host, now } = deps;
+export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Runtime {
+  const { bus, log, host, now, settings } = assembly;
+  const { env, configFile, folder, stateFolder: dataFolder } = assembly.locations;
   const core = store.scope("core");
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   core.collection("dedup", { indexes: ["at"] });
@@ -86,31 +71,31 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
     log: log.child("schedule"),
     now,
   });
-  const kept = { dataFolder, folder: deps.folder, ...(deps.configFile === undefined ? {} : { configFile: deps.configFile }) };
+  const kept = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
   const lender = createLender({
-    libraries: deps.libraries,
+    libraries: assembly.parts.capabilities,
     env,
     log,
     core,
     protected: kept,
     marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
-    processPool: () => deps.config().processPool as PoolLimits,
-    providers: () => (deps.config().providers ?? {}) as Readonly<Record<string, unknown>>,
-    agent: (id) => deps.agents().get(id),
+    processPool: () => settings.value.processPool as PoolLimits,
+    providers: () => (settings.value.providers ?? {}) as Readonly<Record<string, unknown>>,
+    agent: settings.directory.get,
   });
   // What came in through a channel lies in its plugin's folder and may be sent on.
   const mayLeave = (path: string) => !protectedFiles(kept, join(dataFolder, "plugins")).holds(realOf(resolve(path)));
   const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady, mayLeave });
-  const pipeline = new Pipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: deps.agents, failed: host.failed });
+  const pipeline = new Pipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: () => settings.agents, failed: host.failed });
   const tasks = tasksOf(pipeline);
   const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed: host.failed });
   const traces = createTraces(core);
   const services: Services = {
-    node: deps.node,
+    node: assembly.node,
     env,
     bus,
     tasks,
-    agents: { get: (id) => deps.agents().get(id), list: () => deps.agents().list() },
+    agents: settings.directory,
     traces,
     actions,
     log: (id) => pluginLog(log.child(id)),
@@ -123,16 +108,20 @@ export function buildRuntime(deps: RuntimeDeps, store: StateStore, lock: FolderL
     warm: (scope) => lender.warm(scope),
     media: () => lender.media(),
     models: () => lender.models(),
-    health: () => ({ ...deps.health(), ...storeSize(store) }),
+    health: () => ({ ...health(), ...storeSize(store) }),
     render: () => lender.render(),
     ensure: (capabilities) => lender.ensure(capabilities),
     claim: host.claim,
-    requireServable: deps.requireServable,
-    server: deps.provideServer,
+    requireServable: http.requireServable,
+    server: http.provide,
     channelState: (channel) => deliveries.channelState(channel),
     failed: (scope, what, error) => host.failed(scope, what, error),
   };
-  return { store, core, lock, schedule, jobBook, lender, deliveries, pipeline, tasks, traces, services };
+  const close = async () => {
+    schedule.stop();
+    await lender.close();
+  };
+  return { store, core, schedule, jobBook, lender, deliveries, pipeline, tasks, traces, services, close };
 }
 
 function storeSize(store: StateStore): Pick<DaemonHealth, "storeBytes"> {

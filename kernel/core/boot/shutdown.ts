@@ -9,12 +9,11 @@ export interface ShutdownDeps {
   readonly log: Log;
   rules(): RestartRules;
   now(): number;
-  /** Throws when nothing runs. */
-  pipeline(): Pipeline;
-  schedule(): Pick<Schedule, "hold" | "resume">;
+  /** Throws `SVC_KERNEL_STOPPED` when nothing runs. */
+  runtime(): { readonly pipeline: Pipeline; readonly schedule: Pick<Schedule, "hold" | "resume"> };
   /** How long a stop waits for an agent's running work. */
   drainSeconds(agent: string): number;
-  enter(state: "draining" | "running"): void;
+  enter(phase: "leaving" | "running"): void;
   /** Closes everything, in good order. */
   close(): Promise<void>;
   tell(summary: string, data: Readonly<Record<string, unknown>>): void;
@@ -63,7 +62,7 @@ export function createShutdown(deps: ShutdownDeps): Shutdown {
     deps.tell(`restart asked for by ${by}: ${reason}`, { restart: "begun", by, reason });
     const departure = { idleOnly: deps.rules().forbidOnTimeoutRestart, startAnew: true, hurry: new AbortController() };
     const left = await leave(departure);
-    if (!left) deps.tell(`restart given up: ${deps.pipeline().tasks.running().length} tasks still run`, { restart: "given-up", by, reason });
+    if (!left) deps.tell(`restart given up: ${deps.runtime().pipeline.tasks.running().length} tasks still run`, { restart: "given-up", by, reason });
     else if (departure.startAnew) deps.onRestart?.();
   }
 
@@ -77,9 +76,8 @@ export function createShutdown(deps: ShutdownDeps): Shutdown {
 
   /** Refuse, drain, interrupt, close; or, where that is wanted, false and back to work when something still runs after the drain. */
   async function depart(departure: Departure, given: number | undefined): Promise<boolean> {
-    const pipeline = deps.pipeline();
-    const schedule = deps.schedule();
-    deps.enter("draining");
+    const { pipeline, schedule } = deps.runtime();
+    deps.enter("leaving");
     // First: a job that fires now would claim its minute and be refused.
     const held = schedule.hold();
     pipeline.refuse();

@@ -1,7 +1,7 @@
 import type { RootLog } from "../../base/log.ts";
 import type { Bus } from "../bus/index.ts";
 import { isDown } from "./health.ts";
-import type { PluginStatus, ReloadReport } from "./kernel-port.ts";
+import type { PluginStatus, ReloadReport } from "./kernel-api.ts";
 
 /** What log and bus are told of a daemon's life: enough to see afterwards what happened and when. */
 export interface StatusEvents {

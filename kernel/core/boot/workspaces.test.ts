@@ -16,10 +16,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 it("OPR-M10 makes what can be made, and says of each other agent why it has no folder", async () => {
   let changes = 0;
-  const workspaces = createWorkspaces(
-    () => log,
-    () => (changes += 1),
-  );
+  const workspaces = createWorkspaces(log, () => (changes += 1));
   await writeFile(join(folder, "file"), "");
   await workspaces.make([
     agent("a", join(folder, "x/y/z")),
@@ -43,7 +40,7 @@ it("OPR-M10 a file system that does not answer holds one thread and nothing else
   const asked: string[] = [];
   let answer = (_made: boolean) => {};
   const workspaces = createWorkspaces(
-    () => log,
+    log,
     () => {},
     (path) => {
       asked.push(path);

@@ -21,8 +21,12 @@ const PATIENCE_MS = 2_000;
 /** Calls that a file system does not answer each keep one of the few threads on which all files are read and written. */
 const HANGING = 1;
 
-/** `changed` is told when an agent lost its folder or has it again. `makeFolder` is replaced in tests. */
-export function createWorkspaces(log: () => Log, changed: () => void, make: (path: string) => Promise<boolean> = makeFolder): Workspaces {
+/** `onChange` hears the problems when an agent lost its folder or has it again. `makeFolder` is replaced in tests. */
+export function createWorkspaces(
+  log: Log,
+  onChange: (problems: ReadonlyMap<string, string>) => void,
+  make: (path: string) => Promise<boolean> = makeFolder,
+): Workspaces {
   const problems = new Map<string, string>();
   /** Workspaces whose file system has not answered yet. */
   const hanging = new Set<string>();
@@ -33,12 +37,12 @@ export function createWorkspaces(log: () => Log, changed: () => void, make: (pat
     if (problem === problems.get(id)) return;
     if (problem === undefined) {
       problems.delete(id);
-      log().info({ agent: id }, `the workspace ${workspace} is there`);
+      log.info({ agent: id }, `the workspace ${workspace} is there`);
     } else {
       problems.set(id, problem);
-      log().warn({ agent: id }, problem);
+      log.warn({ agent: id }, problem);
     }
-    changed();
+    onChange(problems);
   }
 
   /** Why it could not be made. */
@@ -49,7 +53,7 @@ export function createWorkspaces(log: () => Log, changed: () => void, make: (pat
     const made = make(workspace)
       .then(
         (isNew) => {
-          if (isNew) log().info({ workspace }, `made the workspace ${workspace}, which was not there`);
+          if (isNew) log.info({ workspace }, `made the workspace ${workspace}, which was not there`);
           return undefined;
         },
         (error: Error) => error.message,

@@ -1,6 +1,6 @@
 import type { Log } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { ReloadReport } from "../boot/kernel-port.ts";
+import type { ReloadReport } from "../boot/kernel-api.ts";
 import type { Host } from "../host/host.ts";
 import { readEntry } from "../host/source.ts";
 import type { Wanted } from "../host/wanted.ts";

@@ -1,6 +1,6 @@
 import { type Message, onAbort, type TaskEvent } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelTasks } from "../boot/kernel-port.ts";
+import type { KernelTasks } from "../boot/kernel-api.ts";
 import { currentScope, within } from "../host/call.ts";
 import { whenRouted } from "./live-task.ts";
 import type { Pipeline } from "./pipeline.ts";

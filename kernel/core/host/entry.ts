@@ -1,5 +1,5 @@
 import type { Lifecycle, Plugin, PluginContext } from "@svc/sdk";
-import type { PluginStatus } from "../boot/kernel-port.ts";
+import type { PluginStatus } from "../boot/kernel-api.ts";
 import { call, within as inScope } from "./call.ts";
 import { checkPlugin, requireBuilt } from "./code.ts";
 import { describeFailure, type FailedPhase } from "./failure-place.ts";

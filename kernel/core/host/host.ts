@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { type Capability, type Manifest, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
-import type { PluginStatus } from "../boot/kernel-port.ts";
+import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { call, currentScope } from "./call.ts";
 import type { CapabilityLibraries } from "./capability-libraries.ts";
@@ -95,13 +95,15 @@ export interface Host {
    * False when it is none of this host's: there may be another one in the process.
    */
   stray(error: unknown): boolean;
+  /** Who hears what becomes of plugins from now on. Failures from before the plugins are set up are told then. */
+  report(events: HostEvents): void;
+  /** Called when a plugin's state or registrations have changed; one listener, the latest. */
+  onChange(listener: () => void): void;
   /** Refuse a second thing of a kind and name. */
   claim(scope: Scope, kind: ProvidedKind, name: string): void;
 }
 
 export interface HostEvents {
-  /** A plugin's state or registrations changed. */
-  changed(): void;
   failure(plugin: string, what: string, reason: string, breaker: "counted" | "opened" | "disabled", error?: unknown): void;
   /** A plugin does not run for that reason; `error` is what was thrown, where something was. */
   broke(plugin: string, reason: string, error?: unknown): void;
@@ -116,13 +118,15 @@ const walled = (services: Services): Services => ({
   sockets: (scope, section) => services.sockets(scope, section, true),
 });
 
-export function createHost(sources: HostSources, events: HostEvents, limits: PhaseLimits = PHASE_LIMITS): Host {
+export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIMITS): Host {
+  let events: Partial<HostEvents> = {};
+  let onChange = () => {};
   const off = new Set(sources.entries.map(readEntry).flatMap((entry) => (entry.off ? [entry.name] : [])));
   const identity = {};
   // What fails before the plugins are set up is told then: until then nobody knows which words are secret.
   let untold: (() => void)[] | undefined = [];
   const broke: Entry["broke"] = ({ id }, reason, error) => {
-    const tell = () => events.broke(id, reason, error);
+    const tell = () => events.broke?.(id, reason, error);
     if (untold === undefined) tell();
     else untold.push(tell);
   };
@@ -159,7 +163,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
   const scopes = () => entries.flatMap((entry) => (entry.scope === undefined ? [] : [entry.scope]));
   const changed = () => {
     live = undefined;
-    events.changed();
+    onChange();
   };
   const failed = (scope: Scope, what: string, error: unknown, breaker: "counted" | "opened" | "disabled" = "counted") => {
     const entry = entries.find(({ id }) => id === scope.id);
@@ -167,7 +171,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
     if (entry !== undefined && entry.scope !== scope) entry.failures += 1;
     else scope.failures += 1;
     scope.lastFailure = `${what}: ${reasonOf(error)}`;
-    events.failure(scope.id, what, reasonOf(error), breaker, error);
+    events.failure?.(scope.id, what, reasonOf(error), breaker, error);
   };
   const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
     const lent = entry.source.isolated === true ? walled(services) : services;
@@ -191,7 +195,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         entry.scope.failures += 1;
         entry.scope.lastFailure = `process: ${reason}`;
       }
-      if (what === "up" || what === "down") events.turned(entry.id, what, reason);
+      if (what === "up" || what === "down") events.turned?.(entry.id, what, reason);
       else void giveUp(entry, what, reason);
     },
   });
@@ -281,14 +285,20 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
       const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
       if (entry === undefined) return false;
       entry.failures += 1;
-      events.failure(entry.id, "stray error", reasonOf(error), "counted", error);
+      events.failure?.(entry.id, "stray error", reasonOf(error), "counted", error);
       return true;
+    },
+    report(to) {
+      events = to;
+    },
+    onChange(listener) {
+      onChange = listener;
     },
     claim: (scope, kind, name) => requireFree(scope, kind, name, scopes()),
   };
 
   async function halt(entry: Entry): Promise<void> {
-    for (const error of await stopEntry(entry, limits)) events.failure(entry.id, "stop", reasonOf(error), "counted");
+    for (const error of await stopEntry(entry, limits)) events.failure?.(entry.id, "stop", reasonOf(error), "counted");
   }
 
   /** The process of an isolated plugin is not started again: all it registered goes. */
@@ -303,7 +313,7 @@ export function createHost(sources: HostSources, events: HostEvents, limits: Pha
         quarantine?.holdPlugin(sources.dataFolder, entry.source.id, { phase: "run", reason: held, at: new Date().toISOString() });
     }
     changed();
-    events.turned(entry.id, what === "held" ? "quarantined" : "failed", reason);
+    events.turned?.(entry.id, what === "held" ? "quarantined" : "failed", reason);
   }
 
   async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {

@@ -1,9 +1,9 @@
 import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /** `POST /ask` (000:L178): one question to `node.defaultAgent`, one answer. The text is in `message` or `text`. */
-export function askRoute(port: KernelPort): HttpRoute {
+export function askRoute(kernel: Pick<Kernel, "defaultAgent" | "tasks">): HttpRoute {
   return {
     method: "POST",
     path: "/ask",
@@ -13,9 +13,9 @@ export function askRoute(port: KernelPort): HttpRoute {
       const given = body as { readonly message?: string; readonly text?: string };
       const text = given.message ?? given.text;
       if (text === undefined) throw fail("SVC_HTTP_INVALID", { subject: "'message'", reason: "is missing", path: "message", field: "message" });
-      const agent = port.defaultAgent;
+      const agent = kernel.defaultAgent;
       if (agent === undefined) throw fail("SVC_AGENT_NO_DEFAULT");
-      const { ok, reply, taskId, error, errorKind } = await port.tasks.run({ entry: "ask", channel: "http", chat: "ask", text, agent });
+      const { ok, reply, taskId, error, errorKind } = await kernel.tasks.run({ entry: "ask", channel: "http", chat: "ask", text, agent });
       return { agent, reply, taskId, ...(ok ? {} : { ok, error, errorKind }) };
     },
   };

@@ -1,12 +1,12 @@
 import type { HttpRequest, HttpRoute } from "@svc/sdk";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { commaList, type EnvelopeFilter } from "../../core/bus/index.ts";
 import { createFanOut } from "../event-fan-out.ts";
 import type { FrameStream } from "../event-stream.ts";
 
 /** `GET /events` (000:L302): what happens, as it happens. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */
-export function eventsRoute(port: KernelPort): HttpRoute {
-  const fanOut = createFanOut(port.bus);
+export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
+  const fanOut = createFanOut(kernel.bus);
   return {
     method: "GET",
     path: "/events",
@@ -25,7 +25,7 @@ export function eventsRoute(port: KernelPort): HttpRoute {
 }
 
 /** `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. */
-export function recentEventsRoute(port: KernelPort): HttpRoute {
+export function recentEventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   return {
     method: "GET",
     path: "/events/recent",
@@ -33,7 +33,7 @@ export function recentEventsRoute(port: KernelPort): HttpRoute {
     query: { type: "object", properties: { limit: { type: "integer", minimum: 0 } } },
     handle({ query }) {
       const { since, limit } = query;
-      return port.bus.recent({ ...envelopeFilter(query), ...(since ? { since } : {}), ...(limit === undefined ? {} : { limit: Number(limit) }) });
+      return kernel.bus.recent({ ...envelopeFilter(query), ...(since ? { since } : {}), ...(limit === undefined ? {} : { limit: Number(limit) }) });
     },
   };
 }

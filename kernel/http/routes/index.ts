@@ -1,5 +1,5 @@
 import type { HttpRoute } from "@svc/sdk";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { agentCapabilityRoute, agentEventsRoute, agentsRoute } from "./agents-routes.ts";
 import { askRoute } from "./ask-route.ts";
 import { channelsRoute, testChannelRoute } from "./channels-routes.ts";
@@ -14,30 +14,50 @@ import { cancelRoute, followupRoute, liveTasksRoute } from "./tasks-routes.ts";
 import { runToolRoute, toolsRoute } from "./tools-routes.ts";
 import { traceRoute, tracesRoute } from "./traces-routes.ts";
 
-/** The kernel's own routes; what they need of the port is looked up when they are called. All but `/health`, `/ready` and `/` are for this machine, most of them for peers too. */
-export function kernelRoutes(port: KernelPort): HttpRoute[] {
+/** What the routes need of the kernel. */
+export type RoutesKernel = Pick<
+  Kernel,
+  | "agentEvents"
+  | "agents"
+  | "bus"
+  | "capability"
+  | "channels"
+  | "defaultAgent"
+  | "health"
+  | "reload"
+  | "restart"
+  | "runTool"
+  | "strategies"
+  | "tasks"
+  | "testChannel"
+  | "tools"
+  | "traces"
+>;
+
+/** The kernel's own routes; what they need of it is looked up when they are called. All but `/health`, `/ready` and `/` are for this machine, most of them for peers too. */
+export function kernelRoutes(kernel: RoutesKernel): HttpRoute[] {
   return [
-    taskRoute(port),
-    askRoute(port),
-    sendRoute(port),
-    liveTasksRoute(port),
-    cancelRoute(port),
-    followupRoute(port),
-    agentsRoute(port),
-    agentEventsRoute(port),
-    agentCapabilityRoute(port),
-    channelsRoute(port),
-    testChannelRoute(port),
-    toolsRoute(port),
-    runToolRoute(port),
-    eventsRoute(port),
-    recentEventsRoute(port),
-    tracesRoute(port),
-    traceRoute(port),
-    healthRoute(port),
-    readyRoute(port),
+    taskRoute(kernel),
+    askRoute(kernel),
+    sendRoute(kernel),
+    liveTasksRoute(kernel),
+    cancelRoute(kernel),
+    followupRoute(kernel),
+    agentsRoute(kernel),
+    agentEventsRoute(kernel),
+    agentCapabilityRoute(kernel),
+    channelsRoute(kernel),
+    testChannelRoute(kernel),
+    toolsRoute(kernel),
+    runToolRoute(kernel),
+    eventsRoute(kernel),
+    recentEventsRoute(kernel),
+    tracesRoute(kernel),
+    traceRoute(kernel),
+    healthRoute(kernel),
+    readyRoute(kernel),
     rootRoute(),
-    reloadRoute(port),
-    restartRoute(port),
+    reloadRoute(kernel),
+    restartRoute(kernel),
   ];
 }

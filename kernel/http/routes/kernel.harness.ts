@@ -1,10 +1,9 @@
 import type { Agent, Message, RunningTask, TaskEvent, TaskResult, Trace } from "@svc/sdk";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
 import { createBus } from "../../core/bus/index.ts";
 import { deferred, peer, type Serving, serve, tableAuthority, token } from "../http.harness.ts";
-import { kernelRoutes } from "./index.ts";
+import { kernelRoutes, type RoutesKernel } from "./index.ts";
 
 export type Running = {
   message: Message;
@@ -83,8 +82,7 @@ export function memoryKernel() {
     return running;
   }
 
-  const port: KernelPort = {
-    node: { id: "here", name: "here" },
+  const port: Omit<RoutesKernel, "capability" | "channels" | "restart" | "runTool" | "testChannel" | "tools"> = {
     bus,
     strategies: () => ["layered", "planner"],
     agents: { get: (id) => agents.get(id), list: () => [...agents.values()] },
@@ -136,10 +134,11 @@ export function memoryKernel() {
       if (state.reload !== undefined) throw state.reload;
       return { reloaded: true, changed: ["agents.echo.model"], restartRequired: [], failed: [] };
     },
-    routes: () => [],
-    authorities: () => [],
-    subscriptions: (id) => (id === "echo" ? [{ kinds: ["run"] }] : []),
-    matches: (id, { kind }) => id === "echo" && kind === "run",
+    agentEvents(agentId, since, limit) {
+      if (!agents.has(agentId)) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
+      const subscriptions = agentId === "echo" ? [{ kinds: ["run"] }] : [];
+      return { agentId, subscriptions, ...bus.agentEvents(({ kind }) => agentId === "echo" && kind === "run", since, limit) };
+    },
   };
   return { port, state, live, bus, traces };
 }
@@ -150,7 +149,9 @@ export function servedKernel() {
   let server: Serving;
   beforeEach(async () => {
     kernel = memoryKernel();
-    server = await serve(kernelRoutes(kernel.port), { authorities: () => [tableAuthority({ mesh: peer("b"), scoped: token("dashboard:write", "agent:*") })] });
+    server = await serve(kernelRoutes(kernel.port as RoutesKernel), {
+      authorities: () => [tableAuthority({ mesh: peer("b"), scoped: token("dashboard:write", "agent:*") })],
+    });
   });
   afterEach(() => server.close({ graceMs: 50 }));
   return {

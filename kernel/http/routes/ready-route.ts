@@ -1,17 +1,17 @@
 import type { HttpRoute } from "@svc/sdk";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /**
  * `GET /ready`: may work be sent here. 200 while it runs and can keep what it takes; 503 while it starts, drains or has lost its store.
  * Open to all; only its own machine hears why not.
  */
-export function readyRoute(port: KernelPort): HttpRoute {
+export function readyRoute(kernel: Pick<Kernel, "health">): HttpRoute {
   return {
     method: "GET",
     path: "/ready",
     guard: "open",
     handle({ caller }, reply) {
-      const { ok, state, problems } = port.health();
+      const { ok, state, problems } = kernel.health();
       if (!ok) reply.status(503).header("retry-after", "5");
       if (!caller.local) return { ready: ok };
       const reasons = state === "running" ? problems : [`the daemon is ${state}`, ...problems];

@@ -1,6 +1,6 @@
 import type { HttpRoute, SvcError } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /** How long the caller waits for the platform before it is told that the message waits, in milliseconds. */
 const PATIENCE_MS = 30_000;
@@ -10,7 +10,7 @@ const FIELDS = ["channel", "chatId", "text"] as const;
  * `POST /send` (000:L179): a message of an agent's own accord. Answers `{ok: true, messageId}` once the platform has taken it, and
  * with the platform's words when it refuses. What cannot be sent within half a minute stays in the outbox and is told as 504.
  */
-export function sendRoute(port: KernelPort): HttpRoute {
+export function sendRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute {
   const text = { type: "string", minLength: 1 } as const;
   return {
     method: "POST",
@@ -28,8 +28,8 @@ export function sendRoute(port: KernelPort): HttpRoute {
       for (const field of FIELDS)
         if (given[field] === undefined) throw fail("SVC_HTTP_INVALID", { subject: `'${field}'`, reason: "is missing", path: field, field });
       const { channel, chatId, agentId, accountId } = given;
-      if (agentId !== undefined && port.agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
-      const { id, sent } = await port.tasks.deliver({
+      if (agentId !== undefined && kernel.agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
+      const { id, sent } = await kernel.tasks.deliver({
         kind: "proactive",
         target: { channel, chat: chatId, ...(accountId === undefined ? {} : { account: accountId }) },
         text: given.text,

@@ -1,6 +1,6 @@
 import type { EventStream, HttpRequest, HttpRoute, Message, TaskEvent } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { type FrameStream, frameOf } from "../event-stream.ts";
 
 interface TaskBody {
@@ -20,7 +20,7 @@ const MAX_KEY = 200;
  * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
  * `Idempotency-Key` again gets the answer of the task that it named first, with `duplicate: true`, and waits for it if need be.
  */
-export function taskRoute(port: KernelPort): HttpRoute {
+export function taskRoute(kernel: Pick<Kernel, "agents" | "strategies" | "tasks">): HttpRoute {
   const frames = createFramer();
   return {
     method: "POST",
@@ -42,12 +42,12 @@ export function taskRoute(port: KernelPort): HttpRoute {
       },
     },
     async handle(request, reply) {
-      const message = messageOf(request, port.strategies);
-      if (port.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
+      const message = messageOf(request, () => kernel.strategies());
+      if (kernel.agents.get(message.agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: message.agent });
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
       const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
       const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
-      const result = await port.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
+      const result = await kernel.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
       if (stream === undefined) return result;
       stream.event("done", result);
       stream.end();
@@ -59,7 +59,7 @@ export function taskRoute(port: KernelPort): HttpRoute {
     const { code, task: taskId } = error as { code?: string; task?: string };
     if (code !== "SVC_TASK_DUPLICATE" || taskId === undefined) throw error;
     stream?.event("accepted", { taskId, duplicate: true });
-    return { ...((await port.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
+    return { ...((await kernel.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
   }
 }
 
@@ -76,7 +76,7 @@ function createFramer(): (event: TaskEvent) => string {
   };
 }
 
-function messageOf({ body, headers, caller }: HttpRequest, strategies: KernelPort["strategies"]): Message & { readonly agent: string } {
+function messageOf({ body, headers, caller }: HttpRequest, strategies: Kernel["strategies"]): Message & { readonly agent: string } {
   const { agent, message, contextStrategy, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
   if (contextStrategy !== undefined && !strategies().includes(contextStrategy)) throw unknownStrategy(strategies());
   const key = headers["idempotency-key"];

@@ -1,14 +1,14 @@
 import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /** `GET /api/tasks`: what runs and what waits, in the order of its acceptance. */
-export function liveTasksRoute(port: KernelPort): HttpRoute {
-  return { method: "GET", path: "/api/tasks", guard: "loopback", handle: () => ({ running: port.tasks.running(), queued: port.tasks.queued() }) };
+export function liveTasksRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
+  return { method: "GET", path: "/api/tasks", guard: "loopback", handle: () => ({ running: kernel.tasks.running(), queued: kernel.tasks.queued() }) };
 }
 
 /** `POST /api/tasks/:taskId/cancel` (000:L187): ends a task that runs, is prepared or waits. 404 for any other, so also the second time. */
-export function cancelRoute(port: KernelPort): HttpRoute {
+export function cancelRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/cancel",
@@ -16,7 +16,7 @@ export function cancelRoute(port: KernelPort): HttpRoute {
     body: { type: "object", properties: { reason: { type: "string" } } },
     async handle({ params, body }) {
       const taskId = params.taskId as string;
-      if (!(await port.tasks.cancel(taskId, (body as { reason?: string }).reason))) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
+      if (!(await kernel.tasks.cancel(taskId, (body as { reason?: string }).reason))) throw fail("SVC_TASK_UNKNOWN", { task: taskId });
       return { ok: true, taskId };
     },
   };
@@ -29,7 +29,7 @@ interface Followup {
 }
 
 /** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a running task, behind it or in its place. 404 for one that waits or is over. */
-export function followupRoute(port: KernelPort): HttpRoute {
+export function followupRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/followup",
@@ -42,7 +42,7 @@ export function followupRoute(port: KernelPort): HttpRoute {
     async handle({ params, body }) {
       const taskId = params.taskId as string;
       const { message, replace = false, sender } = body as Followup;
-      const accepted = await port.tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
+      const accepted = await kernel.tasks.followup(taskId, { text: message, replace, ...(sender === undefined ? {} : { sender }) });
       if (accepted === undefined) throw fail("SVC_TASK_NOT_RUNNING", { task: taskId });
       return { ok: true, taskId: accepted.taskId, rootId: accepted.rootId, replaced: replace };
     },

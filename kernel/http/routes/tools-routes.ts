@@ -1,22 +1,22 @@
 import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /** `GET /agents/:id/tools`: what the tools server (`svc mcp`) offers to this agent: name, description and input schema. */
-export function toolsRoute(port: KernelPort): HttpRoute {
+export function toolsRoute(kernel: Pick<Kernel, "agents" | "tools">): HttpRoute {
   return {
     method: "GET",
     path: "/agents/:id/tools",
     guard: "loopback",
     handle({ params }) {
-      requireAgent(port, params.id as string);
-      return { tools: port.tools().map(({ name, description, input }) => ({ name, description, input })) };
+      requireAgent(kernel, params.id as string);
+      return { tools: kernel.tools().map(({ name, description, input }) => ({ name, description, input })) };
     },
   };
 }
 
 /** `POST /agents/:id/tools/:name`: runs a tool in the agent's name with the body as its input; answers `{text}`. */
-export function runToolRoute(port: KernelPort): HttpRoute {
+export function runToolRoute(kernel: Pick<Kernel, "agents" | "runTool">): HttpRoute {
   return {
     method: "POST",
     path: "/agents/:id/tools/:name",
@@ -24,12 +24,12 @@ export function runToolRoute(port: KernelPort): HttpRoute {
     body: { type: "object", additionalProperties: true },
     async handle({ params, body, signal }) {
       const agent = params.id as string;
-      requireAgent(port, agent);
-      return { text: await port.runTool(params.name as string, body as Record<string, unknown>, { agent, signal }) };
+      requireAgent(kernel, agent);
+      return { text: await kernel.runTool(params.name as string, body as Record<string, unknown>, { agent, signal }) };
     },
   };
 }
 
-function requireAgent(port: KernelPort, agent: string): void {
-  if (port.agents.get(agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent });
+function requireAgent(kernel: Pick<Kernel, "agents">, agent: string): void {
+  if (kernel.agents.get(agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent });
 }

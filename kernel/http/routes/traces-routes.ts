@@ -1,9 +1,9 @@
 import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { KernelPort } from "../../core/boot/kernel-port.ts";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /** `GET /traces` (000:L192): newest first, `before` in Unix milliseconds, `limit` 1 to 1000. */
-export function tracesRoute(port: KernelPort): HttpRoute {
+export function tracesRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
   return {
     method: "GET",
     path: "/traces",
@@ -26,19 +26,19 @@ export function tracesRoute(port: KernelPort): HttpRoute {
         before: before === undefined ? undefined : Number(before),
         limit: limit === undefined ? undefined : Number(limit),
       };
-      return { traces: await port.traces.list(given(asked)) };
+      return { traces: await kernel.traces.list(given(asked)) };
     },
   };
 }
 
 /** `GET /traces/:id` (000:L192): one task with its whole prompt and answer. */
-export function traceRoute(port: KernelPort): HttpRoute {
+export function traceRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
   return {
     method: "GET",
     path: "/traces/:id",
     guard: "peer",
     async handle({ params }) {
-      const trace = await port.traces.get(params.id as string);
+      const trace = await kernel.traces.get(params.id as string);
       if (trace === undefined) throw fail("SVC_TRACE_UNKNOWN", { trace: params.id });
       return trace;
     },

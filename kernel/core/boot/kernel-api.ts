@@ -1,8 +1,11 @@
-import type { Agents, AgentTool, Authority, Envelope, HttpRoute, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
-import type { Bus } from "../bus/bus.ts";
+import type { Agents, AgentTool, Log, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
+import type { Bus, Recent } from "../bus/bus.ts";
+import type { Configuration } from "../config/configuration.ts";
 import type { AgentAbilities } from "../host/agent-abilities.ts";
 import type { ChannelStatus } from "../host/channel-status.ts";
 import type { ProcessStatus } from "../host/isolation-port.ts";
+import type { routesOf } from "../host/live.ts";
+import type { Address, HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
 import type { RestartRequest } from "./restart.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
@@ -60,16 +63,26 @@ export interface KernelTasks extends Tasks {
   again(id: string, listen?: (event: TaskEvent) => void): Promise<TaskResult | undefined>;
 }
 
-/** What the HTTP room needs of the kernel, so that it can be read and tested without it. */
-export interface KernelPort {
+/** A kernel: it runs between `start` and `stop`, as often as wanted. What needs a running one throws `SVC_KERNEL_STOPPED` else. */
+export interface Kernel {
   readonly node: { readonly id: string; readonly name: string };
   readonly bus: Bus;
+  readonly log: Log;
   readonly tasks: KernelTasks;
   readonly agents: Agents;
   readonly traces: Traces;
+  /** The effective configuration. */
+  readonly configuration: Configuration;
   /** Agent id for `/ask`, from `node.defaultAgent`. */
   readonly defaultAgent: string | undefined;
+  start(): Promise<void>;
+  /**
+   * Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. On the way out already:
+   * waits for its end, `drainSeconds: 0` ends the wait for running turns, and a restart that was asked for becomes a stop.
+   */
+  stop(options?: { readonly drainSeconds?: number }): Promise<void>;
   health(): Health;
+  /** Reads the configuration anew. Throws `SVC_CONFIG_*` and leaves everything as it was where the new one cannot be used. */
   reload(): Promise<ReloadReport>;
   /**
    * Asks for a restart and answers when it begins, in Unix milliseconds. Throws `SVC_RESTART_REFUSED`, `SVC_RESTART_UNSUPPORTED`,
@@ -80,19 +93,39 @@ export interface KernelPort {
   strategies(): readonly string[];
   /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
   capability(agent: string): Promise<AgentAbilities>;
+  /** The events that an agent subscribes to, as `Bus.agentEvents`. Throws `SVC_AGENT_UNKNOWN`. */
+  agentEvents(agent: string, since?: string, limit?: number): AgentEvents;
   /** The channels of the plugins that are live now, by name. */
   channels(): Promise<readonly ChannelStatus[]>;
   /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
   testChannel(name: string, signal: AbortSignal): Promise<string>;
-  /** Routes of the plugins that are live now. */
-  routes(): readonly (HttpRoute & { readonly owner: string })[];
-  authorities(): readonly Authority[];
   /** Tools that plugins offer to agents. */
   tools(): readonly AgentTool[];
   /** Runs one for an agent. Throws `SVC_TOOL_UNKNOWN`, `SVC_PLUGIN_TIMEOUT`, and what the tool throws. */
   runTool(name: string, input: Record<string, unknown>, call: { readonly agent: string; readonly signal: AbortSignal }): Promise<string>;
-  /** Subscriptions of an agent as configured. */
-  subscriptions(agent: string): readonly unknown[];
-  /** Filters events by an agent's subscriptions. */
-  matches(agent: string, envelope: Envelope): boolean;
+  /** Routes of the plugins that are live now. */
+  routes(): ReturnType<typeof routesOf>;
+  /**
+   * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
+   * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
+   */
+  routesPlugin(server?: string): ReturnType<HttpServing["mount"]>;
+  /**
+   * The same for node:http and what stands on it: `app.use("/svc", await kernel.handler())` in Express, before its body parsers. It ends
+   * each request, and lasts until the kernel stops.
+   */
+  handler(server?: string): Promise<RequestHandler>;
+  /** Where the HTTP API listens. */
+  readonly address: Address | undefined;
+  /** Where the servers of plugins listen. */
+  readonly servers: readonly ServerAddress[];
+  /** Was this stray error a plugin's of this kernel? Then it is counted against it and the process may go on. Of several kernels, ask each. */
+  stray(error: unknown): boolean;
+}
+
+/** A page of the events that an agent subscribes to, with its subscriptions; `next` is the `since` of the next page. */
+export interface AgentEvents extends Recent {
+  readonly agentId: string;
+  readonly subscriptions: readonly unknown[];
+  readonly next: string | null;
 }

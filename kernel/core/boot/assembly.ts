@@ -1,0 +1,71 @@
+import { logOf, type RootLog } from "../../base/log.ts";
+import { type Bus, createBus } from "../bus/index.ts";
+import { type Configuration, entriesOf, readConfiguration } from "../config/configuration.ts";
+import { openDocument } from "../config/index.ts";
+import { PHASE_LIMITS } from "../host/entry.ts";
+import { createHost, type Host } from "../host/host.ts";
+import type { KernelParts } from "./kernel-parts.ts";
+import { type Locations, locationsOf } from "./locations.ts";
+import { type KernelOptions, requireKnownOptions } from "./options.ts";
+import { pluginEvents } from "./plugin-events.ts";
+import { Settings } from "./settings.ts";
+
+/** What a kernel is made of, whether it runs or not: nothing of it is open. */
+export interface Assembly {
+  readonly parts: KernelParts;
+  readonly locations: Locations;
+  readonly host: Host;
+  /** As the configuration named it when the kernel was made: a change waits for a restart of the daemon. */
+  readonly node: { readonly id: string; readonly name: string };
+  readonly settings: Settings;
+  readonly log: RootLog;
+  readonly bus: Bus;
+  readonly now: () => number;
+}
+
+/** Steps 1 and 2 of a kernel's life: read the configuration with the plugins it asks for, and build what needs nothing open. Throws `SVC_CONFIG_*`, `SVC_KERNEL_OPTION`. */
+export async function assemble(options: KernelOptions, parts: KernelParts): Promise<Assembly> {
+  requireKnownOptions(options);
+  const locations = locationsOf(options);
+  const { configFile: file, folder, dataFolder, onDisk, env } = locations;
+  const edited = file !== undefined && options.configText !== undefined;
+  const document = edited ? openDocument({ file, text: options.configText as string }, env) : locations.reopen();
+  const host = createHost(
+    {
+      parts,
+      known: options.known ?? [],
+      entries: entriesOf(document),
+      inline: options.plugins ?? [],
+      folder,
+      searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
+      dataFolder,
+      quarantine: onDisk ? "kept" : "none",
+      env,
+    },
+    { ...PHASE_LIMITS, ...options.limits },
+  );
+  // Before any plugin runs: from then on each promise carries a scope, and importing makes thousands of them.
+  if (options.listen) await (await parts.http()).load();
+  return build({ parts, locations, host, configuration: await readConfiguration(document, host), log: options.log, now: options.now ?? Date.now });
+}
+
+/** What `build` needs: a configuration that was read, and where log lines go. */
+export interface BuildDeps extends Pick<Assembly, "parts" | "locations" | "host" | "now"> {
+  readonly configuration: Configuration;
+  readonly log: KernelOptions["log"];
+}
+
+/** Step 2: log, bus and agents of a configuration. */
+export function build({ parts, locations, host, configuration, log: given, now }: BuildDeps): Assembly {
+  const settings = new Settings(configuration, locations.folder);
+  const log = logOf(given, () => settings.configuration);
+  const { id, name } = settings.node;
+  const bus = createBus({
+    node: id,
+    ringSize: settings.ringSize,
+    onListenerError: (error) => log.error({ err: error }, "an event listener failed"),
+    now,
+  });
+  host.report(pluginEvents(log, bus));
+  return { parts, locations, host, node: { id, name }, settings, log, bus, now };
+}

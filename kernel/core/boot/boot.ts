@@ -1,0 +1,141 @@
+import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fail } from "../../base/errors.ts";
+import { lockFolder } from "../../base/folder-lock.ts";
+import { ensureInstance } from "../../base/instance.ts";
+import { describeProblem } from "../config/configuration.ts";
+import { lastCrash, noteStart, readResume, recover } from "../flow/recover.ts";
+import type { Assembly } from "./assembly.ts";
+import type { HttpServing } from "./http-port.ts";
+import type { Health } from "./kernel-api.ts";
+import { startMaintenance } from "./maintenance.ts";
+import type { KernelOptions } from "./options.ts";
+import { readRetention } from "./retention.ts";
+import { buildRuntime, type Runtime } from "./runtime.ts";
+import { type StateStore, stateStore } from "./state-store.ts";
+import type { StatusEvents } from "./status-events.ts";
+import type { UndoList } from "./undo-list.ts";
+import type { Workspaces } from "./workspaces.ts";
+
+/** What a start needs, and whom it tells how far it has come. */
+export interface BootDeps {
+  readonly assembly: Assembly;
+  readonly options: KernelOptions;
+  readonly http: HttpServing;
+  readonly workspaces: Workspaces;
+  readonly status: StatusEvents;
+  /** Takes each step with its way back; undone as a whole when the start fails, and when the kernel stops. */
+  readonly steps: UndoList;
+  health(): Health;
+  /** The identity of the data folder is known. */
+  onInstance(id: string): void;
+  /** Tasks can be taken, before they are worked on. */
+  onRuntime(runtime: Runtime): void;
+  /** State can no longer be kept. */
+  onLost(error: Error): void;
+}
+
+/** What a start found of earlier ones. */
+export interface Booted {
+  /** The start that followed the latest crash, in Unix milliseconds. */
+  readonly crashedAt: number | undefined;
+  /** Tasks put back to work, and tasks that were not, whose senders were told. */
+  readonly resumed: number;
+  readonly reported: number;
+}
+
+/** Steps 3 to 8 of a kernel's life. Throws what the first failing step throws; then `deps.steps` holds what there is to undo. */
+export async function boot(deps: BootDeps): Promise<Booted> {
+  const { assembly, options, http, workspaces, status, steps } = deps;
+  const { parts, locations, host, node, settings, log, bus, now } = assembly;
+  const { dataFolder, folder, onDisk, stateFolder } = locations;
+
+  // 3 open
+  if (!onDisk) steps.defer("the temporary folder", () => rm(stateFolder, { recursive: true, force: true }));
+  const lock = await steps.step(
+    "the lock",
+    () => openFolder(deps),
+    (held) => held?.release(),
+  );
+  steps.defer("the local secret", http.forget);
+  steps.defer("the HTTP server", http.close);
+  await http.prepare();
+  const store = await steps.step(
+    "the store",
+    () => openStore(deps),
+    (opened) => opened.close(),
+  );
+  // What an earlier run of this node had leased is free again: the folder is ours alone.
+  await store.reclaim(node.id);
+  const runtime = await steps.step(
+    "the runtime",
+    () => buildRuntime({ assembly, http, store, health: deps.health }),
+    (built) => built.close(),
+  );
+  deps.onRuntime(runtime);
+  const looked = await runtime.jobBook.earlier();
+  store.onFailure(deps.onLost);
+  lock?.watch((reason) => deps.onLost(fail("SVC_LOCK_LOST", { reason })));
+  // An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none.
+  const making = onDisk ? workspaces.make(settings.agents.list()) : undefined;
+  const { exposures } = await parts.exposures();
+  for (const problem of exposures(settings.configuration, dataFolder)) log.warn(describeProblem(problem));
+
+  // 4 set up
+  await runtime.lender.ensure(host.declared());
+  // Plugins hear events until they are stopped.
+  let unsubscribe = () => {};
+  steps.defer("the hook emit", () => unsubscribe());
+  steps.defer("the plugins", () => host.stop());
+  await host.setUp(settings.configuration.wanted, runtime.services);
+  unsubscribe = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
+  await making;
+
+  // 5 readmit
+  const recovery = await recover(runtime, readResume(settings.value), bus, log, now);
+  if (!recovery.start.clean) status.crashed();
+
+  // 6 listen
+  if (options.listen) status.listening(await steps.step("the HTTP server", http.listen, http.close));
+
+  // 7 start
+  await host.start();
+  status.plugins(host.statuses());
+
+  // 8 work
+  // What is on the wire when the kernel stops still has its channel; what is not waits in the outbox.
+  steps.defer("the outbox", () => runtime.deliveries.stop());
+  await runtime.deliveries.start();
+  // Closed first: a later request would find everything else closing. Once closed, it is not closed again above.
+  steps.defer("the HTTP server", http.close);
+  await noteStart(runtime.core, recovery.start);
+  runtime.pipeline.open();
+  const reported = await recovery.report();
+  const crashedAt = await lastCrash(runtime.core);
+  if (looked !== undefined) void runtime.schedule.since(looked);
+  startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(settings.value) });
+  return { crashedAt, resumed: recovery.resumed, reported };
+}
+
+/** The data folder, which one daemon at a time has. Throws `SVC_DAEMON_RUNNING`. */
+function openFolder({ assembly: { locations }, onInstance }: BootDeps) {
+  const { dataFolder, onDisk } = locations;
+  if (!onDisk) return undefined;
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const lock = lockFolder(dataFolder);
+  try {
+    onInstance(ensureInstance(dataFolder));
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+  return lock;
+}
+
+/** The one that the embedding program gave, or the database. Throws `SVC_STORE_*`. */
+async function openStore({ assembly: { parts, locations, log, now }, options }: BootDeps): Promise<StateStore> {
+  if (options.store !== undefined) return stateStore(options.store);
+  const { openStore: open } = await parts.store();
+  return stateStore(open({ file: locations.onDisk ? join(locations.dataFolder, "svc.db") : ":memory:", log: log.child("store"), now }));
+}

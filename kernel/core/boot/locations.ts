@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { type ConfigDocument, type DocumentSource, loadEnvironment, openDocument } from "../config/index.ts";
+import type { KernelOptions } from "./options.ts";
+
+/** Where a kernel reads its configuration, and where it writes. */
+export interface Locations {
+  /** The configuration, if it is a file. */
+  readonly configFile?: string;
+  /** Where relative paths of the configuration start; holds `.env`. */
+  readonly folder: string;
+  /** The data folder; nothing is in it unless `onDisk`. */
+  readonly dataFolder: string;
+  readonly onDisk: boolean;
+  /** What plugins write goes there: the data folder, or a temporary one that goes when the kernel stops. */
+  readonly stateFolder: string;
+  /** The environment as it was when the kernel was made. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The document as it is now, with the environment as it is now. Throws `SVC_CONFIG_*`. */
+  reopen(): ConfigDocument;
+}
+
+/** The locations that the options of a kernel name. Throws `SVC_CONFIG_UNREADABLE` for an `.env` that cannot be read. */
+export function locationsOf(options: Pick<KernelOptions, "config" | "folder" | "dataFolder" | "env">): Locations {
+  const source: DocumentSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
+  const isFile = "file" in source;
+  const folder = resolve(options.folder ?? (isFile ? dirname(source.file) : "."));
+  const dataFolder = resolve(folder, options.dataFolder ?? ".svc");
+  const onDisk = options.dataFolder !== undefined || isFile;
+  const env = isFile ? loadEnvironment(folder, options.env ?? process.env) : (options.env ?? {});
+  return {
+    ...(isFile ? { configFile: source.file } : {}),
+    folder,
+    dataFolder,
+    onDisk,
+    stateFolder: onDisk ? dataFolder : join(tmpdir(), `svc-${randomUUID()}`),
+    env,
+    reopen: () => openDocument(source, isFile ? loadEnvironment(folder, options.env ?? process.env) : env),
+  };
+}
