@@ -103,6 +103,23 @@ describe("reload", () => {
     expect(anew).toEqual(["setup one", "start", "stop", "setup two", "start"]);
   });
 
+  it("what the report calls changed is what a plugin hears of: another order of keys and a default written out are neither", async () => {
+    const life: string[] = [];
+    const { write, open } = await setUp({ greeting: "one", retries: 2 }, [acme(life)]);
+    const kernel = await open();
+    for (const same of [
+      { retries: 2, greeting: "one" },
+      { greeting: "one", retries: 2.0 },
+    ]) {
+      write(same);
+      expect((await kernel.reload()).changed).toEqual([]);
+    }
+    expect(life).toEqual(["setup one", "start"]);
+    write({ retries: 3, greeting: "one" });
+    expect((await kernel.reload()).changed).toEqual(["acme.retries"]);
+    expect(life).toEqual(["setup one", "start", "stop", "setup one", "start"]);
+  });
+
   it("CFG-10 a broken document keeps the running configuration, its tasks and its queue", async () => {
     const { file, open, ask, tier } = await setUp({}, [acme([])]);
     const kernel = await open();

@@ -35,8 +35,8 @@ export interface Entry {
   plugin?: Plugin<never>;
   scope?: Scope;
   lifecycle?: Lifecycle<never>;
-  /** The section it was set up with, as JSON, to see whether a reload concerns it. */
-  section?: string;
+  /** The checked section it was set up with: a reload that changes nothing of it does not concern the plugin. */
+  section?: unknown;
   /** Compares it with what was trusted, for an installed package. */
   requireUndrifted?: RequireUndrifted;
   /** The process that it runs in, for an isolated one. */
@@ -109,7 +109,7 @@ export async function setUpEntry(
   const began = performance.now();
   const scope = createScope(entry.id as Scope["id"], changed, entry.source.id, entry.host, entry.source.manifest);
   entry.scope = scope;
-  entry.section = JSON.stringify(section);
+  entry.section = section;
   try {
     const ctx = context(plugin, scope);
     const answer = await around(entry, "setup", async () =>

@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { type Capability, type Manifest, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
+import { hasChanged } from "../config/diff.ts";
 import { call, currentScope } from "./call.ts";
 import type { CapabilityLibraries } from "./capability-libraries.ts";
 import { createContext, type Services } from "./context.ts";
@@ -318,12 +319,12 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
 
   async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {
     const section = sectionOf(entry, wanted);
-    if (JSON.stringify(section) === entry.section) return;
+    if (!hasChanged(entry.section, section)) return;
     const { scope, lifecycle } = entry;
     if (lifecycle?.reload !== undefined && scope !== undefined) {
       try {
         await call({ scope, what: "reload", limitMs: limits.startMs, run: () => lifecycle.reload?.((section ?? {}) as never) }, []);
-        entry.section = JSON.stringify(section);
+        entry.section = section;
       } catch (error) {
         await halt(entry);
         failPhase(entry, "reload", error);
