@@ -108,7 +108,7 @@ function integrations(cli: Cli, agents: unknown, env: NodeJS.ProcessEnv): Findin
   );
 }
 
-/** The engines of all agents: two of one tier may have different providers. What is said of several is told once. */
+/** The engines of all agents: two of one tier may have different providers. What is said of several is shown once. */
 async function engines(cli: Cli): Promise<Finding[]> {
   try {
     const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string; tier: string }[] };
@@ -123,8 +123,8 @@ async function engines(cli: Cli): Promise<Finding[]> {
 }
 
 function unusable(engines: readonly { readonly agent: string; readonly tier: string; readonly engine: AgentAbilities["engine"] }[]): Finding[] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return engines
-    .filter(({ tier, engine: { ok: usable, detail } }) => !usable && told.size < told.add(`${tier} ${detail}`).size)
+    .filter(({ tier, engine: { ok: usable, detail } }) => !usable && reported.size < reported.add(`${tier} ${detail}`).size)
     .map(({ agent, tier, engine }) => warning(`the engine of agent ${agent} (tier ${tier}) is not usable: ${engine.detail}`));
 }

@@ -27,10 +27,10 @@ export async function doctor(cli: Cli): Promise<void> {
   for (const entry of named) findings.push(...(await examine(cli, entry)));
   for (const name of idle)
     findings.push({ plugin: name, level: "warning", text: "is installed, but svc.json does not name it", next: `svc plugin enable ${name}` });
-  const told = joined(findings, await fromDaemon(cli));
-  const rows = told.map(({ plugin, level, text, next }) => [level === "error" ? "ERROR" : level, plugin, text, next ?? ""]);
-  cli.print(rows.length === 0 ? "No plugins were added, and none fails." : table([["", "PLUGIN", "FINDING", "NEXT STEP"], ...rows]), told);
-  if (told.some(({ level }) => level === "error")) process.exitCode = 1;
+  const report = joined(findings, await fromDaemon(cli));
+  const rows = report.map(({ plugin, level, text, next }) => [level === "error" ? "ERROR" : level, plugin, text, next ?? ""]);
+  cli.print(rows.length === 0 ? "No plugins were added, and none fails." : table([["", "PLUGIN", "FINDING", "NEXT STEP"], ...rows]), report);
+  if (report.some(({ level }) => level === "error")) process.exitCode = 1;
 }
 
 /**

@@ -34,8 +34,8 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
       return await work(chatOf(target.chat));
     } catch (error) {
       const moved = refusalIn(error)?.parameters?.migrate_to_chat_id;
-      if (moved === undefined) throw told(error);
-      return work(moved).catch((again) => Promise.reject(told(again)));
+      if (moved === undefined) throw channelFailureOf(error);
+      return work(moved).catch((again) => Promise.reject(channelFailureOf(again)));
     }
   };
 
@@ -90,7 +90,7 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
 /** The vendor types its signal after a polyfill; the real one is what it gets and uses. */
 export const foreign = (signal: AbortSignal): never => signal as never;
 
-const told = (error: unknown): Error => ((error as { failure?: unknown }).failure === undefined ? failureOf(error) : (error as Error));
+const channelFailureOf = (error: unknown): Error => ((error as { failure?: unknown }).failure === undefined ? failureOf(error) : (error as Error));
 
 /** Ids of chats are numbers, names of channels are not. */
 const chatOf = (chat: string): string | number => (/^-?\d+$/.test(chat) ? Number(chat) : chat);
