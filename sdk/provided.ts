@@ -3,12 +3,14 @@ import type { Board } from "./board.ts";
 import type { Capability } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
+import type { Panel } from "./panel.ts";
 import type { AgentTool } from "./plugin.ts";
 import type { ProvidedService, ServiceName, ServiceTypes } from "./services.ts";
 import type { ProvidedStore } from "./store-driver.ts";
 import type { Tier } from "./tier.ts";
 
 export type * from "./board.ts";
+export type * from "./panel.ts";
 export type * from "./services.ts";
 
 /** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
@@ -33,6 +35,8 @@ export interface Provided {
   board: Board;
   /** What other plugins call by name: `provide.service(name, api)`. */
   service: ProvidedService;
+  /** A part of the dashboard. */
+  panel: Panel;
 }
 
 /** A kind of provided thing. */
@@ -74,6 +78,7 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
   store: {},
   board: {},
   service: { thingOf: (name, api) => ({ name, api }) as ProvidedService },
+  panel: { nameOf: ({ id }) => id },
 };
 
 /** The name by which there is exactly one thing of its kind. Two routes of one place, whatever their parameters are called, have one name. */

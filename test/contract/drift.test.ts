@@ -26,6 +26,10 @@ const PROVIDES: Readonly<Record<keyof Provide, { readonly call: string; readonly
   store: { call: `ctx.provide.store({ name: "x", open: () => ({ scope: () => ({}) }) })`, kinds: ["store"] },
   board: { call: `ctx.provide.board({ name: "x", list: async () => [], get: async () => undefined })`, kinds: ["board"] },
   service: { call: `ctx.provide.service("acme.notes", {})`, kinds: ["service"] },
+  panel: {
+    call: `ctx.provide.panel({ id: "x", title: "X", place: "card", guard: "scope:dashboard:read", module: "/x.js" })`,
+    kinds: ["panel scope:dashboard:read"],
+  },
 };
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -49,6 +49,11 @@ const SAMPLES: { readonly [K in ProvidedKind]: Sample<K> } = {
     given: (thing) => [(thing as Provided["service"] | undefined)?.name, (thing as Provided["service"] | undefined)?.api],
     shown: "service acme.notes",
   },
+  panel: {
+    thing: { id: "acme", title: "Acme", place: "page", guard: "scope:dashboard:read", module: "/acme/panel.js" },
+    shown: "panel acme",
+    agreed: ["panel scope:dashboard:read"],
+  },
 };
 
 const kinds = Object.keys(PROVIDED) as ProvidedKind[];
@@ -147,4 +152,15 @@ it("an action that was taken back makes room for another one of its name", () =>
     where.action(SAMPLES.action.thing);
   }
   expect([thingsOf(scope), fake.registered.actions.length]).toEqual([["action acme.send"], 1]);
+});
+
+it.each([
+  ["service", { name: "Acme Notes", api: {} }, /the name 'Acme Notes'/],
+  ["channel", { ...SAMPLES.channel.thing, name: "../acme" }, /the name '..\/acme'/],
+  ["panel", { ...SAMPLES.panel.thing, id: "../acme" }, /the id '..\/acme'/],
+  ["panel", { ...SAMPLES.panel.thing, place: "footer" }, /the place 'footer'/],
+  ["panel", { ...SAMPLES.panel.thing, module: "https://elsewhere.example/x.js" }, /is not a path/],
+  ["panel", { ...SAMPLES.panel.thing, module: "//elsewhere.example/x.js" }, /is not a path/],
+] as const)("a %s like %j is refused", (kind, thing, words) => {
+  expect(() => give(open().provide, kind, thing)).toThrow(words);
 });

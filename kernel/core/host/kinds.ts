@@ -104,6 +104,17 @@ export const KINDS = {
       SERVICE_NAME.test(name) ? undefined : `the name '${name}' is not of words of lower-case letters, digits and '-', with dots between them`,
     crosses: false,
   },
+  panel: {
+    members: { id: "string", title: "string", place: "string", guard: "string", module: "string" },
+    title: ["id"],
+    whyUnusable({ id, place, module }) {
+      if (!/^[a-z0-9][a-z0-9-]*$/.test(id)) return `the id '${id}' is not of lower-case letters, digits and '-'`;
+      if (!["page", "admin", "card"].includes(place)) return `the place '${place}' is none of page, admin and card`;
+      return /^\/(?!\/)/.test(module) ? undefined : `its module '${module}' is not a path on the dashboard's server`;
+    },
+    agreed: ({ guard }) => [`panel ${guard}`],
+    crosses: false,
+  },
 } as const satisfies { readonly [K in ProvidedKind]: KindRow<K> };
 
 /** The kinds that an isolated plugin can provide. */
