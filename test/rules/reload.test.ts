@@ -103,7 +103,7 @@ describe("reload", () => {
     expect(anew).toEqual(["setup one", "start", "stop", "setup two", "start"]);
   });
 
-  it("what the report calls changed is what a plugin hears of: another order of keys and a default written out are neither", async () => {
+  it("what the report calls changed is what a plugin hears of: another order of keys is no change", async () => {
     const life: string[] = [];
     const { write, open } = await setUp({ greeting: "one", retries: 2 }, [acme(life)]);
     const kernel = await open();
