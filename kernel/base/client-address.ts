@@ -1,4 +1,4 @@
-import { BlockList, isIPv4, isIPv6, type Socket } from "node:net";
+import { BlockList, isIP, isIPv4, isIPv6, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /** The far end of a connection, judged by the socket alone. */
@@ -48,4 +48,12 @@ export function isThisMachine(address: string): boolean {
 
 function isOwn(address: string): boolean {
   return Object.values(networkInterfaces()).some((cards) => cards?.some((card) => canonicalAddress(card.address) === address));
+}
+
+/** An address, or one with the length of a network behind a slash. */
+export function isNetwork(text: string): boolean {
+  const [address = "", bits, ...more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || address.includes("%") || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
 }

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatPath } from "../base/config-path.ts";
 import { checkDocument } from "../core/config/check.ts";
 import { composeSchema } from "../core/config/compose.ts";
 import { openDocument } from "../core/config/document.ts";
-import { formatPath } from "../core/config/path.ts";
-import { defaultAt, keysAt } from "../core/config/schema-at.ts";
 import { getValue, removeValue, setValue } from "./edit.ts";
 import { saveDocument } from "./save.ts";
+import { defaultAt, keysAt } from "./setting-schema.ts";
 
 const NOTIFY: ObjectSchema = {
   type: "object",

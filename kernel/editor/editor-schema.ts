@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { isRecord } from "../base/config-path.ts";
 import { closed } from "../base/schema/closed.ts";
-import { isRecord } from "../core/config/path.ts";
 
 /** A JSON schema as editors read it: draft 2020-12, unknown keys underlined, our own keywords told in the description. */
 export function editorSchema(root: ObjectSchema): Readonly<Record<string, unknown>> {

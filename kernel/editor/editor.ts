@@ -1,10 +1,14 @@
 import { dirname, resolve } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
+import { parsePath } from "../base/config-path.ts";
 import { fail } from "../base/errors.ts";
+import { lastGood } from "../base/last-good.ts";
 import type { PluginStatus } from "../core/boot/kernel-api.ts";
+import type { ConfigProblem } from "../core/config/check.ts";
+import { composeSchema } from "../core/config/compose.ts";
 import { type Configuration, describeProblems, entriesOf, examine, partsOf } from "../core/config/configuration.ts";
-import { readText } from "../core/config/document.ts";
-import { type ConfigProblem, composeSchema, defaultAt, isUnread, lastGood, loadEnvironment, openDocument, parsePath } from "../core/config/index.ts";
+import { openDocument, readText } from "../core/config/document.ts";
+import { loadEnvironment } from "../core/config/environment.ts";
 import { createHost, type Host, type HostParts } from "../core/host/host.ts";
 import { readEntry } from "../core/host/source.ts";
 import { getValue, removeValue, requireSetting, setValue } from "./edit.ts";
@@ -12,6 +16,7 @@ import { exposures } from "./exposure.ts";
 import { differenceFrom } from "./line-difference.ts";
 import { maskSecrets } from "./mask.ts";
 import { saveDocument } from "./save.ts";
+import { defaultAt, isUnread } from "./setting-schema.ts";
 
 /** A configuration file and what its plugins are. */
 export interface EditorOptions {

@@ -1,7 +1,7 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
-import { branches } from "../base/schema/closed.ts";
-import { formatPath, parsePath } from "../core/config/path.ts";
-import { defaultAt, keysAt, schemasAt, suggestion } from "../core/config/schema-at.ts";
+import { formatPath, parsePath } from "../base/config-path.ts";
+import { branches } from "../base/schema/schema-walk.ts";
+import { defaultAt, keysAt, schemasAt, suggestion } from "./setting-schema.ts";
 
 /** What is known of one setting, for people. */
 export interface Setting {

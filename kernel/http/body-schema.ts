@@ -1,7 +1,7 @@
 import type { Schema } from "@svc/sdk";
+import { isRecord } from "../base/config-path.ts";
 import { fail } from "../base/errors.ts";
 import { type SchemaError, schemaCheck, shapeFor } from "../base/schema/schema-check.ts";
-import { isRecord } from "../core/config/path.ts";
 
 /** The checks of the kernel's own routes, compiled by the build. */
 const PREPARED = "#checks/http";

@@ -1,13 +1,5 @@
 import type { Schema } from "@svc/sdk";
-
-/** A schema with every branch that may speak about the same value. */
-export function branches(schema: Schema): readonly Schema[] {
-  const further = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? []), schema.then, schema.else];
-  return [schema, ...further.flatMap((branch) => (branch === undefined ? [] : branches(branch)))];
-}
-
-/** Whether a schema names alternatives or parts instead of one shape. */
-export const isComposed = ({ anyOf, oneOf, allOf }: Schema): boolean => anyOf !== undefined || oneOf !== undefined || allOf !== undefined;
+import { isComposed } from "./schema-walk.ts";
 
 /**
  * The same schema with every object shut against keys it does not list, unless it says otherwise itself. Branches of

@@ -1,7 +1,7 @@
 import { logOf, type RootLog } from "../../base/log.ts";
 import { type Bus, createBus } from "../bus/index.ts";
 import { type Configuration, entriesOf, readConfiguration } from "../config/configuration.ts";
-import { openDocument } from "../config/index.ts";
+import { openDocument } from "../config/document.ts";
 import { PHASE_LIMITS } from "../host/entry.ts";
 import { createHost, type Host } from "../host/host.ts";
 import type { KernelParts } from "./kernel-parts.ts";

@@ -1,6 +1,6 @@
 import type { Log, StoreDriver } from "@svc/sdk";
+import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
-import type { ConfigProblem } from "../config/index.ts";
 import type { CapabilityLibraries } from "../host/capability-libraries.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";

@@ -16,7 +16,7 @@ import type { AgentTool } from "@svc/sdk";
 import { type Subscription, subscribes } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { keepLastGood, readConfiguration } from "../config/configuration.ts";
-import { drainSeconds } from "../config/index.ts";
+import { drainSeconds } from "../config/environment.ts";
 import { noteStop } from "../flow/recover.ts";
 import { type AgentAbilities, abilitiesOf } from "../host/agent-abilities.ts";
 import { runToolOf, toolsOf } from "../host/agent-tools.ts";

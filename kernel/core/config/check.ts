@@ -1,4 +1,6 @@
 import type { Schema } from "@svc/sdk";
+import { type ConfigPath, formatPath, isRecord, parsePath } from "../../base/config-path.ts";
+import { explain, type Finding } from "../../base/schema/explain.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 import { claim } from "./claims.ts";
 import type { ComposedSchema } from "./compose.ts";
@@ -6,8 +8,6 @@ import { crossRules, unreadKeys } from "./core-rules.ts";
 import { CORE_KEYS, CORE_SCHEMA, fillChosen } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
 import { malformedIn } from "./expand.ts";
-import { explain, type Finding } from "./explain.ts";
-import { type ConfigPath, formatPath, isRecord, parsePath } from "./path.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "./secrets.ts";
 
 /** One thing a person should change, or look at. */

@@ -1,7 +1,7 @@
+import { isRecord } from "../../base/config-path.ts";
+import { type Finding, unknownKey } from "../../base/schema/explain.ts";
 import type { ComposedSchema, Section } from "./compose.ts";
 import { CORE_KEYS, PASSED_THROUGH } from "./core-schema.ts";
-import { type Finding, unknownKey } from "./explain.ts";
-import { isRecord } from "./path.ts";
 
 /** Whose is what in a document, beside the core's own keys. */
 export interface Claims {

@@ -1,7 +1,7 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
+import { isForbiddenKey } from "../../base/config-path.ts";
+import { restartPaths } from "../../base/schema/schema-walk.ts";
 import { AGENT_KEYS, type Chosen, CORE_KEYS, coreSchema, PASSED_THROUGH } from "./core-schema.ts";
-import { isForbiddenKey } from "./path.ts";
-import { restartPaths } from "./schema-at.ts";
 
 /** A section of svc.json that a plugin owns. */
 export interface Section {

@@ -1,11 +1,17 @@
 import type { Log } from "@svc/sdk";
+import { parsePath } from "../../base/config-path.ts";
 import { fail } from "../../base/errors.ts";
+import { rememberLastGood } from "../../base/last-good.ts";
 import type { ReloadReport } from "../boot/kernel-api.ts";
 import type { Host } from "../host/host.ts";
 import { readEntry } from "../host/source.ts";
 import type { Wanted } from "../host/wanted.ts";
-import type { CheckedConfig, ComposedSchema, ConfigDocument, ConfigProblem, Parts } from "./index.ts";
-import { CORE_KEYS, checkDocument, composeSchema, parsePath, rememberLastGood } from "./index.ts";
+import type { CheckedConfig, ConfigProblem } from "./check.ts";
+import { checkDocument } from "./check.ts";
+import type { ComposedSchema, Parts } from "./compose.ts";
+import { composeSchema } from "./compose.ts";
+import { CORE_KEYS } from "./core-schema.ts";
+import type { ConfigDocument } from "./document.ts";
 
 /** A configuration that was read and checked. */
 export interface Configuration {

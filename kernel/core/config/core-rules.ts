@@ -1,7 +1,7 @@
-import type { Finding } from "./explain.ts";
-import { isNetwork } from "./network.ts";
-import { isRecord } from "./path.ts";
-import { nearest } from "./suggest.ts";
+import { isNetwork } from "../../base/client-address.ts";
+import { isRecord } from "../../base/config-path.ts";
+import { nearest } from "../../base/nearest.ts";
+import type { Finding } from "../../base/schema/explain.ts";
 
 /** Rules of the core that join several fields. Looks only at what has the right shape: the schema has judged the rest. */
 export function crossRules(value: Readonly<Record<string, unknown>>, tiers: readonly string[]): readonly Finding[] {

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { expect, it } from "vitest";
+import { lastGood, rememberLastGood } from "../../base/last-good.ts";
 import { checkDocument } from "./check.ts";
 import { composeSchema } from "./compose.ts";
 import { diffConfig } from "./diff.ts";
 import { openDocument } from "./document.ts";
-import { lastGood, rememberLastGood } from "./last-good.ts";
 
 const MESH: ObjectSchema = {
   type: "object",

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import type * as Jsonc from "jsonc-parser";
 import type { Node, ParseError } from "jsonc-parser";
+import { type ConfigPath, isForbiddenKey, isRecord } from "../../base/config-path.ts";
 import { fail } from "../../base/errors.ts";
-import { type ConfigPath, isForbiddenKey, isRecord } from "./path.ts";
 
 /** Loaded for a text that is wrong, or about which something has to be said with its place. */
 const parser = (): typeof Jsonc => createRequire(import.meta.url)("jsonc-parser") as typeof Jsonc;

@@ -1,7 +1,6 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
-import { branches } from "../../base/schema/closed.ts";
-import { type ConfigPath, formatPath } from "./path.ts";
-import { member } from "./schema-at.ts";
+import { type ConfigPath, formatPath } from "../../base/config-path.ts";
+import { branches, member } from "../../base/schema/schema-walk.ts";
 
 /** A credential in a configuration. */
 export interface SecretPlace {

@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import { nearest } from "../config/suggest.ts";
+import { nearest } from "../../base/nearest.ts";
 import { KINDS, kindRow, PROVIDED_KINDS } from "./kinds.ts";
 
 /** A plugin's package.json, as far as a host needs it. */

@@ -1,8 +1,8 @@
 import type { Schema } from "@svc/sdk";
-import { patternTrouble } from "../../base/schema/safe-pattern.ts";
-import type { SchemaError } from "../../base/schema/schema-check.ts";
-import { type ConfigPath, isRecord } from "./path.ts";
-import { nearest } from "./suggest.ts";
+import { type ConfigPath, isRecord } from "../config-path.ts";
+import { nearest } from "../nearest.ts";
+import { patternTrouble } from "./safe-pattern.ts";
+import type { SchemaError } from "./schema-check.ts";
 
 /** One thing that is wrong, below the value that was validated, in words for the person who wrote it. */
 export interface Finding {

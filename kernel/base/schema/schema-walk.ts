@@ -1,7 +1,13 @@
-import type { ObjectSchema, Schema } from "@svc/sdk";
-import { branches, isComposed } from "../../base/schema/closed.ts";
-import type { ConfigPath } from "./path.ts";
-import { nearest } from "./suggest.ts";
+import type { Schema } from "@svc/sdk";
+
+/** A schema with every branch that may speak about the same value. */
+export function branches(schema: Schema): readonly Schema[] {
+  const further = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? []), schema.then, schema.else];
+  return [schema, ...further.flatMap((branch) => (branch === undefined ? [] : branches(branch)))];
+}
+
+/** Whether a schema names alternatives or parts instead of one shape. */
+export const isComposed = ({ anyOf, oneOf, allOf }: Schema): boolean => anyOf !== undefined || oneOf !== undefined || allOf !== undefined;
 
 /** Says nothing about a value: what stands below a key that is taken as it is. */
 const ANYTHING: Schema = {};
@@ -26,46 +32,6 @@ export function member(schemas: readonly Schema[], key: string | number): { read
 function takesAnything({ type, properties, additionalProperties, items, enum: values, ...rest }: Schema): boolean {
   const open = properties === undefined && additionalProperties === undefined && items === undefined && values === undefined;
   return open && !isComposed(rest) && (type === undefined || type === "array");
-}
-
-/** The schemas that speak about the value at `path`; empty when there is no such setting. */
-export function schemasAt(root: ObjectSchema, path: ConfigPath): readonly Schema[] {
-  let schemas: readonly Schema[] = [root];
-  for (const segment of path) schemas = member(schemas, segment).schemas;
-  return schemas;
-}
-
-/** The keys that may stand in the object at `path`, with what is known of each: for completion and for suggestions. */
-export function keysAt(root: ObjectSchema, path: ConfigPath): readonly { readonly key: string; readonly description?: string }[] {
-  const keys = new Map<string, string | undefined>();
-  for (const schema of schemasAt(root, path).flatMap(branches)) {
-    for (const [key, { description }] of Object.entries(schema.properties ?? {})) keys.set(key, keys.get(key) ?? description);
-  }
-  return [...keys].map(([key, description]) => (description === undefined ? { key } : { key, description }));
-}
-
-/** The known setting whose name is nearest to the first unknown part of `path`, such as `maxConcurrent`; undefined when none is near. */
-export function suggestion(root: ObjectSchema, path: ConfigPath): string | undefined {
-  let depth = 0;
-  while (depth < path.length && schemasAt(root, path.slice(0, depth + 1)).length > 0) depth += 1;
-  return nearest(
-    String(path[depth] ?? ""),
-    keysAt(root, path.slice(0, depth)).map(({ key }) => key),
-  );
-}
-
-/** The default that the schemas state for the setting at `path`; undefined without one. */
-export function defaultAt(root: ObjectSchema, path: ConfigPath): unknown {
-  return schemasAt(root, path).find((schema) => schema.default !== undefined)?.default;
-}
-
-/** Is a setting, or what it stands in, marked as read by nothing? */
-export function isUnread(root: ObjectSchema, path: ConfigPath): boolean {
-  return path.some((_, index) =>
-    schemasAt(root, path.slice(0, index + 1))
-      .flatMap(branches)
-      .some(({ unread }) => unread === true),
-  );
 }
 
 /** Where a change waits for a restart: paths with `*` for any key of a map and `[]` for any entry of a list. */

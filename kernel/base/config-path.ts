@@ -1,4 +1,4 @@
-import { fail } from "../../base/errors.ts";
+import { fail } from "./errors.ts";
 
 /** Where a value is: keys of objects and indexes of lists, from the top of svc.json. */
 export type ConfigPath = readonly (string | number)[];

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { atomicWrite } from "../../base/atomic-file.ts";
-import { fail } from "../../base/errors.ts";
+import { atomicWrite } from "./atomic-file.ts";
+import { fail } from "./errors.ts";
 
 const NAME = "last-good.json";
 
