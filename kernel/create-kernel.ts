@@ -1,5 +1,7 @@
 /* The assembling file: hands each room to the core, which knows them as ports. No other file sees all of them. */
 
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
@@ -11,6 +13,17 @@ import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 export interface KernelOptions extends Omit<CoreOptions, "limits"> {
   /** Milliseconds a plugin may take for each phase of its life, and what the process of an isolated one may take. */
   readonly limits?: Partial<PhaseLimits> & { readonly isolation?: Partial<IsolationLimits> };
+}
+
+/** The plugin that keeps the state where a program names none: a package of its own, looked up beside the kernel and not among its dependencies. */
+const DEFAULT_STORE = "@svc/store-sqlite";
+
+function defaultStore(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${DEFAULT_STORE}/package.json`));
+  } catch {
+    return undefined;
+  }
 }
 
 /** The rooms, each loaded when it is first needed. */
@@ -29,7 +42,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     integrity: () => import("./supply/integrity.ts"),
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
-    store: () => import("./store/index.ts"),
+    defaultStore,
     capabilities: {
       fetch: () => import("./capabilities/fetch/fetch.ts"),
       sockets: () => import("./capabilities/fetch/sockets.ts"),

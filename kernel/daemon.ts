@@ -5,7 +5,6 @@ import "./editor/exposure.ts";
 import "./http/index.ts";
 import "./http/serving.ts";
 import "./isolation/own-sockets.ts";
-import "./store/index.ts";
 
 export { lockHolder } from "./base/folder-lock.ts";
 export type { Kernel } from "./core/boot/kernel-api.ts";

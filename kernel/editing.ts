@@ -2,6 +2,7 @@
 
 import { PARTS } from "./create-kernel.ts";
 import * as editor from "./editor/editor.ts";
+import * as stores from "./editor/find-store.ts";
 import * as rehearsal from "./editor/rehearse.ts";
 
 /** A configuration file and what its plugins are. */
@@ -15,3 +16,5 @@ export const checkConfiguration = (options: EditorOptions) => editor.checkConfig
 export const configurationSchema = (options: EditorOptions) => editor.configurationSchema({ ...options, parts: PARTS });
 /** Reads, checks and sets up as a start does, in memory, and asks the engines whether they are usable. */
 export const rehearse = (options: EditorOptions) => rehearsal.rehearse({ ...options, parts: PARTS });
+/** The store that a configuration asks for, for looking at the state and copying it. Opens nothing. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
+export const findStore = (options: EditorOptions) => stores.findStore({ ...options, parts: PARTS });

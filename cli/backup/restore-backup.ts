@@ -18,12 +18,13 @@ export interface Restored extends Contents {
 export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
   const folder = resolve(from);
   const contents = readContents(folder);
-  const { checkDatabase, lockHolder } = await import("@svc/kernel");
+  const [{ lockHolder }, { storeFor }] = await Promise.all([import("@svc/kernel"), import("../store.js")]);
   const holder = lockHolder(cli.dataFolder);
   if (holder !== undefined) throw coded("SVC_DAEMON_RUNNING", `A daemon (pid ${holder.pid}) holds ${cli.dataFolder}. Stop it first: svc daemon stop`);
-  const database = join(folder, STATE, "svc.db");
-  const problems = existsSync(database) ? checkDatabase(database) : [];
-  if (problems.length > 0) throw fail("SVC_CLI_BACKUP", { folder, reason: `its database is damaged: ${problems[0]}` });
+  const state = join(folder, STATE);
+  const store = await storeFor({ file: join(folder, CONFIG), dataFolder: state });
+  const [problem] = (await store.check?.({ folder: state }))?.problems ?? [];
+  if (problem !== undefined) throw fail("SVC_CLI_BACKUP", { folder, reason: `its database is damaged: ${problem}` });
 
   // Copied aside first: a disk that is full or a copy that breaks off changes nothing.
   const suffix = `before-restore-${new Date().toISOString().replace(/[:.]/g, "-")}`;

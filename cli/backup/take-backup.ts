@@ -29,24 +29,14 @@ export interface Contents {
 }
 
 /** Of a running daemon, of this machine, or made anew: nothing that a restored folder needs. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  "svc.db",
-  "svc.db-wal",
-  "svc.db-shm",
-  "daemon.json",
-  "daemon.lock",
-  "instance.json",
-  "local-secret",
-  "ballast",
-  "svc.schema.json",
-]);
+const LEFT_OUT: ReadonlySet<string> = new Set(["daemon.json", "daemon.lock", "instance.json", "local-secret", "svc.schema.json"]);
 
 /** Temporary files of a write under way, and logs. */
 const isPassing = (name: string): boolean => /\.tmp$/.test(name) || /^daemon\.log/.test(name);
 
 /**
  * Copies the state, the configuration and `.env` of this folder into a new folder that only its owner can read, while the daemon runs
- * or not. The database is as it was at one moment. Agents' workspaces are not part of it.
+ * or not. What the store keeps is as it was at one moment. Agents' workspaces are not part of it.
  */
 export async function takeBackup(cli: Cli, to: string | undefined, version: string): Promise<Contents & { readonly folder: string }> {
   if (!existsSync(cli.dataFolder)) throw fail("SVC_CLI_MISSING", { what: `data folder ${cli.dataFolder} to back up`, next: "svc daemon start" });
@@ -60,12 +50,10 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
   try {
     if (`${realpathSync(partial)}/`.startsWith(`${realpathSync(cli.dataFolder)}/`))
       throw fail("SVC_CLI_USAGE", { reason: `${folder} lies in the data folder, which is what is copied; name a folder elsewhere` });
-    await copyState(cli.dataFolder, join(partial, STATE), LEFT_OUT);
-    const database = join(cli.dataFolder, "svc.db");
-    if (existsSync(database)) {
-      const { backupDatabase } = await import("@svc/kernel");
-      await backupDatabase(database, join(partial, STATE, "svc.db"));
-    }
+    const { storeFor } = await import("../store.js");
+    const store = await storeFor(cli);
+    await copyState(cli.dataFolder, join(partial, STATE), new Set([...LEFT_OUT, ...(store.files ?? [])]));
+    await store.backup?.({ folder: cli.dataFolder, to: join(partial, STATE) });
     for (const [file, name] of [[cli.file, CONFIG] as const, [join(cli.folder, ".env"), ENVIRONMENT] as const]) {
       if (!existsSync(file)) continue;
       await cp(file, join(partial, name), { dereference: true });

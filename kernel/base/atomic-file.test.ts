@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { endedProcess, smallDisk, startChild } from "../store/processes.harness.ts";
 import { atomicWrite, sweepTemporary } from "./atomic-file.ts";
+import { endedProcess, smallDisk, startChild } from "./processes.harness.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -5,19 +5,9 @@ import { type SvcError, svcError } from "@svc/sdk";
  * `test/house/house.test.ts` holds this table and `kernel/README.md` together.
  */
 export const ERRORS = {
-  SVC_STORE_CONFLICT: [409, "The stored state of {collection} '{key}' has changed meanwhile; read it again and repeat."],
+  SVC_STORE_NONE: [500, "Nothing keeps the state: {reason}; {next}."],
+  SVC_STORE_SEVERAL: [500, "{stores} would each keep the state; {next}."],
   SVC_LOCK_LOST: [503, "This daemon no longer holds its folder ({reason}) and ends: two daemons on one folder would harm its state."],
-  SVC_BACKUP_FAILED: [500, "The database {file} could not be copied to {target}: {reason}."],
-  SVC_STORE_BUSY: [503, "Another process holds the database {file}; end it or try again."],
-  SVC_STORE_FULL: [507, "The disk of {file} is full: nothing was stored. Free some room, or shorten what is kept; deleting still works."],
-  SVC_STORE_FAILED: [503, "The database {file} failed ({reason}) and takes nothing more; check the disk, then start the daemon again."],
-  SVC_STORE_CORRUPT: [500, "The database {file} is damaged ({reason}). It was left as it is: look at it with `svc db check` and restore a copy."],
-  SVC_STORE_NEWER: [500, "The database {file} has version {found}, newer than this program's {known}; start the newer program, migrations only go forward."],
-  SVC_STORE_CLOSED: [503, "The store is closed; the daemon is stopping."],
-  SVC_STORE_NAME: [400, "'{name}' is no name for stored state: lower-case letters, digits and '-', '_', '.', starting with a letter or digit."],
-  SVC_STORE_INDEX: [400, "'{field}' is no declared index of {collection}; declare it in `indexes` where the collection is opened."],
-  SVC_STORE_CURSOR: [400, "The document '{key}' to continue after is no longer in {collection}; start the list again."],
-  SVC_STORE_VALUE: [400, "The value for {collection} '{key}' can not be stored as JSON: {reason}."],
   SVC_DAEMON_RUNNING: [409, "A daemon already runs on {folder}, process {pid}; stop it first with: svc daemon stop, or use another folder."],
   SVC_DAEMON_OTHER: [421, "This is not the daemon of the folder that the caller works in; nothing was done."],
   SVC_PLUGIN_TIMEOUT: [504, "Plugin {plugin}: {what} did not answer within {ms} ms."],

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { endedProcess, startChild } from "../store/processes.harness.ts";
 import { lockFolder, lockHolder } from "./folder-lock.ts";
+import { endedProcess, startChild } from "./processes.harness.ts";
 
 let folder: string;
 beforeEach(async () => {

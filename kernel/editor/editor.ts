@@ -132,7 +132,8 @@ export async function configurationSchema(options: EditorOptions): Promise<Objec
   return composeSchema(partsOf(host)).root;
 }
 
-function readableText(options: EditorOptions): string {
+/** The text of the configuration; `{}` where there is none, or one that cannot be read. */
+export function readableText(options: EditorOptions): string {
   try {
     const text = readText(options.file);
     openDocument({ file: options.file, text }, options.env);
@@ -142,10 +143,11 @@ function readableText(options: EditorOptions): string {
   }
 }
 
-/** The text as it would be read, with the plugins it asks for imported and not set up. */
+/** The text as it would be read, with the plugins it asks for imported and not set up; `storesOnly`, those that may keep the state. */
 export async function readEdited(
   { parts, file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
   text: string,
+  { storesOnly = false }: { readonly storesOnly?: boolean } = {},
 ): Promise<{ configuration: Configuration; host: Host }> {
   const folder = dirname(resolve(file));
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
@@ -155,6 +157,7 @@ export async function readEdited(
     known,
     entries,
     inline: [],
+    storesOnly,
     folder,
     searchFolders: [dataFolder, ...searchFolders],
     dataFolder,

@@ -6,8 +6,8 @@ import { build } from "../core/boot/assembly.ts";
 import type { PluginStatus } from "../core/boot/kernel-api.ts";
 import type { KernelParts } from "../core/boot/kernel-parts.ts";
 import { locationsOf } from "../core/boot/locations.ts";
+import { openState } from "../core/boot/open-state.ts";
 import { buildRuntime } from "../core/boot/runtime.ts";
-import { stateStore } from "../core/boot/state-store.ts";
 import type { ConfigProblem } from "../core/config/check.ts";
 import { readText } from "../core/config/document.ts";
 import { type AgentAbilities, abilitiesOf } from "../core/host/agent-abilities.ts";
@@ -44,8 +44,7 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     authorities: () => authoritiesOf(host.live),
     log: assembly.log,
   });
-  const { openStore } = await parts.store();
-  const store = stateStore(openStore({ file: ":memory:" }));
+  const store = await openState(assembly);
   const runtime = buildRuntime({
     assembly,
     store,
@@ -68,6 +67,7 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     await host.stop();
     await runtime.close();
     await store.close();
+    await host.stopStore();
     await rm(scratch, { recursive: true, force: true });
   }
 }

@@ -23,11 +23,11 @@ export interface IsolateDeps extends IsolationDeps {
 export async function isolate(source: Source, deps: IsolateDeps): Promise<Isolated> {
   const limits = { ...ISOLATION_LIMITS, ...deps.limits };
   const { manifest } = source;
-  if (manifest !== undefined) refuseDeclared(source.id, manifest.capabilities);
+  if (manifest !== undefined) refuseDeclared(source.id, manifest.capabilities, [manifest.kind]);
   const confinements = await confine(source, { heapMb: limits.heapMb, path: deps.env["PATH"] ?? "", hidden: deps.hidden });
   const start = starter(source, deps, limits, confinements);
   const described = await describe(source, start, limits);
-  refuseDeclared(source.id, described.capabilities);
+  refuseDeclared(source.id, described.capabilities, [described.kind]);
   let supervisor: Supervisor | undefined;
   let dropped = 0;
   const plugin: Plugin<never> = {

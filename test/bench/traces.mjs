@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 const [, , rows = "1000000", folder = "/var/tmp/svc-traces"] = process.argv;
-const load = (path) => import(new URL(`../../kernel/dist/${path}`, import.meta.url).href);
-const { openStore } = await load("store/open.js");
-const { createTraces } = await load("core/flow/traces.js");
-const { TRACES, TRACE_INDEXES, firstTaskIdAt } = await load("core/flow/record.js");
+const load = (path) => import(new URL(`../../${path}`, import.meta.url).href);
+const { openStore } = await load("plugins/stores/sqlite/dist/open.js");
+const { createTraces } = await load("kernel/dist/core/flow/traces.js");
+const { TRACES, TRACE_INDEXES, firstTaskIdAt } = await load("kernel/dist/core/flow/record.js");
 
 const YEAR_MS = 365 * 86_400_000;
 const BEGAN = Date.parse("2026-01-01T00:00:00Z");
@@ -17,7 +17,7 @@ const file = join(folder, `traces-${rows}.db`);
 /** Writes rows as an earlier version did: without the index over channels. */
 function fill() {
   mkdirSync(folder, { recursive: true });
-  const Database = createRequire(new URL("../../kernel/index.ts", import.meta.url))("better-sqlite3");
+  const Database = createRequire(new URL("../../plugins/stores/sqlite/index.ts", import.meta.url))("better-sqlite3");
   const database = new Database(file);
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA user_version = 8;
     CREATE TABLE "documents:core/traces" (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, ":status", ":agent", value TEXT NOT NULL);

@@ -86,7 +86,7 @@ describe("doctor tries what a start would do", () => {
     writeFileSync(file, "this is a letter to my aunt ".repeat(400));
     await bothFail(shell, /svc\.db/, 74);
     writeFileSync(file, sound);
-    const Database = createRequire(join(ROOT, "kernel/package.json"))("better-sqlite3");
+    const Database = createRequire(join(ROOT, "plugins/stores/sqlite/package.json"))("better-sqlite3");
     const database = new Database(file);
     database.pragma("user_version = 9999");
     database.close();

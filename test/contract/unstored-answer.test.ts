@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createKernel, type Kernel } from "@svc/kernel";
 import { definePlugin, type Message, type Outgoing, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { smallDisk } from "../../kernel/store/processes.harness.ts";
+import { smallDisk } from "../../kernel/base/processes.harness.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 const closers: (() => unknown)[] = [];

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { smallDisk } from "../../kernel/store/processes.harness.ts";
+import { smallDisk } from "../../kernel/base/processes.harness.ts";
 import { ask, endDaemons, lacks, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 let folder: string;

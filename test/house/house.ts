@@ -77,6 +77,7 @@ const HEADINGS: Readonly<Record<string, string>> = {
   tier: 'Engine ("tier")',
   feature: "Feature",
   action: "Action that agents may be allowed",
+  store: "Place of the state",
 };
 
 /** The README's tables of plugins, from their packages: a new plugin is written down in its own folder only. */
@@ -120,19 +121,31 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
   results.push({ file: page, text: existsSync(join(ROOT, page)) ? read(page) : "", wanted: reference(read) });
   const kernel = (await import(new URL("../../kernel/base/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };
   const cli = (await import(new URL("../../cli/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, string> };
+  const own = pluginFolders().filter(({ path }) => existsSync(join(ROOT, path, "errors.ts")) && read(`${path}/README.md`).includes("<!-- errors -->"));
+  const plugins = await Promise.all(
+    own.map(async ({ path }) => {
+      const { ERRORS } = (await import(new URL(`../../${path}/errors.ts`, import.meta.url).href)) as typeof kernel;
+      return [`${path}/README.md`, ERRORS] as const;
+    }),
+  );
   const cell = (message: string) => message.replaceAll("\n", " ").replaceAll("|", "\\|");
-  const rows = Object.entries(kernel.ERRORS)
-    .sort()
-    .map(([code, [status, message]]) => `| \`${code}\` | ${status} | ${cell(message)} |`);
+  const table = (errors: Record<string, readonly [number, string]>) => [
+    "| Code | Status | Message |",
+    "|---|---|---|",
+    ...Object.entries(errors)
+      .sort()
+      .map(([code, [status, message]]) => `| \`${code}\` | ${status} | ${cell(message)} |`),
+  ];
   const cliRows = Object.entries(cli.ERRORS)
     .sort()
     .map(([code, message]) => `| \`${code}\` | ${cell(message)} |`);
-  for (const [file, table] of [
-    ["kernel/README.md", ["| Code | Status | Message |", "|---|---|---|", ...rows]],
+  for (const [file, lines] of [
+    ["kernel/README.md", table(kernel.ERRORS)],
+    ...plugins.map(([file, errors]) => [file, table(errors)] as const),
     ["cli/README.md", ["| Code | Message |", "|---|---|", ...cliRows]],
   ] as const) {
     const text = read(file);
-    results.push({ file, text, wanted: inject(text, "errors", table.join("\n")) ?? "the file has no <!-- errors --> markers" });
+    results.push({ file, text, wanted: inject(text, "errors", lines.join("\n")) ?? "the file has no <!-- errors --> markers" });
   }
   return results;
 }

@@ -43,7 +43,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   isolation: ["base", "core", "capabilities"],
   supply: ["base", "core", "capabilities", "isolation"],
   editor: ["base", "core", "supply"],
-  store: ["base", "core"],
 };
 
 /** Lines of a file. */

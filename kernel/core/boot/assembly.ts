@@ -36,6 +36,7 @@ export async function assemble(options: KernelOptions, parts: KernelParts): Prom
       known: options.known ?? [],
       entries: entriesOf(document),
       inline: options.plugins ?? [],
+      ownStore: options.store !== undefined,
       folder,
       searchFolders: [dataFolder, ...(options.searchFolders ?? [])],
       dataFolder,

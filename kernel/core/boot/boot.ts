@@ -1,6 +1,5 @@
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { fail } from "../../base/errors.ts";
 import { lockFolder } from "../../base/folder-lock.ts";
 import { ensureInstance } from "../../base/instance.ts";
@@ -10,10 +9,10 @@ import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health } from "./kernel-api.ts";
 import { startMaintenance } from "./maintenance.ts";
+import { openState } from "./open-state.ts";
 import type { KernelOptions } from "./options.ts";
 import { readRetention } from "./retention.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
-import { type StateStore, stateStore } from "./state-store.ts";
 import type { StatusEvents } from "./status-events.ts";
 import type { UndoList } from "./undo-list.ts";
 import type { Workspaces } from "./workspaces.ts";
@@ -61,9 +60,10 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   steps.defer("the local secret", http.forget);
   steps.defer("the HTTP server", http.close);
   await http.prepare();
+  steps.defer("the store's plugin", () => host.stopStore());
   const store = await steps.step(
     "the store",
-    () => openStore(deps),
+    () => openState(assembly, options.store),
     (opened) => opened.close(),
   );
   // What an earlier run of this node had leased is free again: the folder is ours alone.
@@ -131,11 +131,4 @@ function openFolder({ assembly: { locations }, onInstance }: BootDeps) {
     throw error;
   }
   return lock;
-}
-
-/** The one that the embedding program gave, or the database. Throws `SVC_STORE_*`. */
-async function openStore({ assembly: { parts, locations, log, now }, options }: BootDeps): Promise<StateStore> {
-  if (options.store !== undefined) return stateStore(options.store);
-  const { openStore: open } = await parts.store();
-  return stateStore(open({ file: locations.onDisk ? join(locations.dataFolder, "svc.db") : ":memory:", log: log.child("store"), now }));
 }

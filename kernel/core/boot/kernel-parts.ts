@@ -1,16 +1,9 @@
-import type { Log, StoreDriver } from "@svc/sdk";
 import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
 import type { CapabilityLibraries } from "../host/capability-libraries.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
-
-/** The room that keeps the state. */
-export interface StorePart {
-  /** Throws `SVC_STORE_CORRUPT`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
-  openStore(options: { readonly file: string; readonly log?: Log; readonly now?: () => number }): StoreDriver;
-}
 
 /** What others on this machine could see of the daemon's own files. */
 export interface ExposurePart {
@@ -27,6 +20,7 @@ export interface KernelParts {
   integrity(): Promise<IntegrityPart>;
   quarantine(): Promise<QuarantinePart>;
   exposures(): Promise<ExposurePart>;
-  store(): Promise<StorePart>;
+  /** The folder of the store plugin that comes with the kernel; undefined where it is not installed beside the kernel. */
+  defaultStore(): string | undefined;
   readonly capabilities: CapabilityLibraries;
 }

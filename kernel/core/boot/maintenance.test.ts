@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { openStore } from "../../../test/kit/store.ts";
 import { createLog } from "../../base/log.ts";
-import { openStore } from "../../store/index.ts";
 import { claimMinute } from "../schedule/job-records.ts";
 import { createForgetting } from "./maintenance.ts";
 

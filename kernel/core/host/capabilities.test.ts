@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, vi } from "vitest";
+import { openStore } from "../../../test/kit/store.ts";
 import { createLog } from "../../base/log.ts";
 import { PARTS } from "../../create-kernel.ts";
-import { openStore } from "../../store/index.ts";
 import { createLender, type Lender } from "./capabilities.ts";
 import { createScope, disposeScope } from "./scope.ts";
 

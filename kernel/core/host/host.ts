@@ -1,15 +1,15 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type Manifest, type Plugin, type ProvidedKind, reasonOf } from "@svc/sdk";
+import { type Capability, type Manifest, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf } from "@svc/sdk";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
 import { call, currentScope } from "./call.ts";
 import type { CapabilityLibraries } from "./capability-libraries.ts";
 import { createContext, type Services } from "./context.ts";
+import { discover } from "./discover.ts";
 import { type EntryTrouble, troublesOf } from "./entries.ts";
 import {
   type Around,
-  createEntry,
   type Entry,
   entryStatus,
   failEntry,
@@ -29,7 +29,8 @@ import { requireFree } from "./provide.ts";
 import { usedFor } from "./registered.ts";
 import type { Scope } from "./scope.ts";
 import { agentKeysOf, sectionsOf } from "./section-check.ts";
-import { isForeign, originsOf, readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
+import { isForeign, originsOf, readEntry, type Source } from "./source.ts";
+import { chooseStore, chosenStore, createStoreContext, isStore, type StoreDeps, storeOf, storeTrouble } from "./store-plugin.ts";
 import type { IntegrityPart, Marked, QuarantinePart } from "./supply-port.ts";
 import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";
 
@@ -38,6 +39,8 @@ export interface HostParts {
   isolation(): Promise<IsolationPart>;
   integrity(): Promise<IntegrityPart>;
   quarantine(): Promise<QuarantinePart>;
+  /** The folder of the store plugin that comes with the kernel; asked where no store is known, undefined where it is not installed. */
+  defaultStore(): string | undefined;
   readonly capabilities: Pick<CapabilityLibraries, "sweep">;
 }
 
@@ -50,6 +53,10 @@ export interface HostSources {
   readonly entries: readonly string[];
   /** Plugins handed over in code. */
   readonly inline: readonly Plugin<never>[];
+  /** The embedding program keeps the state itself: no store plugin is asked. */
+  readonly ownStore?: boolean;
+  /** Only the plugins that may keep the state are known. */
+  readonly storesOnly?: boolean;
   /** Where relative paths and packages are looked up. */
   readonly folder: string;
   readonly searchFolders: readonly string[];
@@ -83,11 +90,16 @@ export interface Host {
   /** Ways to build a context that known plugins bring, and the one that counts where the configuration names none. */
   strategies(): string[];
   defaultStrategy(): string | undefined;
+  /** Set up the plugin that keeps the state, before all others. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
+  setUpStore(wanted: Wanted, deps: StoreDeps): Promise<ProvidedStore>;
   setUp(wanted: Wanted, services: Services): Promise<void>;
   start(): Promise<void>;
   /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
   apply(wanted: Wanted, services: Services): Promise<{ plugin: string; reason: string }[]>;
+  /** Stop all but the plugin that keeps the state. */
   stop(): Promise<void>;
+  /** Stop the plugin that keeps the state, when the store is closed. */
+  stopStore(): Promise<void>;
   statuses(): PluginStatus[];
   /** Count a failure against a plugin and tell the listener. */
   failed(scope: Scope, what: string, error: unknown): void;
@@ -208,7 +220,9 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     },
     async load(wanted) {
       await holdBack();
-      const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && needsCode(entry, wanted));
+      const store = sources.ownStore === true ? undefined : chosenStore(entries, wanted);
+      const isAsked = (entry: Entry) => (isStore(entry) ? entry === store || sectionOf(entry, wanted) !== undefined : needsCode(entry, wanted));
+      const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && isAsked(entry));
       const load = (entry: Entry) => loadEntry(entry, limits, requirePinned, around, importCode);
       // Ours wait for nothing: one after the other, the time each takes is its own.
       const ours = async () => {
@@ -240,11 +254,18 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
       usable()
         .map(({ source }) => announced(source))
         .find((one) => one.default === true && one.strategies !== undefined)?.strategies?.[0],
+    async setUpStore(wanted, deps) {
+      const entry = chooseStore(entries, wanted);
+      const section = sectionOf(entry, wanted);
+      const context = (plugin: Plugin<never>, scope: Scope) => createStoreContext(plugin, scope, section ?? {}, deps);
+      if (mayRun(entry, wanted)) await setUpEntry(entry, section, context, changed, limits, around);
+      return storeOf(entry);
+    },
     async setUp(wanted, services) {
       for (const tell of untold ?? []) tell();
       untold = undefined;
       // In order and one by one: who comes first owns a contested name, the same way at every start.
-      for (const entry of entries) if (mayRun(entry, wanted)) await bring(entry, wanted, services);
+      for (const entry of entries) if (!isStore(entry) && mayRun(entry, wanted)) await bring(entry, wanted, services);
     },
     async start() {
       await Promise.all(entries.map((entry) => startEntry(entry, limits, around)));
@@ -252,7 +273,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     },
     async apply(wanted, services) {
       await this.load(wanted);
-      for (const entry of entries) {
+      for (const entry of entries.filter((one) => !isStore(one))) {
         const broken = wanted.broken.get(entry.id);
         const run = isWanted(entry, wanted);
         if (entry.scope !== undefined && (!run || broken !== undefined)) await halt(entry);
@@ -268,11 +289,15 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
         }
       }
       changed();
-      return entries.filter(({ state }) => state === "failed").map(({ id, reason }) => ({ plugin: id, reason: reason ?? "unknown" }));
+      const broken = entries.filter(({ state }) => state === "failed").map(({ id, reason }) => ({ plugin: id, reason: reason ?? "unknown" }));
+      return [...broken, ...storeTrouble(entries, wanted)];
     },
     async stop() {
-      await Promise.all(entries.map(halt));
+      await Promise.all(entries.filter((entry) => !isStore(entry)).map(halt));
       changed();
+    },
+    async stopStore() {
+      await Promise.all(entries.filter(isStore).map(halt));
     },
     statuses: () => entries.map(entryStatus),
     failed,
@@ -282,8 +307,10 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
         if (scope.host === identity) failed(scope, "stray error", error);
         return scope.host === identity;
       }
-      const line = (error instanceof Error ? (error.stack ?? "") : "").split("\n").find((text) => entries.some((entry) => isFrom(entry, text)));
-      const entry = line === undefined ? undefined : entries.find((one) => isFrom(one, line));
+      // A store that fails outside of a call has lost a write: that is no failure to count and go on from.
+      const counted = entries.filter((one) => !isStore(one));
+      const line = (error instanceof Error ? (error.stack ?? "") : "").split("\n").find((text) => counted.some((entry) => isFrom(entry, text)));
+      const entry = line === undefined ? undefined : counted.find((one) => isFrom(one, line));
       if (entry === undefined) return false;
       entry.failures += 1;
       events.failure?.(entry.id, "stray error", reasonOf(error), "counted", error);
@@ -344,27 +371,4 @@ const announced = ({ manifest, plugin }: Source): Pick<Manifest, "default" | "st
 
 function isFrom({ source }: Entry, line: string): boolean {
   return originsOf(source).some((origin) => line.includes(origin) || line.includes(pathToFileURL(origin).href));
-}
-
-function discover(sources: HostSources, off: ReadonlySet<string>, host: object, broke: Entry["broke"]): Entry[] {
-  const entries: Entry[] = [];
-  const add = (id: string, from: Source["from"], read: () => Source | undefined) => {
-    let entry: Entry;
-    try {
-      const source = read();
-      if (source === undefined) return;
-      entry = createEntry(source, host, broke);
-    } catch (error) {
-      entry = createEntry({ id: id as Source["id"], from }, host, broke);
-      failEntry(entry, reasonOf(error), error);
-    }
-    if (off.has(entry.id)) entry.state = "disabled";
-    entries.push(entry);
-  };
-  for (const plugin of sources.inline)
-    add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
-  for (const folder of sources.known) add(folder, "first-party", () => readManifest(folder, "first-party"));
-  for (const entry of sources.entries)
-    if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
-  return entries;
 }

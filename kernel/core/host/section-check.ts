@@ -3,12 +3,14 @@ import { type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
 import type { Parts, Section } from "../config/compose.ts";
 import type { Entry } from "./entry.ts";
 import type { Source } from "./source.ts";
+import { isStore } from "./store-plugin.ts";
 
 /** The section of a loaded plugin, with the check of the plugin itself, which may not bring the others down; none where it owns none. */
 export function sectionsOf({ id, plugin, source }: Entry): Section[] {
   const { at, schema, check } = (plugin?.config ?? {}) as Partial<NonNullable<Plugin["config"]>>;
   if (at === undefined || schema === undefined) return [];
-  const section = { at, schema, owner: id, ...preparedBy(source) };
+  // The state does not change its place under a running daemon.
+  const section = { at, schema: isStore({ id }) ? { ...schema, restart: true } : schema, owner: id, ...preparedBy(source) };
   if (check === undefined) return [section];
   return [
     {

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { put } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { newTaskId, TRACE_INDEXES, TRACES } from "../../../kernel/dist/core/flow/record.js";
-import { openStore } from "../../../kernel/dist/store/index.js";
+import { openStore } from "../../../plugins/stores/sqlite/dist/open.js";
 
 const WRITERS = 16;
 const BATCH = 10;

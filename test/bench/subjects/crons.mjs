@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createSchedule } from "../../../kernel/dist/core/schedule/index.js";
 import { claimMinute } from "../../../kernel/dist/core/schedule/job-records.js";
-import { openStore } from "../../../kernel/dist/store/index.js";
+import { openStore } from "../../../plugins/stores/sqlite/dist/open.js";
 
 const [folder, count] = process.argv.slice(2);
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryStore, storeContract } from "@svc/sdk/testing";
-import { afterEach, describe, it, vi } from "vitest";
+import { storeContract } from "@svc/sdk/testing";
+import { describe, it } from "vitest";
 import { openStore } from "./open.ts";
 
 async function fixture(file: string, remove: () => Promise<void>) {
@@ -36,19 +36,4 @@ describe("the store on disk", () => {
 
 describe("the store in memory", () => {
   storeContract({ describe, it }, () => fixture(":memory:", async () => undefined));
-});
-
-describe("the store that plugin authors test with", () => {
-  afterEach(() => void vi.useRealTimers());
-  const open = async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    return {
-      store: createMemoryStore(),
-      neighbour: createMemoryStore(),
-      advance: (ms: number) => void vi.setSystemTime(Date.now() + ms),
-      turn: (ms: number) => void vi.setSystemTime(Date.now() + ms),
-      close: async () => undefined,
-    };
-  };
-  storeContract({ describe, it }, open);
 });

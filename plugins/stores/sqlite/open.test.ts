@@ -50,7 +50,7 @@ describe("opening", () => {
       .put("a", { agent: "x" });
     await store.close();
     store = openStore({ file });
-    await store.commit([put("core/tasks", "b", { agent: "x" })]);
+    await store.scope("core").commit([put("tasks", "b", { agent: "x" })]);
     const tasks = store.scope("core").collection("tasks", { indexes: ["agent"] });
     expect((await tasks.list({ where: { agent: "x" } })).map((found) => found.key)).toEqual(["a", "b"]);
     await store.close();
@@ -177,16 +177,6 @@ describe("writing", () => {
     expect(await last).toBe(1);
     await expect(tasks.put("a", 1)).rejects.toMatchObject({ code: "SVC_STORE_CLOSED" });
     await expect(tasks.get("last")).rejects.toMatchObject({ code: "SVC_STORE_CLOSED" });
-  });
-
-  it("commits one list over several owners' state", async () => {
-    const store = openStore({ file: ":memory:" });
-    const plugin = store.scope("feature-sessions").collection("sessions");
-    await plugin.put("s", 1);
-    await expect(store.commit([put("core/tasks", "a", 1), put("feature-sessions/sessions", "s", 2, "absent")])).rejects.toMatchObject({ index: 1 });
-    await store.commit([put("core/tasks", "a", 1), put("feature-sessions/sessions", "s", 2, 1)]);
-    expect(await plugin.get("s")).toEqual({ key: "s", value: 2, version: 2 });
-    await store.close();
   });
 
   it("forgets dedup keys older than 7 days, so that they do not pile up", async () => {

@@ -1,6 +1,6 @@
 import type { Claimed, PushOptions } from "@svc/sdk";
 import type { Database, Statement } from "better-sqlite3";
-import { fail } from "../base/errors.ts";
+import { fail } from "./errors.ts";
 import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
 
 interface Row {

@@ -1,10 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { syncFolder, temporaryName } from "../base/atomic-file.ts";
-import { fail } from "../base/errors.ts";
 import { storeError } from "./database.ts";
+import { fail } from "./errors.ts";
 
 /** The worker's whole program. VACUUM INTO reads one state of the database in one piece: a copy page by page starts over at each write of another process. */
 const PROGRAM = `
@@ -29,7 +29,7 @@ try {
  * `svc.db-shm` beside it and no daemon running, a start goes on from it. Throws `SVC_BACKUP_FAILED`, and `SVC_STORE_CORRUPT` for damage.
  */
 export async function backupDatabase(file: string, target: string): Promise<number> {
-  const temporary = temporaryName(target);
+  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`);
   const failed = (reason: string, cause?: unknown) => fail("SVC_BACKUP_FAILED", { file, target, reason, ...(cause === undefined ? {} : { cause }) });
   if ((await stat(target).catch(() => undefined)) !== undefined) throw failed("there is a file of that name already");
   try {
@@ -64,4 +64,16 @@ function copy(file: string, target: string): Promise<void> {
     worker.once("error", reject);
     worker.once("exit", (status) => reject(new Error(`the copying thread ended with ${status}`)));
   });
+}
+
+/** Brings the names in `folder` to the disk: a rename is there only when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open a folder; NTFS journals the rename itself.
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

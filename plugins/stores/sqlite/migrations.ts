@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { fail } from "../base/errors.ts";
 import { DocumentTable } from "./document-table.ts";
+import { fail } from "./errors.ts";
 
 /** Where the kernel keeps its traces: what earlier versions stored is taken over into it. */
 export const TRACES = "core/traces";

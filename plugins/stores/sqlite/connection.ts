@@ -1,13 +1,14 @@
 import { statSync } from "node:fs";
 import type { Log, SvcError } from "@svc/sdk";
 import type { Database } from "better-sqlite3";
-import { fail } from "../base/errors.ts";
-import { Presence } from "../base/presence.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { openDatabase, sqliteFailure, storeError } from "./database.ts";
+import { fail } from "./errors.ts";
 import { LogSync } from "./log-sync.ts";
+import { Presence } from "./presence.ts";
 import { Reserve } from "./reserve.ts";
-import type { Step, Table } from "./table.ts";
+import type { BoundWrite, Table } from "./table.ts";
+import { grows, isRepeatable, settle, type WriteJob } from "./write-job.ts";
 
 /** Writes one transaction takes: what keeps the loop for a few milliseconds at most. */
 const GROUP = 128;
@@ -17,17 +18,6 @@ const BUSY_PAUSE_MS = 20;
 const INCREMENTAL = 2;
 /** A megabyte. */
 const SHRUNK_PAGES = 256;
-
-/** One caller's writes: all of them or none. */
-interface Job {
-  readonly steps: readonly Step[];
-  /** Resolved before the fsync: a power cut may undo it, a killed process does not. */
-  readonly noted: boolean;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: unknown) => void;
-  answer: unknown;
-  error: unknown;
-}
 
 /**
  * The one handle on the database. Reads run at once. Writes wait for the end of the tick and share a transaction with the others
@@ -52,8 +42,8 @@ export class Connection {
   readonly #sql;
   /** Declared and not yet on disk. */
   readonly #missing = new Set<Table>();
-  #waiting: Job[] = [];
-  #group: Job[] = [];
+  #waiting: WriteJob[] = [];
+  #group: WriteJob[] = [];
   #scheduled = false;
   #busySince: number | undefined;
   /** The group met a full disk before. */
@@ -62,7 +52,7 @@ export class Connection {
   #closing: Promise<void> | undefined;
   readonly #sync: LogSync | undefined;
   /** Committed, and on the way to the disk. */
-  #syncing: readonly Job[] | undefined;
+  #syncing: readonly WriteJob[] | undefined;
   #idle: (() => void) | undefined;
 
   constructor(file: string, log?: Log) {
@@ -112,7 +102,7 @@ export class Connection {
   }
 
   /** Resolves with the answer of the last step, after the commit. `noted`: that commit need not be synced to the disk. */
-  write(steps: readonly Step[], noted = false): Promise<unknown> {
+  write(steps: readonly BoundWrite[], noted = false): Promise<unknown> {
     const refusal = this.#failure ?? (this.#closing === undefined ? undefined : fail("SVC_STORE_CLOSED"));
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
@@ -210,7 +200,7 @@ export class Connection {
   };
 
   /** The oldest jobs that fit in a group; a longer one goes alone. */
-  #next(): Job[] {
+  #next(): WriteJob[] {
     let jobs = 0;
     let steps = 0;
     for (const job of this.#waiting) {
@@ -232,9 +222,9 @@ export class Connection {
     this.#committed();
   }
 
-  #apply(job: Job): void {
+  #apply(job: WriteJob): void {
     const { steps } = job;
-    const guarded = steps.length > 1 || (steps.length === 1 && isRepeatable(steps[0] as Step));
+    const guarded = steps.length > 1 || (steps.length === 1 && isRepeatable(steps[0] as BoundWrite));
     let index = 0;
     try {
       if (guarded) this.#sql.savepoint.run();
@@ -319,7 +309,7 @@ export class Connection {
     this.#reject(refused, fail("SVC_STORE_FULL", { file: this.#file }));
   }
 
-  #reject(jobs: readonly Job[], error: unknown): void {
+  #reject(jobs: readonly WriteJob[], error: unknown): void {
     for (const job of jobs) job.reject(error);
   }
 
@@ -348,23 +338,4 @@ export class Connection {
       this.database.pragma("wal_autocheckpoint = 1000");
     }
   }
-}
-
-/** A job that failed in a transaction that stands is refused with it: what it ran into is as durable as the refusal. */
-function settle(jobs: readonly Job[]): void {
-  for (const job of jobs) {
-    if (job.error === undefined) job.resolve(job.answer);
-    else job.reject(job.error);
-  }
-}
-
-/** A push with a dedup key writes two rows. */
-function isRepeatable({ write }: Step): boolean {
-  return (write.op === "push" || write.op === "offer") && write.options.dedupKey !== undefined;
-}
-
-const GROWING: ReadonlySet<string> = new Set(["put", "set", "push", "offer", "append", "fill"]);
-
-function grows(job: Job): boolean {
-  return job.steps.some(({ write }) => GROWING.has(write.op));
 }

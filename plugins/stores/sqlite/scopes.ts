@@ -1,63 +1,30 @@
 import { randomUUID } from "node:crypto";
-import {
-  append,
-  type Claimed,
-  type Collection,
-  complete,
-  type Journal,
-  type Log,
-  type Op,
-  put,
-  type Query,
-  type Queue,
-  remove,
-  type StoreDriver,
-  type StoreScope,
-} from "@svc/sdk";
-import { Connection } from "./connection.ts";
+import { append, type Claimed, type Collection, complete, type Journal, type Op, type Query, type Queue, remove, type StoreScope } from "@svc/sdk";
+import type { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
 import { QueueTable } from "./queue-table.ts";
-import { type ClockNote, SteadyClock } from "./steady-clock.ts";
-import { checkedName, type Step, type Table, type Write } from "./table.ts";
+import { type BoundWrite, checkedName, type Table, type Write } from "./table.ts";
 
-export interface StoreOptions {
-  /** A path, or ":memory:". */
-  readonly file: string;
-  readonly log?: Log;
-  /** Unix milliseconds; the wall clock by default. */
-  readonly now?: () => number;
-  /** Milliseconds since the operating system started; its own clock by default. */
-  readonly monotonic?: () => number;
-}
-
-/** Where the steady time is noted, and how often it is looked whether that is needed. */
-const MARKS = "core/marks";
-const CLOCK = "clock";
-const LOOK_EVERY_MS = 30_000;
-
-/** The daemon's durable state in one database: a driver that leaves nothing out. */
-export interface SqliteStore extends Required<Omit<StoreDriver, "scope" | "size">> {
+/** Every owner's part of one database. */
+export interface Scopes {
+  /** The part of one owner, such as `core` or a plugin's id: its name `sessions` is `<owner>/sessions` in the database. */
   scope(owner: string): Required<StoreScope>;
-  size(): { readonly used: number; readonly free: number };
-  /** As `Store.commit`, with full names: one transaction over several owners' state. */
-  commit(ops: readonly Op[]): Promise<void>;
+  /** As `Store.commit`, of names that begin with `prefix` in the database; `noted` as `StoreScope.note`. */
+  commit(prefix: string, ops: readonly Op[], noted?: boolean): Promise<void>;
+  /** Ends every lease; the items are handed out again as `redelivered`. */
+  reclaim(): Promise<void>;
 }
 
-/**
- * Opens the store. Throws `SVC_STORE_CORRUPT`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. One process writes: take `lockFolder` first.
- */
-export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions): SqliteStore {
-  const connection = new Connection(file, log);
+/** The parts of the owners over `connection`. Queues count by `steady`, journals tell the time of `now`; both in milliseconds. */
+export function createScopes(connection: Connection, steady: () => number, now: () => number): Scopes {
   const { database } = connection;
-  const marks = new DocumentTable(database, MARKS);
-  const clock = new SteadyClock(now, monotonic, marks.created ? marks.get<ClockNote>(CLOCK)?.value : undefined);
   const documents = new Map<string, DocumentTable>();
   const queues = new Map<string, QueueTable>();
   const journals = new Map<string, JournalTable>();
 
   const documentTable = (name: string) => tableOf(documents, name, () => new DocumentTable(database, name));
-  const queueTable = (name: string) => tableOf(queues, name, () => new QueueTable(database, name, clock.now));
+  const queueTable = (name: string) => tableOf(queues, name, () => new QueueTable(database, name, steady));
   const journalTable = (name: string) => tableOf(journals, name, () => new JournalTable(database, name, now));
 
   function tableOf<T extends Table>(known: Map<string, T>, name: string, make: () => T): T {
@@ -71,35 +38,26 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
     return table;
   }
 
-  function step(table: Table, write: Write): Step {
+  function bound(table: Table, write: Write): BoundWrite {
     return { table, write, bound: table.bind(write) };
   }
 
   /** `T` is what the table's `apply` answers to that operation. */
   function write<T = void>(table: Table, operation: Write): Promise<T> {
-    return attempt(() => connection.write([step(table, operation)]));
+    return attempt(() => connection.write([bound(table, operation)]));
   }
 
   function commit(prefix: string, ops: readonly Op[], noted = false): Promise<void> {
     return attempt(() =>
       connection.write(
         ops.map((op) => {
-          if ("collection" in op) return step(documentTable(prefix + op.collection), op);
-          return step("queue" in op ? queueTable(prefix + op.queue) : journalTable(prefix + op.journal), op);
+          if ("collection" in op) return bound(documentTable(prefix + op.collection), op);
+          return bound("queue" in op ? queueTable(prefix + op.queue) : journalTable(prefix + op.journal), op);
         }),
         noted,
       ),
     );
   }
-
-  /** Not worth a sync: without it, a restart asks the wall clock how long nothing ran. */
-  function noteClock(): void {
-    const note = clock.note();
-    if (note !== undefined) commit("", [put(MARKS, CLOCK, note)], true).catch(() => {});
-  }
-  noteClock();
-  const noting = setInterval(noteClock, LOOK_EVERY_MS);
-  noting.unref();
 
   function collection<T>(name: string, indexes: readonly string[]): Collection<T> {
     const table = documentTable(name);
@@ -136,8 +94,8 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
     };
   }
 
-  function scope(prefix: string): Required<StoreScope> {
-    const inside = `${checkedName(prefix)}/`;
+  function scope(owner: string): Required<StoreScope> {
+    const inside = `${checkedName(owner)}/`;
     return {
       collection: (name, options = {}) => collection(inside + name, options.indexes ?? []),
       queue: (name) => queue(inside + name),
@@ -159,24 +117,10 @@ export function openStore({ file, log, now = Date.now, monotonic }: StoreOptions
 
   return {
     scope,
-    commit: (ops) => commit("", ops),
+    commit,
     async reclaim() {
       const names = database.prepare("SELECT substr(name, 7) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'queue:%'").pluck().all() as string[];
-      await connection.write(names.map((name) => step(queueTable(name), { op: "reclaim", queue: name })));
-    },
-    health() {
-      const reason = connection.trouble;
-      return reason === undefined ? { ok: true } : { ok: false, reason };
-    },
-    size: () => connection.size(),
-    diskBytes: () => connection.diskBytes(),
-    shrink: () => connection.shrink(),
-    steady: clock.now,
-    onFailure: (listener) => connection.onFailure(listener),
-    close() {
-      clearInterval(noting);
-      noteClock();
-      return connection.close();
+      await connection.write(names.map((name) => bound(queueTable(name), { op: "reclaim", queue: name })));
     },
   };
 }

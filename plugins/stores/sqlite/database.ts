@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { SvcError } from "@svc/sdk";
 import type Database from "better-sqlite3";
-import { fail } from "../base/errors.ts";
+import { fail } from "./errors.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
 
 // Required when the first database is opened: who only asks for a check of a configuration needs none.

@@ -2,7 +2,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
 
 /** An entry of a journal; `at` in Unix milliseconds. */
-export interface Entry<T> {
+export interface JournalEntry<T> {
   readonly seq: number;
   readonly at: number;
   readonly value: T;
@@ -45,11 +45,11 @@ export class JournalTable implements Table {
     return undefined;
   }
 
-  read<T>(after: number, limit?: number): readonly Entry<T>[] {
+  read<T>(after: number, limit?: number): readonly JournalEntry<T>[] {
     return (this.#statements.read.all(after, rowLimit(limit)) as Row[]).map((row) => entry<T>(row));
   }
 
-  tail<T>(limit: number): readonly Entry<T>[] {
+  tail<T>(limit: number): readonly JournalEntry<T>[] {
     return (this.#statements.tail.all(rowLimit(limit)) as Row[]).reverse().map((row) => entry<T>(row));
   }
 
@@ -71,6 +71,6 @@ function prepareStatements(database: Database, table: string) {
   };
 }
 
-function entry<T>(row: Row): Entry<T> {
+function entry<T>(row: Row): JournalEntry<T> {
   return { seq: row.seq, at: row.at, value: JSON.parse(row.value) };
 }

@@ -1,4 +1,4 @@
-import { bootId } from "../base/process-identity.ts";
+import { readFileSync } from "node:fs";
 
 /** Where the steady time stood when it was noted. All in milliseconds. */
 export interface ClockNote {
@@ -64,4 +64,13 @@ function startOf(wall: number, monotonic: number, boot: string | undefined, note
   const ran = monotonic - note.monotonic;
   if (boot !== undefined && boot === note.boot && ran >= 0) return note.steady + ran;
   return note.steady + Math.min(Math.max(0, wall - note.wall), LONGEST_GAP_MS);
+}
+
+/** Tells this run of the operating system from any other; undefined where it does not say. */
+function bootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined;
+  }
 }

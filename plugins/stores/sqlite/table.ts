@@ -1,5 +1,5 @@
 import type { Op, StorePrune } from "@svc/sdk";
-import { fail } from "../base/errors.ts";
+import { fail } from "./errors.ts";
 
 /** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
 export type Write =
@@ -27,7 +27,7 @@ export type Write =
 export type Bound = string | number | null;
 
 /** A write ready to be applied: its value is text already, so that what the caller changes afterwards is not stored. */
-export interface Step {
+export interface BoundWrite {
   readonly write: Write;
   readonly table: Table;
   readonly bound: readonly Bound[];

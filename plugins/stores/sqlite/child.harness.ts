@@ -1,8 +1,6 @@
 /** Programs that the tests of this room run as processes of their own, to be killed or to fail. */
 import { writeSync } from "node:fs";
 import { push, put } from "@svc/sdk";
-import { atomicWrite } from "../base/atomic-file.ts";
-import { lockFolder } from "../base/folder-lock.ts";
 import { openStore } from "./open.ts";
 
 const [name, argument] = process.argv.slice(2) as [string, string];
@@ -20,16 +18,6 @@ function print(line: string): void {
 }
 
 const programs: Record<string, () => Promise<void>> = {
-  /** Takes the folder and keeps it until killed. */
-  async lock() {
-    try {
-      lockFolder(argument);
-      print("held");
-      setInterval(() => undefined, 60_000);
-    } catch (error) {
-      print(`${(error as { code: string }).code} ${(error as { pid: number }).pid}`);
-    }
-  },
   /** Notes two documents at a time, and commits each tenth pair. */
   async note() {
     const core = openStore({ file: argument }).scope("core");
@@ -48,13 +36,6 @@ const programs: Record<string, () => Promise<void>> = {
   async forget() {
     await openStore({ file: argument }).scope("core").collection("tasks").put("a", 1);
     setTimeout(() => print("done"), 600);
-  },
-  /** Writes one file for ever. */
-  async replace() {
-    for (let round = 0; ; round += 1) {
-      await atomicWrite(argument, String(round % 10).repeat(200_000));
-      print(String(round));
-    }
   },
   /** Eight writers that print each write when it is acknowledged; ends with 74 when the disk fails under it. */
   async write() {

@@ -1,0 +1,111 @@
+import type { Capability, Hooks, Plugin, PluginContext, ProvidedStore } from "@svc/sdk";
+import { buildContext, declarationCheck } from "@svc/sdk/host";
+import { fail } from "../../base/errors.ts";
+import type { RootLog } from "../../base/log.ts";
+import { pluginLog } from "../../base/log-facts.ts";
+import type { Entry } from "./entry.ts";
+import { createProvide } from "./provide.ts";
+import type { Scope } from "./scope.ts";
+import { isWanted, type Wanted } from "./wanted.ts";
+
+/** What a plugin of the kind `store` is made of: the rest of the kernel stands on the store. */
+export interface StoreDeps {
+  readonly node: { readonly id: string; readonly name: string };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: RootLog;
+}
+
+/** Is the entry a plugin of the kind `store`? Those are set up before all others and stopped after them. */
+export const isStore = ({ id }: Pick<Entry, "id">): boolean => id.startsWith("store-");
+
+const isDefault = ({ source: { manifest, plugin } }: Entry): boolean => (manifest ?? plugin)?.default === true;
+
+/** The plugin that keeps the state: the one that the document asks for, else the default one. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
+export function chooseStore(entries: readonly Entry[], wanted: Wanted): Entry {
+  const stores = entries.filter((entry) => isStore(entry) && entry.state !== "disabled" && entry.state !== "quarantined");
+  const asked = stores.filter((entry) => !isDefault(entry) && isWanted(entry, wanted));
+  const candidates = asked.length > 0 ? asked : stores.filter(isDefault);
+  const [store, ...others] = candidates;
+  if (store === undefined)
+    throw fail("SVC_STORE_NONE", {
+      reason: "no known plugin does, or it is switched off",
+      next: "install @svc/store-sqlite beside the kernel, name a store in plugins, or give createKernel one as its option store",
+    });
+  if (others.length > 0)
+    throw fail("SVC_STORE_SEVERAL", {
+      stores: candidates.map(({ id }) => id).join(" and "),
+      next: `keep one and switch the other off in plugins, as "!${others[0]?.id}"`,
+    });
+  return store;
+}
+
+/** As `chooseStore`; undefined where no choice is possible. */
+export function chosenStore(entries: readonly Entry[], wanted: Wanted): Entry | undefined {
+  try {
+    return chooseStore(entries, wanted);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The store that a plugin provided in its setup. Throws `SVC_STORE_NONE` with what keeps the plugin from it. */
+export function storeOf({ id, scope, reason }: Entry): ProvidedStore {
+  const [owned] = scope?.things.store ?? [];
+  if (owned !== undefined) return owned.thing;
+  throw fail("SVC_STORE_NONE", {
+    reason: `${id} ${reason === undefined ? "provided no store in its setup" : `does not run: ${reason}`}`,
+    next: "see svc config check",
+  });
+}
+
+/** Why the plugin that keeps the state is another one than the document asks for: the state does not change its place under a running daemon. */
+export function storeTrouble(entries: readonly Entry[], wanted: Wanted): { readonly plugin: string; readonly reason: string }[] {
+  const running = entries.find((entry) => isStore(entry) && entry.scope !== undefined);
+  if (running === undefined) return [];
+  const broken = wanted.broken.get(running.id);
+  if (broken !== undefined) return [{ plugin: running.id, reason: broken }];
+  try {
+    const { id } = chooseStore(entries, wanted);
+    return id === running.id ? [] : [{ plugin: id, reason: `${running.id} keeps the state until the daemon is restarted` }];
+  } catch (error) {
+    return [{ plugin: running.id, reason: (error as Error).message }];
+  }
+}
+
+/** The context of a store's plugin. What stands on state is not there yet, whatever the plugin declares. */
+export function createStoreContext(plugin: Plugin<never>, scope: Scope, config: unknown, { node, env, log }: StoreDeps): PluginContext<never> {
+  const refuse = (reason: string): never => {
+    throw fail("SVC_PLUGIN_KIND", { plugin: scope.id, reason: `is store, which ${reason}` });
+  };
+  const declared = declarationCheck(scope.id, plugin.capabilities);
+  const need = (capability: Capability) => {
+    declared(capability);
+    if (capability !== "network" && !capability.startsWith("env:")) refuse(`is set up before there is the capability '${capability}'`);
+  };
+  const tap = () => refuse("takes no part in messages");
+  const points = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"].map((hook) => [hook, { tap }]);
+  return buildContext({
+    id: scope.id,
+    config: config as never,
+    node,
+    log: pluginLog(log.child(scope.id)),
+    signal: scope.abort.signal,
+    hooks: Object.fromEntries(points) as unknown as Hooks,
+    provide: createProvide(
+      scope,
+      {
+        claim: (_scope, kind) => {
+          if (kind !== "store") refuse(`provides no ${kind}`);
+          if (scope.things.store.length > 0) refuse("provides one store");
+        },
+        requireServable: () => {},
+        server: () => refuse("provides no server"),
+        channelState: () => {},
+      },
+      need,
+    ),
+    need,
+    source: (name) => refuse(`is set up before there is the capability '${name}'`),
+    variable: (name) => env[name],
+  });
+}

@@ -1,0 +1,19 @@
+import { dirname, resolve } from "node:path";
+import type { ProvidedStore } from "@svc/sdk";
+import { createLog } from "../base/log.ts";
+import { loadEnvironment } from "../core/config/environment.ts";
+import { type EditorOptions, readableText, readEdited } from "./editor.ts";
+
+/**
+ * The store that a configuration asks for, for looking at the state and copying it. Of all plugins, only those that may be the store are
+ * imported, and nothing is opened. A configuration that is not there or cannot be read asks for the default store. Throws
+ * `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`.
+ */
+export async function findStore(options: EditorOptions): Promise<ProvidedStore> {
+  const { configuration, host } = await readEdited(options, readableText(options), { storesOnly: true });
+  const { node = {} } = configuration.value as { node?: { readonly id?: string; readonly name?: string } };
+  const { id = "svc", name = id } = node;
+  const log = createLog({ destination: "none", secrets: () => [] });
+  const env = loadEnvironment(dirname(resolve(options.file)), options.env);
+  return host.setUpStore(configuration.wanted, { node: { id, name }, env, log });
+}
