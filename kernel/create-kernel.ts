@@ -2,6 +2,7 @@
 
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { LIBRARIES } from "./capabilities/libraries.ts";
 import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
@@ -43,17 +44,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
     defaultStore,
-    capabilities: {
-      fetch: () => import("./capabilities/fetch/fetch.ts"),
-      sockets: () => import("./capabilities/fetch/sockets.ts"),
-      files: () => import("./capabilities/files/files.ts"),
-      spawn: () => import("./capabilities/processes/spawn.ts"),
-      sweep: () => import("./capabilities/processes/sweep.ts"),
-      warm: () => import("./capabilities/processes/warm.ts"),
-      media: () => import("./capabilities/fetch/media.ts"),
-      models: () => import("./capabilities/models/models.ts"),
-      render: () => import("./capabilities/render/render.ts"),
-    },
+    capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };
 }
 

@@ -18,7 +18,7 @@ export { compareLastGood, type Editor } from "./editor/editor.ts";
 export { editorSchema } from "./editor/editor-schema.ts";
 export type { Rehearsal } from "./editor/rehearse.ts";
 export { describeSetting, type Setting } from "./editor/setting.ts";
-export { refuseDeclared } from "./isolation/refused.ts";
+export { refuseDeclared } from "./isolation/crossing.ts";
 export { changedDependencies, type Dependencies, dependenciesOf } from "./supply/dependencies.ts";
 export { type Pin, type Pins, readPins, requirePinned, writePins } from "./supply/integrity.ts";
 export { type Observed, observe } from "./supply/observe.ts";

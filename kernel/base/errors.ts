@@ -23,7 +23,7 @@ export const ERRORS = {
   SVC_PLUGIN_VERSION: [500, "Plugin {plugin} cannot run here: {reason}."],
   SVC_PLUGIN_SECTION: [500, "Plugin {plugin} can not have {section} of svc.json: {reason}."],
   SVC_PLUGIN_NAME_TAKEN: [500, "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; {next}."],
-  SVC_CAPABILITY_UNDECLARED: [500, "Plugin {plugin} uses the capability '{capability}' without naming it in {where}."],
+  SVC_CAPABILITY_UNDECLARED: [500, "The plugin {plugin} uses '{capability}' without declaring it in {where}."],
   SVC_HOOK_REQUIRED: [503, "The {hook} policy of plugin {plugin} could not be asked: {reason}."],
   SVC_RUN_STALLED: [504, "timed out before spawn after {seconds}s in step {step}"],
   SVC_PLUGIN_PROVIDES: [500, "Plugin {plugin} provides {kind} that can not be used: {reason}."],

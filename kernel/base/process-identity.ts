@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 /** Whether a process of that id runs now, whoever owns it. One that has ended and only waits to be reaped does not. */
@@ -43,3 +44,6 @@ function statOf(pid: number): string[] | undefined {
     return undefined;
   }
 }
+
+/** Marks the processes that the daemon of a data folder starts, so that a later one finds what an earlier one left. */
+export const folderMark = (dataFolder: string): string => createHash("sha256").update(dataFolder).digest("hex").slice(0, 16);

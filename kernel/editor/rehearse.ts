@@ -53,8 +53,8 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
   });
   try {
-    await runtime.lender.ensure(host.declared());
-    await host.setUp(configuration.wanted, runtime.services);
+    await runtime.capabilities.ensure(host.declared());
+    await host.setUp(configuration.wanted, runtime.contexts);
     const engines = await Promise.all(
       settings.agents.list().map(async ({ id }) => {
         const { tier, engine } = await abilitiesOf(id, settings.agents, host.live);

@@ -1,5 +1,5 @@
 import type { FetchAnswer, FetchHead, StreamingFetch } from "@svc/sdk";
-import type { Ask } from "./child-context.ts";
+import type { Ask } from "./child-calls.ts";
 import type { Peer } from "./peer.ts";
 
 /** `ctx.fetch` over the wire. A body comes as the items of a stream: the window of the wire is its back-pressure. */

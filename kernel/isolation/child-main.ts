@@ -3,7 +3,8 @@
  * `start`, then whatever was registered, then `stop`. It ends when the socket closes: without its daemon it has no business.
  */
 import { Socket } from "node:net";
-import type { Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk";
+import type { Capability, Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk";
+import { declarationCheck } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import { createLines } from "../capabilities/processes/lines.ts";
 import { importPlugin } from "../core/host/code.ts";
@@ -71,7 +72,7 @@ async function answer(on: string, args: Args, served: Served): Promise<unknown> 
     case "reload":
       return lifecycle.reload?.(args.config as never);
     case "function":
-      return context?.serve(args);
+      return context?.callBack(args);
     default:
       return register?.serve(on, args, served);
   }
@@ -82,7 +83,7 @@ function told(on: string, args: Args): void {
   if (on === "ping") peer.tell("pong", {});
   else if (on === "mirror") context?.mirror(args as Mirror);
   else if (on === "ended") register?.ended(args);
-  else if (on === "heard") void tellStray(() => context?.serve(args));
+  else if (on === "heard") void tellStray(() => context?.callBack(args));
   else {
     const { id: parentId, rootId } = args.envelope as Envelope;
     const given = { n: args.n, given: [args.envelope], deadline: Date.now() + EMIT_MS };
@@ -108,18 +109,16 @@ async function load(named: Pick<Source, "id" | "entry" | "folder">): Promise<Des
 
 async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly mirror: Mirror }): Promise<SetUp> {
   id = facts.id;
-  const has = (...names: readonly string[]) => facts.capabilities.some((capability) => names.includes(capability));
+  const has = (capability: Capability) => facts.capabilities.includes(capability);
   const loaded: Loaded = {
-    render: has("render") ? (await import("../capabilities/render/render.ts")).createRender() : undefined,
-    ...(has("jobs") ? await import("../core/schedule/index.ts") : { parseCron: undefined, zoneOf: undefined }),
+    ...(has("render") ? { render: (await import("../capabilities/render/render.ts")).createRender() } : {}),
+    ...(has("jobs") ? { schedule: await import("../core/schedule/index.ts") } : {}),
   };
-  const made = createChildContext(facts, peer, loaded);
-  made.mirror(mirror);
-  context = made;
-  register = createRegister(id, (on, args) => void peer.tell(on, args), made.need);
-  const { hooks, provide } = register;
-  const whole = Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(made.context), hooks: { value: hooks }, provide: { value: provide } });
-  lifecycle = ((await (plugin as Plugin<never>).setup(whole as never)) ?? {}) as Lifecycle<never>;
+  const need = declarationCheck(id, facts.capabilities);
+  register = createRegister(id, (on, args) => void peer.tell(on, args), need);
+  context = createChildContext(facts, peer, loaded, need, register);
+  context.mirror(mirror);
+  lifecycle = ((await (plugin as Plugin<never>).setup(context.context)) ?? {}) as Lifecycle<never>;
   register.close();
   const life = (["start", "stop", "reload"] as const).filter((member) => typeof lifecycle[member] === "function");
   return { registrations: register.registrations, life };

@@ -1,16 +1,20 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
+import { type CapabilitySources, guardedFiles, sourceOf } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import { schemaTrouble } from "../base/schema/schema-check.ts";
 import { createBus } from "../core/bus/index.ts";
 import { within } from "../core/host/call.ts";
+import type { PluginScope } from "../core/host/capabilities.ts";
 import { checkPlugin, importPlugin, requireBuilt } from "../core/host/code.ts";
-import { createContext, type Services } from "../core/host/context.ts";
+import { type ContextDeps, createContext } from "../core/host/context.ts";
 import { describeFailure, type FailedPhase } from "../core/host/failure-place.ts";
 import { registersOf, thingsOf } from "../core/host/registered.ts";
 import { createScope, disposeScope } from "../core/host/scope.ts";
+import { scopedEvents } from "../core/host/scoped-events.ts";
 import type { Source } from "../core/host/source.ts";
+import { declaredJobs } from "../core/schedule/plugin-jobs.ts";
 
 /** What a plugin is, as seen by running its `setup` against a host that only records. */
 export interface Observed {
@@ -40,7 +44,7 @@ export async function observe(source: Source): Promise<Observed> {
   const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest);
   try {
     await told("setup", source, async () =>
-      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingServices()))),
+      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
     );
     return {
       id: scope.id,
@@ -91,35 +95,25 @@ const nothing: unknown = new Proxy(() => {}, {
   apply: () => nothing,
 });
 
-function recordingServices(): Services {
+/** Contexts whose capabilities do nothing, but for what shows in the registrations. */
+function recordingContexts(): ContextDeps {
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-  const none = () => nothing as never;
   const idle = () => {};
+  const bus = createBus({ node: "observed", ringSize: 1, onListenerError: () => {} });
+  const recorded = ({ scope, need }: PluginScope): CapabilitySources => ({
+    agents: () => ({ get: () => undefined, list: () => [] }),
+    events: () => scopedEvents(scope, bus, () => {}),
+    jobs: () => declaredJobs(scope, { cron: () => idle, after: () => idle, every: () => idle, missed: async () => [] }),
+    files: () => guardedFiles(nothing as never, need),
+  });
   return {
     node: { id: "observed", name: "Observed" },
     env: {},
-    bus: createBus({ node: "observed", ringSize: 1, onListenerError: () => {} }),
-    tasks: nothing as never,
-    agents: { get: () => undefined, list: () => [] },
-    traces: nothing as never,
-    actions: nothing as never,
+    capabilities: { ensure: async () => {}, make: (name, plugin) => sourceOf(recorded(plugin), () => nothing as never)(name) },
     log: () => quiet,
-    store: none,
-    jobs: () => ({ cron: () => idle, after: () => idle, every: () => idle, missed: async () => [] }),
-    files: none,
-    fetch: none,
-    sockets: none,
-    spawn: none,
-    warm: none,
-    media: none,
-    models: none,
-    health: none,
-    render: none,
-    ensure: async () => {},
     claim: () => {},
     requireServable: () => {},
-    server: none,
+    server: () => nothing as never,
     channelState: () => {},
-    failed: () => {},
   };
 }

@@ -318,7 +318,7 @@ describe("what of the context an isolated plugin has", () => {
       program: "ERR_ACCESS_DENIED",
       thread: "ERR_ACCESS_DENIED",
     });
-    await expect(act("curious.undeclared")).rejects.toThrow(/'store' without naming it/);
+    await expect(act("curious.undeclared")).rejects.toThrow(/'store' without declaring it/);
   });
 
   it("a reload gives it its new section: in place where it can, else in a new process", async () => {

@@ -38,7 +38,7 @@ export function sharedNames(paths: readonly string[]): string[] {
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   core: ["base"],
-  capabilities: ["base", "core"],
+  capabilities: ["base"],
   http: ["base", "core"],
   isolation: ["base", "core", "capabilities"],
   supply: ["base", "core", "capabilities", "isolation"],

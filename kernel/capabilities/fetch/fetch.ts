@@ -29,7 +29,7 @@ const REFUSED_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
 const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * The capability `fetch`. An address is checked twice: as it is written, since no name is looked up for an IP address, and as
+ * The guarded fetch. An address is checked twice: as it is written, since no name is looked up for an IP address, and as
  * the name resolves, on each connection, which then goes to the very address that was checked. Redirects are followed here, each
  * hop checked anew. No proxy variable is read. Errors name the host and never a path, a query or a header: they may hold keys.
  *

@@ -1,7 +1,14 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { type MediaReader, readPictures } from "@svc/sdk";
+import type { LoadedCapability } from "../../base/capability.ts";
 
-/** The capability `media`, on this machine's files. */
+/** The capability `media`: one reader for all plugins. */
+export function mediaCapability(): LoadedCapability<MediaReader> {
+  const media = createMedia();
+  return { make: () => media };
+}
+
+/** Reads pictures from this machine's files. */
 export const createMedia = (): MediaReader => ({ pictures: (media) => readPictures(media, readFile) });
 
 async function readFile(path: string, maxBytes: number): Promise<Uint8Array | undefined> {

@@ -2,6 +2,7 @@ import { isIP, connect as openTcp, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as openTls } from "node:tls";
 import type { Sockets, SocketTarget } from "@svc/sdk";
+import type { LoadedCapability } from "../../base/capability.ts";
 import { isThisMachine } from "../../base/client-address.ts";
 import { fail } from "../../base/errors.ts";
 import { bare, requireNamed, written } from "./hosts.ts";
@@ -24,8 +25,13 @@ export interface SocketsOptions {
 
 const TIMEOUT_MS = 15_000;
 
+/** The capability `sockets`. */
+export const socketsCapability = (): LoadedCapability<Sockets> => ({
+  make: ({ id, signal, network, section, isolated }) => createSockets({ plugin: id, signal, hosts: network, section, isolated }),
+});
+
 /**
- * The capability `sockets`, guarded as fetch is: an address is checked as it is written and as its name resolves, on the connection,
+ * The sockets of one plugin, guarded as fetch is: an address is checked as it is written and as its name resolves, on the connection,
  * which then goes to the very address that was checked.
  */
 export function createSockets({ plugin, signal, hosts, section, isolated = false, resolve = systemResolve }: SocketsOptions): Sockets {

@@ -3,7 +3,9 @@ import { type FileHandle, lstat, mkdir, readdir, rmdir, unlink } from "node:fs/p
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Confined, Files, SvcError } from "@svc/sdk";
+import { guardedFiles } from "@svc/sdk/host";
 import { atomicWrite } from "../../base/atomic-file.ts";
+import type { LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import { fail } from "../../base/errors.ts";
 import { type FolderLock, tryLock } from "../../base/folder-lock.ts";
 import { type ProtectedDeps, protectedFiles } from "../../base/protected-files.ts";
@@ -16,8 +18,13 @@ const BATCH = 64;
 const PATIENCE_MS = 5_000;
 const LOOK_MS = 10;
 
+/** The capability `files`. */
+export const filesCapability = ({ files: deps }: LibraryDeps): LoadedCapability<Files> => ({
+  make: ({ id, need }) => guardedFiles(createFiles({ own: join(deps.dataFolder, "plugins", id), deps }), need),
+});
+
 /**
- * The capability `files` of one plugin: its own folder and the data folder, each made (0700) when it is first used, and folders that it
+ * The files of one plugin: its own folder and the data folder, each made (0700) when it is first used, and folders that it
  * names, in which the daemon's own files are out of reach but for the plugin's own folder.
  */
 export function createFiles({ own, deps }: { readonly own: string; readonly deps: ProtectedDeps }): Files {

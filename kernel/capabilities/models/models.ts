@@ -1,4 +1,5 @@
 import { type Agent, type ModelCall, type ModelEvent, type Models, tierFailure } from "@svc/sdk";
+import type { LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import { fail } from "../../base/errors.ts";
 import type { ExtractOptions } from "./extract.ts";
 import type { Connections } from "./model-connection.ts";
@@ -10,7 +11,13 @@ export interface ModelsOptions extends ExtractOptions {
   readonly agent: (id: string) => Agent | undefined;
 }
 
-/** The capability `models`. The network goes to the addresses of the configuration only. What speaks to vendors is loaded with the first call. */
+/** The capability `models`: the providers and agents of the live configuration, for all plugins. */
+export function modelsCapability({ env, config, agent }: LibraryDeps): LoadedCapability<Models> {
+  const models = createModels({ env, agent, providers: () => (config().providers ?? {}) as Readonly<Record<string, Provider>> });
+  return { make: () => models, close: async () => models.close() };
+}
+
+/** Calls of models. The network goes to the addresses of the configuration only. What speaks to vendors is loaded with the first call. */
 export function createModels({ providers, agent, ...options }: ModelsOptions): Models & { close(): void } {
   let connections: Connections | undefined;
   let extract: Models["extract"] | undefined;

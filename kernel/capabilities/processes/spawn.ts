@@ -1,5 +1,9 @@
 import type { Child, Log, Spawn } from "@svc/sdk";
+import type { LibraryDeps, LoadedCapability } from "../../base/capability.ts";
+import { folderMark } from "../../base/process-identity.ts";
 import { startChild } from "./child.ts";
+import { openChildRecords } from "./child-records.ts";
+import { sweepOrphans } from "./sweep.ts";
 
 /** What children are made of. */
 export interface SpawnDeps {
@@ -12,14 +16,32 @@ export interface SpawnDeps {
   readonly record?: (taskId: string, pid: number, identity: string) => Promise<void>;
 }
 
-/** The capability `spawn`, and the way to end what it started. */
+/** `ctx.spawn` of one plugin, and the way to end what it started. */
 export interface Spawner extends Spawn {
   /** Stops every child that still runs, each with its tree. Resolves when they are gone; from then on none starts. */
   stopAll(): Promise<void>;
 }
 
+/** The capability `spawn`. First ends what an earlier daemon of the same data folder left running. */
+export async function spawnCapability({ env, log, store, files }: LibraryDeps): Promise<LoadedCapability<Spawn>> {
+  const marker = folderMark(files.dataFolder);
+  const { record, earlier } = await openChildRecords(store);
+  await sweepOrphans({ marker, recorded: earlier, log });
+  const spawners = new Set<Spawner>();
+  return {
+    make({ id, onEnd }) {
+      const spawner = createSpawn({ marker, log: log.child(id), baseEnv: env, record });
+      spawners.add(spawner);
+      // Kept until its last child is gone: a stop of the kernel waits for that.
+      onEnd(() => void spawner.stopAll().finally(() => spawners.delete(spawner)));
+      return spawner;
+    },
+    close: async () => void (await Promise.all([...spawners].map((spawner) => spawner.stopAll()))),
+  };
+}
+
 /**
- * The capability `spawn`. A child never outlives its run: whatever it started is ended with it, found by its process group, by
+ * Starts the programs of one plugin. A child never outlives its run: whatever it started is ended with it, found by its process group, by
  * descent, and by the mark where it moved to a session of its own. Without /proc the process group is all that can be found.
  */
 export function createSpawn(deps: SpawnDeps): Spawner {
@@ -29,7 +51,7 @@ export function createSpawn(deps: SpawnDeps): Spawner {
     const child = startChild(deps, command, args, options);
     live.add(child);
     void child.ended.then(() => live.delete(child));
-    // Whoever would have stopped it has asked already.
+    // `stopAll` ran while it was started.
     if (over) void child.stop();
     return child;
   };

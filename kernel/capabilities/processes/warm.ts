@@ -1,5 +1,12 @@
 import type { Warm } from "@svc/sdk";
-import type { PoolLimits } from "../../core/host/capability-libraries.ts";
+import type { LibraryDeps, LoadedCapability } from "../../base/capability.ts";
+
+/** The section `processPool`, in seconds. */
+export interface PoolLimits {
+  readonly maxIdleSeconds: number;
+  readonly maxAgeSeconds: number;
+  readonly sweepIntervalSeconds: number;
+}
 
 /** What the pool is made of. The clock and the limits are asked each time, so that a reload takes effect at the next look. */
 export interface PoolDeps {
@@ -26,6 +33,21 @@ interface Kept {
   readonly thing: unknown;
   readonly stop: () => Promise<void>;
   readonly idleSince: number;
+}
+
+/** The capability `warm`: one pool for all plugins, with the limits of the section `processPool`. */
+export function warmCapability({ config, log }: LibraryDeps): LoadedCapability<Warm> {
+  const pool = createPool({
+    limits: () => config().processPool as PoolLimits,
+    failed: (owner, error) => log.child(owner).warn({ err: error }, "a warm process could not be stopped"),
+  });
+  return {
+    make({ id, onEnd }) {
+      onEnd(() => void pool.end(id));
+      return pool.for(id);
+    },
+    close: () => pool.end(),
+  };
 }
 
 /** The pool behind the capability `warm` (001:L99-100). It never stops what is in use. */

@@ -1,7 +1,8 @@
 import type { Markup } from "@svc/sdk";
 import { Marked, type Tokens } from "marked";
+import type { LoadedCapability } from "../../base/capability.ts";
+import type { ChannelRender } from "../../base/channel-render.ts";
 import { fail } from "../../base/errors.ts";
-import type { ChannelRender } from "../../core/flow/deliver/parts.ts";
 import { FORMER_DIALECTS } from "./former-dialects.ts";
 import { cutPieces } from "./split.ts";
 import { PLAIN, type Writer, writerOf } from "./writer.ts";
@@ -24,8 +25,14 @@ const BOLD: Open = new Set(["bold"]);
 /** What may be clicked. Anything else stays words. */
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:|tel:|tg:)/i;
 
+/** The capability `render`: one for all plugins. */
+export function renderCapability(): LoadedCapability<ChannelRender> {
+  const render = createRender();
+  return { make: () => render };
+}
+
 /**
- * The capability `render`. `split` comes first, then `to` for each piece: cutting rendered text would cut marks in half. A text
+ * Renders markdown. `split` comes first, then `to` for each piece: cutting rendered text would cut marks in half. A text
  * nested too deeply to be read comes out as its words. A blank text has no piece.
  */
 export function createRender(): ChannelRender {

@@ -83,12 +83,12 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   for (const problem of exposures(settings.configuration, dataFolder)) log.warn(describeProblem(problem));
 
   // 4 set up
-  await runtime.lender.ensure(host.declared());
+  await runtime.capabilities.ensure(host.declared());
   // Plugins hear events until they are stopped.
   let unsubscribe = () => {};
   steps.defer("the hook emit", () => unsubscribe());
   steps.defer("the plugins", () => host.stop());
-  await host.setUp(settings.configuration.wanted, runtime.services);
+  await host.setUp(settings.configuration.wanted, runtime.contexts);
   unsubscribe = bus.subscribe((envelope) => host.live.hooks.emit(envelope));
   await making;
 

@@ -1,6 +1,6 @@
 import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
-import type { CapabilityLibraries } from "../host/capability-libraries.ts";
+import type { CapabilityPart } from "../host/capabilities.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
@@ -22,5 +22,5 @@ export interface KernelParts {
   exposures(): Promise<ExposurePart>;
   /** The folder of the store plugin that comes with the kernel; undefined where it is not installed beside the kernel. */
   defaultStore(): string | undefined;
-  readonly capabilities: CapabilityLibraries;
+  readonly capabilities: CapabilityPart;
 }

@@ -8,16 +8,16 @@ import type { Workspaces } from "./workspaces.ts";
 /** Takes in the configuration as it is now. A reload is refused as a whole, with `SVC_CONFIG_*`: what can fail comes first. */
 export async function reloadConfiguration(
   { locations, host, settings, bus, log }: Assembly,
-  { services, lender, pipeline }: Runtime,
+  { contexts, capabilities, pipeline }: Runtime,
   workspaces: Workspaces,
 ): Promise<ReloadReport> {
   const next = await readConfiguration(locations.reopen(), host);
   const { changed, restartRequired } = diffConfig(settings.value, next.value, next.checked.restartPaths);
-  await lender.ensure(host.declared());
+  await capabilities.ensure(host.declared());
   settings.replace(next);
   bus.resize(settings.ringSize);
   if (locations.onDisk) await workspaces.make(settings.agents.list());
-  const failed = withTroubles(await host.apply(next.wanted, services), next, host);
+  const failed = withTroubles(await host.apply(next.wanted, contexts), next, host);
   pipeline.refill();
   await keepLastGood(next, locations.dataFolder, log);
   return { reloaded: true, changed, restartRequired, failed };

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { DaemonHealth, Traces } from "@svc/sdk";
+import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import { createActions } from "../flow/actions.ts";
@@ -10,9 +10,9 @@ import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
 import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
-import { createLender, type Lender } from "../host/capabilities.ts";
-import type { PoolLimits } from "../host/capability-libraries.ts";
-import type { Services } from "../host/context.ts";
+import { type Capabilities, createCapabilities } from "../host/capabilities.ts";
+import { type ContextDeps, pluginScope } from "../host/context.ts";
+import { createScope } from "../host/scope.ts";
 import { createSchedule, type Schedule } from "../schedule/index.ts";
 import { claimMinute, createJobBook, type JobBook, minutesOf } from "../schedule/job-records.ts";
 import { scopedJobs } from "../schedule/plugin-jobs.ts";
@@ -27,12 +27,12 @@ export interface Runtime {
   readonly core: ScopedStore;
   readonly schedule: Schedule;
   readonly jobBook: JobBook;
-  readonly lender: Lender;
+  readonly capabilities: Capabilities;
   readonly deliveries: Deliveries;
   readonly pipeline: Pipeline;
   readonly tasks: KernelTasks;
   readonly traces: Traces;
-  readonly services: Services;
+  readonly contexts: ContextDeps;
   /** Ends the schedule and what plugins use of the capabilities. The store stays open. */
   close(): Promise<void>;
 }
@@ -71,57 +71,56 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
     log: log.child("schedule"),
     now,
   });
-  const kept = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
-  const lender = createLender({
-    libraries: assembly.parts.capabilities,
-    env,
-    log,
-    core,
-    protected: kept,
-    marker: createHash("sha256").update(dataFolder).digest("hex").slice(0, 16),
-    processPool: () => settings.value.processPool as PoolLimits,
-    providers: () => (settings.value.providers ?? {}) as Readonly<Record<string, unknown>>,
-    agent: settings.directory.get,
-  });
+  const files = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
   // What came in through a channel lies in its plugin's folder and may be sent on.
-  const mayLeave = (path: string) => !protectedFiles(kept, join(dataFolder, "plugins")).holds(realOf(resolve(path)));
-  const deliveries = createDeliveries({ store: core, live, render: () => lender.render(), bus, log: log.child("deliver"), now: store.steady, mayLeave });
+  const mayLeave = (path: string) => !protectedFiles(files, join(dataFolder, "plugins")).holds(realOf(resolve(path)));
+  const kernel = pluginScope(
+    createScope("feature-kernel", () => {}),
+    () => {},
+  );
+  const deliveries = createDeliveries({
+    store: core,
+    live,
+    render: () => capabilities.make("render", kernel) as ChannelRender,
+    bus,
+    log: log.child("deliver"),
+    now: store.steady,
+    mayLeave,
+  });
   const pipeline = new Pipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: () => settings.agents, failed: host.failed });
   const tasks = tasksOf(pipeline);
   const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed: host.failed });
   const traces = createTraces(core);
-  const services: Services = {
+  const capabilities = createCapabilities(
+    assembly.parts.capabilities.rows,
+    { env, log, store: core, files, config: () => settings.value, agent: settings.directory.get },
+    {
+      bus,
+      tasks,
+      agents: settings.directory,
+      traces,
+      actions,
+      health: () => ({ ...health(), ...storeSize(store) }),
+      store: (plugin) => store.scope(plugin),
+      jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
+      failed: host.failed,
+    },
+  );
+  const contexts: ContextDeps = {
     node: assembly.node,
     env,
-    bus,
-    tasks,
-    agents: settings.directory,
-    traces,
-    actions,
-    log: (id) => pluginLog(log.child(id)),
-    store: (id) => store.scope(id),
-    jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
-    files: (id) => lender.files(join(dataFolder, "plugins", id)),
-    fetch: (isolated) => lender.fetch(isolated),
-    sockets: (scope, section, isolated) => lender.sockets(scope, section, isolated),
-    spawn: (scope) => lender.spawn(scope),
-    warm: (scope) => lender.warm(scope),
-    media: () => lender.media(),
-    models: () => lender.models(),
-    health: () => ({ ...health(), ...storeSize(store) }),
-    render: () => lender.render(),
-    ensure: (capabilities) => lender.ensure(capabilities),
+    capabilities,
+    log: (plugin) => pluginLog(log.child(plugin)),
     claim: host.claim,
     requireServable: http.requireServable,
     server: http.provide,
     channelState: (channel) => deliveries.channelState(channel),
-    failed: (scope, what, error) => host.failed(scope, what, error),
   };
   const close = async () => {
     schedule.stop();
-    await lender.close();
+    await capabilities.close();
   };
-  return { store, core, schedule, jobBook, lender, deliveries, pipeline, tasks, traces, services, close };
+  return { store, core, schedule, jobBook, capabilities, deliveries, pipeline, tasks, traces, contexts, close };
 }
 
 function storeSize(store: StateStore): Pick<DaemonHealth, "storeBytes"> {

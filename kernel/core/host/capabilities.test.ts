@@ -3,8 +3,9 @@ import { runInNewContext } from "node:vm";
 import { expect, it, vi } from "vitest";
 import { openStore } from "../../../test/kit/store.ts";
 import { createLog } from "../../base/log.ts";
-import { PARTS } from "../../create-kernel.ts";
-import { createLender, type Lender } from "./capabilities.ts";
+import { LIBRARIES } from "../../capabilities/libraries.ts";
+import { type Capabilities, type CoreDeps, createCapabilities } from "./capabilities.ts";
+import { pluginScope } from "./context.ts";
 import { createScope, disposeScope } from "./scope.ts";
 
 setFlagsFromString("--expose-gc");
@@ -12,34 +13,37 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 const silent = createLog({ destination: "none", secrets: () => [] });
 
-async function spawning(): Promise<{ lender: Lender; close: () => Promise<void> }> {
+async function spawning(): Promise<{ capabilities: Capabilities; close: () => Promise<void> }> {
   const store = openStore({ file: ":memory:", log: silent });
-  const lender = createLender({
-    libraries: PARTS.capabilities,
+  const deps = {
     env: process.env,
     log: silent,
-    core: store.scope("core"),
-    protected: { folder: ".", dataFolder: ".svc" },
-    marker: "services-test",
-    processPool: () => ({ maxIdleSeconds: 1, maxAgeSeconds: 1, sweepIntervalSeconds: 1 }),
-    providers: () => ({}),
+    store: store.scope("core"),
+    files: { folder: ".", dataFolder: `.svc-${process.pid}` },
+    config: () => ({}),
     agent: () => undefined,
-  });
-  await lender.ensure(["spawn"]);
+  };
+  const capabilities = createCapabilities(LIBRARIES, deps, {} as CoreDeps);
+  await capabilities.ensure(["spawn"]);
   return {
-    lender,
+    capabilities,
     close: async () => {
-      await lender.close();
+      await capabilities.close();
       await store.close();
     },
   };
 }
 
 it("keeps nothing of a plugin that has ended, however often it is set up again", async () => {
-  const { lender, close } = await spawning();
+  const { capabilities, close } = await spawning();
   const reload = () => {
     const scope = createScope("feature-x", () => {});
-    const spawn = new WeakRef(lender.spawn(scope));
+    const spawn = new WeakRef(
+      capabilities.make(
+        "spawn",
+        pluginScope(scope, () => {}),
+      ),
+    );
     disposeScope(scope);
     return spawn;
   };
@@ -52,9 +56,12 @@ it("keeps nothing of a plugin that has ended, however often it is set up again",
 });
 
 it("waits at its close for the children of plugins that are ending, and lets none start after", async () => {
-  const { lender, close } = await spawning();
+  const { capabilities, close } = await spawning();
   const scope = createScope("feature-x", () => {});
-  const spawn = lender.spawn(scope);
+  const spawn = capabilities.make(
+    "spawn",
+    pluginScope(scope, () => {}),
+  );
   const child = spawn("sleep", ["60"], { cwd: "/" });
   await child.started;
   disposeScope(scope);

@@ -1,182 +1,110 @@
-import {
-  type Agent,
-  type Capability,
-  type Files,
-  type MediaReader,
-  type Models,
-  remove,
-  type Sockets,
-  type Spawn,
-  type Store,
-  type StreamingFetch,
-  type Warm,
-} from "@svc/sdk";
+import type { Actions, Agents, Capability, CapabilityTypes, HealthReader, Jobs, Log, PermissionTypes, Store, Tasks, Traces } from "@svc/sdk";
+import { CAPABILITIES } from "@svc/sdk/host";
+import type { CapabilityRow, CapabilityRows, CapabilityScope, LibraryDeps, LoadedCapability } from "../../base/capability.ts";
+import type { ChannelRender } from "../../base/channel-render.ts";
 import { fail } from "../../base/errors.ts";
-import type { RootLog } from "../../base/log.ts";
-import type { ProtectedDeps } from "../../base/protected-files.ts";
-import type { ChannelRender } from "../flow/deliver/parts.ts";
-import type { CapabilityLibraries, PoolLimits } from "./capability-libraries.ts";
-import { onDispose, type Scope } from "./scope.ts";
+import type { Bus } from "../bus/bus.ts";
+import type { Scope } from "./scope.ts";
+import { scopedEvents } from "./scoped-events.ts";
 
-/** What capabilities are made of. */
-export interface LenderDeps {
-  readonly libraries: CapabilityLibraries;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: RootLog;
-  /** The kernel's own store. */
-  readonly core: Store;
-  /** The daemon's own files: no plugin gets at them through a folder that it names. */
-  readonly protected: ProtectedDeps;
-  /** Marks the children of this data folder's daemon. */
-  readonly marker: string;
-  /** The live section `processPool`. */
-  readonly processPool: () => PoolLimits;
-  /** The live section `providers`, and the live agents. */
-  readonly providers: () => Readonly<Record<string, unknown>>;
-  readonly agent: (id: string) => Agent | undefined;
+/** What the capabilities that the core serves by itself are made of. */
+export interface CoreDeps {
+  readonly bus: Bus;
+  readonly tasks: Tasks;
+  readonly agents: Agents;
+  readonly traces: Traces;
+  readonly actions: Actions;
+  readonly health: HealthReader;
+  store(plugin: string): Store;
+  jobs(scope: Scope): Jobs;
+  failed(scope: Scope, what: string, error: unknown): void;
 }
 
-/** The capabilities with weight: each is imported when the first plugin that declares it is set up, and lives until the kernel stops. */
-export interface Lender {
-  /** Import what is declared and not there yet. */
+/** The plugin that a capability is made for, with its registrations. */
+export interface PluginScope extends CapabilityScope {
+  readonly scope: Scope;
+}
+
+type CoreRow<T> = CapabilityRow<T, CoreDeps, PluginScope>;
+
+const served = <T>(make: (deps: CoreDeps, plugin: PluginScope) => T, crosses = true): CoreRow<T> => ({
+  crosses,
+  load: (deps) => ({ make: (plugin) => make(deps, plugin) }),
+});
+
+/** The capabilities that the core serves by itself, one row each. */
+export const CORE_CAPABILITIES = {
+  agents: served(({ agents }) => agents),
+  tasks: served(({ tasks }) => tasks),
+  events: served(({ bus, failed }, { scope }) => scopedEvents(scope, bus, failed)),
+  traces: served(({ traces }) => traces),
+  actions: served(({ actions }) => actions),
+  store: served(({ store }, { id }) => store(id)),
+  jobs: served(({ jobs }, { scope }) => jobs(scope)),
+  health: served(({ health }) => health, false),
+};
+
+/** What is declared without a member of the context. */
+const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: boolean }>> = {
+  routes: { crosses: true },
+  network: { crosses: true },
+  "data-folder": { crosses: false },
+};
+
+/** The port to the room of libraries: rows for all that the core does not serve by itself. */
+export type Libraries = CapabilityRows<Exclude<keyof CapabilityTypes, keyof typeof CORE_CAPABILITIES>, LibraryDeps> & {
+  readonly render: CapabilityRow<ChannelRender, LibraryDeps>;
+};
+
+/** The room of libraries, as the core knows it. */
+export interface CapabilityPart {
+  readonly rows: Libraries;
+  /** Ends processes that an earlier daemon left. */
+  sweep(): Promise<{ sweepOrphans(options: { readonly marker: string; readonly log: Log }): Promise<unknown> }>;
+}
+
+/** Whether a plugin in a process of its own may declare it. A single variable may cross, all of them may not. */
+export function crosses(capability: Capability, libraries: Libraries): boolean {
+  if (capability.startsWith("env:")) return capability !== "env:*";
+  const rows: Readonly<Record<string, { readonly crosses: boolean }>> = { ...PERMISSIONS, ...CORE_CAPABILITIES, ...libraries };
+  return Object.hasOwn(rows, capability) && rows[capability]?.crosses === true;
+}
+
+/** The capabilities of one kernel, from its start to its stop. */
+export interface Capabilities {
+  /** Loads what is declared and not there yet. */
   ensure(declared: Iterable<Capability>): Promise<void>;
-  /** That of an isolated plugin trusts no origin on this machine. */
-  fetch(isolated?: boolean): StreamingFetch;
-  sockets(scope: Scope, section: unknown, isolated?: boolean): Sockets;
-  files(own: string): Files;
-  spawn(scope: Scope): Spawn;
-  warm(scope: Scope): Warm;
-  media(): MediaReader;
-  models(): Models;
-  render(): ChannelRender;
-  /** Ends warm processes and children that still run. */
+  /** Makes one for a plugin. Throws `SVC_CAPABILITY_MISSING` for one that was not loaded. */
+  make<K extends keyof CapabilityTypes>(name: K, plugin: PluginScope): CapabilityTypes[K];
+  /** Ends what is left of them, such as children that still run. */
   close(): Promise<void>;
 }
 
-interface Made {
-  fetch?: (isolated: boolean) => StreamingFetch;
-  sockets?: Lender["sockets"];
-  files?: (own: string) => Files;
-  spawn?: (scope: Scope) => Spawn;
-  warm?: (scope: Scope) => Warm;
-  media?: MediaReader;
-  models?: Models;
-  render?: ChannelRender;
-}
+/** Nothing is loaded before `ensure`. */
+export function createCapabilities(libraries: Libraries, libraryDeps: LibraryDeps, coreDeps: CoreDeps): Capabilities {
+  const own: Partial<CapabilityRows<keyof CapabilityTypes, CoreDeps, PluginScope>> = CORE_CAPABILITIES;
+  const others: Partial<CapabilityRows<keyof CapabilityTypes, LibraryDeps>> = libraries;
+  const loaded = new Map<Capability, LoadedCapability<unknown, PluginScope>>();
 
-export function createLender(deps: LenderDeps): Lender {
-  const { core, env, libraries, log, marker } = deps;
-  const made: Made = {};
-  const closers = new Set<() => Promise<void>>();
-  const makers: Record<keyof Made, () => Promise<void>> = {
-    async fetch() {
-      const open = fetchWhenUsed(libraries.fetch, false);
-      const walled = fetchWhenUsed(libraries.fetch, true);
-      made.fetch = (isolated) => (isolated ? walled : open);
-    },
-    async sockets() {
-      const { createSockets } = await libraries.sockets();
-      made.sockets = ({ id, abort, network }, section, isolated = false) =>
-        createSockets({ plugin: id, signal: abort.signal, hosts: network, section, isolated });
-    },
-    async files() {
-      const { createFiles } = await libraries.files();
-      made.files = (own) => createFiles({ own, deps: deps.protected });
-    },
-    async spawn() {
-      const [{ createSpawn }, { sweepOrphans }] = await Promise.all([libraries.spawn(), libraries.sweep()]);
-      const { record, earlier } = await childBook(core);
-      await sweepOrphans({ marker, recorded: earlier, log });
-      made.spawn = (scope) => {
-        const spawner = createSpawn({ marker, log: log.child(scope.id), baseEnv: env, record });
-        const stopAll = () => spawner.stopAll();
-        closers.add(stopAll);
-        // Kept until its last child is gone: a stop of the kernel waits for that.
-        onDispose(scope, () => void stopAll().finally(() => closers.delete(stopAll)));
-        return spawner;
-      };
-    },
-    async warm() {
-      const { createPool } = await libraries.warm();
-      const pool = createPool({
-        limits: deps.processPool,
-        failed: (owner, error) => log.child(owner).warn({ err: error }, "a warm process could not be stopped"),
-      });
-      closers.add(() => pool.end());
-      made.warm = (scope) => {
-        onDispose(scope, () => void pool.end(scope.id));
-        return pool.for(scope.id);
-      };
-    },
-    async media() {
-      const { createMedia } = await libraries.media();
-      made.media = createMedia();
-    },
-    async models() {
-      const { createModels } = await libraries.models();
-      const models = createModels({ env, providers: deps.providers, agent: deps.agent });
-      closers.add(async () => models.close());
-      made.models = models;
-    },
-    async render() {
-      const { createRender } = await libraries.render();
-      made.render = createRender();
-    },
-  };
-  const lend = <K extends keyof Made>(capability: K): NonNullable<Made[K]> => {
-    const thing = made[capability];
-    if (thing === undefined) throw fail("SVC_CAPABILITY_MISSING", { capability });
-    return thing;
-  };
+  async function load(name: keyof CapabilityTypes): Promise<void> {
+    const made = await (own[name]?.load(coreDeps) ?? others[name]?.load(libraryDeps));
+    if (made !== undefined) loaded.set(name, made);
+  }
+
   return {
     async ensure(declared) {
-      const missing = [...declared].filter((capability): capability is keyof Made => capability in makers && made[capability as keyof Made] === undefined);
-      await Promise.all(missing.map((capability) => makers[capability]()));
+      const missing = CAPABILITIES.filter((name) => !loaded.has(name));
+      const wanted = new Set(declared);
+      await Promise.all(missing.filter((name) => wanted.has(name)).map(load));
     },
-    fetch: (isolated = false) => lend("fetch")(isolated),
-    sockets: (scope, section, isolated) => lend("sockets")(scope, section, isolated),
-    files: (own) => lend("files")(own),
-    spawn: (scope) => lend("spawn")(scope),
-    warm: (scope) => lend("warm")(scope),
-    media: () => lend("media"),
-    models: () => lend("models"),
-    render: () => lend("render"),
+    make<K extends keyof CapabilityTypes>(name: K, plugin: PluginScope) {
+      const capability = loaded.get(name);
+      if (capability === undefined) throw fail("SVC_CAPABILITY_MISSING", { capability: name });
+      // By the types of the rows: the row of a name makes what that name stands for.
+      return capability.make(plugin) as CapabilityTypes[K];
+    },
     async close() {
-      const standing = [...closers];
-      closers.clear();
-      await Promise.all(standing.map((close) => close()));
+      await Promise.all([...loaded.values()].map((capability) => capability.close?.()));
     },
   };
-}
-
-/** Its library is loaded with the first request: many plugins may make one, and few starts do. */
-function fetchWhenUsed(load: CapabilityLibraries["fetch"], isolated: boolean): StreamingFetch {
-  let loading: Promise<StreamingFetch> | undefined;
-  const fetch = () => (loading ??= load().then(({ createFetch }) => createFetch({ isolated })));
-  const whole: StreamingFetch = Object.assign(async (...request: Parameters<StreamingFetch>) => (await fetch())(...request), {
-    stream: async (...request: Parameters<StreamingFetch["stream"]>) => (await fetch()).stream(...request),
-  });
-  return whole;
-}
-
-interface ChildNote {
-  readonly pid: number;
-  readonly identity: string;
-}
-
-/** Most children that are remembered; older notes are overwritten. */
-const REMEMBERED = 512;
-
-/** Notes on started processes, so that a daemon that was killed leaves none behind for ever. What an earlier daemon noted is given out once. */
-async function childBook(core: Store): Promise<{ record: (taskId: string, pid: number, identity: string) => Promise<void>; earlier: ChildNote[] }> {
-  const notes = core.collection<ChildNote & { readonly taskId: string }>("children");
-  const found = await notes.list({ limit: REMEMBERED });
-  const earlier = found.map(({ value }) => value);
-  if (found.length > 0) await core.commit(found.map(({ key }) => remove("children", key)));
-  let next = 0;
-  const record = async (taskId: string, pid: number, identity: string) => {
-    next = (next + 1) % REMEMBERED;
-    await notes.put(`slot-${next}`, { taskId, pid, identity });
-  };
-  return { record, earlier };
 }

@@ -4,8 +4,8 @@ import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
 import { call, currentScope } from "./call.ts";
-import type { CapabilityLibraries } from "./capability-libraries.ts";
-import { createContext, type Services } from "./context.ts";
+import type { CapabilityPart } from "./capabilities.ts";
+import { type ContextDeps, createContext } from "./context.ts";
 import { discover } from "./discover.ts";
 import { type EntryTrouble, troublesOf } from "./entries.ts";
 import {
@@ -41,7 +41,7 @@ export interface HostParts {
   quarantine(): Promise<QuarantinePart>;
   /** The folder of the store plugin that comes with the kernel; asked where no store is known, undefined where it is not installed. */
   defaultStore(): string | undefined;
-  readonly capabilities: Pick<CapabilityLibraries, "sweep">;
+  readonly capabilities: Pick<CapabilityPart, "sweep">;
 }
 
 /** What is known before any plugin code runs. */
@@ -92,10 +92,10 @@ export interface Host {
   defaultStrategy(): string | undefined;
   /** Set up the plugin that keeps the state, before all others. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
   setUpStore(wanted: Wanted, deps: StoreDeps): Promise<ProvidedStore>;
-  setUp(wanted: Wanted, services: Services): Promise<void>;
+  setUp(wanted: Wanted, contexts: ContextDeps): Promise<void>;
   start(): Promise<void>;
   /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
-  apply(wanted: Wanted, services: Services): Promise<{ plugin: string; reason: string }[]>;
+  apply(wanted: Wanted, contexts: ContextDeps): Promise<{ plugin: string; reason: string }[]>;
   /** Stop all but the plugin that keeps the state. */
   stop(): Promise<void>;
   /** Stop the plugin that keeps the state, when the store is closed. */
@@ -123,13 +123,6 @@ export interface HostEvents {
   /** The process of an isolated plugin ended or is back, or it is given up. */
   turned(plugin: string, what: "down" | "up" | "failed" | "quarantined", reason: string): void;
 }
-
-/** What is lent to a plugin in a process of its own: from there nothing of this machine can be trusted. */
-const walled = (services: Services): Services => ({
-  ...services,
-  fetch: () => services.fetch(true),
-  sockets: (scope, section) => services.sockets(scope, section, true),
-});
 
 export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIMITS): Host {
   let events: Partial<HostEvents> = {};
@@ -186,17 +179,16 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     scope.lastFailure = `${what}: ${reasonOf(error)}`;
     events.failure?.(scope.id, what, reasonOf(error), breaker, error);
   };
-  const bring = async (entry: Entry, wanted: Wanted, services: Services) => {
-    const lent = entry.source.isolated === true ? walled(services) : services;
+  const bring = async (entry: Entry, wanted: Wanted, contexts: ContextDeps) => {
     await setUpEntry(
       entry,
       sectionOf(entry, wanted),
-      (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, lent),
+      (plugin, scope) => createContext(plugin, scope, sectionOf(entry, wanted) ?? {}, contexts, entry.source.isolated === true),
       changed,
       limits,
       around,
     );
-    if (entry.scope !== undefined) await services.ensure(usedFor(entry.scope));
+    if (entry.scope !== undefined) await contexts.capabilities.ensure(usedFor(entry.scope));
     changed();
   };
 
@@ -261,26 +253,26 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
       if (mayRun(entry, wanted)) await setUpEntry(entry, section, context, changed, limits, around);
       return storeOf(entry);
     },
-    async setUp(wanted, services) {
+    async setUp(wanted, contexts) {
       for (const tell of untold ?? []) tell();
       untold = undefined;
       // In order and one by one: who comes first owns a contested name, the same way at every start.
-      for (const entry of entries) if (!isStore(entry) && mayRun(entry, wanted)) await bring(entry, wanted, services);
+      for (const entry of entries) if (!isStore(entry) && mayRun(entry, wanted)) await bring(entry, wanted, contexts);
     },
     async start() {
       await Promise.all(entries.map((entry) => startEntry(entry, limits, around)));
       changed();
     },
-    async apply(wanted, services) {
+    async apply(wanted, contexts) {
       await this.load(wanted);
       for (const entry of entries.filter((one) => !isStore(one))) {
         const broken = wanted.broken.get(entry.id);
         const run = isWanted(entry, wanted);
         if (entry.scope !== undefined && (!run || broken !== undefined)) await halt(entry);
         if (broken !== undefined && entry.plugin !== undefined) failEntry(entry, broken);
-        else if (entry.scope !== undefined) await refresh(entry, wanted, services);
+        else if (entry.scope !== undefined) await refresh(entry, wanted, contexts);
         else if (run && entry.plugin !== undefined) {
-          await bring(entry, wanted, services);
+          await bring(entry, wanted, contexts);
           await startEntry(entry, limits, around);
         } else if (!run && entry.plugin !== undefined && (entry.state === "stopped" || entry.state === "failed")) {
           // Nobody asks for it any more: what was wrong with it concerns nobody.
@@ -344,7 +336,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     events.turned?.(entry.id, what === "held" ? "quarantined" : "failed", reason);
   }
 
-  async function refresh(entry: Entry, wanted: Wanted, services: Services): Promise<void> {
+  async function refresh(entry: Entry, wanted: Wanted, contexts: ContextDeps): Promise<void> {
     const section = sectionOf(entry, wanted);
     if (!hasChanged(entry.section, section)) return;
     const { scope, lifecycle } = entry;
@@ -359,7 +351,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
       return;
     }
     await halt(entry);
-    await bring(entry, wanted, services);
+    await bring(entry, wanted, contexts);
     await startEntry(entry, limits, around);
   }
 }

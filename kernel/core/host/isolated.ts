@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Log } from "@svc/sdk";
+import { folderMark } from "../../base/process-identity.ts";
 import { importPlugin } from "./code.ts";
 import type { Entry, ImportCode, PhaseLimits } from "./entry.ts";
 import type { HostSources } from "./host.ts";
@@ -15,7 +15,7 @@ export interface IsolatedNews {
 export function createImportCode(sources: HostSources, limits: PhaseLimits, news: IsolatedNews): ImportCode {
   const { dataFolder, env, folder, parts, quarantine } = sources;
   // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
-  const marker = quarantine === "kept" ? `isolated-${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}` : undefined;
+  const marker = quarantine === "kept" ? `isolated-${folderMark(dataFolder)}` : undefined;
   let swept: Promise<unknown> | undefined;
 
   async function sweep(log: Log): Promise<void> {

@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
-import { API_FLOOR, API_GENERATION, type Capability, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
+import { API_FLOOR, API_GENERATION, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
+import { CAPABILITIES, PERMISSIONS } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
 import { KINDS, kindRow, PROVIDED_KINDS } from "./kinds.ts";
@@ -18,27 +19,7 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 /** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
 const HOST = /^(?:\*|configured|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
 
-const CAPABILITIES: Readonly<Record<Exclude<Capability, `env:${string}`>, true>> = {
-  fetch: true,
-  sockets: true,
-  network: true,
-  files: true,
-  spawn: true,
-  "data-folder": true,
-  warm: true,
-  media: true,
-  models: true,
-  health: true,
-  render: true,
-  store: true,
-  events: true,
-  tasks: true,
-  agents: true,
-  actions: true,
-  jobs: true,
-  routes: true,
-  traces: true,
-};
+const DECLARABLE: readonly string[] = [...CAPABILITIES, ...PERMISSIONS];
 
 /** The first word of what can be registered. */
 const THINGS: readonly string[] = [...PROVIDED_KINDS, "cron", "hook"].sort();
@@ -112,9 +93,8 @@ export const isName = (value: unknown): value is string => typeof value === "str
 export const whyNoKind = (kind: unknown): string | undefined => CHECKS.kind(kind);
 
 function whyNoCapability(capability: string): string | undefined {
-  if (Object.hasOwn(CAPABILITIES, capability) || /^env:(\*|[A-Za-z_][A-Za-z0-9_]*)$/.test(capability)) return undefined;
-  const known = Object.keys(CAPABILITIES);
-  return `names '${capability}', which is none${meant(capability, known) || `; there are ${known.join(", ")} and env:<NAME>`}`;
+  if (DECLARABLE.includes(capability) || /^env:(\*|[A-Za-z_][A-Za-z0-9_]*)$/.test(capability)) return undefined;
+  return `names '${capability}', which is none${meant(capability, DECLARABLE) || `; there are ${DECLARABLE.join(", ")} and env:<NAME>`}`;
 }
 
 /**

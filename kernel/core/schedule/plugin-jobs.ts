@@ -1,5 +1,6 @@
 import type { Jobs } from "@svc/sdk";
 import { within } from "../host/call.ts";
+import { requireDeclared } from "../host/registered.ts";
 import { onDispose, type Scope } from "../host/scope.ts";
 import type { Schedule } from "./index.ts";
 import type { JobBook } from "./job-records.ts";
@@ -25,7 +26,7 @@ export function scopedJobs(
     throw error;
   };
   const idOf = (id: string) => `${scope.id}/${id}`;
-  return {
+  return declaredJobs(scope, {
     cron: (id, expression, timezone, run) =>
       onDispose(
         scope,
@@ -44,5 +45,22 @@ export function scopedJobs(
         schedule.every(ms, () => guarded("timer", run)),
       ),
     missed: (id) => book.missedBy(idOf(id)),
+  });
+}
+
+/** Cron jobs are part of what a plugin registers. */
+export function declaredJobs(scope: Scope, jobs: Jobs): Jobs {
+  return {
+    ...jobs,
+    cron(id, expression, timezone, run) {
+      const named = `cron ${id} ${expression}`;
+      requireDeclared(scope, named);
+      const end = jobs.cron(id, expression, timezone, run);
+      scope.crons.add(named);
+      return () => {
+        scope.crons.delete(named);
+        end();
+      };
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Delivery, Log, Store } from "@svc/sdk";
+import type { ChannelRender } from "../../../base/channel-render.ts";
 import { fail } from "../../../base/errors.ts";
 import type { Bus } from "../../bus/bus.ts";
 import type { Live } from "../../host/live.ts";
@@ -9,7 +10,7 @@ import { createStream } from "./growing-reply.ts";
 import { createOutbox, type Failure } from "./outbox.ts";
 import { type OutboxEntry, openEntry, outboxOf, placeOf, pushEntry, sealEntry } from "./outbox-entry.ts";
 import { backoffMs, createPace } from "./pace.ts";
-import { type ChannelRender, partsOf } from "./parts.ts";
+import { partsOf } from "./parts.ts";
 import { createProgressBook } from "./progress.ts";
 
 export interface DeliveriesDeps {

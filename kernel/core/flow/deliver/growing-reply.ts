@@ -1,10 +1,11 @@
 import type { Log, Outgoing, Target } from "@svc/sdk";
+import type { ChannelRender } from "../../../base/channel-render.ts";
 import type { ProvidedChannel } from "../../host/scope.ts";
 import { createChannelCalls, type Refusal } from "./channel-calls.ts";
 import type { ReplyStream } from "./deliveries-port.ts";
 import { digestOf } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
-import { type ChannelRender, partsOf } from "./parts.ts";
+import { partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 
 export interface StreamDeps {

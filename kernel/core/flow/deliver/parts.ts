@@ -1,10 +1,6 @@
 import { stat } from "node:fs/promises";
-import type { ChannelTraits, Dialect, Markup, Media, Render } from "@svc/sdk";
-
-/** What renders for channels: also the markup of names that only compiled channels give. */
-export interface ChannelRender extends Render {
-  readonly former?: Readonly<Record<string, Markup>>;
-}
+import type { ChannelTraits, Dialect, Markup, Media } from "@svc/sdk";
+import type { ChannelRender } from "../../../base/channel-render.ts";
 
 /** One platform message of a text, in the channel's markup and without any. */
 export interface Part {

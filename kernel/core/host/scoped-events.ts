@@ -1,0 +1,34 @@
+import type { Events } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
+import type { Bus } from "../bus/bus.ts";
+import { within } from "./call.ts";
+import { onDispose, type Scope } from "./scope.ts";
+
+/** What only the daemon tells: others rely on it. */
+const OWN_TYPES = /^(?:task|plugin|delivery):|^message:matched$/;
+
+/** The capability `events` of one plugin: its listeners end with it, and one that throws is counted against it. */
+export function scopedEvents(scope: Scope, bus: Bus, failed: (scope: Scope, what: string, error: unknown) => void): Events {
+  return {
+    publish(event) {
+      if (OWN_TYPES.test(event.type)) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
+      return bus.publish(event, scope.id);
+    },
+    recent: (since) => bus.recent(since === undefined ? {} : { since }),
+    root: (entry) => bus.root(entry),
+    within: (root, work) => bus.within(root, work),
+    subscribe(listener, type) {
+      const stop = bus.subscribe((envelope) => {
+        const threw = (error: unknown) => failed(scope, "event listener", error);
+        try {
+          const answer: unknown = within(scope, () => listener(envelope));
+          if (isPromise(answer)) answer.then(undefined, threw);
+        } catch (error) {
+          threw(error);
+        }
+      }, type);
+      return onDispose(scope, stop);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Args } from "./frames.ts";
+import type { Peer } from "./peer.ts";
+
+/** Asks the daemon and waits for its answer. */
+export type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;
+
+/** The ways in which the plugin's context reaches the daemon, and the daemon calls back. */
+export interface ChildCalls {
+  readonly ask: Ask;
+  tell(on: string, args: Args): void;
+  /** Keeps a function of the plugin that the daemon will call by its number. */
+  keep(run: (value: never) => unknown): { readonly n: number; readonly forget: () => void };
+  /** Calls a function by its number; one that was taken back answers nothing. */
+  callBack(args: Args): unknown;
+}
+
+/** Calls that may be under way at the daemon; more wait here. Calls that last as long as a task do not count. */
+const SIDE_BY_SIDE = 128;
+const LASTING: ReadonlySet<string> = new Set(["tasks.run", "tasks.sent"]);
+
+export function createChildCalls(peer: Peer): ChildCalls {
+  const functions = new Map<number, (value: never) => unknown>();
+  const waiting: (() => void)[] = [];
+  let last = 0;
+  let under = 0;
+  return {
+    tell(on, args) {
+      if (!peer.tell(on, args)) process.stderr.write(`svc: '${on}' was too large to be told\n`);
+    },
+    async ask<T>(on: string, args: Args, signal?: AbortSignal): Promise<T> {
+      if (LASTING.has(on)) return (await peer.call(on, args, signal)) as T;
+      if (under >= SIDE_BY_SIDE) await new Promise<void>((resolve) => waiting.push(resolve));
+      under += 1;
+      try {
+        return (await peer.call(on, args, signal)) as T;
+      } finally {
+        under -= 1;
+        waiting.shift()?.();
+      }
+    },
+    keep(run) {
+      const n = (last += 1);
+      functions.set(n, run);
+      return { n, forget: () => void functions.delete(n) };
+    },
+    callBack: (args) => functions.get(args.n as number)?.(args.value as never),
+  };
+}

@@ -1,0 +1,33 @@
+import type { PluginId, Tasks } from "@svc/sdk";
+import type { ChildCalls } from "./child-calls.ts";
+import { refused } from "./refused.ts";
+
+/** `ctx.tasks` over the wire. */
+export function remoteTasks(plugin: PluginId, { ask, keep }: ChildCalls): Tasks {
+  return {
+    accept: (message) => ask("tasks.accept", { message }),
+    async run(message, listen, signal) {
+      const heard = listen === undefined ? undefined : keep(listen);
+      try {
+        return await ask("tasks.run", { message, ...(heard === undefined ? {} : { n: heard.n }) }, signal);
+      } finally {
+        heard?.forget();
+      }
+    },
+    async deliver(delivery) {
+      const { id, n } = await ask<{ id: string; n: number }>("tasks.deliver", { delivery });
+      const sent = ask<{ platformId: string }>("tasks.sent", { n });
+      // Callers may ignore `sent`: avoid an unhandled rejection.
+      sent.catch(() => undefined);
+      return { id, sent };
+    },
+    cancel: (task, reason) => ask("tasks.cancel", { id: task, reason }),
+    followup: (task, message) => ask("tasks.followup", { id: task, message }),
+    running: () => {
+      throw refused(plugin, "tasks.running");
+    },
+    queued: () => {
+      throw refused(plugin, "tasks.queued");
+    },
+  };
+}
