@@ -30,6 +30,7 @@ export {
 export { checkSandbox, type SandboxCheck } from "./engine/sandbox-check.ts";
 export { brief } from "./engine/summary.ts";
 export { createToolServers, type ServerNews, type ToolServers } from "./engine/tool-servers.ts";
+export { readTranscript, type Transcript } from "./engine/transcript.ts";
 export { type UnsentLayers, unsentLayers } from "./engine/unsent-layers.ts";
 export { type Refused, vendorFailure } from "./engine/vendor-failure.ts";
 export { type WorkspaceServer, workspaceServers } from "./engine/workspace-servers.ts";

@@ -4,6 +4,7 @@ export { channelContract } from "./testing/channel-contract.ts";
 export type { ChannelFarEnd, ChannelFault, ChannelLack, ChannelSubject, Said } from "./testing/channel-subject.ts";
 export { checkSchema, type Validate } from "./testing/check-schema.ts";
 export { withDefaults } from "./testing/defaults.ts";
+export { type EngineProgram, type EngineSubject, engineContract, type StartedEngine } from "./testing/engine-contract.ts";
 export { createFakeContext, type FakeContext, type FakeOptions } from "./testing/fake-context.ts";
 export type { FakeAnswer, FakeRequest } from "./testing/fake-http.ts";
 export { createFakeTasks, type FakeTasks } from "./testing/fake-tasks.ts";
@@ -11,6 +12,7 @@ export { createMemoryEvents, type MemoryEvents } from "./testing/memory-events.t
 export { createMemoryFiles } from "./testing/memory-files.ts";
 export { createMemoryStore } from "./testing/memory-store.ts";
 export { createMemoryWarm } from "./testing/memory-warm.ts";
+export { createRealSpawn, type RealSpawn } from "./testing/real-spawn.ts";
 export type { Registered, RegisteredJob, RegisteredTap } from "./testing/registered.ts";
 export { type Recorded, type RecordedTurn, type Replay, readRecording, replayTier } from "./testing/replay.ts";
 export type { Runner } from "./testing/runner.ts";

@@ -9,8 +9,8 @@ export interface AcpReader {
   update(update: Fields): readonly TierEvent[];
   /** A tool call that was not allowed: the program may tell nothing more about it. */
   declined(toolCall: Fields, reason: string): readonly TierEvent[];
-  /** The answer to `session/prompt`. */
-  end(result: Fields): readonly TierEvent[];
+  /** The answer to `session/prompt`. `refused` names a call that was not allowed: a turn that ends as cancelled ended for that. */
+  end(result: Fields, refused?: string): readonly TierEvent[];
   /** The last message so far. */
   readonly answer: string;
 }
@@ -105,18 +105,20 @@ export function createAcpReader({ nameOf = () => undefined, usageOf = () => unde
       worked = true;
       return [{ type: "step", step: { id, name, phase: "end", input: brief(textOf(toolCall.title) ?? ""), error } }];
     },
-    end(result) {
+    end(result, refused) {
       const left: TierEvent[] = [...open].map(([id, { name }]) => ({ type: "step", step: { id, name, phase: "end", error: "not finished" } }));
       open.clear();
       const usage = usageOf(result);
-      return [...left, ...(usage === undefined ? [] : [usage]), ending(result, answer)];
+      return [...left, ...(usage === undefined ? [] : [usage]), ending(result, answer, refused)];
     },
   };
 }
 
 const MARKS: Readonly<Record<string, string>> = { completed: "[x]", in_progress: "[>]" };
 
-function ending({ stopReason }: Fields, answer: string): TierEvent {
+function ending({ stopReason }: Fields, answer: string, refused: string | undefined): TierEvent {
+  if (stopReason === "cancelled" && refused !== undefined)
+    return tierFailure("no-answer", `The program gave its turn up when it was refused: ${refused} (permissionMode does not allow it).`);
   if (stopReason === "end_turn" || stopReason === "max_tokens") return answer === "" ? { type: "done" } : { type: "done", text: answer };
   return stopFailure(stopReason);
 }

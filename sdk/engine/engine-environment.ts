@@ -10,6 +10,8 @@ export interface EngineVariables {
   readonly passed: readonly string[];
   /** Carry the shared sign-in; a run that pays by key gets none of them. */
   readonly signIn?: readonly string[];
+  /** The setting that the section's own variables stand in; default `tiers.<tier>.env`. */
+  readonly setting?: string;
 }
 
 /** Reads a variable of the daemon's environment. */
@@ -26,7 +28,7 @@ export interface EngineEnvironment {
  * the agent pays by key and there is none, and `SVC_BILLING_KEY_REFUSED` when the section gives a key to a run on the shared sign-in.
  */
 export function engineEnvironment(
-  { tier, keys, passed, signIn = [] }: EngineVariables,
+  { tier, keys, passed, signIn = [], setting = `tiers.${tier}.env` }: EngineVariables,
   agent: string,
   { billing }: Pick<ProgramSettings, "billing">,
   section: ProgramSection,
@@ -49,8 +51,8 @@ export function engineEnvironment(
   if (billing === "subscription" && key !== undefined) {
     throw svcError(
       "SVC_BILLING_KEY_REFUSED",
-      `Agent ${agent} has billing 'subscription', but tiers.${tier}.env hands it ${key}; remove it there or use billing 'api'.`,
-      { path: `tiers.${tier}.env` },
+      `Agent ${agent} has billing 'subscription', but ${setting} hands it ${key}; remove it there or use billing 'api'.`,
+      { path: setting },
     );
   }
   return { env, ...(key === undefined ? {} : { key }) };

@@ -38,7 +38,7 @@ export function findExecutable(command: string, searchPath: string, mode: number
 export function requireExecutable({ command, searchPath, tier, product, setting = `tiers.${tier}.command`, script = false }: WantedProgram): string {
   const found = findExecutable(command, searchPath, script ? constants.R_OK : constants.X_OK);
   if (found !== undefined) return found;
-  const where = command.includes(sep) ? (script ? "" : "or is not executable") : "on PATH";
+  const where = command.includes(sep) ? (script ? "or cannot be read" : "or is not executable") : "on PATH";
   throw svcError("SVC_TIER_PROGRAM", `tier ${tier}: the program '${command}' was not found ${where}; install ${product} or set ${setting}.`, { path: setting });
 }
 

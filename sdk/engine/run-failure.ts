@@ -13,7 +13,7 @@ export function goneFailure(gone: RpcGone, signal: AbortSignal): TierFailure {
   return tierFailure(kind, message);
 }
 
-/** The failure that an error of the run stands for. `refusal` reads what the program refused; without it, its words are read as a vendor's. */
+/** The failure that an error of the run stands for: its own `kind`, else by its code. `refusal` reads what the program refused; without it, its words are read as a vendor's. */
 export function runFailure(
   error: unknown,
   signal: AbortSignal,
@@ -22,7 +22,7 @@ export function runFailure(
   if (signal.aborted) return cancelled();
   const { code = "", message, kind } = error as SvcError & { readonly kind?: FailureKind };
   if (code === "SVC_RPC_REFUSED") return refusal(error as SvcError);
-  if (code === "SVC_RPC_GONE") return tierFailure(kind ?? "no-result", message);
+  if (kind !== undefined) return tierFailure(kind, message);
   if (code === "SVC_BILLING_KEY_MISSING") return tierFailure("no-key", message);
   if (code.startsWith("SVC_BILLING")) return tierFailure("billing", message);
   return tierFailure(code === "SVC_RPC_SILENT" || code === "SVC_TIER_HANDSHAKE" ? "protocol" : "program", message);

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-import type { Agent } from "../agents.ts";
-import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
+import type { Tier, TierEvent } from "../tier.ts";
+import { collections } from "./collections.ts";
+import { answerOf, type ContractAgent, howItEnded, isEnd, runTurn, streamedText, until } from "./contract-turn.ts";
 import { type Runner, within } from "./runner.ts";
 
 /** What an author hands to `tierContract`; made afresh for each test. The engine behind the tier is the author's strict fake, or the real one. */
@@ -24,7 +23,7 @@ export interface TierSubject {
   /** The engine has no tools: `works` takes no step. */
   readonly toolless?: boolean;
   /** What of the agent matters to the tier, such as its model and its settings. */
-  readonly agent?: Partial<Omit<Agent, "id" | "name">>;
+  readonly agent?: ContractAgent;
   /** Whether processes and connections of the engine are gone; asked after each abort. */
   idle?(): Promise<boolean> | boolean;
   dispose?(): Promise<void>;
@@ -32,9 +31,6 @@ export interface TierSubject {
 
 /** What an engine does not have, so that it is not asked for: it is never silent before its first word; a cancelled run cannot tell its tokens. */
 export type TierLack = "silence" | "tokens of a cancelled run";
-
-/** Rounds of garbage collection between the start of a run and its abort: what is held by nothing but a chain of signals is gone after a few. */
-const COLLECTIONS = 6;
 
 /**
  * What every tier promises. Run it with any runner: `tierContract({ describe, it }, () => ({ tier, works, other, fails, endless, silent,
@@ -74,7 +70,7 @@ export function tierContract(
         const events = await collect(subject, works.prompt);
         const done = events.at(-1);
         assert.equal(done?.type, "done", howItEnded(events));
-        const streamed = textOf(events);
+        const streamed = streamedText(events);
         if (done?.type === "done" && done.text !== undefined && streamed !== "") assert.equal(streamed, done.text);
         assert.ok(answerOf(events).includes(works.answer), `the answer was ${JSON.stringify(answerOf(events))}`);
       }),
@@ -218,19 +214,10 @@ interface Asked {
   readonly session?: string;
 }
 
-async function collect(
-  { tier, agent }: TierSubject,
-  prompt: string,
-  { signal = new AbortController().signal, name, session }: Asked = {},
-): Promise<TierEvent[]> {
-  const events: TierEvent[] = [];
-  const given = context(prompt);
-  for await (const event of tier.run(turn(prompt, agent, name), session === undefined ? given : { ...given, session }, signal)) events.push(event);
-  return events;
-}
+const collect = (subject: TierSubject, prompt: string, asked: Asked = {}): Promise<readonly TierEvent[]> => runTurn({ ...subject, prompt, ...asked });
 
 /** Starts a run, aborts it when `meanwhile` is over, and looks at how it ends. */
-async function aborted(subject: TierSubject, prompt: string, meanwhile: () => Promise<void>): Promise<TierEvent[]> {
+async function aborted(subject: TierSubject, prompt: string, meanwhile: () => Promise<void>): Promise<readonly TierEvent[]> {
   const abort = new AbortController();
   const run = collect(subject, prompt, { signal: abort.signal });
   run.catch(() => undefined);
@@ -252,56 +239,9 @@ async function idle(subject: TierSubject): Promise<void> {
     );
 }
 
-async function collections(): Promise<void> {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  await sleep(200);
-  for (let round = 0; round < COLLECTIONS; round += 1) {
-    collect();
-    await sleep(10);
-  }
-}
-
 /** A prompt that the subject gives; nothing where the tier has declared that it lacks what would be asked. */
 function asked<T>(prompt: T | undefined, lacks: readonly TierLack[], lack: TierLack, member: string): T | undefined {
   if (lacks.includes(lack)) return undefined;
   assert.ok(prompt !== undefined, `give the subject '${member}', or declare { lacks: ["${lack}"] }`);
   return prompt;
 }
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-const isEnd = (event: TierEvent): boolean => event.type === "done" || event.type === "error";
-/** For a failure of the contract: the end, with the tier's own words for it. */
-const howItEnded = (events: readonly TierEvent[]): string => {
-  const end = events.at(-1);
-  if (end?.type === "error") return `the run ended with the error '${end.kind}': ${end.message}`;
-  return end?.type === "done" ? `the answer was ${JSON.stringify(answerOf(events))}` : "the run ended without a result";
-};
-const textOf = (events: readonly TierEvent[]): string => events.map((event) => (event.type === "text" ? event.text : "")).join("");
-const answerOf = (events: readonly TierEvent[]): string => {
-  const end = events.at(-1);
-  return (end?.type === "done" ? end.text : undefined) ?? textOf(events);
-};
-
-let turns = 0;
-function turn(prompt: string, agent: TierSubject["agent"] = {}, name = "agent"): Turn {
-  const id = `task_contract_${++turns}`;
-  const conversation = `${name}:test:-:chat`;
-  return {
-    id,
-    rootId: `root_${id}`,
-    agent: { id: name, name, workspace: process.cwd(), tier: "contract", mentions: [], access: "private", settings: {}, ...agent },
-    route: { agent: name, conversation, reply: { channel: "test", chat: "chat" } },
-    messages: [{ id, rootId: `root_${id}`, at: Date.now(), attempts: 0, entry: "task", channel: "test", chat: "chat", text: prompt }],
-    strategy: "",
-    nativeSessions: true,
-    attempt: 1,
-    startedAt: Date.now(),
-    ended: new Promise(() => {}),
-  };
-}
-
-const context = (prompt: string): TurnContext => ({ system: "You are a test.", layers: [], prompt, media: [], history: [] });

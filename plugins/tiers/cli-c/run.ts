@@ -24,12 +24,12 @@ import {
   permissionAnswer,
   type RpcGone,
   type RpcOptions,
+  readTranscript,
   runOnPool,
   textOf,
   unsentLayers,
   workspaceServers,
 } from "@svc/sdk/engine";
-import { readConversation } from "./conversation.ts";
 import { argumentsOf, environmentOf, overridesOf, withoutKey } from "./launch.ts";
 import { mayRun, modeOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
@@ -106,7 +106,7 @@ async function* converse(
   const { rpc, opened: sessions } = run.engine;
   const settings = programSettings(agent);
   const inbox = createInbox<News>();
-  const conversation = await readConversation(ctx, route.conversation, context);
+  const conversation = await readTranscript(ctx.store, route.conversation, context);
   const held = conversation.native !== undefined && sessions.has(conversation.native);
   const session = held ? (conversation.native as string) : await newSession(run.engine, agent.workspace);
   run.begun(session, () => rpc.notify("session/cancel", { sessionId: session }));

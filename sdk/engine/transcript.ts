@@ -1,23 +1,23 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { PluginContext, ProgramSection, TurnContext } from "@svc/sdk";
+import type { Store } from "../store.ts";
+import type { TurnContext } from "../tier.ts";
 
 /** What was said in a conversation since its session began. */
-interface Transcript {
+interface Stored {
   /** The session as the daemon knows it. */
   readonly id: string;
   /** The program's own session that holds it now. */
   readonly native: string;
-  /** Digest of the system prompt that the session was told last. */
+  /** Digest of the system prompt that the session was sent last. */
   readonly digest: string;
   readonly exchanges: readonly { readonly user: string; readonly answer: string }[];
 }
 
 /**
- * The words with which a turn begins. The program takes no system prompt and cannot be trusted to load a session again (within a
- * minute of its last start it wipes what it should load), so both are told as words: the instructions once and after each change,
- * what was said before wherever the program does not hold the session any more.
+ * The words with which a turn begins, for a program that takes no system prompt or cannot be trusted to load a session again: the
+ * instructions are sent once and after each change, and what was said before wherever the program does not hold the session any more.
  */
-export interface Conversation {
+export interface Transcript {
   /** Stays the same however often the program's own session changes. */
   readonly id: string;
   /** The program's own session that held it last. */
@@ -32,8 +32,8 @@ const EXCHANGES = 20;
 const LENGTH = 24_000;
 
 /** Reads what is stored of the conversation that `context` goes on with; nothing where it starts a new session. */
-export async function readConversation(ctx: PluginContext<ProgramSection>, conversation: string, context: TurnContext): Promise<Conversation> {
-  const stored = ctx.store.collection<Transcript>("conversations");
+export async function readTranscript(store: Store, conversation: string, context: TurnContext): Promise<Transcript> {
+  const stored = store.collection<Stored>("conversations");
   const found = context.session === undefined ? undefined : (await stored.get(conversation))?.value;
   const before = found?.id === context.session ? found : undefined;
   const id = before?.id ?? randomUUID();
@@ -55,14 +55,14 @@ export async function readConversation(ctx: PluginContext<ProgramSection>, conve
   };
 }
 
-const lengthOf = (exchanges: Transcript["exchanges"]): number => exchanges.reduce((sum, { user, answer }) => sum + user.length + answer.length, 0);
+const lengthOf = (exchanges: Stored["exchanges"]): number => exchanges.reduce((sum, { user, answer }) => sum + user.length + answer.length, 0);
 
-function historyOf({ history, session }: TurnContext): Transcript["exchanges"] {
+function historyOf({ history, session }: TurnContext): Stored["exchanges"] {
   if (session === undefined) return [];
   return history.map(({ role, text }) => (role === "user" ? { user: text, answer: "" } : { user: "", answer: text }));
 }
 
-function replay(exchanges: Transcript["exchanges"]): string {
+function replay(exchanges: Stored["exchanges"]): string {
   if (exchanges.length === 0) return "";
   const lines = exchanges.flatMap(({ user, answer }) => [...(user === "" ? [] : [`User: ${user}`]), ...(answer === "" ? [] : [`You: ${answer}`])]);
   return `This conversation goes on. What was said before, oldest first:\n\n${lines.join("\n\n")}\n\n---\n\n`;
