@@ -118,7 +118,7 @@ export interface Delivery {
   readonly title?: string;
   /** 1 (lowest) to 5, for channels that know urgency. */
   readonly priority?: number;
-  /** Set by a `deliver` tap: why it is kept back. It is recorded and not sent. */
+  /** Set by a `deliver` tap: why it is withheld. It is kept with its text, and sent when `tasks.release` is called with its id. */
   readonly held?: string;
 }
 
@@ -138,6 +138,11 @@ export interface TaskResult {
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;
+  /**
+   * The answer of a run that succeeded and whose delivery is withheld (`errorKind: "held"`, `reply` empty): a decision about the delivery
+   * of that id is to come. Not for the one who asked; it never goes out over HTTP.
+   */
+  readonly withheld?: { readonly id: string; readonly text: string };
 }
 
 /** Tokens of one turn, not a running sum. */

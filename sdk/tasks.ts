@@ -9,6 +9,20 @@ export interface Tasks {
   run(message: Message, listen?: (event: TaskEvent) => void, signal?: AbortSignal): Promise<TaskResult>;
   /** Send on a channel, through the `deliver` hook and the outbox. Resolves after the commit; `sent` when the platform accepted it. */
   deliver(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
+  /**
+   * Deliveries that a `deliver` tap withholds, by id, at most `limit` (default 500): answers, notices and what `deliver` was given. `after`
+   * is the id of the last one of the page before. What nobody decides about expires after a week, and its sender is told.
+   */
+  withheld(query?: { readonly after?: string; readonly limit?: number }): Promise<readonly WithheldDelivery[]>;
+  /**
+   * Send a withheld delivery as it is kept: from now on it stands in the outbox, behind what its conversation is still to be sent, and
+   * the task that it answers counts as answered. It goes past the `deliver` taps, but for one that is required and had failed: that must
+   * let it pass now, or this throws `SVC_HOOK_REQUIRED` or `SVC_DELIVERY_HELD`. Throws `SVC_CHANNEL_UNKNOWN` while its channel is away.
+   * False when there is no such delivery (any more).
+   */
+  release(id: string): Promise<boolean>;
+  /** Drop a withheld delivery; `reason` stands in its task's record. False when there is none of that id (any more). */
+  refuse(id: string, reason: string): Promise<boolean>;
   /** False when no running, preparing or queued task has that id. */
   cancel(id: string, reason?: string): Promise<boolean>;
   /**
@@ -20,6 +34,15 @@ export interface Tasks {
   running(): readonly RunningTask[];
   /** Accepted, and behind a running one. */
   queued(): readonly RunningTask[];
+}
+
+/** A delivery that a tap withholds. */
+export interface WithheldDelivery {
+  readonly delivery: Delivery;
+  /** The tap's reason. */
+  readonly reason: string;
+  /** Unix time in milliseconds. */
+  readonly since: number;
 }
 
 /** A task that holds a slot or waits for one. Times in Unix milliseconds. */

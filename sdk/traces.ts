@@ -39,7 +39,10 @@ export interface Trace {
    * well, `list` does not.
    */
   readonly lead?: string;
+  /** Also of an answer that is withheld. */
   readonly response?: string;
+  /** The delivery that keeps a withheld answer, while no decision about it has been made. */
+  readonly withheld?: string;
   readonly error?: string;
   readonly errorKind?: string;
   /** 143 where the run passed its time limit and was terminated. */

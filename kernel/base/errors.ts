@@ -141,7 +141,7 @@ export const ERRORS = {
   SVC_CHANNEL_UNTESTABLE: [501, "{channel} cannot be asked who it is: {plugin} has no test; try it with svc channel send {channel} <chat> <text>."],
   SVC_CHANNEL_REFUSED: [502, "{channel} refused the message: {reason}"],
   SVC_DELIVERY_EXPIRED: [504, "{channel} could not be reached for {minutes} minutes; the message was given up."],
-  SVC_DELIVERY_HELD: [409, "The message on {channel} was held back and not sent: {reason}"],
+  SVC_DELIVERY_HELD: [409, "The message on {channel} is withheld, and not sent until it is released: {reason}"],
   SVC_DELIVERY_PENDING: [503, "The daemon is stopping; delivery {delivery} is stored and goes out after the next start."],
   SVC_DELIVERY_UNCERTAIN: [502, "Nobody knows whether the message arrived on {channel}: {reason}. Look there before you send it again."],
   SVC_DELIVERY_WAITING: [504, "{channel} has not taken the message yet; delivery {delivery} is stored and goes out by itself, do not send it again."],

@@ -23,6 +23,9 @@ export function remoteTasks(plugin: PluginId, { ask, keep }: ChildCalls): Tasks 
     },
     cancel: (task, reason) => ask("tasks.cancel", { id: task, reason }),
     followup: (task, message) => ask("tasks.followup", { id: task, message }),
+    withheld: () => Promise.reject(refused(plugin, "tasks.withheld")),
+    release: () => Promise.reject(refused(plugin, "tasks.release")),
+    refuse: () => Promise.reject(refused(plugin, "tasks.refuse")),
     running: () => {
       throw refused(plugin, "tasks.running");
     },

@@ -1,5 +1,5 @@
 import type { Delivery, Message, TaskResult } from "../messages.ts";
-import type { Accepted, RunningTask, TaskEvent, Tasks } from "../tasks.ts";
+import type { Accepted, RunningTask, TaskEvent, Tasks, WithheldDelivery } from "../tasks.ts";
 
 /** Tasks that record what they were given. */
 export interface FakeTasks extends Tasks {
@@ -7,6 +7,10 @@ export interface FakeTasks extends Tasks {
   readonly accepted: readonly Message[];
   readonly delivered: readonly Omit<Delivery, "id">[];
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
+  /** Withhold a delivery as a `deliver` tap would: `withheld` lists it until `release` or `refuse`. */
+  withhold(delivery: WithheldDelivery): void;
+  /** What became of withheld deliveries: a refused one with its reason. */
+  readonly decided: readonly { readonly id: string; readonly refused?: string }[];
   /** What `followup` was given for ids handed out. */
   readonly followed: readonly { readonly id: string; readonly text: string; readonly replace: boolean; readonly sender?: string }[];
 }
@@ -21,6 +25,9 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
   const delivered: Omit<Delivery, "id">[] = [];
   const cancelled: { id: string; reason?: string }[] = [];
   const followed: { id: string; text: string; replace: boolean; sender?: string }[] = [];
+  const withheld = new Map<string, WithheldDelivery>();
+  const decided: { id: string; refused?: string }[] = [];
+  const decide = (id: string, how: { refused?: string }): boolean => withheld.delete(id) && decided.push({ id, ...how }) > 0;
   const running = new Map<string, RunningTask>();
   const keys = new Map<string, string>();
   const take = (message: Message): Accepted => {
@@ -65,6 +72,14 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       const id = `delivery_${delivered.length}`;
       return { id, sent: Promise.resolve({ platformId: `platform_${delivered.length}` }) };
     },
+    decided,
+    withhold: (one) => void withheld.set(one.delivery.id, one),
+    async withheld({ after = "", limit = 500 } = {}) {
+      const ids = [...withheld.keys()].sort().filter((id) => id > after);
+      return ids.slice(0, limit).map((id) => withheld.get(id) as WithheldDelivery);
+    },
+    release: async (id) => decide(id, {}),
+    refuse: async (id, reason) => decide(id, { refused: reason }),
     async cancel(id, reason) {
       cancelled.push(reason === undefined ? { id } : { id, reason });
       const number = /^task_(\d+)$/.exec(id);

@@ -6,29 +6,35 @@ import type { TaskRecord } from "./record.ts";
 import type { Outcome } from "./run-facts.ts";
 import { failureText } from "./words.ts";
 
-/** What a task ends with, and what is sent of it. */
-export interface Answer {
-  readonly delivery?: Delivery;
+/** What a task ends with, and what goes out of it. */
+export interface AnswerDelivery {
   readonly outcome: Outcome;
+  /** Goes out, or is kept where `held` says why a tap withholds it. */
+  readonly delivery?: Delivery;
+  /** A required tap failed: it has not judged the delivery. */
+  readonly unjudged?: boolean;
 }
 
 /**
  * Turn an outcome into what goes out. The `deliver` hook sees every answer, also those that go back over HTTP, and may rewrite
- * or hold it; a required tap that fails holds it too. On a channel, a failure becomes a notice to the sender.
+ * or withhold it; a required tap that fails withholds it too. On a channel, a failure becomes a notice to the sender.
  */
-export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Outcome, deliveries: Pick<Deliveries, "reaches">): Promise<Answer> {
-  const { route } = record;
+export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Outcome, deliveries: Pick<Deliveries, "reaches">): Promise<AnswerDelivery> {
+  const { route, silent = false } = record;
   if (route === undefined) return { outcome };
   const ok = outcome.status === "ok";
-  const text = ok || !deliveries.reaches(route.reply) ? outcome.reply : failureText(outcome, record);
+  const reaches = deliveries.reaches(route.reply);
+  const text = ok || !reaches ? outcome.reply : failureText(outcome, record);
   if (text === "" && !ok) return { outcome };
-  const held = (reason: string): Outcome => ({ ...outcome, status: "error", reply: "", error: reason, errorKind: "held" });
   const draft: Delivery = { id: `out_${randomUUID()}`, kind: ok ? "reply" : "notice", target: route.reply, text, taskId: record.id, agent: record.agent };
-  try {
-    const delivery = await hooks.deliver(draft);
-    if (delivery.held !== undefined) return { delivery, outcome: held(delivery.held) };
-    return { delivery, outcome: ok ? { ...outcome, reply: delivery.text } : outcome };
-  } catch (error) {
-    return { outcome: held(reasonOf(error)) };
-  }
+  let unjudged = false;
+  const delivery = await (async () => hooks.deliver(draft))().catch((error): Delivery => {
+    unjudged = true;
+    return { ...draft, held: reasonOf(error) };
+  });
+  const goes = silent || (delivery.held === undefined && !reaches) ? {} : { delivery, unjudged };
+  if (!ok) return { outcome, ...goes };
+  const { id, held: error } = delivery;
+  if (error === undefined) return { outcome: { ...outcome, reply: delivery.text }, ...goes };
+  return { outcome: { ...outcome, status: "error", reply: delivery.text, error, errorKind: "held", ...(silent ? {} : { withheld: id }) }, ...goes };
 }

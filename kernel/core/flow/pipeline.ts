@@ -25,7 +25,7 @@ import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import { createAbsence } from "./absence.ts";
 import { createAnnouncer } from "./announce.ts";
-import { answerOf } from "./answer-delivery.ts";
+import { type AnswerDelivery, answerOf } from "./answer-delivery.ts";
 import { openAnswerStream } from "./answer-stream.ts";
 import type { Deliveries } from "./deliver/deliveries-port.ts";
 import { createLoopGuard } from "./deliver/loop-guard.ts";
@@ -228,20 +228,20 @@ export class Pipeline {
       return this.#interrupted(batch, ended.error ?? "", ended.reply);
     }
     const answered = answerOf(record, live.hooks, ended, deliveries);
-    const { delivery, outcome } = await answered.catch((error): Awaited<typeof answered> => ({ outcome: this.#broken(record, error) }));
+    const { delivery, unjudged, outcome } = await answered.catch((error): AnswerDelivery => ({ outcome: this.#broken(record, error) }));
     Object.assign(record, { status: outcome.status, endedAt: now(), response: outcome.reply }, recordFacts(outcome));
-    const sends = delivery !== undefined && delivery.held === undefined && !record.silent && deliveries.reaches(delivery.target);
     const ops: Op[] = batch.map((task) => put(TRACES, task.record.id, task === lead ? record : mergedRow(task.record, record)));
     let result = resultOf(record, now());
     try {
-      if (sends) ops.push(...deliveries.ops(delivery));
+      if (delivery !== undefined) ops.push(...deliveries.ops(delivery, unjudged));
       if (claim === undefined) await store.commit(ops);
       else if ((await this.#work.finish(claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
-      if (sends) deliveries.committed(delivery);
+      if (delivery !== undefined) deliveries.committed(delivery);
     } catch (error) {
       log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
-      result = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
-      if (sends) void tellUnstored(record, live, error, this.deps);
+      const { withheld: _, ...told } = result;
+      result = { ...told, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
+      if (delivery !== undefined && delivery.held === undefined) void tellUnstored(record, live, error, this.deps);
       await endBare(batch, result, error, this.deps);
     }
     lead.ends?.settle(result, now());

@@ -93,6 +93,26 @@ export function withLead(record: TaskRecord, lead: TaskRecord): TaskRecord {
   return { ...record, ...(lead.response === undefined ? {} : { response: lead.response }), ...mergedFacts(lead) };
 }
 
+/**
+ * Writes with which a decision about a withheld answer shows in the records of its turn: released, the task has succeeded with that
+ * response; refused, it has failed with that error. None where the records are gone or the task failed by itself.
+ */
+export async function decideHeld(
+  store: Store,
+  taskId: string | undefined,
+  delivery: string,
+  decision: { readonly response: string } | { readonly error: string },
+): Promise<Op[]> {
+  const records = store.collection<TaskRecord>(TRACES);
+  const found = taskId === undefined ? undefined : await records.get(taskId);
+  if (found?.value.withheld !== delivery) return [];
+  const { withheld: _withheld, error: _error, errorKind, ...rest } = found.value;
+  const decided: TaskRecord = "response" in decision ? { ...rest, status: "ok", ...decision } : { ...rest, ...decision, ...(errorKind ? { errorKind } : {}) };
+  const others = await Promise.all((rest.tasks ?? []).filter((id) => id !== taskId).map((id) => records.get(id)));
+  const merged = others.flatMap((other) => (other === undefined ? [] : [put(TRACES, other.key, { ...other.value, status: decided.status }, other.version)]));
+  return [put(TRACES, found.key, decided, found.version), ...merged];
+}
+
 /** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */
 export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace {
   const { inbound, route: _route, pinned: _pinned, silent: _silent, ...rest } = record;

@@ -11,6 +11,8 @@ export interface RunFacts {
   readonly sessionId?: string;
   readonly autonomyBlocks?: NonNullable<Trace["autonomyBlocks"]>;
   readonly guard?: NonNullable<Trace["guard"]>;
+  /** The delivery that keeps the answer until somebody decides about it. */
+  readonly withheld?: string;
 }
 
 /** How a turn ended, before it is stored. */
@@ -27,9 +29,9 @@ export interface Ending {
   readonly text: string;
 }
 
-const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId"] as const satisfies readonly (keyof RunFacts)[];
+const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId", "withheld"] as const satisfies readonly (keyof RunFacts)[];
 const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard"] as const;
-const OF_RESULT = [...ENDED, "usage"] as const;
+const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "usage"] as const;
 const OF_EVENT = ["usage", "sessionId", "errorKind"] as const;
 
 /** The facts of a run for its record, without the keys that are absent. */
@@ -39,17 +41,25 @@ export const recordFacts = (facts: RunFacts): RunFacts => present(facts, OF_RECO
 export const mergedFacts = (lead: RunFacts): RunFacts => present(lead, ENDED);
 
 /** The facts that the event of a task's end tells. */
-export const eventFacts = (result: RunFacts): RunFacts => present(result, OF_EVENT);
+export const eventFacts = (result: Pick<RunFacts, (typeof OF_EVENT)[number]>): RunFacts => present(result, OF_EVENT);
 
-/** The result of a record, as callers get it. */
+/** The result of a record, as callers get it: of a withheld answer `reply` is empty. */
 export function resultOf(record: TaskRecord, now: number): TaskResult {
-  const { id, agent, status, response = "", startedAt, endedAt = now } = record;
-  const ended = status === "in-flight" ? "error" : status;
-  return { ok: status === "ok", taskId: id, agent, reply: response, status: ended, durationMs: endedAt - startedAt, ...present(record, OF_RESULT) };
+  const { id, agent, status, response = "", startedAt, endedAt = now, errorKind, withheld } = record;
+  return {
+    ok: status === "ok",
+    taskId: id,
+    agent,
+    reply: errorKind === "held" ? "" : response,
+    status: status === "in-flight" ? "error" : status,
+    durationMs: endedAt - startedAt,
+    ...present(record, OF_RESULT),
+    ...(withheld === undefined ? {} : { withheld: { id: withheld, text: response } }),
+  };
 }
 
-function present<K extends keyof RunFacts>(from: RunFacts, keys: readonly K[]): Pick<RunFacts, K> {
-  const found: { -readonly [Key in keyof RunFacts]?: unknown } = {};
-  for (const key of keys) if (from[key] !== undefined) found[key] = from[key];
-  return found as Pick<RunFacts, K>;
+function present<T extends object, K extends keyof T & string>(from: T, keys: readonly K[]): { readonly [Key in K]?: Exclude<T[Key], undefined> } {
+  const found: { [Key in K]?: Exclude<T[Key], undefined> } = {};
+  for (const key of keys) if (from[key] !== undefined) found[key] = from[key] as Exclude<T[K], undefined>;
+  return found;
 }

@@ -47,6 +47,9 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       return accepted;
     },
     deliver: (delivery) => deliveries.send(delivery),
+    withheld: (query) => deliveries.withheld.list(query),
+    release: (id) => deliveries.withheld.release(id),
+    refuse: (id, reason) => deliveries.withheld.refuse(id, reason),
     running: () => tasks.running(),
     queued: () => tasks.queued(),
   };

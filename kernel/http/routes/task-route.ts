@@ -1,4 +1,4 @@
-import type { EventStream, HttpRequest, HttpRoute, Message, TaskEvent } from "@svc/sdk";
+import type { EventStream, HttpRequest, HttpRoute, Message, TaskEvent, TaskResult } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { type FrameStream, frameOf } from "../event-stream.ts";
@@ -48,18 +48,21 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "strategies" | "tasks"
       const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
       const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
       const result = await kernel.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
-      if (stream === undefined) return result;
-      stream.event("done", result);
+      // The asker does not see an answer that is withheld.
+      const told = result.withheld === undefined ? result : { ...result, withheld: { id: result.withheld.id } };
+      if (stream === undefined) return told;
+      stream.event("done", told);
       stream.end();
     },
   };
 
   /** The same key again: the caller has lost the answer, and gets that of the first time, waiting for it where it is still to come. */
-  async function firstAnswer(error: unknown, stream: EventStream | undefined, listen: ((event: TaskEvent) => void) | undefined): Promise<object> {
+  async function firstAnswer(error: unknown, stream: EventStream | undefined, listen: ((event: TaskEvent) => void) | undefined): Promise<Partial<TaskResult>> {
     const { code, task: taskId } = error as { code?: string; task?: string };
     if (code !== "SVC_TASK_DUPLICATE" || taskId === undefined) throw error;
     stream?.event("accepted", { taskId, duplicate: true });
-    return { ...((await kernel.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
+    const answered = { ...((await kernel.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
+    return answered;
   }
 }
 

@@ -16,8 +16,12 @@ export function createThisDaemon({ node, agents, tasks, traces }: Pick<PluginCon
       });
     },
     history: (query) => traces.list(query),
-    run: ({ agent, text, chat, sender, token }) =>
-      tasks.run({ entry: "public", channel: "public-api", account: token, chat, text, agent, ...(sender === undefined ? {} : { sender: { id: sender } }) }),
+    async run({ agent, text, chat, sender, token }) {
+      const from = sender === undefined ? {} : { sender: { id: sender } };
+      // The asker does not see an answer that is withheld.
+      const { withheld: _, ...result } = await tasks.run({ entry: "public", channel: "public-api", account: token, chat, text, agent, ...from });
+      return result;
+    },
     async act({ task, kind, body }) {
       if (kind === "cancel") {
         if (!(await tasks.cancel(task, body.reason))) throw fail("SVC_DASHBOARD_TASK_UNKNOWN", { task });

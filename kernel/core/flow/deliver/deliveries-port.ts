@@ -1,14 +1,20 @@
 import type { Delivery, Op, Target } from "@svc/sdk";
 import type { ProvidedChannel } from "../../host/scope.ts";
+import type { WithheldBook } from "./withheld.ts";
 
 /** Everything about getting text out: the outbox, streaming edits, pacing, retries. The pipeline knows only this. */
 export interface Deliveries {
   /** Is there a channel for it, ready or not? Entries that answer their caller themselves (`http`) have none. */
   reaches(target: Target): boolean;
-  /** The writes that put a delivery into the outbox; they go into the transaction that ends the task. The `deliver` hook has run. */
-  ops(delivery: Delivery): readonly Op[];
-  /** That transaction is durable: send as soon as the channel is ready. */
+  /**
+   * The writes that put a delivery into the outbox, or keep one that a tap withholds (`held`); they go into the transaction that ends the
+   * task. The `deliver` hook has run; `unjudged` where it failed, so that it is asked again before a release.
+   */
+  ops(delivery: Delivery, unjudged?: boolean): readonly Op[];
+  /** That transaction is durable: send as soon as the channel is ready, or tell that it is withheld. */
   committed(delivery: Delivery): void;
+  /** What waits for a decision. */
+  readonly withheld: Pick<WithheldBook, "list" | "release" | "refuse">;
   /** A reply that is shown while it grows. Undefined where the channel cannot edit or is not ready. */
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
   /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */

@@ -61,7 +61,7 @@ describe("send", () => {
     await (await one.deliveries.send(proactive("loud"))).sent;
     await expect((await one.deliveries.send(proactive("secret"))).sent).rejects.toMatchObject({ code: "SVC_DELIVERY_HELD" });
     expect(far.visible("c1")).toEqual(["LOUD"]);
-    expect((await one.store.scope("core").journal<{ reason: string }>("outbox-held").tail(5)).map(({ value }) => value.reason)).toEqual(["no secrets"]);
+    expect((await one.deliveries.withheld.list()).map(({ reason, delivery }) => [reason, delivery.text])).toEqual([["no secrets", "secret"]]);
   });
 
   it("tells the bus of each delivery with the platform id and never with its text", async () => {

@@ -1,17 +1,20 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery, Log, Store } from "@svc/sdk";
+import type { Delivery, Log, Op, Store } from "@svc/sdk";
 import type { ChannelRender } from "../../../base/channel-render.ts";
 import { fail } from "../../../base/errors.ts";
 import type { Bus } from "../../bus/bus.ts";
 import type { Live } from "../../host/live.ts";
+import type { ProvidedChannel } from "../../host/scope.ts";
 import { createChannelCalls } from "./channel-calls.ts";
 import type { Deliveries, ReplyStream } from "./deliveries-port.ts";
 import { createStream } from "./growing-reply.ts";
-import { createOutbox, type Failure } from "./outbox.ts";
-import { type OutboxEntry, openEntry, outboxOf, placeOf, pushEntry, sealEntry } from "./outbox-entry.ts";
+import { createOutbox } from "./outbox.ts";
+import { conversationKey, type OutboxEntry, outboxOf, pushEntry, sealEntry } from "./outbox-entry.ts";
+import { createOutboxReport } from "./outbox-report.ts";
 import { backoffMs, createPace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
 import { createProgressBook } from "./progress.ts";
+import { createWithheldBook } from "./withheld.ts";
 
 export interface DeliveriesDeps {
   readonly store: Store;
@@ -35,48 +38,53 @@ export interface DeliveryLimits {
   readonly maxTries: number;
   /** Sends that may have arrived, on a platform that cannot tell a repeated one, before a delivery is given up; default 3. */
   readonly maxDoubts: number;
-  /** Unsent deliveries of a channel after which `send` refuses with `SVC_OUTBOX_FULL`; answers of tasks are always taken. Default 5,000. */
+  /**
+   * Unsent deliveries of a channel, or withheld ones in all, after which `send` refuses with `SVC_OUTBOX_FULL`; answers of tasks are always
+   * taken, and of withheld ones the oldest then expire. Default 5,000.
+   */
   readonly maxQueued: number;
+  /** Hours after which a withheld delivery that nobody has decided about expires; default 168. */
+  readonly withheldHours: number;
   /** Milliseconds that an end gives to what is in flight before it cuts it; default 5,000. */
   readonly stopGraceMs: number;
   /** The pause after a failure, by the tries before it. */
   readonly backoff: (tries: number) => number;
 }
 
-/** Words for the log. */
-const GIVEN_UP: Readonly<Record<Failure, string>> = {
-  refused: "a delivery failed for good",
-  expired: "deliveries expired",
-  uncertain: "a delivery is given up after doubtful sends: the platform may have taken it",
-};
-
 const SWEEP_EVERY_MS = 60_000;
 /** After so many sweeps of the outbox, one of what turns left that were cancelled while their answer grew. */
 const BOOK_SWEEP = 60;
-/** One event for a rate limit, however often the platform repeats it; again after as long a silence. */
-const THROTTLE_NEWS_MS = 600_000;
-const HELD_KEPT = 1_000;
-
 interface Waiter {
   resolve(receipt: { readonly platformId: string }): void;
   reject(error: Error): void;
 }
 
+const DEFAULTS: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxDoubts: 3, maxQueued: 5_000, withheldHours: 168, stopGraceMs: 5_000, backoff: backoffMs };
+
 /** Everything that goes out, on every channel. Nothing moves before `start`. */
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { store, bus, log, live, now } = deps;
-  const limits: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxDoubts: 3, maxQueued: 5_000, stopGraceMs: 5_000, backoff: backoffMs, ...deps.limits };
+  const limits: DeliveryLimits = { ...DEFAULTS, ...deps.limits };
   const pace = createPace(now, Math.random, limits.backoff);
   const book = createProgressBook(store, now);
-  const held = store.journal<{ id: string; channel: string; reason: string }>("outbox-held");
   const waiters = new Map<string, Waiter>();
   const streams = new Set<ReplyStream>();
   /** Ends what is said past the outbox. */
   const cut = new AbortController();
-  const throttledAt = new Map<string, number>();
   let sweeper: NodeJS.Timeout | undefined;
   let state: "idle" | "running" | "stopped" = "idle";
 
+  const apologies = (text: (count: number) => string) => (entries: readonly OutboxEntry[]) =>
+    void apologise(entries, text).catch((failure) => log.error({ err: failure }, "that answers expired was not told to those who wait for them"));
+  const report = createOutboxReport({
+    bus,
+    log,
+    now,
+    ttlMinutes: limits.ttlMinutes,
+    settle,
+    expired: apologies((count) => expiredNotice(count, limits.ttlMinutes)),
+    ...(deps.failed === undefined ? {} : { failed: deps.failed }),
+  });
   const outbox = createOutbox({
     store,
     log,
@@ -90,144 +98,108 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     ttlMs: limits.ttlMinutes * 60_000,
     maxTries: limits.maxTries,
     maxDoubts: limits.maxDoubts,
-    sent(entry, ids) {
-      const { id, target, agent, taskId, kind } = entry.delivery;
-      const platformId = ids[0] ?? "";
-      inRoot(entry, () =>
-        bus.publish({
-          kind: "channel",
-          type: "out",
-          summary: `${kind} sent on ${target.channel}`,
-          ref: platformId,
-          ...(agent === undefined ? {} : { agentId: agent }),
-          data: { channel: target.channel, delivery: id, messages: ids.length, ...(taskId === undefined ? {} : { taskId }) },
-        }),
-      );
-      settle(id, (waiter) => waiter.resolve({ platformId }));
-    },
-    failed(entries, why, reason) {
-      const first = entries[0] as OutboxEntry;
-      const { channel } = first.delivery.target;
-      log.warn({ channel, count: entries.length, delivery: first.delivery.id, reason }, GIVEN_UP[why]);
-      const { taskId } = first.delivery;
-      const one = entries.length === 1 ? { delivery: first.delivery.id, ...(taskId === undefined ? {} : { taskId }) } : {};
-      const facts =
-        why === "uncertain"
-          ? { kind: "channel", type: "delivery:uncertain", data: { channel, ...one } }
-          : { kind: "status", type: "status", data: { state: `delivery-${why}`, channel, count: entries.length, ...one } };
-      const text =
-        why === "expired" ? reason : why === "refused" ? `a delivery on ${channel} failed for good` : `nobody knows whether a delivery on ${channel} arrived`;
-      if (entries.length === 1) inRoot(first, () => bus.publish({ ...facts, summary: text }));
-      else bus.publish({ ...facts, summary: text });
-      const error =
-        why === "expired"
-          ? fail("SVC_DELIVERY_EXPIRED", { channel, minutes: limits.ttlMinutes })
-          : fail(why === "refused" ? "SVC_CHANNEL_REFUSED" : "SVC_DELIVERY_UNCERTAIN", { channel, reason });
-      for (const { delivery } of entries) settle(delivery.id, (waiter) => waiter.reject(error));
-      if (why === "expired")
-        apologise(entries).catch((failure) => log.error({ channel, err: failure }, "that answers expired was not told to those who wait for them"));
-      deps.failed?.(entries.map(openEntry), reason);
-    },
-    delayed({ delivery }, { retryAfterMs }) {
-      if (retryAfterMs === undefined) return;
-      const { channel } = delivery.target;
-      const since = throttledAt.get(channel) ?? Number.NEGATIVE_INFINITY;
-      throttledAt.set(channel, now());
-      if (now() - since < THROTTLE_NEWS_MS) return;
-      log.warn({ channel, retryAfterMs }, "the platform limits our rate; deliveries wait");
-      bus.publish({ kind: "status", type: "status", summary: `${channel} limits our rate; deliveries wait`, data: { state: "channel-throttled", channel } });
+    ...report,
+  });
+  const withheld = createWithheldBook({
+    store,
+    bus,
+    log,
+    book,
+    now,
+    live,
+    ttlMs: limits.withheldHours * 3_600_000,
+    most: limits.maxQueued,
+    released: ({ target }) => wake(target.channel),
+    expired(entries) {
+      report.withheldExpired(entries);
+      apologies((count) => undecidedNotice(count, limits.withheldHours))(entries);
     },
   });
 
-  const inRoot = (entry: OutboxEntry, publish: () => void) => (entry.rootId === undefined ? publish() : bus.within({ rootId: entry.rootId }, publish));
-
-  function settle(id: string, end: (waiter: Waiter) => void): void {
+  function settle(id: string, end: { readonly platformId: string } | Error): void {
     const waiter = waiters.get(id);
     waiters.delete(id);
-    if (waiter !== undefined) end(waiter);
+    if (end instanceof Error) waiter?.reject(end);
+    else waiter?.resolve(end);
   }
 
-  function seal(delivery: Delivery, progress: string): OutboxEntry {
+  function wake(channel: string): void {
+    if (state === "running") outbox.wake(channel);
+  }
+
+  function ops(delivery: Delivery, progress: string, unjudged = false): readonly Op[] {
     const rootId = bus.current()?.rootId;
-    return sealEntry(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
+    const entry = sealEntry(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
+    return [delivery.held === undefined ? pushEntry(entry) : withheld.op(entry, unjudged)];
   }
 
-  /** Who asked hears that the answer was given up: once a chat. What nobody asked for goes in silence. */
-  async function apologise(entries: readonly OutboxEntry[]): Promise<void> {
-    const places = new Map<string, { readonly first: OutboxEntry; count: number }>();
+  function committed(delivery: Delivery): void {
+    if (delivery.held === undefined) wake(delivery.target.channel);
+    else withheld.kept(delivery);
+  }
+
+  /** The senders of what was given up are told so, once a chat. Proactive deliveries and notices go in silence. */
+  async function apologise(entries: readonly OutboxEntry[], text: (count: number) => string): Promise<void> {
+    const chats = new Map<string, { readonly first: OutboxEntry; count: number }>();
     for (const entry of entries) {
-      if (entry.delivery.kind !== "reply") continue;
-      const place = placeOf(entry.delivery.target);
-      const known = places.get(place);
-      if (known === undefined) places.set(place, { first: entry, count: 1 });
+      if (entry.delivery.kind !== "reply" || !live().channels.has(entry.delivery.target.channel)) continue;
+      const key = conversationKey(entry.delivery.target);
+      const known = chats.get(key);
+      if (known === undefined) chats.set(key, { first: entry, count: 1 });
       else known.count += 1;
     }
-    for (const { first, count } of places.values()) {
-      const { id: _id, media: _media, ...rest } = first.delivery;
-      const notice = await live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text: expiredNotice(count, limits.ttlMinutes) });
-      if (notice.held !== undefined) continue;
-      await store.commit([pushEntry(seal(notice, notice.id))]);
-      wake(notice.target.channel);
+    for (const { first, count } of chats.values()) {
+      const { id: _id, media: _media, held: _held, ...rest } = first.delivery;
+      const notice = await live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text: text(count) });
+      await store.commit(ops(notice, notice.id));
+      committed(notice);
     }
   }
 
-  const wake = (channel: string) => {
-    if (state === "running") outbox.wake(channel);
-  };
+  function sweep(): void {
+    for (const channel of live().channels.keys()) outbox.sweep(channel);
+    void withheld.sweep();
+  }
 
   return {
     reaches: (target) => live().channels.has(target.channel),
-    ops: (delivery) => [pushEntry(seal(delivery, delivery.taskId ?? delivery.id))],
-    committed: (delivery) => wake(delivery.target.channel),
+    ops: (delivery, unjudged) => ops(delivery, delivery.taskId ?? delivery.id, unjudged),
+    committed,
+    withheld,
     open(target, taskId) {
       const provided = live().channels.get(target.channel);
       if (provided?.state !== "ready" || state !== "running") return undefined;
       const { thing: channel } = provided;
       if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
       const inner = createStream(target, taskId, provided, { pace, book, log, render: deps.render, graceMs: limits.stopGraceMs });
-      const stream: ReplyStream = {
-        text: inner.text,
-        async end() {
-          await inner.end();
-          streams.delete(stream);
-        },
-      };
+      const stream: ReplyStream = { text: inner.text, end: () => inner.end().finally(() => streams.delete(stream)) };
       streams.add(stream);
       return stream;
     },
     async send(draft) {
       const { channel } = draft.target;
       if (!live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
-      if ((await store.queue(outboxOf(channel)).size()) >= limits.maxQueued) throw fail("SVC_OUTBOX_FULL", { channel, limit: limits.maxQueued });
+      const full = async (size: Promise<number>) =>
+        (await size) >= limits.maxQueued && Promise.reject(fail("SVC_OUTBOX_FULL", { channel, limit: limits.maxQueued }));
+      await full(store.queue(outboxOf(channel)).size());
       const delivery = await live().hooks.deliver({ ...draft, id: `out_${randomUUID()}` });
-      const { id } = delivery;
-      if (delivery.held !== undefined) {
-        await held.append({ id, channel, reason: delivery.held });
-        await held.trim(HELD_KEPT);
-        return { id, sent: unheard(Promise.reject(fail("SVC_DELIVERY_HELD", { channel, reason: delivery.held }))) };
-      }
+      const { id, held } = delivery;
+      if (held !== undefined) await full(withheld.count());
       const sent = unheard(new Promise<{ readonly platformId: string }>((resolve, reject) => waiters.set(id, { resolve, reject })));
       try {
-        await store.commit([pushEntry(seal(delivery, id))]);
+        await store.commit(ops(delivery, id));
       } catch (error) {
         waiters.delete(id);
         throw error;
       }
-      wake(delivery.target.channel);
+      committed(delivery);
+      if (held !== undefined) settle(id, fail("SVC_DELIVERY_HELD", { channel, reason: held }));
       return { id, sent };
     },
     async tell({ id, target, text }) {
       const provided = live().channels.get(target.channel);
       if (state !== "running" || provided?.state !== "ready" || pace.wait(target) > 0) return;
-      try {
-        const [part] = partsOf(text, provided.thing.traits, deps.render());
-        if (part === undefined) return;
-        const answer = await createChannelCalls(provided, cut.signal).send({ target, ...part, key: `${id}/0` });
-        if (answer.ok) pace.passed(target, 0);
-        else log.warn({ channel: target.channel, reason: answer.reason }, "a notice that could not be stored was not sent either");
-      } catch (error) {
-        log.warn({ channel: target.channel, err: error }, "a notice that could not be stored was not sent either");
-      }
+      await sendNow({ id, target, text }, provided, { log, render: deps.render, stop: cut.signal }).then((sent) => sent && pace.passed(target, 0));
     },
     channelState({ thing: channel, state: connection }) {
       if (connection === "ready" && state === "running") outbox.sweep(channel.name);
@@ -236,12 +208,11 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       await book.sweep();
       state = "running";
       let sweeps = 0;
-      const sweep = () => {
-        for (const channel of live().channels.keys()) outbox.sweep(channel);
+      sweeper = setInterval(() => {
+        sweep();
         sweeps += 1;
         if (sweeps % BOOK_SWEEP === 0) book.sweep().catch((error) => log.warn({ err: error }, "the progress of old deliveries was not removed"));
-      };
-      sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+      }, SWEEP_EVERY_MS);
       sweeper.unref();
       sweep();
     },
@@ -251,9 +222,28 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       await Promise.all([...streams].map((stream) => stream.end()));
       await outbox.stop(limits.stopGraceMs);
       cut.abort();
-      for (const id of [...waiters.keys()]) settle(id, (waiter) => waiter.reject(fail("SVC_DELIVERY_PENDING", { delivery: id })));
+      for (const id of [...waiters.keys()]) settle(id, fail("SVC_DELIVERY_PENDING", { delivery: id }));
     },
   };
+}
+
+/** One try to say something past the outbox, of which nothing is kept. True when it was said; never rejects. */
+async function sendNow(
+  { id, target, text }: Pick<Delivery, "id" | "target" | "text">,
+  provided: ProvidedChannel,
+  { log, render, stop }: { readonly log: Log; readonly render: () => ChannelRender; readonly stop: AbortSignal },
+): Promise<boolean> {
+  const unsaid = (facts: object) => log.warn({ channel: target.channel, ...facts }, "a notice that could not be stored was not sent either");
+  try {
+    const [part] = partsOf(text, provided.thing.traits, render());
+    if (part === undefined) return false;
+    const answer = await createChannelCalls(provided, stop).send({ target, ...part, key: `${id}/0` });
+    if (!answer.ok) unsaid({ reason: answer.reason });
+    return answer.ok;
+  } catch (error) {
+    unsaid({ err: error });
+    return false;
+  }
 }
 
 /** What a person reads in place of answers that could not be sent in time. */
@@ -262,7 +252,11 @@ const expiredNotice = (count: number, minutes: number): string =>
     ? `My answer could not be sent here within ${minutes} minutes and was given up. Please ask again if you still need it.`
     : `${count} of my answers could not be sent here within ${minutes} minutes and were given up. Please ask again if you still need them.`;
 
-/** Nobody has to listen to how a delivery ends. */
+/** What a person reads in place of answers that were withheld and never released. */
+const undecidedNotice = (count: number, hours: number): string =>
+  `${count === 1 ? "My answer was" : `${count} of my answers were`} held back for a decision that did not come within ${hours} hours. Please ask again if you still need ${count === 1 ? "it" : "them"}.`;
+
+/** Callers may ignore how a delivery ends: avoid an unhandled rejection. */
 function unheard<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -1,4 +1,4 @@
-import { type OutboxEntry, placeOf } from "./outbox-entry.ts";
+import { conversationKey, type OutboxEntry } from "./outbox-entry.ts";
 
 /** Tells the trouble of a whole account from that of one chat. */
 export interface Outages {
@@ -9,13 +9,13 @@ export interface Outages {
 }
 
 interface Trouble {
-  /** The places that failed since the last send that arrived. */
-  readonly places: Set<string>;
+  /** The conversations that failed since the last send that arrived. */
+  readonly conversations: Set<string>;
   readonly waiting: Set<string>;
 }
 
-/** An account is away when at least two of its places fail and nothing arrives in between: a chat that fails alone is not tried more often for it. */
-const PLACES = 2;
+/** An account is away when at least two of its conversations fail and nothing arrives in between: a chat that fails alone is not tried more often for it. */
+const CONVERSATIONS = 2;
 
 export function createOutages(): Outages {
   const accounts = new Map<string, Trouble>();
@@ -23,8 +23,8 @@ export function createOutages(): Outages {
   return {
     failed(entry) {
       const account = accountOf(entry);
-      const trouble = accounts.get(account) ?? { places: new Set(), waiting: new Set() };
-      trouble.places.add(placeOf(entry.delivery.target));
+      const trouble = accounts.get(account) ?? { conversations: new Set(), waiting: new Set() };
+      trouble.conversations.add(conversationKey(entry.delivery.target));
       trouble.waiting.add(entry.delivery.id);
       accounts.set(account, trouble);
     },
@@ -32,7 +32,7 @@ export function createOutages(): Outages {
       const account = accountOf(entry);
       const trouble = accounts.get(account);
       accounts.delete(account);
-      if (trouble === undefined || trouble.places.size < PLACES) return [];
+      if (trouble === undefined || trouble.conversations.size < CONVERSATIONS) return [];
       trouble.waiting.delete(entry.delivery.id);
       return [...trouble.waiting];
     },

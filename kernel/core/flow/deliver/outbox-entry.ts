@@ -21,16 +21,17 @@ export interface OutboxEntry {
 /** The queue of a channel. One a channel: what waits for one that is not connected is never claimed. */
 export const outboxOf = (channel: string): string => `outbox/${channel}`;
 
-/** Deliveries to the same place keep their order; those to other places go on without them. */
-export const placeOf = ({ account, chat, thread }: Target): string => JSON.stringify([account ?? "", chat, thread ?? ""]);
+/** Deliveries to one conversation of a channel keep their order; those to others go on without them. */
+export const conversationKey = ({ account, chat, thread }: Target): string => JSON.stringify([account ?? "", chat, thread ?? ""]);
 
 /** The write that puts an entry into its channel's outbox. */
 export function pushEntry(entry: OutboxEntry): Op {
   const { id, target } = entry.delivery;
-  return push(outboxOf(target.channel), id, entry, { group: placeOf(target) });
+  return push(outboxOf(target.channel), id, entry, { group: conversationKey(target) });
 }
 
-export function sealEntry(delivery: Delivery, facts: Omit<OutboxEntry, "delivery" | "tries" | "doubts">): OutboxEntry {
+/** A new entry for a delivery. */
+export function sealEntry(delivery: Delivery, facts: Pick<OutboxEntry, "at" | "progress" | "rootId">): OutboxEntry {
   const { media, ...rest } = delivery;
   return { delivery: media === undefined ? rest : { ...rest, media: media.map(storeMedia) }, tries: 0, ...facts };
 }

@@ -1,5 +1,5 @@
 import type { Target } from "@svc/sdk";
-import { placeOf } from "./outbox-entry.ts";
+import { conversationKey } from "./outbox-entry.ts";
 
 /** When a place may be sent to again. Platforms tell their limits by refusing; nothing here guesses fixed numbers. */
 export interface Pace {
@@ -41,7 +41,7 @@ export function createPace(
   const places = new Map<string, Hold>();
   const accounts = new Map<string, Hold>();
   const accountOf = ({ channel, account }: Target) => JSON.stringify([channel, account ?? ""]);
-  const keyOf = (target: Target) => accountOf(target) + placeOf(target);
+  const keyOf = (target: Target) => accountOf(target) + conversationKey(target);
 
   /** Places come and go for ever: those whose pause is over are forgotten once there are many. */
   const tidy = () => {

@@ -1,0 +1,226 @@
+import { type Claimed, complete, type Op, type Queue, type Store } from "@svc/sdk";
+import type { Live } from "../../host/live.ts";
+import type { Refusal } from "./channel-calls.ts";
+import { type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
+import { createOutages } from "./outages.ts";
+import { type OutboxEntry, outboxOf } from "./outbox-entry.ts";
+
+/** Why an entry is given up; `uncertain`: it may have arrived, and nobody will know. */
+export type Failure = "refused" | "expired" | "uncertain";
+
+export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
+  readonly store: Store;
+  readonly ttlMs: number;
+  readonly maxTries: number;
+  readonly maxDoubts: number;
+  live(): Live;
+  now(): number;
+  sent(entry: OutboxEntry, ids: readonly string[]): void;
+  /** Once for each entry that failed by itself, once for all that expired together. */
+  failed(entries: readonly OutboxEntry[], why: Failure, reason: string): void;
+  delayed(entry: OutboxEntry, refusal: Refusal): void;
+}
+
+/** Sends at the same time on one channel, to different places. */
+const PARALLEL = 8;
+/** Longer than any entry takes in flight; after a crash the store gives claims back at once. */
+const LEASE_MS = 900_000;
+const LONGEST_TIMER_MS = 2_147_483_647;
+const PAGE = 1_000;
+
+/** The durable queue of one channel, and the work on it. */
+export class ChannelQueue {
+  readonly #channel: string;
+  readonly #deps: OutboxDeps;
+  readonly #queue: Queue<OutboxEntry>;
+  /** Claimed and not given back yet. */
+  readonly #onWire = new Set<string>();
+  /** Done at the platform, but the store would not take it: never sent again by this process. */
+  readonly #unstored = new Map<string, readonly Op[]>();
+  readonly #outages = createOutages();
+  /** One for each moment at which something becomes due. */
+  readonly #alarms = new Map<number, NodeJS.Timeout>();
+  readonly #handled = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #stopping = false;
+  #busy = false;
+  #again = false;
+  #sweepDue = false;
+
+  constructor(channel: string, deps: OutboxDeps) {
+    this.#channel = channel;
+    this.#deps = deps;
+    this.#queue = deps.store.queue(outboxOf(channel));
+  }
+
+  /** Something may have become possible. */
+  wake(): void {
+    void this.#work();
+  }
+
+  /** The same, and first let go what has grown too old. */
+  sweep(): void {
+    this.#sweepDue = true;
+    void this.#work();
+  }
+
+  /** Claim no more, let what is in flight finish for `graceMs`, then cut it. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    for (const alarm of this.#alarms.values()) clearTimeout(alarm);
+    const grace = setTimeout(() => this.#stop.abort(), graceMs);
+    await Promise.all(this.#handled);
+    clearTimeout(grace);
+  }
+
+  #ready(): boolean {
+    return this.#deps.live().channels.get(this.#channel)?.state === "ready";
+  }
+
+  #isOld(entry: OutboxEntry): boolean {
+    return entry.at + this.#deps.ttlMs <= this.#deps.now();
+  }
+
+  /** Sweeping and claiming take turns: nothing is let go for its age while it is being claimed. */
+  async #work(): Promise<void> {
+    if (this.#busy) {
+      this.#again = true;
+      return;
+    }
+    this.#busy = true;
+    try {
+      do {
+        this.#again = false;
+        if (this.#sweepDue) {
+          this.#sweepDue = false;
+          await this.#expire();
+        }
+        const free = PARALLEL - this.#onWire.size;
+        if (this.#stopping || free <= 0 || !this.#ready() || (await this.#queue.size()) <= this.#onWire.size) continue;
+        for (const item of await this.#queue.claim(free, LEASE_MS)) if (!this.#onWire.has(item.id)) this.#begin(item);
+      } while (this.#again && !this.#stopping);
+    } catch (error) {
+      this.#deps.log.error({ channel: this.#channel, err: error }, "the outbox could not be read; tried again within a minute");
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #begin(item: Claimed<OutboxEntry>): void {
+    this.#onWire.add(item.id);
+    const done = this.#handle(item)
+      .catch((error) => {
+        this.#onWire.delete(item.id);
+        this.#deps.log.error({ channel: this.#channel, delivery: item.id, err: error }, "a delivery could not be put forward; it stays in the outbox");
+      })
+      .finally(() => {
+        this.#handled.delete(done);
+        void this.#work();
+      });
+    this.#handled.add(done);
+  }
+
+  async #handle({ id, value: entry, redelivered }: Claimed<OutboxEntry>): Promise<void> {
+    const earlier = this.#unstored.get(id);
+    if (earlier !== undefined) return this.#close(id, earlier);
+    const ops = [complete(outboxOf(this.#channel), id), this.#deps.book.forget(entry.progress)];
+    if (this.#isOld(entry)) {
+      await this.#close(id, ops);
+      return this.#deps.failed([entry], "expired", this.#expiredText(1));
+    }
+    const provided = this.#deps.live().channels.get(this.#channel);
+    if (provided === undefined) return this.#giveBack(entry, 0);
+    const carried = await deliverEntry(entry, redelivered, provided, { ...this.#deps, stop: this.#stop.signal });
+    if (carried.kind === "sent") {
+      await this.#close(id, ops);
+      this.#deps.sent(entry, carried.ids);
+      return this.#hasten(this.#outages.passed(entry));
+    }
+    if (carried.kind === "failed") {
+      await this.#close(id, ops);
+      return this.#deps.failed([entry], "refused", carried.reason);
+    }
+    const { refusal, counts } = carried;
+    if (refusal !== undefined) this.#deps.delayed(entry, refusal);
+    const tries = entry.tries + (counts === "try" ? 1 : 0);
+    const doubts = (entry.doubts ?? 0) + (counts === "doubt" ? 1 : 0);
+    const reason = refusal?.reason ?? "no answer";
+    if (tries >= this.#deps.maxTries) {
+      await this.#close(id, ops);
+      return this.#deps.failed([entry], "refused", `given up after ${tries} tries: ${reason}`);
+    }
+    if (doubts >= this.#deps.maxDoubts) {
+      await this.#close(id, ops);
+      return this.#deps.failed([entry], "uncertain", `sent ${doubts} times without an answer of the platform: ${reason}`);
+    }
+    if (counts !== "nothing") this.#outages.failed(entry);
+    // What waits longer expires before.
+    await this.#giveBack({ ...entry, tries, ...(doubts > 0 ? { doubts } : {}) }, this.#stopping ? 0 : Math.min(carried.waitMs, this.#deps.ttlMs));
+  }
+
+  /** The account answers again: what waited for that need not wait any longer. */
+  async #hasten(ids: readonly string[]): Promise<void> {
+    for (const id of ids) if (!this.#onWire.has(id) && !this.#stopping) await this.#queue.release(id, 0);
+  }
+
+  async #giveBack(entry: OutboxEntry, waitMs: number): Promise<void> {
+    const { id } = entry.delivery;
+    // First, because it may be claimed again the moment it is released.
+    this.#onWire.delete(id);
+    await this.#queue.release(id, waitMs, entry);
+    this.#wakeIn(waitMs);
+  }
+
+  async #close(id: string, ops: readonly Op[]): Promise<void> {
+    try {
+      await this.#deps.store.commit(ops);
+      this.#unstored.delete(id);
+    } catch (error) {
+      this.#unstored.set(id, ops);
+      this.#deps.log.error({ channel: this.#channel, err: error }, "the end of a delivery was not stored; after a crash it may be sent twice");
+    }
+    this.#onWire.delete(id);
+  }
+
+  async #expire(): Promise<void> {
+    const { now, ttlMs, book, store } = this.#deps;
+    const expired: OutboxEntry[] = [];
+    for (;;) {
+      const page = await this.#queue.list(PAGE);
+      const old = page.filter(({ id, value }) => this.#isOld(value) && !this.#onWire.has(id) && !this.#unstored.has(id));
+      if (old.length > 0) await store.commit(old.flatMap(({ id, value }) => [complete(outboxOf(this.#channel), id), book.forget(value.progress)]));
+      expired.push(...old.map(({ value }) => value));
+      // Nothing is given back for longer than an entry lives: such a pause comes from a clock that was set.
+      for (const { id, dueAt } of page) if (dueAt - now() > ttlMs && !this.#onWire.has(id)) await this.#queue.release(id, 0);
+      if (page.length === PAGE && old.length > 0) continue;
+      const next = Math.min(...page.filter(({ dueAt }) => dueAt > now() && dueAt - now() <= ttlMs).map(({ dueAt }) => dueAt));
+      if (Number.isFinite(next)) this.#wakeIn(next - now());
+      break;
+    }
+    if (expired.length > 0) this.#deps.failed(expired, "expired", this.#expiredText(expired.length));
+  }
+
+  #expiredText(count: number): string {
+    const minutes = Math.round(this.#deps.ttlMs / 60_000);
+    return `${count} ${count === 1 ? "delivery" : "deliveries"} on ${this.#channel} older than ${minutes} minutes expired unsent`;
+  }
+
+  #wakeIn(ms: number): void {
+    this.#wakeAt(this.#deps.now() + ms);
+  }
+
+  #wakeAt(at: number): void {
+    if (this.#stopping || this.#alarms.has(at)) return;
+    const alarm = setTimeout(
+      () => {
+        this.#alarms.delete(at);
+        // Timers may be a moment early, and then nothing would be due yet.
+        if (this.#deps.now() < at) this.#wakeAt(at);
+        else void this.#work();
+      },
+      Math.min(Math.max(0, at - this.#deps.now()), LONGEST_TIMER_MS),
+    );
+    alarm.unref();
+    this.#alarms.set(at, alarm);
+  }
+}
