@@ -49,6 +49,7 @@ export interface Plugin<C = Record<string, unknown>> {
   readonly agentConfig?: ObjectSchema;
   /** As in the manifest; read where a plugin is handed over in code. */
   readonly default?: true;
+  readonly serves?: readonly Capability[];
   readonly strategies?: readonly string[];
   readonly capabilities: readonly Capability[];
   /** Register hooks and provided things. No I/O: `svc config check` runs it too. */
@@ -103,7 +104,7 @@ export function definePlugin<C = Record<string, unknown>>(plugin: Plugin<C>): Pl
 /**
  * The static `"svc"` member of a plugin's package.json: read before any of its code runs.
  * `activate`: `always`; `section` when its section of svc.json is present; `enabled` when that section has `enabled: true`;
- * `agent` when an agent names its tier.
+ * `agent` when an agent names its tier; `needed` when a plugin that runs declares a capability that it `serves`.
  */
 export interface Manifest {
   /** The generation of the plugin API: 1. */
@@ -117,7 +118,9 @@ export interface Manifest {
   readonly section?: string;
   /** Keys of agents that it adds with `agentConfig`: known before its code is, so that an agent keeps them while its tier is another. */
   readonly agentKeys?: readonly string[];
-  readonly activate: "always" | "section" | "enabled" | "agent";
+  readonly activate: "always" | "section" | "enabled" | "agent" | "needed";
+  /** Capabilities that it provides to other plugins with `provide.service`. */
+  readonly serves?: readonly Capability[];
   /**
    * What the configuration means where it names none: the tier of agents without one, or the strategy of context, the first of
    * `strategies`. Of several plugins that say so, the first counts.

@@ -1,3 +1,5 @@
+import type { Models } from "./models.ts";
+
 /**
  * What plugins serve each other, by name, with the type of what is served. Names of one word are the sdk's, so that plugins which know
  * nothing of each other mean the same by them. A name of somebody else begins with a word of the owner and a dot; its type is given by
@@ -12,6 +14,8 @@
  * ```
  */
 export interface ServiceTypes {
+  /** What `ctx.models` asks. */
+  models: Models;
   [name: `${string}.${string}`]: object;
 }
 

@@ -45,7 +45,7 @@ interface Measured {
   readonly reads: number;
 }
 
-const FEATURES = ["feature-sessions", "feature-context-layered", "feature-context-planner"];
+const FEATURES = ["feature-sessions", "feature-context-layered", "feature-context-planner", "feature-models"];
 
 /** `[{"role": "user" | "assistant", "text" | "content": "..."}]`, or an object with such a list in `messages`. */
 function readTranscript(file: string, text: string): Exchange[] {

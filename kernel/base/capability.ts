@@ -1,4 +1,4 @@
-import type { Agent, CapabilityTypes, Store } from "@svc/sdk";
+import type { CapabilityTypes, Store } from "@svc/sdk";
 import type { RequireCapability } from "@svc/sdk/host";
 import type { RootLog } from "./log.ts";
 import type { ProtectedDeps } from "./protected-files.ts";
@@ -29,8 +29,6 @@ export interface LibraryDeps {
   readonly files: ProtectedDeps;
   /** The live configuration. */
   config(): Readonly<Record<string, unknown>>;
-  /** The live agents. */
-  agent(id: string): Agent | undefined;
 }
 
 /** A capability whose code is there. */

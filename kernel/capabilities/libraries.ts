@@ -11,6 +11,5 @@ export const LIBRARIES = {
   files: row(true, async (deps) => (await import("./files/files.ts")).filesCapability(deps)),
   spawn: row(false, async (deps) => (await import("./processes/spawn.ts")).spawnCapability(deps)),
   warm: row(false, async (deps) => (await import("./processes/warm.ts")).warmCapability(deps)),
-  models: row(true, async (deps) => (await import("./models/models.ts")).modelsCapability(deps)),
   render: row(true, async () => (await import("./render/render.ts")).renderCapability()),
 };

@@ -1,5 +1,6 @@
-import type { TaskEvent } from "@svc/sdk";
+import type { Plugin, TaskEvent } from "@svc/sdk";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import models from "../../plugins/features/models/index.ts";
 import { runIsolated } from "../faults/isolation.harness.ts";
 import { type ModelServer, startModelServer } from "../peers/model-server.ts";
 
@@ -29,6 +30,7 @@ const tier = {
 };
 const run = () =>
   runIsolated([tier], {
+    inline: [models as unknown as Plugin<never>],
     agent: { tier: "third", provider: "mine", model: "fake-1" },
     config: { providers: { mine: { api: "anthropic", endpoint: server.url, apiKey: "sk-not-to-be-seen" } } },
   });

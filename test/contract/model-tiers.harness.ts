@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Kernel } from "@svc/kernel";
 import { definePlugin, type Envelope, type Message, type Plugin, type TaskEvent, type TaskResult, type Trace, type TurnContext } from "@svc/sdk";
 import { afterEach, beforeEach, expect } from "vitest";
+import models from "../../plugins/features/models/index.ts";
 import orchestrator from "../../plugins/tiers/orchestrator/index.ts";
 import sdk from "../../plugins/tiers/sdk/index.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
@@ -88,7 +89,7 @@ export async function stage(tier: string, options: StageOptions = {}): Promise<S
     dataFolder: join(folder, ".svc"),
     agent: { tier, provider: "mine", model: "fake-1", ...options.agent },
     config: { providers: options.providers ?? providersOf("anthropic"), ...options.config },
-    inline: [sdk, orchestrator, plugin, ...(options.inline ?? [])] as unknown as Plugin<never>[],
+    inline: [models, sdk, orchestrator, plugin, ...(options.inline ?? [])] as unknown as Plugin<never>[],
     env: { PATH: process.env.PATH ?? "" },
   });
   return {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { TaskEvent, Tier } from "@svc/sdk";
 import { createFakeContext, createMemoryFiles, tierContract } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
-import { createModels } from "../../kernel/capabilities/models/models.ts";
 import layered from "../../plugins/features/context-layered/index.ts";
+import { createModels } from "../../plugins/features/models/models.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
 import orchestrator from "../../plugins/tiers/orchestrator/index.ts";
 import sdk from "../../plugins/tiers/sdk/index.ts";
@@ -18,7 +18,8 @@ const textOf = (content: unknown) => (typeof content === "string" ? content : (c
 /** The real client, on the model server. */
 const modelsOn = (url: string) =>
   createModels({
-    env: {},
+    env: () => undefined,
+    fetch: () => Promise.reject(new Error("not for streams")),
     providers: () => ({ anthropic: { apiKey: "k", endpoint: url } }),
     agent: (id) => ({ id, name: id, workspace: "/", tier: "contract", mentions: [], access: "private", settings: {} }),
   });

@@ -21,7 +21,7 @@ it("an agent changes its tier by one word, and keeps the keys of the others mean
         agents: { a: { name: "A", workspace: "./w", tier, provider: "mine", model: "fake-1", local: {}, orchestrator: { maxSteps: 3 } } },
       },
       folder: await temporaryFolder(),
-      known: ["local", "sdk", "orchestrator"].map(tierFolder),
+      known: ["../features/models", "local", "sdk", "orchestrator"].map(tierFolder),
     });
     await kernel.start();
     const { ok, reply, error } = await kernel.tasks.run({ entry: "task", channel: "http", chat: "c", text: "/help", agent: "a" });

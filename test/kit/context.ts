@@ -4,6 +4,7 @@ import type { Message, Plugin, TurnContext } from "@svc/sdk";
 import { expect } from "vitest";
 import layered from "../../plugins/features/context-layered/index.ts";
 import planner from "../../plugins/features/context-planner/index.ts";
+import models from "../../plugins/features/models/index.ts";
 import sessions from "../../plugins/features/sessions/index.ts";
 import { type RunOptions, runKernel, temporaryFolder } from "./kernel.ts";
 import { scriptedTier } from "./scripted.ts";
@@ -39,7 +40,7 @@ export async function runContext({
   const running = await runKernel({
     tier: scriptedTier("scripted", { nativeSessions: native, actions: () => callable }),
     config: { agents: { a: { name: "Ada", workspace, tier: "scripted", ...agent }, ...others }, ...config },
-    inline: [sessions, layered, planner, ...inline] as Plugin<never>[],
+    inline: [sessions, layered, planner, models, ...inline] as Plugin<never>[],
     ...options,
     dataFolder,
   });

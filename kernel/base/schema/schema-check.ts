@@ -4,7 +4,7 @@
  */
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
-import type { Ajv, Options, ErrorObject as SchemaError, ValidateFunction } from "ajv";
+import type { Ajv, Options, ErrorObject as SchemaError } from "ajv";
 import { closed } from "./closed.ts";
 import { FORMATS } from "./formats.ts";
 import { type Fits, preparedCheck } from "./prepared.ts";
@@ -98,17 +98,6 @@ export function schemaCheck(schema: Schema, reading: Reading, prepared?: string)
   const check: SchemaCheck = { fits: fits ?? ((value) => errors(value).length === 0), errors };
   known[reading].set(schema, check);
   return check;
-}
-
-/**
- * A check against a schema from outside the program, in any draft up to 2020-12 and with keywords of its own: true, or the first thing
- * that is wrong. Compiled in an ajv that is thrown away with it, so that no schema of a caller's stays. Throws ajv's error.
- */
-export function foreignCheck(schema: object): { readonly validate: ValidateFunction; describe(subject: string): string } {
-  const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
-  const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false });
-  const validate = ajv.compile(schema);
-  return { validate, describe: (subject) => ajv.errorsText(validate.errors, { dataVar: subject }) };
 }
 
 /** Why a schema cannot be used for a section of svc.json; undefined when it can. Loads ajv. */

@@ -93,7 +93,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
   const traces = createTraces(core);
   const capabilities = createCapabilities(
     assembly.parts.capabilities.rows,
-    { env, log, store: core, files, config: () => settings.value, agent: settings.directory.get },
+    { env, log, store: core, files, config: () => settings.value },
     {
       bus,
       tasks,
@@ -103,6 +103,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
       health: () => ({ ...health(), ...storeSize(store) }),
       store: (plugin) => store.scope(plugin),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
+      service: host.service,
       failed: host.failed,
     },
   );

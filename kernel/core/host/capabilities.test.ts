@@ -21,7 +21,6 @@ async function spawning(): Promise<{ capabilities: Capabilities; close: () => Pr
     store: store.scope("core"),
     files: { folder: ".", dataFolder: `.svc-${process.pid}` },
     config: () => ({}),
-    agent: () => undefined,
   };
   const capabilities = createCapabilities(LIBRARIES, deps, {} as CoreDeps);
   await capabilities.ensure(["spawn"]);

@@ -1,4 +1,4 @@
-import type { Actions, Agents, Capability, CapabilityTypes, HealthReader, Jobs, Log, PermissionTypes, Store, Tasks, Traces } from "@svc/sdk";
+import type { Actions, Agents, Capability, CapabilityTypes, HealthReader, Jobs, Log, PermissionTypes, ServiceTypes, Store, Tasks, Traces } from "@svc/sdk";
 import { CAPABILITIES } from "@svc/sdk/host";
 import type { CapabilityRow, CapabilityRows, CapabilityScope, LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import type { ChannelRender } from "../../base/channel-render.ts";
@@ -6,6 +6,7 @@ import { fail } from "../../base/errors.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Scope } from "./scope.ts";
 import { scopedEvents } from "./scoped-events.ts";
+import { servedModels } from "./served.ts";
 
 /** What the capabilities that the core serves by itself are made of. */
 export interface CoreDeps {
@@ -17,6 +18,8 @@ export interface CoreDeps {
   readonly health: HealthReader;
   store(plugin: string): Store;
   jobs(scope: Scope): Jobs;
+  /** What a running plugin serves under that name; throws for the plugin that asks. */
+  service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
@@ -41,6 +44,7 @@ export const CORE_CAPABILITIES = {
   actions: served(({ actions }) => actions),
   store: served(({ store }, { id }) => store(id)),
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
+  models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),
 };
 

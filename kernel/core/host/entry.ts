@@ -199,6 +199,8 @@ function waitsFor({ state, source }: Entry): string | undefined {
       return `it waits for ${manifest.section ?? ""}.enabled in svc.json`;
     case "agent":
       return `it waits for an agent of the tier ${manifest.name}`;
+    case "needed":
+      return `it waits for a plugin that uses ${manifest.serves?.join(" or ") ?? "it"}`;
     case "always":
       return undefined;
   }

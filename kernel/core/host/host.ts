@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type Manifest, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf } from "@svc/sdk";
+import { type Capability, type Manifest, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ServiceTypes } from "@svc/sdk";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
@@ -29,6 +29,7 @@ import { requireFree } from "./provide.ts";
 import { usedFor } from "./registered.ts";
 import type { Scope } from "./scope.ts";
 import { agentKeysOf, sectionsOf } from "./section-check.ts";
+import { requireServed } from "./served.ts";
 import { isForeign, originsOf, readEntry, type Source } from "./source.ts";
 import { chooseStore, chosenStore, createStoreContext, isStore, type StoreDeps, storeOf, storeTrouble } from "./store-plugin.ts";
 import type { IntegrityPart, Marked, QuarantinePart } from "./supply-port.ts";
@@ -112,6 +113,8 @@ export interface Host {
   report(events: HostEvents): void;
   /** Called when a plugin's state or registrations have changed; one listener, the latest. */
   onChange(listener: () => void): void;
+  /** What a running plugin serves under that name. Throws `SVC_SERVICE_MISSING` for the plugin that asks, saying what to do. */
+  service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
   /** Refuse a second thing of a kind and name. */
   claim(scope: Scope, kind: ProvidedKind, name: string): void;
 }
@@ -205,22 +208,29 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     },
   });
 
+  const current = (): Live => {
+    live ??= composeLive(scopes(), failed);
+    return live;
+  };
+
   return {
     get live() {
-      live ??= composeLive(scopes(), failed);
-      return live;
+      return current();
     },
     async load(wanted) {
       await holdBack();
       const store = sources.ownStore === true ? undefined : chosenStore(entries, wanted);
-      const isAsked = (entry: Entry) => (isStore(entry) ? entry === store || sectionOf(entry, wanted) !== undefined : needsCode(entry, wanted));
-      const asked = entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && isAsked(entry));
+      const isAsked = (entry: Entry) => (isStore(entry) ? entry === store || sectionOf(entry, wanted) !== undefined : needsCode(entry, wanted, entries));
+      const asked = () => entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && isAsked(entry));
       const load = (entry: Entry) => loadEntry(entry, limits, requirePinned, around, importCode);
       // Ours wait for nothing: one after the other, the time each takes is its own.
-      const ours = async () => {
-        for (const entry of asked) if (!isForeign(entry.source)) await load(entry);
+      const ours = async (some: readonly Entry[]) => {
+        for (const entry of some) if (!isForeign(entry.source)) await load(entry);
       };
-      await Promise.all([ours(), ...asked.filter((entry) => isForeign(entry.source)).map(load)]);
+      const first = asked();
+      await Promise.all([ours(first), ...first.filter((entry) => isForeign(entry.source)).map(load)]);
+      // A file without a manifest has said by now what it uses.
+      for (const entry of asked()) await load(entry);
     },
     sections: () => entries.flatMap(sectionsOf),
     agentKeys: () => entries.flatMap(agentKeysOf),
@@ -250,14 +260,14 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
       const entry = chooseStore(entries, wanted);
       const section = sectionOf(entry, wanted);
       const context = (plugin: Plugin<never>, scope: Scope) => createStoreContext(plugin, scope, section ?? {}, deps);
-      if (mayRun(entry, wanted)) await setUpEntry(entry, section, context, changed, limits, around);
+      if (mayRun(entry, wanted, entries)) await setUpEntry(entry, section, context, changed, limits, around);
       return storeOf(entry);
     },
     async setUp(wanted, contexts) {
       for (const tell of untold ?? []) tell();
       untold = undefined;
       // In order and one by one: who comes first owns a contested name, the same way at every start.
-      for (const entry of entries) if (!isStore(entry) && mayRun(entry, wanted)) await bring(entry, wanted, contexts);
+      for (const entry of entries) if (!isStore(entry) && mayRun(entry, wanted, entries)) await bring(entry, wanted, contexts);
     },
     async start() {
       await Promise.all(entries.map((entry) => startEntry(entry, limits, around)));
@@ -267,7 +277,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
       await this.load(wanted);
       for (const entry of entries.filter((one) => !isStore(one))) {
         const broken = wanted.broken.get(entry.id);
-        const run = isWanted(entry, wanted);
+        const run = isWanted(entry, wanted, entries);
         if (entry.scope !== undefined && (!run || broken !== undefined)) await halt(entry);
         if (broken !== undefined && entry.plugin !== undefined) failEntry(entry, broken);
         else if (entry.scope !== undefined) await refresh(entry, wanted, contexts);
@@ -314,6 +324,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     onChange(listener) {
       onChange = listener;
     },
+    service: (name, asker) => requireServed(name, asker, current(), entries),
     claim: (scope, kind, name) => requireFree(scope, kind, name, scopes()),
   };
 

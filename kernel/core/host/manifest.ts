@@ -14,7 +14,7 @@ export interface PackageManifest {
 
 const isPluginKind = (kind: string): boolean => kind === "feature" || (Object.hasOwn(KINDS, kind) && kindRow(kind as ProvidedKind).ofPlugins === true);
 const PLUGIN_KINDS = [...PROVIDED_KINDS, "feature"].filter(isPluginKind) as readonly Kind[];
-const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent"];
+const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent", "needed"];
 const NAME = /^[a-z][a-z0-9-]*$/;
 /** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
 const HOST = /^(?:\*|configured|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
@@ -56,6 +56,7 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
   section: anyText,
   agentKeys: listOf("keys", () => undefined),
   activate: oneOf(ACTIVATIONS),
+  serves: listOf("capabilities", whyNoCapability),
   default: (value) => (value === true ? undefined : "must be true, or left out"),
   strategies: listOf("names of strategies", (text) => (isName(text) ? undefined : `names '${text}', which must be lower-case letters, digits and '-'`)),
   capabilities: (value) => {

@@ -23,7 +23,7 @@ const isDefault = ({ source: { manifest, plugin } }: Entry): boolean => (manifes
 /** The plugin that keeps the state: the one that the document asks for, else the default one. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
 export function chooseStore(entries: readonly Entry[], wanted: Wanted): Entry {
   const stores = entries.filter((entry) => isStore(entry) && entry.state !== "disabled" && entry.state !== "quarantined");
-  const asked = stores.filter((entry) => !isDefault(entry) && isWanted(entry, wanted));
+  const asked = stores.filter((entry) => !isDefault(entry) && isWanted(entry, wanted, stores));
   const candidates = asked.length > 0 ? asked : stores.filter(isDefault);
   const [store, ...others] = candidates;
   if (store === undefined)

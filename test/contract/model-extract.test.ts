@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Schema } from "@svc/sdk";
+import type { GuardedFetch, Schema } from "@svc/sdk";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createExtract } from "./extract.ts";
+import { createFetch } from "../../kernel/capabilities/fetch/fetch.ts";
+import { createExtract } from "../../plugins/features/models/extract.ts";
 
 const key = "sk-canary-5e0a";
 const schema: Schema = { type: "object", properties: { city: { type: "string" }, n: { type: "integer" } }, required: ["city"], additionalProperties: false };
@@ -75,7 +76,9 @@ const openai =
     return { body: { choices: [{ index: 0, finish_reason: finish, message: { role: "assistant", content: null, tool_calls: calls } }] } };
   };
 
-const models = (options: Parameters<typeof createExtract>[0]) => ({ extract: createExtract(options) });
+const models = ({ env, fetch = createFetch() }: { env: Record<string, string>; fetch?: GuardedFetch }) => ({
+  extract: createExtract({ env: (name) => env[name], fetch }),
+});
 const withAnthropic = (more: Record<string, string> = {}) => models({ env: { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: base, ...more } });
 const withOpenai = (more: Record<string, string> = {}) => models({ env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${base}/v1/`, ...more } });
 

@@ -11,6 +11,8 @@ import type { Provider } from "./provider-address.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 const KEY = "sk-canary-7e1";
+/** Streams ask neither. */
+const UNUSED = { env: () => undefined, fetch: () => Promise.reject(new Error("not for streams")) };
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -80,7 +82,7 @@ const refuses =
 function models(url: string, api: Api, more: Provider = {}) {
   const agent = { id: "ada", name: "Ada", workspace: "/w", tier: "sdk", model: "m", mentions: [], access: "private", settings: { provider: "near" } } as const;
   const providers = { near: { api, endpoint: url, apiKey: KEY, ...more } };
-  const made = createModels({ env: {}, providers: () => providers, agent: (id): Agent | undefined => (id === agent.id ? agent : undefined) });
+  const made = createModels({ ...UNUSED, providers: () => providers, agent: (id): Agent | undefined => (id === agent.id ? agent : undefined) });
   closers.push(() => made.close());
   return made;
 }
@@ -420,7 +422,7 @@ describe("which model", () => {
     ...(model === undefined ? {} : { model }),
   });
   const of = (providers: Record<string, Provider>, settings: object, model?: string) =>
-    createModels({ env: {}, providers: () => providers, agent: () => agent(settings, model) });
+    createModels({ ...UNUSED, providers: () => providers, agent: () => agent(settings, model) });
 
   it.each<[string, Record<string, Provider>, object, string | undefined, string, string]>([
     ["no entry", {}, {}, undefined, "No API key for provider", "providers.anthropic.apiKey"],
@@ -459,7 +461,7 @@ describe("which model", () => {
   });
 
   it("an agent that is not there is a failure, not an exception", async () => {
-    const made = createModels({ env: {}, providers: () => ({}), agent: () => undefined });
+    const made = createModels({ ...UNUSED, providers: () => ({}), agent: () => undefined });
     expect(await collect(made.stream({ agent: "bob", messages: [hello] }))).toMatchObject([{ type: "error", message: expect.stringContaining("bob") }]);
   });
 });

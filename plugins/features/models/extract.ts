@@ -1,24 +1,22 @@
-import type { FetchAnswer, GuardedFetch, Models, Schema } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
-import { createFetch } from "../fetch/fetch.ts";
+import { type FetchAnswer, type GuardedFetch, type Models, reasonOf, type Schema } from "@svc/sdk";
+import { ANTHROPIC } from "./anthropic.ts";
+import { modelError } from "./model-error.ts";
+import { OPENAI } from "./openai.ts";
+import type { ModelApi } from "./provider-address.ts";
 import { compileSchema } from "./shape.ts";
+import { SMALL_MODELS, type SmallModel } from "./vendors.ts";
 
 export interface ExtractOptions {
-  /** `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, their `_BASE_URL`, and `SVC_EXTRACT_MODEL`; read at each call. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly fetch?: GuardedFetch;
+  /** Reads the variables of `SMALL_MODELS`, and `SVC_EXTRACT_MODEL`; asked at each call. */
+  env(name: string): string | undefined;
+  readonly fetch: GuardedFetch;
 }
 
 type Request = Parameters<Models["extract"]>[0];
 
 /** How one kind of API is asked to call a tool, and where in its answer the call is. */
 interface Api {
-  readonly keyVariable: string;
-  readonly baseVariable: string;
-  readonly base: string;
-  readonly path: string;
-  readonly model: string;
-  headers(key: string): Record<string, string>;
+  headers(key: string): Readonly<Record<string, string>>;
   body(model: string, request: Request, parameters: Schema): unknown;
   /** What the tool was called with; undefined when it was not called. Throws a `SyntaxError` for what is no JSON. */
   call(answer: unknown): unknown;
@@ -32,13 +30,8 @@ const TIMEOUT_MS = 120_000;
 const MAX_BYTES = 4_194_304;
 const MAX_TOKENS = 4096;
 
-const ANTHROPIC: Api = {
-  keyVariable: "ANTHROPIC_API_KEY",
-  baseVariable: "ANTHROPIC_BASE_URL",
-  base: "https://api.anthropic.com",
-  path: "/v1/messages",
-  model: "claude-haiku-4-5",
-  headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+const ANTHROPIC_TOOL: Api = {
+  headers: (key) => ANTHROPIC.headers({ key }),
   body: (model, { prompt, system, maxTokens = MAX_TOKENS }, parameters) => ({
     model,
     max_tokens: maxTokens,
@@ -51,13 +44,8 @@ const ANTHROPIC: Api = {
   cut: (answer) => member(answer, "stop_reason") === "max_tokens",
 };
 
-const OPENAI: Api = {
-  keyVariable: "OPENAI_API_KEY",
-  baseVariable: "OPENAI_BASE_URL",
-  base: "https://api.openai.com/v1",
-  path: "/chat/completions",
-  model: "gpt-4.1-mini",
-  headers: (key) => ({ authorization: `Bearer ${key}` }),
+const OPENAI_TOOL: Api = {
+  headers: (key) => OPENAI.headers({ key }),
   body: (model, { prompt, system, maxTokens }, parameters) => ({
     model,
     ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
@@ -73,21 +61,25 @@ const OPENAI: Api = {
   cut: (answer) => member(list(answer, "choices")[0], "finish_reason") === "length",
 };
 
+const APIS: Readonly<Record<ModelApi, Api>> = { anthropic: ANTHROPIC_TOOL, openai: OPENAI_TOOL };
+
 /**
- * `extract` of the capability `models`: one call with a forced tool, so that the answer is data and not prose. With both keys set,
- * Anthropic is asked. The base address is the operator's word and may lie on this machine; it is never redirected from.
+ * `extract` of the capability `models`: one call with a forced tool, so that the answer is data and not prose. With several keys
+ * set, the first of `SMALL_MODELS` is asked. The base address is the operator's word and may lie on this machine; it is never redirected from.
  */
-export function createExtract({ env, fetch = createFetch() }: ExtractOptions): Models["extract"] {
+export function createExtract({ env, fetch }: ExtractOptions): Models["extract"] {
   return async (request) => {
-    const api = [ANTHROPIC, OPENAI].find(({ keyVariable }) => env[keyVariable]);
-    const key = api && env[api.keyVariable];
-    if (!api || !key) throw fail("SVC_MODEL_NO_KEY");
-    const model = env["SVC_EXTRACT_MODEL"] || api.model;
-    const checkShape = compileSchema(request.schema);
+    const vendor = SMALL_MODELS.find(({ keyVariable }) => env(keyVariable));
+    const key = vendor && env(vendor.keyVariable);
+    if (!vendor || !key) throw modelError("SVC_MODEL_NO_KEY");
+    const api = APIS[vendor.api];
+    const model = env("SVC_EXTRACT_MODEL") || vendor.model;
+    const checkShape = await compileSchema(request.schema);
     const bare = request.schema.type === "object";
     const body = api.body(model, request, bare ? request.schema : wrapped(request.schema));
-    const answer = await ask(fetch, api, env[api.baseVariable] || api.base, key, model, body, request.signal);
-    const shape = (reason: string) => fail("SVC_MODEL_SHAPE", { model, reason });
+    const headers = { "content-type": "application/json", accept: "application/json", ...api.headers(key) };
+    const answer = await ask(fetch, vendor, env(vendor.baseVariable) || vendor.base, model, headers, body, request.signal);
+    const shape = (reason: string) => modelError("SVC_MODEL_SHAPE", { model, reason });
     const given = calledWith(api, answer, shape);
     const value = bare ? given : member(given, "value");
     const wrong = checkShape(value);
@@ -96,14 +88,22 @@ export function createExtract({ env, fetch = createFetch() }: ExtractOptions): M
   };
 }
 
-async function ask(fetch: GuardedFetch, api: Api, base: string, key: string, model: string, body: unknown, signal: AbortSignal | undefined): Promise<unknown> {
-  const failed = (reason: string) => fail("SVC_MODEL_FAILED", { model, reason });
-  if (!URL.canParse(base)) throw failed(`${api.baseVariable} is no address`);
+async function ask(
+  fetch: GuardedFetch,
+  { baseVariable, path }: SmallModel,
+  base: string,
+  model: string,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  const failed = (reason: string) => modelError("SVC_MODEL_FAILED", { model, reason });
+  if (!URL.canParse(base)) throw failed(`${baseVariable} is no address`);
   let answer: FetchAnswer;
   try {
-    answer = await fetch(base.replace(/\/+$/, "") + api.path, {
+    answer = await fetch(base.replace(/\/+$/, "") + path, {
       method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json", ...api.headers(key) },
+      headers,
       body: JSON.stringify(body),
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
@@ -112,7 +112,7 @@ async function ask(fetch: GuardedFetch, api: Api, base: string, key: string, mod
       ...(signal && { signal }),
     });
   } catch (error) {
-    throw failed((error as Error).message.replace(/\.$/, ""));
+    throw failed(reasonOf(error).replace(/\.$/, ""));
   }
   const parsed = parse(answer);
   if (answer.status === 200 && parsed !== undefined) return parsed;

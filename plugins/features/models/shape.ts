@@ -1,7 +1,6 @@
 import { runInNewContext } from "node:vm";
 import type { Schema } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
-import { foreignCheck } from "../../base/schema/schema-check.ts";
+import { modelError } from "./model-error.ts";
 
 const MAX_SCHEMA_CHARS = 65_536;
 /** Schemas come from callers, and a pattern can be made to run for ever. */
@@ -9,25 +8,27 @@ const CHECK_MS = 1000;
 
 /**
  * A check against a schema from outside, which answers what is wrong in words, or undefined. It ends within a second. Throws
- * `SVC_MODEL_SCHEMA` for a schema that can not be used. Nothing is kept: each schema is compiled in a validator of its own.
+ * `SVC_MODEL_SCHEMA` for a schema that cannot be used. Nothing is kept: each schema is compiled in a validator of its own.
  */
-export function compileSchema(schema: Schema): (value: unknown) => string | undefined {
-  const unusable = (reason: string) => fail("SVC_MODEL_SCHEMA", { reason });
+export async function compileSchema(schema: Schema): Promise<(value: unknown) => string | undefined> {
+  const { Ajv2020 } = await import("ajv/dist/2020.js");
+  const unusable = (reason: string) => modelError("SVC_MODEL_SCHEMA", { reason });
   if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS) throw unusable(`it is longer than ${MAX_SCHEMA_CHARS} characters`);
   const { $schema: _, $async: __, ...plain } = schema as Record<string, unknown>;
-  let check: ReturnType<typeof foreignCheck>;
+  const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false });
+  let validate: ReturnType<typeof ajv.compile>;
   try {
-    check = foreignCheck(plain);
+    validate = ajv.compile(plain);
   } catch (error) {
     throw unusable((error as Error).message);
   }
   return (value) => {
     try {
       // Node can end synchronous code only where it runs with a time limit.
-      if (runInNewContext("check()", { check: () => check.validate(value) }, { timeout: CHECK_MS }) === true) return undefined;
+      if (runInNewContext("check()", { check: () => validate(value) }, { timeout: CHECK_MS }) === true) return undefined;
     } catch {
       return "it could not be checked against the schema in time";
     }
-    return check.describe("the answer");
+    return ajv.errorsText(validate.errors, { dataVar: "the answer" });
   };
 }

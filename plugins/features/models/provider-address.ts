@@ -1,4 +1,5 @@
 import { type Agent, type TierFailure, tierFailure } from "@svc/sdk";
+import { ADDRESSES, AGENT_MODELS, MAIN_PROVIDER } from "./vendors.ts";
 
 /** An entry of `providers` (001:L25-32). `defaultModel` and `baseUrl` are accepted there and mean nothing (CFG-13). */
 export interface Provider {
@@ -8,6 +9,9 @@ export interface Provider {
   readonly thinking?: boolean;
   readonly baseUrl?: string;
 }
+
+/** The section `providers`. */
+export type Providers = Readonly<Record<string, Provider>>;
 
 /** Which protocol an address speaks: Anthropic's messages, or the chat completions of OpenAI that most other servers speak too. */
 export type ModelApi = "anthropic" | "openai";
@@ -31,31 +35,16 @@ export interface NoAddress {
   readonly setting: string;
 }
 
-/** The entry for agents that name none. */
-const MAIN_PROVIDER = "anthropic";
-
-/** What an agent without a model gets from the Anthropic API. */
-const MODEL = "claude-sonnet-4-5";
-
-/** Where the providers of these names are, unless their entry has an `endpoint`. */
-const ADDRESSES: Readonly<Record<string, string>> = {
-  anthropic: "https://api.anthropic.com/v1",
-  openai: "https://api.openai.com/v1",
-  ollama: "http://127.0.0.1:11434/v1",
-  lmstudio: "http://127.0.0.1:1234/v1",
-  llamacpp: "http://127.0.0.1:8080/v1",
-};
-
 /**
  * The model that an agent runs on. The provider is the agent's `provider`, else `anthropic`; its entry's `api` says what it speaks,
  * by default `anthropic` for the provider of that name and `openai` for every other; `endpoint` is used as written, with `/v1` where
  * it has no path. A key is needed unless the address is on this machine and the entry has no `apiKey`; one that is there and empty
  * refuses (000:L341). `model` wins over the agent's own.
  */
-export function modelAddress(providers: Readonly<Record<string, Provider>>, agent: Agent, model = agent.model): ModelAddress | NoAddress {
+export function modelAddress(providers: Providers, agent: Agent, model = agent.model): ModelAddress | NoAddress {
   const provider = (agent.settings.provider as string | undefined) ?? MAIN_PROVIDER;
   const entry = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
-  const { apiKey: key, api = provider === "anthropic" ? "anthropic" : "openai", thinking = false } = entry ?? {};
+  const { apiKey: key, api = provider === MAIN_PROVIDER ? "anthropic" : "openai", thinking = false } = entry ?? {};
   const url = entry?.endpoint === undefined ? ADDRESSES[provider] : withPath(entry.endpoint);
   const at = `providers.${provider}`;
   if (key === "" || (key === undefined && (entry === undefined || url === undefined || !isLoopback(url))))
@@ -67,7 +56,7 @@ export function modelAddress(providers: Readonly<Record<string, Provider>>, agen
       setting: `${at}.endpoint`,
     };
   }
-  const chosen = model ?? (api === "anthropic" ? MODEL : undefined);
+  const chosen = model ?? AGENT_MODELS[api];
   const setting = `agents.${agent.id}.model`;
   if (chosen === undefined) return { failure: tierFailure("no-model", `The provider '${provider}' has no default model; set ${setting}.`), setting };
   return { provider, api, url, ...(key === undefined ? {} : { key }), model: chosen, thinking };

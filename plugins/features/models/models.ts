@@ -1,30 +1,29 @@
 import { type Agent, type ModelCall, type ModelEvent, type Models, tierFailure } from "@svc/sdk";
-import type { LibraryDeps, LoadedCapability } from "../../base/capability.ts";
-import { fail } from "../../base/errors.ts";
 import type { ExtractOptions } from "./extract.ts";
 import type { Connections } from "./model-connection.ts";
-import { type ModelAddress, modelAddress, type NoAddress, type Provider } from "./provider-address.ts";
+import { type ModelAddress, modelAddress, type NoAddress, type Providers } from "./provider-address.ts";
 
+/** What a turn needs of the configuration. */
 export interface ModelsOptions extends ExtractOptions {
   /** The live section `providers`. */
-  readonly providers: () => Readonly<Record<string, Provider>>;
+  readonly providers: () => Providers;
   readonly agent: (id: string) => Agent | undefined;
 }
 
-/** The capability `models`: the providers and agents of the live configuration, for all plugins. */
-export function modelsCapability({ env, config, agent }: LibraryDeps): LoadedCapability<Models> {
-  const models = createModels({ env, agent, providers: () => (config().providers ?? {}) as Readonly<Record<string, Provider>> });
-  return { make: () => models, close: async () => models.close() };
+/** The models, and the connections that are kept for them. */
+export interface OwnModels extends Models {
+  /** Ends idle connections. */
+  close(): void;
 }
 
-/** Calls of models. The network goes to the addresses of the configuration only. What speaks to vendors is loaded with the first call. */
-export function createModels({ providers, agent, ...options }: ModelsOptions): Models & { close(): void } {
+/** The capability `models`. The network goes to the addresses of the configuration only. What speaks to vendors is loaded with the first call. */
+export function createModels({ providers, agent, ...options }: ModelsOptions): OwnModels {
   let connections: Connections | undefined;
   let extract: Models["extract"] | undefined;
   const addressOf = (id: string, model?: string): ModelAddress | NoAddress => {
     const known = agent(id);
     if (known !== undefined) return modelAddress(providers(), known, model);
-    return { failure: tierFailure("request", fail("SVC_AGENT_UNKNOWN", { agent: id }).message), setting: `agents.${id}` };
+    return { failure: tierFailure("request", `There is no agent '${id}'; see svc agent list.`), setting: `agents.${id}` };
   };
   async function* stream(call: ModelCall): AsyncGenerator<ModelEvent> {
     const address = addressOf(call.agent, call.model);

@@ -5,7 +5,7 @@ import type { ModelAddress } from "./provider-address.ts";
 export interface Dialect {
   /** Appended to the address. */
   readonly path: string;
-  headers(address: ModelAddress): Readonly<Record<string, string>>;
+  headers(address: Pick<ModelAddress, "key">): Readonly<Record<string, string>>;
   body(address: ModelAddress, call: ModelCall): object;
   /** For one answer. */
   reader(address: ModelAddress): Reader;

@@ -1,0 +1,42 @@
+import { type Models, reasonOf, type ServiceTypes, tierFailure } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { Entry } from "./entry.ts";
+import type { Live } from "./live.ts";
+import type { Scope } from "./scope.ts";
+
+/** What a running plugin serves under that name. Throws `SVC_SERVICE_MISSING`, which names the plugin that asks and what to do. */
+export function requireServed<K extends keyof ServiceTypes>(name: K, asker: Scope, live: Live, entries: readonly Entry[]): ServiceTypes[K] {
+  const owned = live.services.get(name);
+  if (owned === undefined) throw fail("SVC_SERVICE_MISSING", { plugin: asker.id, service: name, next: adviceFor(name, entries) });
+  return owned.thing.api as ServiceTypes[K];
+}
+
+function adviceFor(name: string, entries: readonly Entry[]): string {
+  const server = entries.find(({ source: { manifest } }) => manifest?.serves?.some((served) => served === name));
+  if (server === undefined) return "add a plugin that does";
+  return server.state === "disabled" ? `${server.id} would: take "!${server.id}" out of plugins` : `${server.id} would: see svc plugin list`;
+}
+
+/** `ctx.models` of one plugin. `find` looks up, at each call, what another plugin serves; it throws where there is none. */
+export function servedModels(find: () => Models): Models {
+  return {
+    extract: async (request) => find().extract(request),
+    async *stream(call) {
+      let models: Models;
+      try {
+        models = find();
+      } catch (error) {
+        yield tierFailure("request", reasonOf(error));
+        return;
+      }
+      yield* models.stream(call);
+    },
+    async usable(agent) {
+      try {
+        return await find().usable(agent);
+      } catch (error) {
+        return { ok: false, detail: reasonOf(error) };
+      }
+    },
+  };
+}
