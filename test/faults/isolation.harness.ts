@@ -96,7 +96,7 @@ export function isolatedChildren(): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => alive(pid) && parentOf(pid) === process.pid && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("isolation/child.js"));
+    .filter((pid) => alive(pid) && parentOf(pid) === process.pid && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("isolation/child-main.js"));
 }
 
 function parentOf(pid: number): number {
