@@ -4,10 +4,10 @@ import type { Peer } from "./peer.ts";
 /** Asks the daemon and waits for its answer. */
 export type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;
 
-/** The ways in which the plugin's context reaches the daemon, and the daemon calls back. */
+/** The ways from the plugin's context to the daemon and back. */
 export interface ChildCalls {
   readonly ask: Ask;
-  tell(on: string, args: Args): void;
+  notify(on: string, args: Args): void;
   /** Keeps a function of the plugin that the daemon will call by its number. */
   keep(run: (value: never) => unknown): { readonly n: number; readonly forget: () => void };
   /** Calls a function by its number; one that was taken back answers nothing. */
@@ -18,14 +18,15 @@ export interface ChildCalls {
 const SIDE_BY_SIDE = 128;
 const LASTING: ReadonlySet<string> = new Set(["tasks.run", "tasks.sent"]);
 
+/** Calls over the wire of this process. */
 export function createChildCalls(peer: Peer): ChildCalls {
   const functions = new Map<number, (value: never) => unknown>();
   const waiting: (() => void)[] = [];
   let last = 0;
   let under = 0;
   return {
-    tell(on, args) {
-      if (!peer.tell(on, args)) process.stderr.write(`svc: '${on}' was too large to be told\n`);
+    notify(on, args) {
+      if (!peer.notify(on, args)) process.stderr.write(`svc: '${on}' was too large to be sent\n`);
     },
     async ask<T>(on: string, args: Args, signal?: AbortSignal): Promise<T> {
       if (LASTING.has(on)) return (await peer.call(on, args, signal)) as T;

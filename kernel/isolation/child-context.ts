@@ -24,13 +24,13 @@ import type { Register } from "./child-register.ts";
 import { remoteSockets } from "./child-sockets.ts";
 import { remoteStore } from "./child-store.ts";
 import { remoteTasks } from "./child-tasks.ts";
-import type { Args, Behalf } from "./frames.ts";
+import type { Args, Origin } from "./frames.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
 import type { Mirror } from "./registrations.ts";
 
-/** On whose behalf the plugin's code runs now. */
-export const behalf = new AsyncLocalStorage<Behalf>();
+/** The call or root that the plugin's code works for now. */
+export const callOrigin = new AsyncLocalStorage<Origin>();
 
 /** What the context is made of. */
 export interface ContextFacts {
@@ -62,7 +62,7 @@ export function createChildContext(facts: ContextFacts, peer: Peer, loaded: Load
   const { id, config, node, own = [] } = facts;
   const abort = new AbortController();
   const calls = createChildCalls(peer);
-  const { ask, tell } = calls;
+  const { ask, notify } = calls;
   let mirrored: Mirror = {};
   const { render, schedule } = loaded;
   const crossing: CapabilitySources = {
@@ -91,7 +91,7 @@ export function createChildContext(facts: ContextFacts, peer: Peer, loaded: Load
     ...(schedule === undefined ? {} : { jobs: () => remoteJobs(calls, schedule) }),
   };
   const log = (level: string) => (given: object | string, text?: string) =>
-    tell("log", { level, facts: given instanceof Error ? { err: { message: given.message } } : given, ...(text === undefined ? {} : { text }) });
+    notify("log", { level, facts: given instanceof Error ? { err: { message: given.message } } : given, ...(text === undefined ? {} : { text }) });
   const context = buildContext<never>({
     id,
     config: config as never,
@@ -116,25 +116,25 @@ export function createChildContext(facts: ContextFacts, peer: Peer, loaded: Load
   };
 }
 
-function remoteEvents({ id, node }: ContextFacts, { tell, keep }: ChildCalls): Events {
+function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls): Events {
   return {
     publish(event) {
-      tell("events.publish", { event });
+      notify("events.publish", { event });
       return published(id, { ...event, node: node.id, at: new Date().toISOString() });
     },
     subscribe(listener, type) {
-      const { n, forget } = keep((envelope: Envelope) => behalf.run({ rootId: envelope.rootId, parentId: envelope.id }, () => listener(envelope)));
-      tell("events.subscribe", { n, ...(type === undefined ? {} : { type }) });
+      const { n, forget } = keep((envelope: Envelope) => callOrigin.run({ rootId: envelope.rootId, parentId: envelope.id }, () => listener(envelope)));
+      notify("events.subscribe", { n, ...(type === undefined ? {} : { type }) });
       return () => {
         forget();
-        tell("events.unsubscribe", { n });
+        notify("events.unsubscribe", { n });
       };
     },
     recent: () => {
       throw refused(id, "events.recent");
     },
-    root: (entry) => behalf.run({ begun: randomUUID() }, entry),
-    within: (root, work) => behalf.run(root, work),
+    root: (entry) => callOrigin.run({ begun: randomUUID() }, entry),
+    within: (root, work) => callOrigin.run(root, work),
   };
 }
 

@@ -8,13 +8,13 @@ export interface ScheduleChecks {
 }
 
 /** `ctx.jobs` over the wire: the daemon keeps the time and calls back. */
-export function remoteJobs({ ask, tell, keep }: ChildCalls, checks: ScheduleChecks): Jobs {
+export function remoteJobs({ ask, notify, keep }: ChildCalls, checks: ScheduleChecks): Jobs {
   const timer = (on: string, ms: number, run: () => unknown): (() => void) => {
     const { n, forget } = keep(run);
-    tell(on, { n, ms });
+    notify(on, { n, ms });
     return () => {
       forget();
-      tell("jobs.end", { n });
+      notify("jobs.end", { n });
     };
   };
   return {
@@ -23,10 +23,10 @@ export function remoteJobs({ ask, tell, keep }: ChildCalls, checks: ScheduleChec
       checks.parseCron(expression);
       checks.zoneOf(timezone ?? "UTC");
       const { n, forget } = keep((minute: number) => run(new Date(minute)));
-      tell("jobs.cron", { n, id, expression, ...(timezone === undefined ? {} : { timezone }) });
+      notify("jobs.cron", { n, id, expression, ...(timezone === undefined ? {} : { timezone }) });
       return () => {
         forget();
-        tell("jobs.end", { n, id });
+        notify("jobs.end", { n, id });
       };
     },
     after(ms, run) {

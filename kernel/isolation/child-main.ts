@@ -1,6 +1,6 @@
 /*
- * The program of an isolated plugin's process. It is told what to do over a socket on descriptor 3, in this order: `load`, `setup`,
- * `start`, then whatever was registered, then `stop`. It ends when the socket closes: without its daemon it has no business.
+ * The program of an isolated plugin's process. The daemon calls it over a socket on descriptor 3, in this order: `load`, `setup`,
+ * `start`, then whatever was registered, then `stop`. It ends when the socket closes, so it never outlives its daemon.
  */
 import { Socket } from "node:net";
 import type { Capability, Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk";
@@ -10,7 +10,7 @@ import { createLines } from "../capabilities/processes/lines.ts";
 import { importPlugin } from "../core/host/code.ts";
 import { placeOf } from "../core/host/failure-place.ts";
 import type { Source } from "../core/host/source.ts";
-import { behalf, type ChildContext, type ContextFacts, createChildContext, type Loaded } from "./child-context.ts";
+import { type ChildContext, type ContextFacts, callOrigin, createChildContext, type Loaded } from "./child-context.ts";
 import { createRegister, type Register } from "./child-register.ts";
 import { type Args, writeError } from "./frames.ts";
 import { ISOLATION_LIMITS } from "./isolation-limits.ts";
@@ -31,8 +31,8 @@ let register: Register | undefined;
 const peer = createPeer({
   write: (line) => void wire.write(`${line}\n`),
   serve,
-  told,
-  behalf: () => behalf.getStore(),
+  onNotify,
+  origin: () => callOrigin.getStore(),
   where: "in the daemon",
   pending: Number.POSITIVE_INFINITY,
   serving: Number.POSITIVE_INFINITY,
@@ -43,7 +43,7 @@ const peer = createPeer({
 });
 
 function serve(on: string, args: Args, served: Served): unknown {
-  return behalf.run(served.id, () => (PHASES.has(on) ? placed(answer(on, args, served)) : answer(on, args, served)));
+  return callOrigin.run(served.id, () => (PHASES.has(on) ? placed(answer(on, args, served)) : answer(on, args, served)));
 }
 
 const PHASES: ReadonlySet<string> = new Set(["load", "setup", "start", "reload"]);
@@ -78,24 +78,26 @@ async function answer(on: string, args: Args, served: Served): Promise<unknown> 
   }
 }
 
-/** What comes without an answer. What the plugin's code throws then is told to the daemon as a stray error. */
-function told(on: string, args: Args): void {
-  if (on === "ping") peer.tell("pong", {});
+/** Notifications have no answer: what the plugin's code throws then is reported to the daemon as a stray error. */
+function onNotify(on: string, args: Args): void {
+  if (on === "ping") peer.notify("pong", {});
   else if (on === "mirror") context?.mirror(args as Mirror);
   else if (on === "ended") register?.ended(args);
-  else if (on === "heard") void tellStray(() => context?.callBack(args));
+  else if (on === "heard") void reportStray(() => context?.callBack(args));
   else {
     const { id: parentId, rootId } = args.envelope as Envelope;
     const given = { n: args.n, given: [args.envelope], deadline: Date.now() + EMIT_MS };
-    void behalf.run({ rootId, parentId }, () => tellStray(() => register?.serve(on, given, { signal: AbortSignal.timeout(EMIT_MS), id: 0, of: undefined })));
+    void callOrigin.run({ rootId, parentId }, () =>
+      reportStray(() => register?.serve(on, given, { signal: AbortSignal.timeout(EMIT_MS), id: 0, of: undefined })),
+    );
   }
 }
 
-async function tellStray(work: () => unknown): Promise<void> {
+async function reportStray(work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {
-    peer.tell("stray", { error: writeError(error) });
+    peer.notify("stray", { error: writeError(error) });
   }
 }
 
@@ -115,13 +117,13 @@ async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly
     ...(has("jobs") ? { schedule: await import("../core/schedule/index.ts") } : {}),
   };
   const need = declarationCheck(id, facts.capabilities);
-  register = createRegister(id, (on, args) => void peer.tell(on, args), need);
+  register = createRegister(id, (on, args) => void peer.notify(on, args), need);
   context = createChildContext(facts, peer, loaded, need, register);
   context.mirror(mirror);
   lifecycle = ((await (plugin as Plugin<never>).setup(context.context)) ?? {}) as Lifecycle<never>;
   register.close();
-  const life = (["start", "stop", "reload"] as const).filter((member) => typeof lifecycle[member] === "function");
-  return { registrations: register.registrations, life };
+  const members = (["start", "stop", "reload"] as const).filter((member) => typeof lifecycle[member] === "function");
+  return { registrations: register.registrations, lifecycle: members };
 }
 
 const lines = createLines({ maxBytes: ISOLATION_LIMITS.unreadBytes, line: (line) => void peer.take(line) });
@@ -129,6 +131,6 @@ wire.on("data", (chunk: Buffer) => lines.push(chunk));
 wire.on("error", () => process.exit(0));
 wire.on("close", () => process.exit(0));
 wire.on("end", () => process.exit(0));
-for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error) => void peer.tell("stray", { error: writeError(error) }));
+for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error) => void peer.notify("stray", { error: writeError(error) }));
 // A terminal's or a service's signals to the whole group are the daemon's to judge: it says stop over the wire.
 for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);

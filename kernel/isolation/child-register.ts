@@ -30,7 +30,7 @@ export interface Register {
   readonly hooks: Hooks;
   readonly provide: Provide;
   readonly registrations: readonly Registration[];
-  /** From now on nothing more may be registered: the daemon has been told. */
+  /** From now on nothing more may be registered: the daemon knows the list. */
   close(): void;
   serve(on: string, args: Args, served: Served): unknown;
   /** A turn that was handed over has ended. */
@@ -38,12 +38,12 @@ export interface Register {
 }
 
 type Thing = (args: Args, served: Served) => unknown;
-type Tell = (on: string, args: Args) => void;
+type Notify = (on: string, args: Args) => void;
 
 const HOOKS: readonly HookName[] = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"];
 
 /** Keeps the plugin's functions here, and hands out what they are. `need` throws for a capability that it has not declared. */
-export function createRegister(id: PluginId, tell: Tell, need: (capability: Capability) => void): Register {
+export function createRegister(id: PluginId, notify: Notify, need: (capability: Capability) => void): Register {
   const registrations: Registration[] = [];
   const things: Thing[] = [];
   const streams = new Map<number, AsyncIterable<unknown>>();
@@ -63,7 +63,7 @@ export function createRegister(id: PluginId, tell: Tell, need: (capability: Capa
       const answer = await run(...([...(args.given as unknown[]), call] as never[]));
       // What is no stream is for the daemon to judge, as any answer.
       if (hook !== "dispatch" || typeof (answer as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator] !== "function") return answer;
-      // The stream is asked for when the turn runs; one that nobody asks for must not stay.
+      // The daemon asks for the stream when the turn runs; one that it never asks for must not stay.
       const stream = (streamed += 1);
       streams.set(stream, answer as AsyncIterable<unknown>);
       setTimeout(() => streams.delete(stream), 60_000).unref();
@@ -80,7 +80,7 @@ export function createRegister(id: PluginId, tell: Tell, need: (capability: Capa
         const { describe, call, handle } = CROSSINGS[kind] as Crossing<CrossingKind>;
         const thing = providedThing(kind, given);
         const n = add({ kind, thing: describe(thing) } as Registration, (args, served) => call(thing, args, served, id));
-        return handle?.(n, tell);
+        return handle?.(n, notify);
       },
     ]),
   ) as unknown as Provide;
@@ -109,12 +109,12 @@ export function createRegister(id: PluginId, tell: Tell, need: (capability: Capa
   };
 }
 
-/** How a thing of a kind crosses: what the daemon is told of it, and how it is called. */
+/** How a thing of a kind crosses: what the daemon gets to know of it, and how it calls it. */
 interface Crossing<K extends CrossingKind> {
   describe(thing: Provided[K]): Crossed<K>;
   call(thing: Provided[K], args: Args, served: Served, plugin: PluginId): unknown;
   /** What `provide` answers. */
-  handle?(n: number, tell: Tell): ProvidedHandle<K>;
+  handle?(n: number, notify: Notify): ProvidedHandle<K>;
 }
 
 const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
@@ -125,9 +125,9 @@ const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
       methods: CHANNEL_METHODS.filter((method) => typeof channel[method] === "function"),
     }),
     call: callChannel,
-    handle: (n, tell) => ({
-      ready: () => tell("channel", { n, state: "ready" }),
-      down: (reason) => tell("channel", { n, state: "down", reason: String(reason) }),
+    handle: (n, notify) => ({
+      ready: () => notify("channel", { n, state: "ready" }),
+      down: (reason) => notify("channel", { n, state: "down", reason: String(reason) }),
     }),
   },
   tier: {
@@ -142,7 +142,7 @@ const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
   action: {
     describe: ({ run: _, ...action }) => action,
     call: (action, { input, call }, { signal }) => action.run(input as Record<string, unknown>, { ...(call as Omit<ActionCall, "signal">), signal }),
-    handle: (n, tell) => () => tell("withdraw", { n }),
+    handle: (n, notify) => () => notify("withdraw", { n }),
   },
   tool: {
     describe: ({ run: _, ...tool }) => tool,

@@ -36,7 +36,7 @@ function duplexOf(items: AsyncIterator<Uint8Array>, end: AbortController, ask: (
       await sleep(PACE_MS);
     }
   }
-  const told = (done: (error?: Error | null) => void) => [() => done(), (error: Error) => done(error)] as const;
+  const settle = (done: (error?: Error | null) => void) => [() => done(), (error: Error) => done(error)] as const;
   return new Duplex({
     allowHalfOpen: false,
     read() {
@@ -45,8 +45,8 @@ function duplexOf(items: AsyncIterator<Uint8Array>, end: AbortController, ask: (
         (error) => this.destroy(end.signal.aborted ? undefined : error),
       );
     },
-    writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer))).then(...told(done)),
-    final: (done) => void ask("sockets.end", {}).then(...told(done)),
+    writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer))).then(...settle(done)),
+    final: (done) => void ask("sockets.end", {}).then(...settle(done)),
     destroy(error, done) {
       end.abort();
       done(error);

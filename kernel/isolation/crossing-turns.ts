@@ -1,9 +1,9 @@
 import type { Agent, Turn, TurnEnd } from "@svc/sdk";
 import type { Args } from "./frames.ts";
 
-/** Where a frame goes; false when it could not be told. */
+/** Where a frame goes; false when it is too large. */
 interface Teller {
-  tell(on: string, args: Args): boolean;
+  notify(on: string, args: Args): boolean;
 }
 
 let crossed = 0;
@@ -13,9 +13,9 @@ export function sendableTurn({ ended, ...turn }: Turn, view: (agent: Agent) => A
   crossed += 1;
   const ends = crossed;
   void ended?.then((end) => {
-    if (remote.tell("ended", { n: ends, end })) return;
+    if (remote.notify("ended", { n: ends, end })) return;
     const { answer: _, ...rest } = end;
-    remote.tell("ended", { n: ends, end: { ...rest, result: { ...end.result, reply: "" } } });
+    remote.notify("ended", { n: ends, end: { ...rest, result: { ...end.result, reply: "" } } });
   });
   return { ...turn, agent: view(turn.agent), ends };
 }

@@ -14,7 +14,7 @@ describe("frames", () => {
     expect(round({ deep: [{ bytes }] })).toEqual({ deep: [{ bytes }] });
     expect(round(Buffer.from("words"))).toEqual(new Uint8Array(Buffer.from("words")));
     expect(round(new Uint8Array(bytes.buffer, 1, 2))).toEqual(new Uint8Array([1, 254]));
-    expect(writeFrame({ is: "tell", on: "x", args: { text: "a\nb" } })).not.toContain("\n");
+    expect(writeFrame({ is: "notify", on: "x", args: { text: "a\nb" } })).not.toContain("\n");
   });
 
   it("carry no key that changes an object's making", () => {
@@ -39,8 +39,8 @@ describe("frames", () => {
     '{"is":"call","id":1,"on":"x"}',
     '{"is":"call","id":1,"on":7,"args":{}}',
     '{"is":"call","id":1,"on":"x","args":[]}',
-    '{"is":"tell","on":"x","args":{},"of":"everybody"}',
-    '{"is":"tell","on":"x","args":{},"of":{"rootId":7}}',
+    '{"is":"notify","on":"x","args":{},"of":"everybody"}',
+    '{"is":"notify","on":"x","args":{},"of":{"rootId":7}}',
     '{"is":"fail","id":1,"error":"x"}',
     '{"is":"fail","id":1,"error":{"message":7}}',
     '{"is":"done","id":1',

@@ -1,11 +1,11 @@
 import type { SvcError } from "@svc/sdk";
 import { svcError } from "@svc/sdk";
 
-/** What a call or a telling is given, by name: what is undefined is not there. */
+/** The arguments of a call or notification, by name: what is undefined is not there. */
 export type Args = Readonly<Record<string, unknown>>;
 
-/** On whose behalf the other side asks: a call of ours that it serves, a root it named, or a root it began. */
-export type Behalf = number | { readonly rootId: string; readonly parentId?: string } | { readonly begun: string };
+/** What a call or notification is part of: a call of ours that the other side serves, a root that it named, or a root that it began. */
+export type Origin = number | { readonly rootId: string; readonly parentId?: string } | { readonly begun: string };
 
 /** An error on the wire: its words and its plain facts (`code`, `failure`, `status` ...), never a stack. */
 export type WireError = Readonly<Record<string, string | number | boolean>> & { readonly message: string };
@@ -13,15 +13,15 @@ export type WireError = Readonly<Record<string, string | number | boolean>> & { 
 /**
  * What the daemon and an isolated plugin say to each other, one frame a line of JSON. `call` is answered by one `done` or `fail`, a
  * `stream` by items before it: each side sends `WINDOW` of them, then waits for `more`. `stop` aborts the signal of a call, `quit`
- * says that nobody listens to its items any more. `tell` has no answer.
+ * says that its items are not read any more. `notify` has no answer.
  */
 export type Frame =
-  | { readonly is: "call" | "stream"; readonly id: number; readonly on: string; readonly args: Args; readonly of?: Behalf }
+  | { readonly is: "call" | "stream"; readonly id: number; readonly on: string; readonly args: Args; readonly of?: Origin }
   | { readonly is: "stop" | "quit" | "more"; readonly id: number }
   | { readonly is: "done"; readonly id: number; readonly value?: unknown }
   | { readonly is: "item"; readonly id: number; readonly value?: unknown }
   | { readonly is: "fail"; readonly id: number; readonly error: WireError }
-  | { readonly is: "tell"; readonly on: string; readonly args: Args; readonly of?: Behalf };
+  | { readonly is: "notify"; readonly on: string; readonly args: Args; readonly of?: Origin };
 
 /** Items of a stream that may be on their way; `more` allows half as many again. */
 export const WINDOW = 64;
@@ -49,7 +49,7 @@ export function readFrame(line: string): Frame {
   return frame;
 }
 
-/** What the line holds is nobody's business when it is none: it may be a secret. */
+/** An error must not show what the line holds: it may be a secret. */
 function parse(line: string): Frame | null {
   try {
     return JSON.parse(line, SPECIAL.test(line) ? revive : undefined) as Frame | null;
@@ -67,12 +67,12 @@ function revive(key: string, value: unknown): unknown {
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function hasShape(frame: Frame): boolean {
-  if (frame.is !== "tell" && !Number.isSafeInteger(frame.id)) return false;
+  if (frame.is !== "notify" && !Number.isSafeInteger(frame.id)) return false;
   switch (frame.is) {
     case "call":
     case "stream":
-    case "tell":
-      return typeof frame.on === "string" && isObject(frame.args) && isBehalf(frame.of);
+    case "notify":
+      return typeof frame.on === "string" && isObject(frame.args) && isOrigin(frame.of);
     case "fail":
       return isObject(frame.error) && typeof frame.error.message === "string";
     case "stop":
@@ -86,7 +86,7 @@ function hasShape(frame: Frame): boolean {
   }
 }
 
-function isBehalf(of: unknown): boolean {
+function isOrigin(of: unknown): boolean {
   if (of === undefined || typeof of === "number") return true;
   if (!isObject(of)) return false;
   const { rootId, parentId, begun } = of as Record<string, unknown>;

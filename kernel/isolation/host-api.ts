@@ -2,7 +2,7 @@ import type { ModelCall, Models, Op, PluginContext, Query } from "@svc/sdk";
 import type { Args } from "./frames.ts";
 
 /** One member of the context, as the plugin's process may call it; the context itself checks what was declared. */
-type Door = (ctx: PluginContext<never>, args: never, signal: AbortSignal) => unknown;
+type HostCall = (ctx: PluginContext<never>, args: never, signal: AbortSignal) => unknown;
 
 const collection = (ctx: PluginContext<never>, { name, indexes }: { name: string; indexes?: readonly string[] }) =>
   ctx.store.collection<unknown>(name, indexes === undefined ? {} : { indexes });
@@ -19,7 +19,7 @@ interface Kept {
 }
 
 /** Members of the context that take data and answer data. */
-export const DOORS: Readonly<Record<string, Door>> = {
+export const HOST_API: Readonly<Record<string, HostCall>> = {
   "store.get": (ctx, kept: Kept) => collection(ctx, kept).get(kept.key),
   "store.list": (ctx, kept: Kept) => collection(ctx, kept).list(kept.query),
   "store.count": (ctx, kept: Kept) => collection(ctx, kept).count(kept.query),

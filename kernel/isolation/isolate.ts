@@ -1,3 +1,18 @@
+/*
+ * The life of an isolated plugin.
+ *
+ *           the daemon                             the plugin's process (child-main.ts)
+ *   look    isolate: start a process      load ->  import the code
+ *                                 <- described     what it is; this process ends
+ *   set up  set-up: start a process       load ->  import the code
+ *                                        setup ->  run its setup with child-context
+ *           proxies: register the same      <-     registrations
+ *   run     a proxy is called     call, stream ->  child-register: the plugin's own function
+ *           process-api     <- call, stream, notify  child-context: a member of the context
+ *   ends    supervisor: pause, growing; then set up and start again, which must register the same
+ *           too many ends in an hour: held until `svc plugin retry`
+ *   stop    set-up                        stop ->  run its stop and leave
+ */
 import { randomUUID } from "node:crypto";
 import type { Capability, Plugin, PluginContext } from "@svc/sdk";
 import type { Isolated, IsolationDeps, ProcessStatus } from "../core/host/isolation-port.ts";
@@ -7,7 +22,7 @@ import { refuseDeclared } from "./crossing.ts";
 import { ISOLATION_LIMITS, type IsolationLimits } from "./isolation-limits.ts";
 import { startPluginProcess } from "./plugin-process.ts";
 import type { Described } from "./registrations.ts";
-import { answered, loadArgs, type Start, setUpIsolated } from "./set-up.ts";
+import { answered, loadArgs, type StartProcess, setUpIsolated } from "./set-up.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /** As the host gives them; each limit may be given. */
@@ -61,7 +76,7 @@ function wallsFor({ open, closed }: Confinements, { manifest }: Source, capabili
 }
 
 /** Starts processes of that plugin. */
-function starter(source: Source, deps: IsolateDeps, limits: IsolationLimits, confinements: Confinements): Start {
+function starter(source: Source, deps: IsolateDeps, limits: IsolationLimits, confinements: Confinements): StartProcess {
   const marker = deps.marker ?? `isolated-${randomUUID()}`;
   return async (options, capabilities) => {
     const names = capabilities.filter((capability) => capability.startsWith("env:")).map((capability) => capability.slice("env:".length));
@@ -78,14 +93,14 @@ function starter(source: Source, deps: IsolateDeps, limits: IsolationLimits, con
   };
 }
 
-const nobody = { serve: () => undefined, told: () => undefined, dropped: () => undefined };
+const SILENT = { serve: () => undefined, onNotify: () => undefined, dropped: () => undefined };
 
-async function describe(source: Source, start: Start, limits: IsolationLimits): Promise<Described> {
-  const pluginProcess = await start(nobody, []);
+async function describe(source: Source, start: StartProcess, limits: IsolationLimits): Promise<Described> {
+  const pluginProcess = await start(SILENT, []);
   try {
     return (await answered(pluginProcess, "load", loadArgs(source.id, source), limits.upMs)) as Described;
   } finally {
-    pluginProcess.kill("it has told what it is");
+    pluginProcess.kill("it has answered what it is");
     await pluginProcess.gone;
   }
 }

@@ -8,7 +8,7 @@ export interface IsolationLimits {
   readonly pending: number;
   /** Calls from it that may be under way; one more fails. Its own side lets far fewer out at once. */
   readonly serving: number;
-  /** Frames from it that nobody asked for: the steady rate, and how many may come at once. Beyond it nothing is read for `pauseMs`. */
+  /** Frames from it that are no answers: the steady rate, and how many may come at once. Beyond it nothing is read for `pauseMs`. */
   readonly framesPerSecond: number;
   readonly frameBurst: number;
   readonly pauseMs: number;
@@ -25,7 +25,7 @@ export interface IsolationLimits {
   /** How often it is asked whether it is well, and how many of these questions in a row it may leave open. */
   readonly pingMs: number;
   readonly missedPings: number;
-  /** How long a call may go on after it was told to stop. */
+  /** How long a call may go on after its signal. */
   readonly abandonMs: number;
   /** The pause before it is started again: doubles with each end in a row, spread by up to a fifth. */
   readonly firstPauseMs: number;

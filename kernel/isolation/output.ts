@@ -16,7 +16,7 @@ export interface OutputOptions {
 /** What V8 says when its heap is full, and when it cannot go on. */
 const LAST_WORDS = /^FATAL ERROR: .*/;
 
-/** Follows standard output and standard error; answers the engine's last words, which tell why a process died. The plugin's own stay in the log. */
+/** Follows standard output and standard error; answers the engine's last words, which say why a process died. The plugin's own stay in the log. */
 export function followOutput(streams: readonly Readable[], { limits, line, dropped, flooded }: OutputOptions): () => string {
   let words = "";
   let began = 0;

@@ -3,7 +3,7 @@ import type { Capability, Confined, PluginContext } from "@svc/sdk";
 import { realOf } from "../base/protected-files.ts";
 import { refused } from "./refused.ts";
 
-/** The files of this machine that an isolated plugin may have: its process has walls, and the daemon must be no door through them. */
+/** The files of this machine that an isolated plugin may have: its process has walls, and the daemon must not open a way through them. */
 export interface OwnFiles {
   /** Below its own folder, which is taken without `roots`, and the agents' workspaces, where it may see agents. */
   under(roots: readonly string[] | undefined): Confined;

@@ -19,7 +19,7 @@ export function watchTree(tree: Tree): () => void {
 
 /**
  * Whether the far end of a connection is a process of an isolated plugin. Looked up once a connection, and only while there is such a
- * process. True also for one whose far end is closed already: whoever asked awaits no answer. Where there is no `/proc`, nobody is known.
+ * process. True also for one whose far end is closed already: its caller awaits no answer. False where there is no `/proc`.
  */
 export function isIsolated(socket: Socket): boolean | Promise<boolean> {
   if (trees.size === 0 || !peerOf(socket).own) return false;

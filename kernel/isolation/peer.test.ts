@@ -22,7 +22,7 @@ function pair(serve: PeerOptions["serve"], options: Partial<PeerOptions> = {}) {
         queueMicrotask(deliver);
       },
       serve,
-      told: (on, args) => void told.push([on, args]),
+      onNotify: (on, args) => void told.push([on, args]),
       where: "elsewhere",
       pending: 100,
       serving: 100,
@@ -94,7 +94,7 @@ describe("a call", () => {
     far.end(new Error("gone"));
     await expect(call).rejects.toThrow("gone");
     await expect(near.call("x", {})).rejects.toThrow("gone");
-    expect(near.tell("x", {})).toBe(false);
+    expect(near.notify("x", {})).toBe(false);
     expect(seen?.aborted).toBe(true);
   });
 

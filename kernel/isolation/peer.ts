@@ -1,13 +1,13 @@
 import { AsyncResource } from "node:async_hooks";
-import { type Args, type Behalf, type Frame, readError, readFrame, WINDOW, writeError, writeFrame } from "./frames.ts";
+import { type Args, type Frame, type Origin, readError, readFrame, WINDOW, writeError, writeFrame } from "./frames.ts";
 
 /** What a call that the other side makes is given besides its arguments. */
 export interface Served {
   /** Aborts when the caller does not want it any more. */
   readonly signal: AbortSignal;
-  /** The number of the call: what is asked while it is served is asked on its behalf. */
+  /** The number of the call: what is asked while it is served is part of it. */
   readonly id: number;
-  readonly of: Behalf | undefined;
+  readonly of: Origin | undefined;
 }
 
 export interface PeerOptions {
@@ -15,9 +15,9 @@ export interface PeerOptions {
   write(line: string): void;
   /** Answers a call, with a stream where `streams`. Whatever it throws becomes the answer. */
   serve(on: string, args: Args, served: Served): unknown;
-  told(on: string, args: Args, of: Behalf | undefined): void;
-  /** On whose behalf this side asks now. */
-  behalf?(): Behalf | undefined;
+  onNotify(on: string, args: Args, of: Origin | undefined): void;
+  /** What this side works for now. */
+  origin?(): Origin | undefined;
   /** Stands in the stack of errors from the other side. */
   readonly where: string;
   /** Most calls of ours that may be open, and of theirs that may be under way; one more fails. */
@@ -30,13 +30,13 @@ export interface PeerOptions {
   tooLarge(bytes: number): Error;
 }
 
-/** One end of the wire: calls, streams and tellings in both directions. */
+/** One end of the wire: calls, streams and notifications in both directions. */
 export interface Peer {
   /** Rejects with the other side's error, with `busy`, `tooLarge`, or with the reason of `end`; never later than `abandonMs` after `signal`. */
   call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
-  /** False when it could not be told: it is too large. */
-  tell(on: string, args: Args): boolean;
+  /** Sends what has no answer. False when it is too large. */
+  notify(on: string, args: Args): boolean;
   /**
    * Takes a line from the other side, and tells whether it was asked for: an answer or an item that a call of ours waits for. Throws
    * for one that breaks the rules: then the other side cannot be trusted with anything.
@@ -55,7 +55,7 @@ interface Open {
   readonly fail: (error: unknown) => void;
   readonly item?: (value: unknown) => void;
   /** The surroundings it was asked in. */
-  readonly origin: AsyncResource;
+  readonly resource: AsyncResource;
   readonly release: () => void;
 }
 
@@ -82,8 +82,8 @@ export function createPeer(options: PeerOptions): Peer {
     options.write(line);
   }
 
-  const behalf = () => {
-    const of = options.behalf?.();
+  const origin = () => {
+    const of = options.origin?.();
     return of === undefined ? {} : { of };
   };
 
@@ -112,9 +112,9 @@ export function createPeer(options: PeerOptions): Peer {
       signal?.removeEventListener("abort", stop);
       clearTimeout(patience);
     };
-    open.set(id, { ...answer, origin: new AsyncResource("svc.isolation"), release });
+    open.set(id, { ...answer, resource: new AsyncResource("svc.isolation"), release });
     try {
-      send({ is, id, on, args, ...behalf() });
+      send({ is, id, on, args, ...origin() });
       signal?.addEventListener("abort", stop, { once: true });
     } catch (error) {
       settle(id)?.fail(error);
@@ -174,7 +174,7 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function answerCall(id: number, on: string, args: Args, of: Behalf | undefined, streams: boolean): void {
+  function answerCall(id: number, on: string, args: Args, of: Origin | undefined, streams: boolean): void {
     if (serving.has(id)) throw new Error("a call of a number that is under way already");
     const one: Serving = { abort: new AbortController(), more: () => {}, quit: false, credit: WINDOW };
     serving.set(id, one);
@@ -228,10 +228,10 @@ export function createPeer(options: PeerOptions): Peer {
   return {
     call: (on, args, signal) => new Promise((done, fail) => void ask("call", on, args, signal, { done, fail })),
     stream,
-    tell(on, args) {
+    notify(on, args) {
       if (over !== undefined) return false;
       try {
-        send({ is: "tell", on, args, ...behalf() });
+        send({ is: "notify", on, args, ...origin() });
         return true;
       } catch {
         return false;
@@ -240,14 +240,14 @@ export function createPeer(options: PeerOptions): Peer {
     take(line) {
       const frame = readFrame(line);
       if (over !== undefined) return false;
-      const asked = frame.is !== "tell" && open.has(frame.id);
+      const asked = frame.is !== "notify" && open.has(frame.id);
       switch (frame.is) {
         case "call":
         case "stream":
           answerCall(frame.id, frame.on, frame.args, frame.of, frame.is === "stream");
           return false;
-        case "tell":
-          options.told(frame.on, frame.args, frame.of);
+        case "notify":
+          options.onNotify(frame.on, frame.args, frame.of);
           return false;
         case "done":
           settle(frame.id)?.done(frame.value);
@@ -265,7 +265,7 @@ export function createPeer(options: PeerOptions): Peer {
     },
     within(id, work) {
       const call = open.get(id);
-      call?.origin.runInAsyncScope(work);
+      call?.resource.runInAsyncScope(work);
       return call !== undefined;
     },
     end(reason) {

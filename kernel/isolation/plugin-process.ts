@@ -15,7 +15,7 @@ import { followOutput } from "./output.ts";
 import { watchTree } from "./own-sockets.ts";
 import { createPeer, type Peer, type PeerOptions } from "./peer.ts";
 
-/** One life of an isolated plugin's process. */
+/** A process of an isolated plugin. */
 export interface PluginProcess {
   readonly pid: number;
   readonly peer: Peer;
@@ -31,7 +31,7 @@ export interface PluginProcess {
   close(): Promise<void>;
 }
 
-export interface PluginProcessOptions extends Pick<PeerOptions, "serve" | "told"> {
+export interface PluginProcessOptions extends Pick<PeerOptions, "serve" | "onNotify"> {
   readonly plugin: string;
   readonly confinement: Confinement;
   readonly limits: IsolationLimits;
@@ -86,9 +86,9 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
       if (wire.writableLength > limits.unreadBytes) kill(`it left more than ${limits.unreadBytes} bytes unread`);
     },
     serve: options.serve,
-    told(on, args, of) {
+    onNotify(on, args, of) {
       if (on === "pong") open = 0;
-      else options.told(on, args, of);
+      else options.onNotify(on, args, of);
     },
     where: `in the process of ${plugin}`,
     pending: limits.pending,
@@ -135,7 +135,7 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
         if (gate.held) return;
         if (open >= limits.missedPings) return kill(`it did not answer for ${(limits.missedPings * limits.pingMs) / 1000} s`);
         open += 1;
-        peer.tell("ping", {});
+        peer.notify("ping", {});
       }, limits.pingMs).unref();
     },
     kill,

@@ -1,33 +1,33 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Capability, Confined, Message, PluginContext, Publication } from "@svc/sdk";
-import type { Args, Behalf } from "./frames.ts";
-import { DOORS, writeLog } from "./host-api.ts";
+import type { Args, Origin } from "./frames.ts";
+import { HOST_API, writeLog } from "./host-api.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
 import type { Peer } from "./peer.ts";
 import { refused } from "./refused.ts";
-import { createSocketDoors } from "./socket-api.ts";
+import { createSocketApi } from "./socket-api.ts";
 
-/** What one life of an isolated plugin may ask of the daemon: its context, door by door, each as guarded as for any plugin. */
-export interface Doors {
-  serve(on: string, args: Args, signal: AbortSignal, of: Behalf | undefined): Promise<unknown>;
-  told(on: string, args: Args, of: Behalf | undefined): void;
-  /** It is up: cron jobs that it has not asked for again, as an earlier life had, end. */
+/** What one process of an isolated plugin may ask of the daemon: members of its context, each as guarded as for any plugin. */
+export interface ProcessApi {
+  serve(on: string, args: Args, signal: AbortSignal, of: Origin | undefined): Promise<unknown>;
+  onNotify(on: string, args: Args, of: Origin | undefined): void;
+  /** It is up: cron jobs that it has not asked for again, as an earlier process had, end. */
   settle(): void;
-  /** It has ended, and with it what it listened to and its timers. Cron jobs stay: a minute between two lives is seen to fail. */
+  /** It has ended, and with it what it listened to and its timers. Cron jobs stay: a minute between two processes is seen to fail. */
   close(): void;
 }
 
-/** Cron jobs of a plugin over all its lives, by id. */
-export type Crons = Map<string, { readonly key: string; readonly stop: () => void; n: number; life: object }>;
+/** Cron jobs of a plugin over all its processes, by id. */
+export type Crons = Map<string, { readonly key: string; readonly stop: () => void; n: number; instance: object }>;
 
-export interface DoorsDeps {
+export interface ProcessApiDeps {
   readonly ctx: PluginContext<never>;
   readonly capabilities: readonly Capability[];
   readonly limits: IsolationLimits;
   readonly peer: () => Peer;
   readonly crons: Crons;
-  /** Calls whichever life there is; fails at once while there is none. */
+  /** Calls the process there is; fails at once while there is none. */
   call(on: string, args: Args): Promise<unknown>;
   channel(n: number, state: "ready" | "down", reason: string): void;
   withdraw(n: number): void;
@@ -49,15 +49,15 @@ const FILES: Readonly<Record<string, (files: Confined, args: FileArgs) => unknow
   "files.remove": (files, { path }) => files.remove(path),
 };
 
-export function createDoors(deps: DoorsDeps): Doors {
+export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   const { ctx, crons, limits } = deps;
   const files = createOwnFiles(ctx, deps.capabilities);
   const declared = (capability: Capability) => deps.capabilities.includes(capability);
   const ends = new Map<number, () => void>();
   const begun = new Map<string, AsyncResource>();
   const sent = new Map<number, Promise<unknown>>();
-  const sockets = createSocketDoors(ctx);
-  const life = {};
+  const sockets = createSocketApi(ctx);
+  const instance = {};
   let handed = 0;
   let [windowBegan, lines] = [0, 0];
 
@@ -68,8 +68,8 @@ export function createDoors(deps: DoorsDeps): Doors {
   }
 
   async function serve(on: string, args: Args, signal: AbortSignal): Promise<unknown> {
-    const door = Object.hasOwn(DOORS, on) ? DOORS[on] : undefined;
-    if (door !== undefined) return door(ctx, args as never, signal);
+    const call = Object.hasOwn(HOST_API, on) ? HOST_API[on] : undefined;
+    if (call !== undefined) return call(ctx, args as never, signal);
     const socket = Object.hasOwn(sockets, on) ? sockets[on] : undefined;
     if (socket !== undefined) return socket(args as never, signal);
     const file = Object.hasOwn(FILES, on) ? FILES[on] : undefined;
@@ -105,7 +105,7 @@ export function createDoors(deps: DoorsDeps): Doors {
     }
   }
 
-  const tellings: Readonly<Record<string, (n: number, args: Args) => void>> = {
+  const notifications: Readonly<Record<string, (n: number, args: Args) => void>> = {
     log: (_n, args) => log(args),
     channel: (n, { state, reason }) => deps.channel(n, state === "ready" ? "ready" : "down", String(reason ?? "").slice(0, 500)),
     withdraw: (n) => deps.withdraw(n),
@@ -137,13 +137,13 @@ export function createDoors(deps: DoorsDeps): Doors {
   const run = async (n: number): Promise<void> => void (await deps.peer().call("function", { n }));
 
   function hand(n: number, value: unknown): void {
-    if (!deps.peer().tell("heard", { n, value })) deps.dropped("frames", 1);
+    if (!deps.peer().notify("heard", { n, value })) deps.dropped("frames", 1);
   }
 
-  function told(on: string, args: Args): void {
-    const telling = Object.hasOwn(tellings, on) ? tellings[on] : undefined;
-    if (telling === undefined) throw refused(ctx.id, `'${on.slice(0, 40)}'`);
-    telling(args.n as number, args);
+  function onNotify(on: string, args: Args): void {
+    const notification = Object.hasOwn(notifications, on) ? notifications[on] : undefined;
+    if (notification === undefined) throw refused(ctx.id, `'${on.slice(0, 40)}'`);
+    notification(args.n as number, args);
   }
 
   function log(args: Args): void {
@@ -172,14 +172,14 @@ export function createDoors(deps: DoorsDeps): Doors {
     const known = crons.get(id);
     if (known?.key === key) {
       known.n = n;
-      known.life = life;
+      known.instance = instance;
       return;
     }
     if (known !== undefined) endCron(id);
     const stop = ctx.jobs.cron(id, expression, timezone, async (minute) => {
       await deps.call("function", { n: crons.get(id)?.n, value: minute.getTime() });
     });
-    crons.set(id, { key, n, stop, life });
+    crons.set(id, { key, n, stop, instance });
   }
 
   function endCron(id: string): void {
@@ -188,7 +188,7 @@ export function createDoors(deps: DoorsDeps): Doors {
   }
 
   /** In the surroundings of the call it serves, of the root it named, or of one that it began. */
-  function inside<T>(of: Behalf | undefined, work: () => T): T {
+  function inOrigin<T>(of: Origin | undefined, work: () => T): T {
     if (typeof of === "number") return inCall(of, work);
     if (of === undefined || !declared("events")) return work();
     if (!("begun" in of)) return ctx.events.within(of, work);
@@ -209,16 +209,16 @@ export function createDoors(deps: DoorsDeps): Doors {
   }
 
   return {
-    serve: (on, args, signal, of) => inside(of, () => serve(on, args, signal)),
-    told(on, args, of) {
+    serve: (on, args, signal, of) => inOrigin(of, () => serve(on, args, signal)),
+    onNotify(on, args, of) {
       try {
-        inside(of, () => told(on, args));
+        inOrigin(of, () => onNotify(on, args));
       } catch (error) {
         deps.stray(error);
       }
     },
     settle() {
-      for (const [id, job] of crons) if (job.life !== life) endCron(id);
+      for (const [id, job] of crons) if (job.instance !== instance) endCron(id);
     },
     close() {
       for (const stop of ends.values()) stop();

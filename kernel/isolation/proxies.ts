@@ -21,12 +21,12 @@ import type { Args } from "./frames.ts";
 import type { OwnFiles } from "./own-files.ts";
 import type { ChannelMethod, Crossed, Registration, RouteAnswer } from "./registrations.ts";
 
-/** The plugin's process, whichever life it is in. Every call fails at once while there is none. */
+/** The plugin's process, whichever it is now. Every call fails at once while there is none. */
 export interface Remote {
   call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
   /** False when it was lost: there is none, or it is too large. */
-  tell(on: string, args: Args): boolean;
+  notify(on: string, args: Args): boolean;
 }
 
 /** Something registered in the plugin's name, and the way to take it back, where it has one. */
@@ -90,7 +90,7 @@ function tapProxy(
 ): void {
   const options = tapOptions(given);
   if (hook === "emit") {
-    ctx.hooks.emit.tap((envelope) => void remote.tell("emit", { n, envelope }), options);
+    ctx.hooks.emit.tap((envelope) => void remote.notify("emit", { n, envelope }), options);
     return;
   }
   const ask = (args: readonly unknown[], { deadline, signal }: HookCall) => remote.call("thing", { n, given: args, deadline }, signal);

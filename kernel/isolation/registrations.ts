@@ -9,7 +9,7 @@ export type Described = Pick<Plugin<never>, "kind" | "name" | "version" | "svc" 
 export type ChannelMethod = "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test";
 export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "react", "typing", "fetchMedia", "test"];
 
-/** What the daemon is told of a thing of a kind: all of it that is data, and which of its optional functions are there. */
+/** What the daemon gets to know of a thing of a kind: all of it that is data, and which of its optional functions are there. */
 interface Crossing {
   channel: { readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] };
   tier: { readonly name: string; readonly nativeSessions?: boolean; readonly enforcesAutonomy?: boolean; readonly probe: boolean };
@@ -30,7 +30,7 @@ export type Registration =
 export interface SetUp {
   readonly registrations: readonly Registration[];
   /** The members of its lifecycle. */
-  readonly life: readonly ("start" | "stop" | "reload")[];
+  readonly lifecycle: readonly ("start" | "stop" | "reload")[];
 }
 
 /** What the daemon keeps a copy of at the plugin's side, because the context answers it at once: refreshed when it has changed. */

@@ -7,13 +7,16 @@ import { type Args, readError, type WireError } from "./frames.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
 import type { PluginProcess, PluginProcessOptions } from "./plugin-process.ts";
-import { type Crons, createDoors, type Doors } from "./process-api.ts";
+import { type Crons, createProcessApi, type ProcessApi } from "./process-api.ts";
 import { createProxies, type PluginProxy } from "./proxies.ts";
 import type { Described, Mirror, SetUp } from "./registrations.ts";
-import { createSupervisor, type Life, type Supervisor } from "./supervisor.ts";
+import { createSupervisor, type Instance, type Supervisor } from "./supervisor.ts";
 
 /** Starts a process; what it writes and asks goes there. */
-export type Start = (options: Pick<PluginProcessOptions, "serve" | "told" | "dropped" | "line">, capabilities: readonly Capability[]) => Promise<PluginProcess>;
+export type StartProcess = (
+  options: Pick<PluginProcessOptions, "serve" | "onNotify" | "dropped" | "line">,
+  capabilities: readonly Capability[],
+) => Promise<PluginProcess>;
 
 export interface SetUpOptions {
   readonly ctx: PluginContext<never>;
@@ -21,7 +24,7 @@ export interface SetUpOptions {
   readonly source: Pick<Source, "entry" | "folder">;
   readonly deps: IsolationDeps;
   readonly limits: IsolationLimits;
-  readonly start: Start;
+  readonly start: StartProcess;
   readonly dropped: (count: number) => void;
   /** Told as soon as there is one, before the plugin's own setup has run. */
   readonly supervisor: (supervisor: Supervisor) => void;
@@ -29,7 +32,7 @@ export interface SetUpOptions {
 
 /**
  * Sets an isolated plugin up: its setup runs in its process, and what it registered there is registered here by stand-ins, which stay
- * when the process comes and goes. A later life must register the same again, or the plugin is given up.
+ * when the process comes and goes. A later process must register the same again, or the plugin is given up.
  *
  *   spawn > load > setup > (same as before?) > start > up > ends > pause, growing > spawn ...
  */
@@ -44,27 +47,27 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   let first: SetUp | undefined;
   let config: unknown = ctx.config;
   let started = false;
-  let rising: PluginProcess | undefined;
+  let starting: PluginProcess | undefined;
 
   const supervisor = createSupervisor({
     plugin: ctx.id,
     limits,
     now: deps.now ?? (() => performance.now()),
-    again,
+    restart,
     down(reason, pauseMs) {
       channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);
-      deps.told?.("down", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
+      deps.onState?.("down", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
     },
-    up: () => deps.told?.("up", "its process is up again"),
+    up: () => deps.onState?.("up", "its process is up again"),
     gaveUp(reason, held) {
       channelsDown(reason);
-      deps.told?.(held ? "held" : "failed", reason);
+      deps.onState?.(held ? "held" : "failed", reason);
     },
   });
   options.supervisor(supervisor);
   ctx.signal.addEventListener("abort", () => {
     const why = "its plugin has ended";
-    rising?.kill(why);
+    starting?.kill(why);
     supervisor.stop()?.pluginProcess.kill(why);
   });
 
@@ -73,14 +76,14 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   }
 
   function channelState(n: number, state: "ready" | "down", reason: string): void {
-    const tell = () => (state === "ready" ? things[n]?.channel?.ready() : things[n]?.channel?.down(reason));
-    if (first === undefined) early.set(n, tell);
-    else tell();
+    const report = () => (state === "ready" ? things[n]?.channel?.ready() : things[n]?.channel?.down(reason));
+    if (first === undefined) early.set(n, report);
+    else report();
   }
 
   /** A process with the plugin set up in it. On failure it is gone. */
-  async function bring(): Promise<{ readonly life: Life; readonly doors: Doors; readonly setUp: SetUp; readonly refresh: () => void }> {
-    const doors: Doors = createDoors({
+  async function startInstance(): Promise<{ readonly instance: Instance; readonly api: ProcessApi; readonly setUp: SetUp; readonly refresh: () => void }> {
+    const api: ProcessApi = createProcessApi({
       ctx,
       capabilities,
       limits,
@@ -94,65 +97,65 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
         withdrawn.add(n);
         taken();
       },
-      stray: (error) => deps.stray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
+      stray: (error) => deps.onStray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
       dropped: (_what, count) => options.dropped(count),
     });
     const pluginProcess: PluginProcess = await options.start(
       {
-        serve: (on, args, { signal, of }) => doors.serve(on, args, signal, of),
-        told: doors.told,
+        serve: (on, args, { signal, of }) => api.serve(on, args, signal, of),
+        onNotify: api.onNotify,
         dropped: (_what, count) => options.dropped(count),
         line: (line) => ctx.log.info({ output: true }, line),
       },
       capabilities,
     );
-    rising = pluginProcess;
+    starting = pluginProcess;
     if (ctx.signal.aborted) pluginProcess.kill("its plugin has ended");
     let mirrored = mirrorOf(ctx, described);
     const refresh = () => {
       const mirror = mirrorOf(ctx, described);
-      if (JSON.stringify(mirror) !== JSON.stringify(mirrored)) pluginProcess.peer.tell("mirror", mirror as Args);
+      if (JSON.stringify(mirror) !== JSON.stringify(mirrored)) pluginProcess.peer.notify("mirror", mirror as Args);
       mirrored = mirror;
     };
     const looking = setInterval(refresh, limits.pingMs).unref();
     const close = () => {
       clearInterval(looking);
-      doors.close();
+      api.close();
     };
     try {
       await answered(pluginProcess, "load", loadArgs(ctx.id, options.source), limits.upMs);
       const own = capabilities.includes("files") ? { own: ctx.files.own.roots } : {};
       const facts = { id: ctx.id, config, node: ctx.node, capabilities, ...own };
       const setUp = (await answered(pluginProcess, "setup", { facts, mirror: mirrored }, limits.upMs)) as SetUp;
-      return { life: { pluginProcess, close }, doors, setUp, refresh };
+      return { instance: { pluginProcess, close }, api, setUp, refresh };
     } catch (error) {
       pluginProcess.kill("it was not set up");
       close();
       await pluginProcess.gone;
       throw error;
     } finally {
-      rising = undefined;
+      starting = undefined;
     }
   }
 
-  /** A further life, as far as the one before it was. */
-  async function again(): Promise<Life> {
+  /** A further process, as far as the one before it was. */
+  async function restart(): Promise<Instance> {
     await deps.verify?.().catch((error) => Promise.reject(Object.assign(error, { final: true })));
-    const { life, doors, setUp, refresh } = await bring();
+    const { instance, api, setUp, refresh } = await startInstance();
     try {
       if (JSON.stringify(setUp) !== JSON.stringify(first)) throw Object.assign(fail("SVC_ISOLATION_DRIFT", { plugin: ctx.id }), { final: true });
       if (started) {
         refresh();
-        if (setUp.life.includes("start")) await answered(life.pluginProcess, "start", {}, limits.upMs);
+        if (setUp.lifecycle.includes("start")) await answered(instance.pluginProcess, "start", {}, limits.upMs);
       }
-      doors.settle();
+      api.settle();
       for (const n of withdrawn) provide(n);
       withdrawn.clear();
-      return life;
+      return instance;
     } catch (error) {
-      life.pluginProcess.kill("it was not started");
-      life.close();
-      await life.pluginProcess.gone;
+      instance.pluginProcess.kill("it was not started");
+      instance.close();
+      await instance.pluginProcess.gone;
       throw error;
     }
   }
@@ -165,13 +168,13 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     return made;
   }
 
-  const { life, setUp, refresh } = await bring();
-  supervisor.keep(life);
+  const { instance, setUp, refresh } = await startInstance();
+  supervisor.keep(instance);
   first = setUp;
   for (const n of setUp.registrations.keys()) provide(n);
-  for (const tell of early.values()) tell();
+  for (const report of early.values()) report();
 
-  const has = (member: "start" | "stop" | "reload") => setUp.life.includes(member);
+  const has = (member: "start" | "stop" | "reload") => setUp.lifecycle.includes(member);
   return {
     async start() {
       refresh();
@@ -193,7 +196,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
           async reload(next: never) {
             config = next;
             await supervisor.call("reload", { config }).catch((error) => {
-              // Away: the next life is set up with it.
+              // Away: the next process is set up with it.
               if ((error as { code?: string }).code !== "SVC_ISOLATION_DOWN") throw error;
             });
           },

@@ -10,8 +10,8 @@ interface Asked extends Args {
   readonly data: Uint8Array;
 }
 
-/** The connections of one life of an isolated plugin, by the numbers that it gave them; guarded by its context as any plugin's. */
-export function createSocketDoors(ctx: PluginContext<never>): Readonly<Record<string, (args: Asked, signal: AbortSignal) => unknown>> {
+/** The connections of one process of an isolated plugin, by the numbers that it gave them; guarded by its context as any plugin's. */
+export function createSocketApi(ctx: PluginContext<never>): Readonly<Record<string, (args: Asked, signal: AbortSignal) => unknown>> {
   const open = new Map<number, Duplex>();
   const find = (n: number): Duplex => {
     const socket = open.get(n);

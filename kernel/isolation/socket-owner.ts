@@ -44,7 +44,7 @@ function addressOf(hex: string): string {
   if (words.length === 4) return words.join(".");
   if (words.subarray(0, 10).every((byte) => byte === 0) && words.readUInt16BE(10) === 0xffff) return words.subarray(12).join(".");
   const parts = Array.from({ length: 8 }, (_, at) => words.readUInt16BE(2 * at).toString(16));
-  // In the one spelling in which sockets tell it.
+  // In the spelling that sockets use.
   return new URL(`http://[${parts.join(":")}]/`).hostname.slice(1, -1);
 }
 

@@ -5,8 +5,8 @@ import type { IsolationLimits } from "./isolation-limits.ts";
 import type { PluginProcess } from "./plugin-process.ts";
 import type { Remote } from "./proxies.ts";
 
-/** A life that is up. */
-export interface Life {
+/** A process that is up. */
+export interface Instance {
   readonly pluginProcess: PluginProcess;
   /** It is gone: what it had asked for is taken back. */
   close(): void;
@@ -17,7 +17,7 @@ export interface SupervisorOptions {
   readonly limits: IsolationLimits;
   readonly now: () => number;
   /** Starts a process and brings it as far as it was; on failure nothing of it is left. An error with `final` is not worth another try. */
-  again(): Promise<Life>;
+  restart(): Promise<Instance>;
   /** It ended by itself, and is started again after that pause. */
   down(reason: string, pauseMs: number): void;
   up(): void;
@@ -27,16 +27,16 @@ export interface SupervisorOptions {
 
 /** Keeps the process of an isolated plugin up: started again with growing pauses, given up when it ends too often. */
 export interface Supervisor extends Remote {
-  /** From now on this life is the plugin. */
-  keep(life: Life): void;
-  /** No further life; answers the one there is. */
-  stop(): Life | undefined;
+  /** From now on this process is the plugin. */
+  keep(instance: Instance): void;
+  /** Starts no further process; answers the one there is. */
+  stop(): Instance | undefined;
   readonly status: Omit<ProcessStatus, "dropped">;
 }
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { plugin, limits, now } = options;
-  let life: Life | undefined;
+  let instance: Instance | undefined;
   let waiting: NodeJS.Timeout | undefined;
   let again: number | undefined;
   let off = false;
@@ -51,23 +51,23 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       again === undefined ? (off ? "it was stopped" : "it is being started again") : `it is started again in ${Math.ceil(Math.max(0, again - now()) / 1000)} s`;
     return fail("SVC_ISOLATION_DOWN", { plugin, reason: lastEnd ?? "it is not up yet", next, failure: "retry" });
   };
-  const peer = () => life?.pluginProcess.peer;
+  const peer = () => instance?.pluginProcess.peer;
 
-  function keep(next: Life): void {
+  function keep(next: Instance): void {
     if (off) {
       next.pluginProcess.kill("it was stopped");
       next.close();
       return;
     }
-    life = next;
+    instance = next;
     again = undefined;
     starts += 1;
     const began = now();
     next.pluginProcess.watch();
     void next.pluginProcess.ended.then((reason) => {
       next.close();
-      if (life !== next) return;
-      life = undefined;
+      if (instance !== next) return;
+      instance = undefined;
       if (now() - began >= limits.steadyMs) inRow = 0;
       fell(reason);
     });
@@ -96,7 +96,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   async function restart(): Promise<void> {
     again = undefined;
     try {
-      keep(await options.again());
+      keep(await options.restart());
       if (!off) options.up();
     } catch (error) {
       if (off) return;
@@ -114,8 +114,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       off = true;
       clearTimeout(waiting);
       again = undefined;
-      const last = life;
-      life = undefined;
+      const last = instance;
+      instance = undefined;
       return last;
     },
     call: async (on, args, signal) => {
@@ -128,11 +128,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (to === undefined) throw away();
       yield* to.stream(on, args, signal);
     },
-    tell: (on, args) => peer()?.tell(on, args) ?? false,
+    notify: (on, args) => peer()?.notify(on, args) ?? false,
     get status(): Supervisor["status"] {
-      const pid = life?.pluginProcess.pid;
+      const pid = instance?.pluginProcess.pid;
       return {
-        state: life === undefined ? (off ? "off" : "waiting") : "up",
+        state: instance === undefined ? (off ? "off" : "waiting") : "up",
         ...(pid === undefined ? {} : { pid }),
         starts,
         ends: ended,

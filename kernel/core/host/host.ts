@@ -196,8 +196,8 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
   };
 
   const importCode = createImportCode(sources, limits, {
-    stray: (entry, error) => entry.scope !== undefined && failed(entry.scope, "stray error", error),
-    told(entry, what, reason) {
+    onStray: (entry, error) => entry.scope !== undefined && failed(entry.scope, "stray error", error),
+    onState(entry, what, reason) {
       if (entry.scope === undefined) return;
       if (what !== "up") {
         entry.scope.failures += 1;

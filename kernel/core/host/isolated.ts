@@ -5,14 +5,14 @@ import type { Entry, ImportCode, PhaseLimits } from "./entry.ts";
 import type { HostSources } from "./host.ts";
 import type { IsolationDeps } from "./isolation-port.ts";
 
-/** Told what becomes of the process of an entry. */
-export interface IsolatedNews {
-  told(entry: Entry, what: "down" | "up" | "failed" | "held", reason: string): void;
-  stray(entry: Entry, error: unknown): void;
+/** What becomes of the process of an entry. */
+export interface IsolatedEvents {
+  onState(entry: Entry, what: "down" | "up" | "failed" | "held", reason: string): void;
+  onStray(entry: Entry, error: unknown): void;
 }
 
 /** Imports a plugin here, or lets it run in a process of its own where its entry says so; that room is loaded only then. */
-export function createImportCode(sources: HostSources, limits: PhaseLimits, news: IsolatedNews): ImportCode {
+export function createImportCode(sources: HostSources, limits: PhaseLimits, events: IsolatedEvents): ImportCode {
   const { dataFolder, env, folder, parts, quarantine } = sources;
   // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
   const marker = quarantine === "kept" ? `isolated-${folderMark(dataFolder)}` : undefined;
@@ -38,8 +38,8 @@ export function createImportCode(sources: HostSources, limits: PhaseLimits, news
       ...(installed === undefined
         ? {}
         : { verify: async () => (await parts.integrity()).openPins(dataFolder).requirePinned(installed.name, installed.folder) }),
-      told: (what, reason) => news.told(entry, what, reason),
-      stray: (error) => news.stray(entry, error),
+      onState: (what, reason) => events.onState(entry, what, reason),
+      onStray: (error) => events.onStray(entry, error),
     };
     const { isolate } = await parts.isolation();
     entry.isolated = await isolate(source, deps);

@@ -30,9 +30,9 @@ export interface IsolationDeps {
   /** Runs once before the plugin is set up: ends what an earlier daemon left. */
   sweep?(log: Log): Promise<unknown>;
   /** The process ended (`down`), is back (`up`), or is given up: `failed`, or `held` until `svc plugin retry`. */
-  told?(what: "down" | "up" | "failed" | "held", reason: string): void;
+  onState?(what: "down" | "up" | "failed" | "held", reason: string): void;
   /** An error that its code left uncaught. */
-  stray?(error: unknown): void;
+  onStray?(error: unknown): void;
   readonly now?: () => number;
 }
 
