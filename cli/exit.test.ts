@@ -8,6 +8,8 @@ it.each([undefined, null, 5, "words", Object.create(null), new Error("x")])("wha
 it.each([
   ["SVC_CONFIG_INVALID", EXIT.config],
   ["SVC_STORE_FULL", EXIT.storage],
+  ["SVC_STORE_NONE", EXIT.config],
+  ["SVC_STORE_SEVERAL", EXIT.config],
   ["SVC_DAEMON_RUNNING", EXIT.running],
   ["SVC_CLI_NO_DAEMON", EXIT.noDaemon],
   ["SVC_CLI_USAGE", EXIT.usage],

@@ -33,7 +33,7 @@ export function exitCodeOf(error: unknown): number {
   if (typeof code !== "string") return EXIT.failed;
   if (LATER.has(code)) return EXIT.running;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
-  if (code === "SVC_CLI_BIND") return EXIT.config;
+  if (code === "SVC_CLI_BIND" || code === "SVC_STORE_NONE" || code === "SVC_STORE_SEVERAL") return EXIT.config;
   if (code === "SVC_CLI_FILE" || code.startsWith("SVC_STORE_")) return EXIT.storage;
   if (NO_DAEMON.has(code)) return EXIT.noDaemon;
   // What was asked cannot be asked like that, by the word of a command or of the daemon.

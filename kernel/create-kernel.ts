@@ -19,7 +19,7 @@ export interface KernelOptions extends Omit<CoreOptions, "limits"> {
 /** The plugin that keeps the state where a program names none: a package of its own, looked up beside the kernel and not among its dependencies. */
 const DEFAULT_STORE = "@svc/store-sqlite";
 
-function defaultStore(): string | undefined {
+function findDefaultStore(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${DEFAULT_STORE}/package.json`));
   } catch {
@@ -43,7 +43,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     integrity: () => import("./supply/integrity.ts"),
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
-    defaultStore,
+    defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };
 }

@@ -34,7 +34,7 @@ function startAfter<T>(sorted: readonly Doc<T>[], after: string, reverse: boolea
   return next === -1 ? sorted.length : next;
 }
 
-/** Nothing, then numbers, then strings: the order of SQLite. */
+/** Nothing, then numbers, then strings: the order that an index keeps. */
 function compare(left: string | number | null, right: string | number | null): number {
   const rank = (value: string | number | null) => (value === null ? 0 : typeof value === "number" ? 1 : 2);
   if (rank(left) !== rank(right)) return rank(left) - rank(right);

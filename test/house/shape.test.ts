@@ -7,6 +7,11 @@ describe("the sources", () => {
   it("no file name stands twice in a package, so that a name in a stack or a search leads to one file", () => {
     expect(sharedNames(production())).toEqual([]);
   });
+
+  it("kernel and sdk name no database: the assembling file alone knows the package of the default store", () => {
+    const named = production().filter((path) => /^(kernel|sdk)\//.test(path) && /sqlite/i.test(read(path)));
+    expect(named).toEqual(["kernel/create-kernel.ts"]);
+  });
 });
 
 describe("the rooms of the kernel", () => {

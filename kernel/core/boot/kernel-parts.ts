@@ -2,6 +2,7 @@ import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
 import type { CapabilityPart } from "../host/capabilities.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
+import type { DefaultStore } from "../host/store-plugin.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
 
@@ -20,7 +21,6 @@ export interface KernelParts {
   integrity(): Promise<IntegrityPart>;
   quarantine(): Promise<QuarantinePart>;
   exposures(): Promise<ExposurePart>;
-  /** The folder of the store plugin that comes with the kernel; undefined where it is not installed beside the kernel. */
-  defaultStore(): string | undefined;
+  readonly defaultStore: DefaultStore;
   readonly capabilities: CapabilityPart;
 }

@@ -2,7 +2,7 @@ import { reasonOf } from "@svc/sdk";
 import { createEntry, type Entry, failEntry } from "./entry.ts";
 import type { HostSources } from "./host.ts";
 import { readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
-import { isStore } from "./store-plugin.ts";
+import { isDefaultStore, isStore } from "./store-plugin.ts";
 
 /** Every plugin that `sources` name, before any of its code runs; one that cannot be read is failed with the reason. `off` are switched off. */
 export function discover(sources: HostSources, off: ReadonlySet<string>, host: object, broke: Entry["broke"]): Entry[] {
@@ -26,7 +26,7 @@ export function discover(sources: HostSources, off: ReadonlySet<string>, host: o
   for (const folder of sources.known) known(folder);
   for (const entry of sources.entries)
     if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
-  const usual = sources.ownStore === true || entries.some(isStore) ? undefined : sources.parts.defaultStore();
+  const usual = sources.ownStore === true || entries.some(isDefaultStore) ? undefined : sources.parts.defaultStore.find();
   if (usual !== undefined) known(usual);
   // What a file without a package is, shows when it is imported.
   return sources.storesOnly === true

@@ -31,7 +31,7 @@ import type { Scope } from "./scope.ts";
 import { agentKeysOf, sectionsOf } from "./section-check.ts";
 import { requireServed } from "./served.ts";
 import { isForeign, originsOf, readEntry, type Source } from "./source.ts";
-import { chooseStore, chosenStore, createStoreContext, isStore, type StoreDeps, storeOf, storeTrouble } from "./store-plugin.ts";
+import { chooseStore, chosenStore, createStoreContext, type DefaultStore, isStore, type StoreDeps, storeOf, storeTrouble } from "./store-plugin.ts";
 import type { IntegrityPart, Marked, QuarantinePart } from "./supply-port.ts";
 import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";
 
@@ -40,8 +40,7 @@ export interface HostParts {
   isolation(): Promise<IsolationPart>;
   integrity(): Promise<IntegrityPart>;
   quarantine(): Promise<QuarantinePart>;
-  /** The folder of the store plugin that comes with the kernel; asked where no store is known, undefined where it is not installed. */
-  defaultStore(): string | undefined;
+  readonly defaultStore: DefaultStore;
   readonly capabilities: Pick<CapabilityPart, "sweep">;
 }
 
@@ -219,18 +218,24 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
     },
     async load(wanted) {
       await holdBack();
-      const store = sources.ownStore === true ? undefined : chosenStore(entries, wanted);
-      const isAsked = (entry: Entry) => (isStore(entry) ? entry === store || sectionOf(entry, wanted) !== undefined : needsCode(entry, wanted, entries));
-      const asked = () => entries.filter((entry) => entry.state === "known" && entry.plugin === undefined && isAsked(entry));
       const load = (entry: Entry) => loadEntry(entry, limits, requirePinned, around, importCode);
+      const isUnread = (entry: Entry) => entry.state === "known" && entry.plugin === undefined;
+      const loadStore = async () => {
+        const store = sources.ownStore === true ? undefined : chosenStore(entries, wanted);
+        if (store !== undefined && isUnread(store)) await load(store);
+      };
+      await loadStore();
+      const isAsked = (entry: Entry) => (isStore(entry) ? sectionOf(entry, wanted) !== undefined : needsCode(entry, wanted, entries));
+      const asked = () => entries.filter((entry) => isUnread(entry) && isAsked(entry));
       // Ours wait for nothing: one after the other, the time each takes is its own.
       const ours = async (some: readonly Entry[]) => {
         for (const entry of some) if (!isForeign(entry.source)) await load(entry);
       };
       const first = asked();
       await Promise.all([ours(first), ...first.filter((entry) => isForeign(entry.source)).map(load)]);
-      // A file without a manifest has said by now what it uses.
+      // A file without a manifest has said by now what it asks for and what it uses.
       for (const entry of asked()) await load(entry);
+      await loadStore();
     },
     sections: () => entries.flatMap(sectionsOf),
     agentKeys: () => entries.flatMap(agentKeysOf),
@@ -257,7 +262,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
         .map(({ source }) => announced(source))
         .find((one) => one.default === true && one.strategies !== undefined)?.strategies?.[0],
     async setUpStore(wanted, deps) {
-      const entry = chooseStore(entries, wanted);
+      const entry = chooseStore(entries, wanted, sources.parts.defaultStore.package);
       const section = sectionOf(entry, wanted);
       const context = (plugin: Plugin<never>, scope: Scope) => createStoreContext(plugin, scope, section ?? {}, deps);
       if (mayRun(entry, wanted, entries)) await setUpEntry(entry, section, context, changed, limits, around);

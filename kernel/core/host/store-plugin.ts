@@ -15,21 +15,29 @@ export interface StoreDeps {
   readonly log: RootLog;
 }
 
+/** The store that comes with the kernel as a package of its own, for where no default store is known. */
+export interface DefaultStore {
+  readonly package: string;
+  /** The folder of the package; undefined where it is not installed beside the kernel. */
+  find(): string | undefined;
+}
+
 /** Is the entry a plugin of the kind `store`? Those are set up before all others and stopped after them. */
 export const isStore = ({ id }: Pick<Entry, "id">): boolean => id.startsWith("store-");
 
-const isDefault = ({ source: { manifest, plugin } }: Entry): boolean => (manifest ?? plugin)?.default === true;
+/** Is the entry the store that is used where the document asks for none? */
+export const isDefaultStore = (entry: Entry): boolean => isStore(entry) && (entry.source.manifest ?? entry.source.plugin)?.default === true;
 
-/** The plugin that keeps the state: the one that the document asks for, else the default one. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
-export function chooseStore(entries: readonly Entry[], wanted: Wanted): Entry {
+/** The plugin that keeps the state: the one that the document asks for, else the default one. `installable` is the package to name where there is none. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
+export function chooseStore(entries: readonly Entry[], wanted: Wanted, installable = "a store"): Entry {
   const stores = entries.filter((entry) => isStore(entry) && entry.state !== "disabled" && entry.state !== "quarantined");
-  const asked = stores.filter((entry) => !isDefault(entry) && isWanted(entry, wanted, stores));
-  const candidates = asked.length > 0 ? asked : stores.filter(isDefault);
+  const asked = stores.filter((entry) => !isDefaultStore(entry) && isWanted(entry, wanted, stores));
+  const candidates = asked.length > 0 ? asked : stores.filter(isDefaultStore);
   const [store, ...others] = candidates;
   if (store === undefined)
     throw fail("SVC_STORE_NONE", {
       reason: "no known plugin does, or it is switched off",
-      next: "install @svc/store-sqlite beside the kernel, name a store in plugins, or give createKernel one as its option store",
+      next: `install ${installable} beside the kernel, name a store in plugins, or give createKernel one as its option store`,
     });
   if (others.length > 0)
     throw fail("SVC_STORE_SEVERAL", {
