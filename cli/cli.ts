@@ -48,6 +48,10 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     folder,
     dataFolder,
     data: async () => (await import("@svc/kernel")).createFolder(dataFolder),
+    async scopes() {
+      const [{ added, firstParty }, { createScopeTable }] = await Promise.all([import("./catalog.js"), import("@svc/sdk/host")]);
+      return createScopeTable([...firstParty(), ...added(file)].map(({ manifest }) => manifest.scopes ?? []));
+    },
     json,
     terminal: process.stdout.isTTY === true && !json,
     logFile: join(dataFolder, "daemon.log"),

@@ -1,4 +1,5 @@
 import type { Confined } from "./files.ts";
+import type { ScopeTable } from "./scopes.ts";
 
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {
@@ -8,6 +9,8 @@ export interface CliHost {
   readonly dataFolder: string;
   /** The files in it, with the guarantees that plugins have in the daemon. */
   data(): Promise<Confined>;
+  /** The scopes that tokens can hold, as the manifests of the plugins here declare them. */
+  scopes(): Promise<ScopeTable>;
   /**
    * Asks the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when none answers, and an error with the
    * daemon's own code, message and status when it refuses.

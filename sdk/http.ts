@@ -2,7 +2,8 @@ import type { Schema } from "./config.ts";
 
 /**
  * Who may call a route. `open`: anyone who passes admission. `loopback`: this machine only, no bearer helps.
- * `peer`: this machine, or a peer's bearer. `scope:<name>`: a scoped token; `:param` in the name is taken from the path.
+ * `peer`: this machine, or a peer's bearer. `scope:<family>:<name>`: a token with that scope, which some manifest declares
+ * (`DeclaredScope`); `:param` as the name is taken from the path.
  * `signed`: the handler verifies a signature over `request.raw` itself.
  */
 export type Guard = "open" | "loopback" | "peer" | "signed" | `scope:${string}`;

@@ -24,6 +24,7 @@ export * from "./program-tier.ts";
 export type * from "./provided.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";
+export type * from "./scopes.ts";
 export * from "./signed.ts";
 export type * from "./sockets.ts";
 export * from "./store.ts";

@@ -2,6 +2,7 @@ import type { Capability, CapabilityTypes } from "./capabilities.ts";
 import type { ObjectSchema } from "./config.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Provide } from "./provided.ts";
+import type { DeclaredScope } from "./scopes.ts";
 
 /** The version of this contract; it must not be lower than what a plugin's `svc` asks for. */
 export const SDK_VERSION = "0.1.0";
@@ -45,6 +46,8 @@ export interface Plugin<C = Record<string, unknown>> {
      */
     check?(section: C, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
   };
+  /** For a plugin without a manifest, one that is handed over in code: what the manifest's `scopes` says otherwise. */
+  readonly scopes?: readonly DeclaredScope[];
   /** Keys it adds to `agents.<id>`. */
   readonly agentConfig?: ObjectSchema;
   /** As in the manifest; read where a plugin is handed over in code. */
@@ -143,6 +146,8 @@ export interface Manifest {
    * its section, `*` for any. Through `ctx.sockets` no other one is reached; of connections of its own it is only shown.
    */
   readonly network?: readonly string[];
+  /** Scopes that its routes ask for and tokens can hold; a route whose guard asks for a scope that no plugin declares is refused. */
+  readonly scopes?: readonly DeclaredScope[];
   /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
   readonly connect?: {
     /** The agent that answers. Without it a key `agentBinding`, `defaultAgent` or `agent` of the sample counts. */

@@ -42,6 +42,7 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     instance: () => undefined,
     routes: () => routesOf(host.live),
     authorities: () => authoritiesOf(host.live),
+    scopes: host.tokenScopes,
     log: assembly.log,
   });
   const store = await openState(assembly);

@@ -1,8 +1,8 @@
 import type { HttpRoute } from "@svc/sdk";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { bearerOf, hasScope, ruleOf } from "./guard.ts";
-import { bearer, frames, json, ownAddress, peer, REMOTE, rawExchange, type Serving, serve, tableAuthority, token } from "./http.harness.ts";
+import { bearerOf, ruleOf } from "./guard.ts";
+import { bearer, frames, json, ownAddress, peer, REMOTE, rawExchange, SCOPES, type Serving, serve, tableAuthority, token } from "./http.harness.ts";
 import { createThrottle } from "./throttle.ts";
 
 const route = (guard: HttpRoute["guard"], path = "/x", more: Partial<HttpRoute> = {}): HttpRoute => ({
@@ -57,15 +57,15 @@ describe("scoped routes", () => {
   });
 
   it("AUTH-08 scopes match exactly: agent:foo is no prefix, and neither family gives the other", () => {
-    expect(hasScope(["agent:foo"], "agent:foo")).toBe(true);
-    expect(hasScope(["agent:foo"], "agent:foobar")).toBe(false);
-    expect(hasScope(["agent:*"], "agent:foo")).toBe(true);
-    expect(hasScope(["agent:*"], "agent:")).toBe(false);
-    expect(hasScope(["agent:*"], "dashboard:read")).toBe(false);
-    expect(hasScope(["dashboard:write"], "dashboard:read")).toBe(true);
-    expect(hasScope(["dashboard:read"], "dashboard:write")).toBe(false);
-    expect(hasScope(["dashboard:write"], "agent:foo")).toBe(false);
-    expect(hasScope(["*", "dashboard:*", ""], "dashboard:read")).toBe(false);
+    expect(SCOPES.grants(["agent:foo"], "agent:foo")).toBe(true);
+    expect(SCOPES.grants(["agent:foo"], "agent:foobar")).toBe(false);
+    expect(SCOPES.grants(["agent:*"], "agent:foo")).toBe(true);
+    expect(SCOPES.grants(["agent:*"], "agent:")).toBe(false);
+    expect(SCOPES.grants(["agent:*"], "dashboard:read")).toBe(false);
+    expect(SCOPES.grants(["dashboard:write"], "dashboard:read")).toBe(true);
+    expect(SCOPES.grants(["dashboard:read"], "dashboard:write")).toBe(false);
+    expect(SCOPES.grants(["dashboard:write"], "agent:foo")).toBe(false);
+    expect(SCOPES.grants(["*", "dashboard:*", ""], "dashboard:read")).toBe(false);
   });
 
   it("AUTH-20 undefined and reserved scopes open nothing", async () => {
@@ -74,7 +74,7 @@ describe("scoped routes", () => {
     expect((await ask("/x", bearer("odd"))).status).toBe(403);
     expect((await ask("/m", { ...bearer("odd"), ...REMOTE })).status).toBe(403);
     for (const guard of ["scope:dashboard:admin", "scope:task:write", "scope:mesh:peer", "scope:agent::other", "scope:", "none", undefined, ""]) {
-      expect(() => ruleOf(route(guard as HttpRoute["guard"]))).toThrow(expect.objectContaining({ code: "SVC_HTTP_ROUTE" }));
+      expect(() => ruleOf(route(guard as HttpRoute["guard"]), SCOPES)).toThrow(expect.objectContaining({ code: "SVC_HTTP_ROUTE" }));
     }
   });
 

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Authority, Caller, HttpRoute, Identity } from "@svc/sdk";
+import type { Authority, Caller, HttpRoute, Identity, ScopeTable } from "@svc/sdk";
 import type { Peer } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
+import { guardScope } from "../core/host/token-scopes.ts";
 import type { StreamProof } from "./open-streams.ts";
 import type { Throttle } from "./throttle.ts";
 
@@ -35,6 +36,8 @@ export interface Admitted {
 
 /** What guards ask: who judges bearers, what loopback may do without a token, and the throttle. */
 export interface GuardOptions {
+  /** What plugins declare that bearers can hold. */
+  readonly scopes: ScopeTable;
   authorities(): readonly Authority[];
   /** Scopes that callers on loopback have without a token, such as `dashboard:write` while no `dashboard.token` is set. */
   localScopes?(): readonly string[];
@@ -51,30 +54,20 @@ export interface Guards {
 
 /** What the guard `peer` was called at first: plugins built against generation 1 of the plugin API still say so. */
 const FORMER_PEER: string = "mesh";
-const SCOPE = /^scope:(dashboard:(?:read|write)|agent:(?:\*|[a-z0-9][a-z0-9_-]*|:\w+))$/;
 
 /** Takes a route's guard apart. Throws `SVC_HTTP_ROUTE` for one that does not exist: a route without a known guard is never served. */
-export function ruleOf({ method, path, guard }: Pick<HttpRoute, "method" | "path" | "guard">): Rule {
+export function ruleOf(route: Pick<HttpRoute, "method" | "path" | "guard">, scopes: ScopeTable): Rule {
+  const { method, path, guard } = route;
   if (guard === "open" || guard === "loopback" || guard === "peer" || guard === "signed") return { kind: guard };
   if (guard === FORMER_PEER) return { kind: "peer" };
-  const scope = SCOPE.exec(String(guard))?.[1];
+  const scope = guardScope(route, scopes);
   if (scope === undefined)
     throw fail("SVC_HTTP_ROUTE", {
       method,
       target: path,
-      reason: `its guard '${guard}' does not exist; use open, loopback, peer, signed, scope:dashboard:read, scope:dashboard:write or scope:agent:<id>`,
+      reason: `its guard '${guard}' does not exist; use open, loopback, peer, signed or scope:<family>:<name>`,
     });
-  const [family = "", name = ""] = [scope.slice(0, scope.indexOf(":")), scope.slice(scope.indexOf(":") + 1)];
-  if (name.startsWith(":") && !path.split("/").includes(name))
-    throw fail("SVC_HTTP_ROUTE", { method, target: path, reason: `its guard names the parameter '${name}', which the path does not have` });
-  return { kind: "scope", parts: [family, name] };
-}
-
-/** Exact, but for two rules: `dashboard:write` includes `dashboard:read`, and `agent:*` is every agent. */
-export function hasScope(granted: readonly string[], needed: string): boolean {
-  if (granted.includes(needed)) return true;
-  if (needed === "dashboard:read") return granted.includes("dashboard:write");
-  return needed.startsWith("agent:") && needed.length > "agent:".length && granted.includes("agent:*");
+  return { kind: "scope", parts: [scope.family, scope.name] };
 }
 
 /** The bearer of a request. The header wins over the query; an empty bearer counts as absent. */
@@ -89,7 +82,7 @@ export function bearerOf(headers: IncomingHttpHeaders, queryToken: string | unde
 }
 
 /** Makes the guards of one server. */
-export function createGuards({ authorities, localScopes = () => [], throttle }: GuardOptions): Guards {
+export function createGuards({ scopes, authorities, localScopes = () => [], throttle }: GuardOptions): Guards {
   /** The first authority that knows the bearer. One that throws is skipped. */
   async function identify(bearer: string): Promise<Identity | undefined> {
     if (bearer === "") return undefined;
@@ -116,7 +109,7 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
       throw fail("SVC_HTTP_BEARER_UNKNOWN");
     }
     if (address !== undefined) throttle.succeeded(address);
-    const holds = (proven: Identity) => grants(rule, params, proven, local);
+    const holds = (proven: Identity) => grants(rule, params, proven, local, scopes);
     if (!holds(identity)) throw fail("SVC_HTTP_FORBIDDEN", { needed: neededBy(rule, params) });
     const facts = identity.kind === "peer" ? { peer: identity.name } : { token: { id: identity.id, name: identity.name, scopes: identity.scopes } };
     return { caller: { address: peer.address, local, ...facts }, proof: { bearer, holds } };
@@ -134,7 +127,7 @@ export function createGuards({ authorities, localScopes = () => [], throttle }: 
       const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
       // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
       if (bearer !== undefined) return prove(rule, asker, bearer);
-      if (rule.kind === "peer" ? local : local && peer.loopback && hasScope(localScopes(), scopeOf(rule, params))) return anonymous;
+      if (rule.kind === "peer" ? local : local && peer.loopback && scopes.grants(localScopes(), scopeOf(rule, params))) return anonymous;
       throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_BEARER_MISSING");
     },
     identify,
@@ -147,8 +140,8 @@ function exists(identity: Identity, rule: Rule): boolean {
   return rule.kind === "scope" && rule.parts[0] === identity.family;
 }
 
-function grants(rule: Rule, params: Readonly<Record<string, string>>, identity: Identity, local: boolean): boolean {
-  if (rule.kind === "scope") return identity.kind === "token" && hasScope(identity.scopes, scopeOf(rule, params));
+function grants(rule: Rule, params: Readonly<Record<string, string>>, identity: Identity, local: boolean, scopes: ScopeTable): boolean {
+  if (rule.kind === "scope") return identity.kind === "token" && scopes.grants(identity.scopes, scopeOf(rule, params));
   return rule.kind === "peer" && (local || identity.kind === "peer");
 }
 

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Authority, HttpRoute, Identity, Log } from "@svc/sdk";
+import { createScopeTable } from "@svc/sdk/host";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./server.ts";
 
 /** A log that keeps what it was told, for tests that look for secrets in it. */
@@ -11,6 +12,16 @@ export function recordingLog(): Log & { readonly lines: string[] } {
   return { lines, debug: keep, info: keep, warn: keep, error: keep };
 }
 
+/** What the dashboard's manifest declares. */
+export const SCOPES = createScopeTable([
+  [
+    { name: "dashboard:read" },
+    { name: "dashboard:write", includes: ["dashboard:read"] },
+    { name: "agent:<id>" },
+    { name: "agent:*", includes: ["agent:<id>"] },
+  ],
+]);
+
 export type Serving = HttpServer & { readonly port: number; readonly url: string; readonly log: ReturnType<typeof recordingLog> };
 
 /** A listening server with these routes on a free port of all addresses. */
@@ -20,6 +31,7 @@ export async function serve(routes: readonly HttpRoute[] | (() => readonly HttpR
     name: "daemon",
     routes: typeof routes === "function" ? routes : () => routes,
     authorities: () => [],
+    scopes: SCOPES,
     isIsolated: () => false,
     log,
     ...options,

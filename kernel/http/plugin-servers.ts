@@ -1,4 +1,4 @@
-import type { Authority, ProvidedServer, ServerHandle } from "@svc/sdk";
+import type { Authority, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { RootLog } from "../base/log.ts";
 import type { ServerAddress } from "../core/boot/http-port.ts";
@@ -25,6 +25,7 @@ export interface ServersDeps {
   readonly reach: Pick<Reach, "served">;
   routes(): ReturnType<typeof routesOf>;
   authorities(): readonly Authority[];
+  readonly scopes: ScopeTable;
   readonly isIsolated: SurfaceOptions["isIsolated"];
   readonly log: RootLog;
 }
@@ -38,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open that port; choose one above 1023",
 };
 
-export function createServers({ listen, reach, routes, authorities, isIsolated, log }: ServersDeps): Servers {
+export function createServers({ listen, reach, routes, authorities, scopes, isIsolated, log }: ServersDeps): Servers {
   const provided = new Map<string, ProvidedServer>();
   // One that only is mounted stays while its plugin is set up anew: the application that carries it cannot mount it twice.
   const made = new Map<string, HttpServer>();
@@ -49,6 +50,7 @@ export function createServers({ listen, reach, routes, authorities, isIsolated, 
       name,
       routes: () => (provided.has(name) ? routes() : []),
       authorities,
+      scopes,
       isIsolated,
       localScopes: () => provided.get(name)?.localScopes ?? [],
       headers: () => provided.get(name)?.headers ?? {},

@@ -1,4 +1,4 @@
-import type { HttpRoute } from "@svc/sdk";
+import type { HttpRoute, ScopeTable } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { type Rule, ruleOf } from "./guard.ts";
 
@@ -44,13 +44,13 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DE
  * Fixed segments win over parameters, longer fixed prefixes over `*`, the first of two routes over the second. `refused` hears
  * of each route that is malformed, unguarded or there already, with `SVC_HTTP_ROUTE`; it is not in the table.
  */
-export function createRouter(routes: readonly OwnedRoute[], refused: (route: OwnedRoute, error: Error) => void): Router {
+export function createRouter(routes: readonly OwnedRoute[], scopes: ScopeTable, refused: (route: OwnedRoute, error: Error) => void): Router {
   const root = node();
   const direct = new Map<string, Found>();
   const entries: Entry[] = [];
   for (const route of routes) {
     try {
-      const entry = checkRoute(route);
+      const entry = checkRoute(route, scopes);
       const at = place(root, route.path);
       const taken = at.get(route.method);
       if (taken !== undefined) {
@@ -84,7 +84,7 @@ export function createRouter(routes: readonly OwnedRoute[], refused: (route: Own
 }
 
 /** Works out a route's guard and parameters. Throws `SVC_HTTP_ROUTE` when it may not be served. */
-export function checkRoute(route: OwnedRoute): Entry {
+export function checkRoute(route: OwnedRoute, scopes: ScopeTable): Entry {
   const { method, path } = route;
   const bad = (reason: string) => fail("SVC_HTTP_ROUTE", { method, target: path, reason });
   if (!METHODS.has(method)) throw bad("its method must be one of GET, POST, PUT, PATCH, DELETE");
@@ -97,7 +97,7 @@ export function checkRoute(route: OwnedRoute): Entry {
   if (new Set(names).size < names.length) throw bad("a parameter is there twice");
   const { maxBytes } = route;
   if (maxBytes !== undefined && !(Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= MAX_BODY)) throw bad(`its maxBytes must be from 1 to ${MAX_BODY}`);
-  return { route, rule: ruleOf(route), names };
+  return { route, rule: ruleOf(route, scopes), names };
 }
 
 const node = (): Node => ({ fixed: new Map(), entries: new Map() });

@@ -11,16 +11,17 @@ const GRACE_MS = 2_000;
 
 /** The HTTP room as the core sees it: what speaks HTTP is loaded with the first server. */
 export function openServing(deps: HttpDeps, isIsolated: SurfaceOptions["isIsolated"]): HttpServing {
-  const { kernel, listen, instance, routes, authorities } = deps;
+  const { kernel, listen, instance, routes, authorities, scopes } = deps;
   const log = deps.log.child("http");
   const reach = reachOf(deps.config, deps.folder);
-  const plugins = createServers({ listen, reach, routes, authorities, isIsolated, log });
+  const plugins = createServers({ listen, reach, routes, authorities, scopes, isIsolated, log });
   const own = createOwnServer({
     kernel,
     routes,
     find: plugins.find,
     options: {
       authorities,
+      scopes,
       isIsolated,
       ...reach.served(() => reach.bind().host),
       admit: (headers) => requireMeant(headers, instance()),

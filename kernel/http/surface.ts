@@ -13,7 +13,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Authority, Log } from "@svc/sdk";
+import type { Authority, Log, ScopeTable } from "@svc/sdk";
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { peerOf } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
@@ -46,6 +46,8 @@ export interface SurfaceOptions {
   /** All routes of this moment, in order of precedence. Asked at the first request and after `changed`. One that is malformed, unguarded or taken is logged and not served. */
   routes(): readonly OwnedRoute[];
   authorities(): readonly Authority[];
+  /** What plugins declare that bearers can hold. */
+  readonly scopes: ScopeTable;
   /** Scopes that callers on loopback have without a token. */
   localScopes?(): readonly string[];
   /** Whether the far end of a connection is a process of an isolated plugin: its requests are refused. */
@@ -127,12 +129,22 @@ class RouteSurface implements Surface {
   #proxies: TrustedProxies = createTrustedProxies(NO_PROXIES);
 
   constructor(options: SurfaceOptions) {
-    const { hosts = () => [], origins = () => [], localScopes, authorities, log, throttle, bodyLimits = BODY_LIMITS, streamLimits = STREAM_LIMITS } = options;
+    const {
+      hosts = () => [],
+      origins = () => [],
+      localScopes,
+      authorities,
+      scopes,
+      log,
+      throttle,
+      bodyLimits = BODY_LIMITS,
+      streamLimits = STREAM_LIMITS,
+    } = options;
     this.#options = options;
     this.#bodyLimits = bodyLimits;
     this.#streamLimits = streamLimits;
     this.#admission = createAdmission({ hosts, origins, anyNameFromAfar: true, log });
-    this.#guards = createGuards({ authorities, ...(localScopes === undefined ? {} : { localScopes }), throttle: createThrottle(throttle) });
+    this.#guards = createGuards({ scopes, authorities, ...(localScopes === undefined ? {} : { localScopes }), throttle: createThrottle(throttle) });
     this.#watched = createOpenStreams(streamLimits, this.#guards.identify);
     this.#worked = createOpenStreams(streamLimits, this.#guards.identify);
     this.#large = createLargeBodies(bodyLimits.large);
@@ -170,7 +182,7 @@ class RouteSurface implements Surface {
 
   requireServable(route: OwnedRoute): void {
     const kernels = this.#here().filter(({ owner }) => owner === "kernel");
-    createRouter([...kernels, route], (refused, error) => {
+    createRouter([...kernels, route], this.#options.scopes, (refused, error) => {
       if (refused === route) throw error;
     });
   }
@@ -198,7 +210,7 @@ class RouteSurface implements Surface {
 
   /** The route table of this moment. */
   #table(): Router {
-    this.#router ??= createRouter(this.#here(), ({ owner = "kernel" }, error) =>
+    this.#router ??= createRouter(this.#here(), this.#options.scopes, ({ owner = "kernel" }, error) =>
       this.#options.log.error({ plugin: owner, err: error }, "a route is not served"),
     );
     return this.#router;

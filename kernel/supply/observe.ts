@@ -112,6 +112,8 @@ function recordingContexts(): ContextDeps {
     capabilities: { ensure: async () => {}, make: (name, plugin) => sourceOf(recorded(plugin), () => nothing as never)(name) },
     log: () => quiet,
     claim: () => {},
+    // Which scopes there are is the daemon's to say.
+    tokenScopes: { declared: [], has: () => true, hasEach: () => true, grants: () => false },
     requireServable: () => {},
     server: () => nothing as never,
     channelState: () => {},

@@ -116,12 +116,14 @@ const HOST_NAMES = [
   "PERMISSIONS",
   "PROVIDED",
   "buildContext",
+  "createScopeTable",
   "declarationCheck",
   "guardedFiles",
   "pluralOf",
   "providedName",
   "providedThing",
   "sourceOf",
+  "whyNoScope",
 ];
 const TESTING_NAMES = [
   "actionContract",

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { rawExchange } from "../../kernel/http/http.harness.ts";
+import { rawExchange, SCOPES } from "../../kernel/http/http.harness.ts";
 import { checkRoute } from "../../kernel/http/index.ts";
 import { bearer, type Guarded, get, guarded, REMOTE, send } from "./auth.harness.ts";
 
@@ -40,7 +40,7 @@ describe("every route has its guard", () => {
     expect(routes.length).toBeGreaterThan(10);
     for (const route of routes) {
       const { server = "daemon", method, path, guard, owner } = route;
-      expect(() => checkRoute(route), `${owner} ${method} ${path}`).not.toThrow();
+      expect(() => checkRoute(route, SCOPES), `${owner} ${method} ${path}`).not.toThrow();
       if (guard === "open" || guard === "signed") continue;
       const base = server === "daemon" ? at.daemon : at.dashboard;
       const init = { method, headers: { ...REMOTE, "content-type": "application/json" }, ...(method === "GET" ? {} : { body: "{}" }) };

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "@svc/sdk";
+import type { Authority, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
 import type { FastifyPluginCallback } from "fastify";
 import type { RootLog } from "../../base/log.ts";
 import type { routesOf } from "../host/live.ts";
@@ -33,6 +33,8 @@ export interface HttpDeps {
   readonly instance: () => string | undefined;
   readonly routes: () => ReturnType<typeof routesOf>;
   readonly authorities: () => readonly Authority[];
+  /** What plugins declare that bearers can hold. */
+  readonly scopes: ScopeTable;
   readonly log: RootLog;
 }
 

@@ -88,6 +88,7 @@ class PluginKernel implements Kernel {
       instance: () => this.#instance,
       routes: () => routesOf(host.live),
       authorities: () => authoritiesOf(host.live),
+      scopes: host.tokenScopes,
       log,
     });
     host.onChange(this.#http.changed);

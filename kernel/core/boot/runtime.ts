@@ -113,6 +113,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
     capabilities,
     log: (plugin) => pluginLog(log.child(plugin)),
     claim: host.claim,
+    tokenScopes: host.tokenScopes,
     requireServable: http.requireServable,
     server: http.provide,
     channelState: (channel) => deliveries.channelState(channel),

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type Manifest, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ServiceTypes } from "@svc/sdk";
+import { type Capability, type Manifest, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
+import { createScopeTable } from "@svc/sdk/host";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
@@ -114,6 +115,8 @@ export interface Host {
   onChange(listener: () => void): void;
   /** What a running plugin serves under that name. Throws `SVC_SERVICE_MISSING` for the plugin that asks, saying what to do. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
+  /** What the known plugins declare that tokens can hold. */
+  readonly tokenScopes: ScopeTable;
   /** Refuse a second thing of a kind and name. */
   claim(scope: Scope, kind: ProvidedKind, name: string): void;
 }
@@ -330,6 +333,7 @@ export function createHost(sources: HostSources, limits: PhaseLimits = PHASE_LIM
       onChange = listener;
     },
     service: (name, asker) => requireServed(name, asker, current(), entries),
+    tokenScopes: createScopeTable(entries.map(({ source }) => source.manifest?.scopes ?? source.plugin?.scopes ?? [])),
     claim: (scope, kind, name) => requireFree(scope, kind, name, scopes()),
   };
 

@@ -1,5 +1,5 @@
 import type { Provide, Provided, ProvidedKind } from "@svc/sdk";
-import { PROVIDED, pluralOf, providedName } from "@svc/sdk/host";
+import { createScopeTable, PROVIDED, pluralOf, providedName } from "@svc/sdk/host";
 import { createFakeContext } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { KINDS, type ProvideDeps } from "./kinds.ts";
@@ -62,6 +62,7 @@ function open(id = "feature-one", registers?: readonly string[], scopes: readonl
   const scope = createScope(id as Scope["id"], () => {}, undefined, undefined, registers === undefined ? {} : { registers });
   const deps: ProvideDeps = {
     claim: (asking, kind, name) => requireFree(asking, kind, name, [...scopes, scope]),
+    tokenScopes: createScopeTable([]),
     requireServable: () => {},
     server: () => ({ listen: async () => undefined, close: async () => {} }),
     channelState: () => {},

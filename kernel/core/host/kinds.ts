@@ -1,6 +1,7 @@
-import type { Capability, ChannelTraits, Provided, ProvidedHandle, ProvidedKind } from "@svc/sdk";
+import type { Capability, ChannelTraits, Provided, ProvidedHandle, ProvidedKind, ScopeTable } from "@svc/sdk";
 import { PROVIDED } from "@svc/sdk/host";
 import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
+import { guardScope } from "./token-scopes.ts";
 
 type MemberType = "string" | "number" | "object" | "function";
 type Members = Readonly<Record<string, MemberType>>;
@@ -9,6 +10,8 @@ type Members = Readonly<Record<string, MemberType>>;
 export interface ProvideDeps {
   /** Refuses a second thing of the same kind and name, naming its owner. */
   claim(scope: Scope, kind: ProvidedKind, name: string): void;
+  /** What plugins declare that bearers can hold. */
+  readonly tokenScopes: ScopeTable;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: Provided["route"]): void;
   server(scope: Scope, server: Provided["server"]): ProvidedHandle<"server">;
@@ -83,7 +86,10 @@ export const KINDS = {
     title: ["method", "path"],
     declare: ({ server, method, path, guard }) => `${server === undefined ? "" : `${server}:`}${method} ${path} ${guard}`,
     agreed: ({ guard }) => [`route ${guard}`],
-    admit: (route, deps) => deps.requireServable(route),
+    admit(route, deps) {
+      guardScope(route, deps.tokenScopes);
+      deps.requireServable(route);
+    },
     crosses: true,
   },
   server: {

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { API_FLOOR, API_GENERATION, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
-import { CAPABILITIES, PERMISSIONS } from "@svc/sdk/host";
+import { CAPABILITIES, PERMISSIONS, whyNoScope } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
 import { KINDS, kindRow, PROVIDED_KINDS } from "./kinds.ts";
@@ -75,6 +75,12 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
       : `names '${text}', which must begin with one of ${THINGS.join(", ")} and a name${meant(word, THINGS)}`;
   }),
   network: listOf("hosts", (host) => (HOST.test(host) ? undefined : `names '${host}', which is none of host:port, *.domain, configured and *`)),
+  scopes: (value) => {
+    if (!Array.isArray(value)) return "must be a list of scopes";
+    return value
+      .map((scope) => (typeof scope === "object" && scope !== null ? whyNoScope(scope) : "holds what is not a scope"))
+      .find((wrong) => wrong !== undefined);
+  },
   connect: (value) => {
     const { agent, allow, server, ...other } = (value ?? {}) as Record<string, unknown>;
     return [agent, allow, server].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0

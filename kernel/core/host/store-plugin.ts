@@ -1,5 +1,5 @@
 import type { Capability, Hooks, Plugin, PluginContext, ProvidedStore } from "@svc/sdk";
-import { buildContext, declarationCheck } from "@svc/sdk/host";
+import { buildContext, createScopeTable, declarationCheck } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
 import { pluginLog } from "../../base/log-facts.ts";
@@ -106,6 +106,7 @@ export function createStoreContext(plugin: Plugin<never>, scope: Scope, config: 
           if (kind !== "store") refuse(`provides no ${kind}`);
           if (scope.things.store.length > 0) refuse("provides one store");
         },
+        tokenScopes: createScopeTable([]),
         requireServable: () => {},
         server: () => refuse("provides no server"),
         channelState: () => {},

@@ -16,7 +16,7 @@ const group: CommandGroup = {
       summary: "Make a token and print its secret: the only time that anyone sees it",
       options: [
         { flags: "--name <text>", description: "what it is for, to find it again", required: true },
-        { flags: "--scope <scope...>", description: "what it may do: dashboard:read, dashboard:write, agent:<id>, agent:*, mesh:peer", required: true },
+        { flags: "--scope <scope...>", description: "what it may do, such as dashboard:read or agent:<id>; a wrong one lists them all", required: true },
         { flags: "--expires <days>", description: "whole days from now, at least 1 (default: never)", number: { least: 1, most: LONGEST_DAYS } },
       ],
       run: (_args, options, cli) => create(options, cli),
@@ -28,7 +28,7 @@ const group: CommandGroup = {
 export default group;
 
 async function create({ name, scope, expires }: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void> {
-  const { token, secret } = makeToken(parseName(name), parseScopes([scope].flat().map(String)), expires as number | undefined, Date.now());
+  const { token, secret } = makeToken(parseName(name), parseScopes([scope].flat().map(String), await cli.scopes()), expires as number | undefined, Date.now());
   const damaged = await openTokenFile(await cli.data()).change((tokens) => [...tokens, token]);
   if (damaged !== undefined) say(`tokens.json was damaged and is now ${damaged}: all earlier tokens are refused.`);
   say(

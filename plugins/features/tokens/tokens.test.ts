@@ -1,24 +1,41 @@
+import { createScopeTable } from "@svc/sdk/host";
 import { createFakeContext, createMemoryFiles } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import plugin from "./index.ts";
 import { parseScopes } from "./scopes.ts";
 import { isSecret, makeToken, statusOf } from "./token.ts";
 
+/** As the manifests of the dashboard and the mesh declare them. */
+const SCOPES = createScopeTable([
+  [
+    { name: "dashboard:read" },
+    { name: "dashboard:write", includes: ["dashboard:read"] },
+    { name: "agent:<id>" },
+    { name: "agent:*", includes: ["agent:<id>"] },
+  ],
+  [{ name: "mesh:peer" }],
+]);
+
 describe("scopes", () => {
   it("AUTH-20 takes the five that exist, given one by one or with commas, each once", () => {
-    expect(parseScopes(["dashboard:read,agent:a", "agent:*", " mesh:peer ", "agent:a", ""])).toEqual(["dashboard:read", "agent:a", "agent:*", "mesh:peer"]);
-    expect(parseScopes(["dashboard:write"])).toEqual(["dashboard:write"]);
+    expect(parseScopes(["dashboard:read,agent:a", "agent:*", " mesh:peer ", "agent:a", ""], SCOPES)).toEqual([
+      "dashboard:read",
+      "agent:a",
+      "agent:*",
+      "mesh:peer",
+    ]);
+    expect(parseScopes(["dashboard:write"], SCOPES)).toEqual(["dashboard:write"]);
   });
 
   it.each(["dashboard:admin", "task:write", "dashboard", "dashboard:", "agent:A", "agent:a:b", "agent:**", "mesh", "*"])(
     "AUTH-20 refuses '%s' and names the valid ones",
     (scope) => {
-      expect(() => parseScopes([scope])).toThrow(expect.objectContaining({ code: "SVC_TOKEN_SCOPE", message: expect.stringContaining("agent:<id>") }));
+      expect(() => parseScopes([scope], SCOPES)).toThrow(expect.objectContaining({ code: "SVC_TOKEN_SCOPE", message: expect.stringContaining("agent:<id>") }));
     },
   );
 
   it("refuses a token without any", () => {
-    for (const given of [[], [""], [","]]) expect(() => parseScopes(given)).toThrow(expect.objectContaining({ code: "SVC_TOKEN_SCOPE" }));
+    for (const given of [[], [""], [","]]) expect(() => parseScopes(given, SCOPES)).toThrow(expect.objectContaining({ code: "SVC_TOKEN_SCOPE" }));
   });
 });
 

@@ -1,0 +1,28 @@
+import type { HttpRoute, ScopeTable } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+
+/** A guard's scope in its two parts. A name that starts with `:` is the path parameter that gives it. */
+export interface GuardScope {
+  readonly family: string;
+  readonly name: string;
+}
+
+const PREFIX = "scope:";
+
+/** The scope that a route's guard asks for, undefined where it asks for none. Throws `SVC_HTTP_ROUTE` for one that no manifest declares. */
+export function guardScope({ method, path, guard }: Pick<HttpRoute, "method" | "path" | "guard">, scopes: ScopeTable): GuardScope | undefined {
+  const text = String(guard);
+  if (!text.startsWith(PREFIX)) return undefined;
+  const scope = text.slice(PREFIX.length);
+  const family = scope.slice(0, Math.max(0, scope.indexOf(":")));
+  const name = scope.slice(family.length + 1);
+  const refuse = (reason: string) => fail("SVC_HTTP_ROUTE", { method, target: path, reason });
+  const parameter = name.startsWith(":");
+  if (parameter ? !scopes.hasEach(family) : !scopes.has(scope)) {
+    const known = scopes.declared.map((one) => one.name).join(", ");
+    const wanted = parameter ? `${family}:<id>` : scope;
+    throw refuse(`its guard asks for the scope '${wanted}', which no plugin declares; name it in scopes of the manifest (declared are: ${known || "none"})`);
+  }
+  if (parameter && !path.split("/").includes(name)) throw refuse(`its guard names the parameter '${name}', which the path does not have`);
+  return { family, name };
+}
