@@ -3,3 +3,4 @@ export { CAPABILITIES, PERMISSIONS } from "./capabilities.ts";
 export * from "./context.ts";
 export { PROVIDED, pluralOf, providedName, providedThing } from "./provided.ts";
 export { createScopeTable, whyNoScope } from "./scopes.ts";
+export { enforcesAutonomy, keepsSessions, tierAbilities } from "./tier-abilities.ts";

@@ -32,5 +32,6 @@ export type * from "./store-driver.ts";
 export * from "./subscriptions.ts";
 export type * from "./tasks.ts";
 export * from "./tier.ts";
+export type * from "./tier-abilities.ts";
 export * from "./time.ts";
 export type * from "./traces.ts";

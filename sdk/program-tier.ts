@@ -24,8 +24,11 @@ export const programSection = (product: string, command: string, more: NonNullab
   },
 });
 
-/** What an engine may do without asking, as `agents.<id>.permissionMode` says it. */
-export type PermissionMode = "default" | "acceptEdits" | "plan" | "bypassPermissions";
+/** The values of `agents.<id>.permissionMode`: what an engine may do without asking. */
+export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "bypassPermissions"] as const;
+
+/** What an engine may do without asking. */
+export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
 /** What an agent's configuration says to a tier on a program. */
 export interface ProgramSettings {

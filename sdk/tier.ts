@@ -1,6 +1,7 @@
 import type { Agent } from "./agents.ts";
 import type { TierFailure } from "./failure.ts";
 import type { Inbound, Media, Route, TaskResult, Usage } from "./messages.ts";
+import type { TierAbilities } from "./tier-abilities.ts";
 
 /** One run of an agent: what it is about and who asked. */
 export interface Turn {
@@ -157,9 +158,11 @@ export type TierEvent =
 /** An execution engine. */
 export interface Tier {
   readonly name: string;
-  /** It keeps conversations itself: sessions rotate and resume. */
+  /** What its engine can do. */
+  readonly abilities?: TierAbilities;
+  /** @deprecated Use `abilities.nativeSessions`. */
   readonly nativeSessions?: boolean;
-  /** It enforces `autonomy: report | propose`; without this such runs are refused. */
+  /** @deprecated Use `abilities.autonomy`. */
   readonly enforcesAutonomy?: boolean;
   /**
    * Run one turn. Consumed once. When `signal` aborts, end what was started (processes included) and finish the stream;

@@ -128,7 +128,20 @@ async function capability(cli: Cli, id: string): Promise<void> {
 
 function describeCapability(
   product: string,
-  { id, name, model, engine, nativeSessions, enforcesAutonomy, actions, tools, intents = [], mcpServers = [], restrictions = {} }: Partial<AgentAbilities>,
+  {
+    id,
+    name,
+    model,
+    engine,
+    nativeSessions,
+    enforcesAutonomy,
+    abilities,
+    actions,
+    tools,
+    intents = [],
+    mcpServers = [],
+    restrictions = {},
+  }: Partial<AgentAbilities>,
 ): string {
   const words = (names: readonly string[], none: string) => (names.length === 0 ? none : names.join(", "));
   const rows = [
@@ -137,10 +150,17 @@ function describeCapability(
     ...(engine === undefined ? [] : [["engine", `${engine.ok ? "usable" : "NOT USABLE"}: ${engine.detail}`]]),
     ...(nativeSessions === undefined ? [] : [["sessions", nativeSessions ? "kept by the engine" : "the history is sent with each turn"]]),
     ...(enforcesAutonomy === undefined ? [] : [["autonomy", enforcesAutonomy ? "report, propose and act" : "act only: the tier cannot enforce less"]]),
+    ...(abilities === undefined
+      ? []
+      : [
+          ["permission modes", words(abilities.permissionModes, "none: permissionMode changes nothing on this tier")],
+          ["pictures", abilities.pictures ? "shown to the model" : "named only"],
+        ]),
     ["intents", words(intents, "any")],
     ...(actions === undefined ? [] : [["actions", words(actions, "none")]]),
     ...(tools === undefined ? [] : [["tools", words(tools, "none")]]),
     ["tool servers", words(mcpServers, "none")],
+    ...(abilities?.toolServers === false && mcpServers.length > 0 ? [["not used", "tool servers: this tier gives its agents none"]] : []),
     ...Object.entries(restrictions).map(([key, value]) => [key, Array.isArray(value) ? words(value, "none") : String(value)]),
   ];
   return table(rows);

@@ -16,7 +16,7 @@ import type {
   Tier,
   TurnEnd,
 } from "@svc/sdk";
-import { PROVIDED, providedThing } from "@svc/sdk/host";
+import { PROVIDED, providedThing, tierAbilities } from "@svc/sdk/host";
 import { articled, type CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 import { receiveTurns } from "./crossing-turns.ts";
@@ -131,12 +131,7 @@ const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
     }),
   },
   tier: {
-    describe: ({ name, nativeSessions, enforcesAutonomy, probe }) => ({
-      name,
-      ...(nativeSessions === undefined ? {} : { nativeSessions }),
-      ...(enforcesAutonomy === undefined ? {} : { enforcesAutonomy }),
-      probe: typeof probe === "function",
-    }),
+    describe: (tier) => ({ name: tier.name, abilities: tierAbilities(tier), probe: typeof tier.probe === "function" }),
     call: callTier,
   },
   action: {

@@ -1,4 +1,4 @@
-import type { Action, AgentTool, ChannelTraits, HttpRoute, Plugin, TapOptions } from "@svc/sdk";
+import type { Action, AgentTool, ChannelTraits, HttpRoute, Plugin, TapOptions, TierAbilities } from "@svc/sdk";
 import type { CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 
@@ -12,7 +12,7 @@ export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "rea
 /** What the daemon gets to know of a thing of a kind: all of it that is data, and which of its optional functions are there. */
 interface Crossing {
   channel: { readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] };
-  tier: { readonly name: string; readonly nativeSessions?: boolean; readonly enforcesAutonomy?: boolean; readonly probe: boolean };
+  tier: { readonly name: string; readonly abilities: TierAbilities; readonly probe: boolean };
   action: Omit<Action, "run">;
   tool: Omit<AgentTool, "run">;
   route: { readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };

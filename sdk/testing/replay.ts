@@ -2,6 +2,7 @@ import type { TurnOptions } from "../messages.ts";
 import type { Plugin } from "../plugin.ts";
 import type { Child, ChildEnd, Spawn } from "../processes.ts";
 import type { Tier, TierEvent, TurnContext } from "../tier.ts";
+import { keepsSessions } from "../tier-abilities.ts";
 import { createFakeContext } from "./fake-context.ts";
 import { createMemoryFiles } from "./memory-files.ts";
 
@@ -111,7 +112,7 @@ function turnOf(
       attempt: 1,
       startedAt: 0,
       strategy: "",
-      nativeSessions: tier.nativeSessions === true,
+      nativeSessions: keepsSessions(tier),
       ended: new Promise(() => {}),
     },
     { system, layers: [], prompt, media: [], history: [], ...(session === undefined ? {} : { session }) },

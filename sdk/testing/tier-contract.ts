@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tier, TierEvent } from "../tier.ts";
+import { keepsSessions } from "../tier-abilities.ts";
 import { collections } from "./collections.ts";
 import { answerOf, type ContractAgent, howItEnded, isEnd, runTurn, streamedText, until } from "./contract-turn.ts";
 import { type Runner, within } from "./runner.ts";
@@ -189,7 +190,7 @@ export function tierContract(
       "goes on with a session that it has named, where it keeps sessions",
       given(async (subject) => {
         const { tier, works, other } = subject;
-        if (tier.nativeSessions !== true) return;
+        if (!keepsSessions(tier)) return;
         const first = await collect(subject, other.prompt);
         const session = first.flatMap((event) => (event.type === "session" ? [event.id] : [])).at(-1);
         assert.ok(session, `no session was named: ${howItEnded(first)}`);

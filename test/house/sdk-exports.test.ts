@@ -22,6 +22,7 @@ const NAMES = [
   "API_GENERATION",
   "FAILURES",
   "LAYERS",
+  "PERMISSION_MODES",
   "SDK_VERSION",
   "append",
   "backoffMs",
@@ -118,11 +119,14 @@ const HOST_NAMES = [
   "buildContext",
   "createScopeTable",
   "declarationCheck",
+  "enforcesAutonomy",
   "guardedFiles",
+  "keepsSessions",
   "pluralOf",
   "providedName",
   "providedThing",
   "sourceOf",
+  "tierAbilities",
   "whyNoScope",
 ];
 const TESTING_NAMES = [

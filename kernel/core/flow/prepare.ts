@@ -1,4 +1,5 @@
 import type { Route, TierEvent, TraceStep, Turn, TurnContext } from "@svc/sdk";
+import { enforcesAutonomy, keepsSessions } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import { abandon } from "../host/abandon.ts";
@@ -67,13 +68,14 @@ export function controlOf({ lead, settings, stream, ends, counted, failed }: Run
 /** The turn of a batch: one message, or several that were collected. */
 export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrategy }: AgentSettings, ended: Turn["ended"], startedAt: number): Turn {
   const [{ record, live }, ...merged] = batch;
+  const tier = live.tiers.get(agent.tier)?.thing;
   return {
     id: record.id,
     agent,
     route: record.route as Route,
     messages: [record.inbound, ...merged.map((task) => task.record.inbound)],
     strategy: record.inbound.options?.contextStrategy ?? contextStrategy,
-    nativeSessions: live.tiers.get(agent.tier)?.thing.nativeSessions === true,
+    nativeSessions: tier !== undefined && keepsSessions(tier),
     actions: callableBy(agent, live),
     rootId: record.inbound.rootId,
     attempt: 1,
@@ -156,6 +158,7 @@ function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: TurnControl
 /** A restricted run on an engine that cannot enforce it never runs with full rights instead (000:L346). */
 function refuseUnenforced(turn: Turn, live: Live): void {
   const autonomy = turn.messages[0].options?.autonomy ?? "act";
-  if (autonomy === "act" || live.tiers.get(turn.agent.tier)?.thing.enforcesAutonomy === true) return;
+  const tier = live.tiers.get(turn.agent.tier)?.thing;
+  if (autonomy === "act" || (tier !== undefined && enforcesAutonomy(tier, autonomy))) return;
   throw fail("SVC_AUTONOMY_UNENFORCED", { agent: turn.agent.id, tier: turn.agent.tier, autonomy });
 }

@@ -1,4 +1,5 @@
-import { type Agent, coversName, reasonOf } from "@svc/sdk";
+import { type Agent, coversName, reasonOf, type TierAbilities } from "@svc/sdk";
+import { tierAbilities } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import type { AgentTable } from "./agents.ts";
 import { call } from "./call.ts";
@@ -14,8 +15,10 @@ export interface AgentAbilities {
   readonly engine: { readonly ok: boolean; readonly detail: string };
   /** Its engine keeps conversations itself. */
   readonly nativeSessions: boolean;
-  /** It can be run with `autonomy: report` or `propose`. */
+  /** It can be run with `autonomy: report` and `propose`. */
   readonly enforcesAutonomy: boolean;
+  /** What its engine can do, as its tier declares it; unset where the tier is missing. */
+  readonly abilities?: Required<TierAbilities>;
   /** Actions and tools that plugins offer. */
   readonly actions: readonly string[];
   readonly tools: readonly string[];
@@ -56,14 +59,16 @@ export async function abilitiesOf(id: string, agents: AgentTable, live: Live): P
   if (settings === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: id });
   const { agent, intents, unusable } = settings;
   const tier = live.tiers.get(agent.tier);
+  const abilities = tier === undefined ? undefined : tierAbilities(tier.thing);
   return {
     id,
     name: agent.name,
     tier: agent.tier,
     ...(agent.model === undefined ? {} : { model: agent.model }),
     engine: unusable === undefined ? await probe(agent, live) : { ok: false, detail: fail("SVC_AGENT_UNUSABLE", { agent: id, reason: unusable }).message },
-    nativeSessions: tier?.thing.nativeSessions === true,
-    enforcesAutonomy: tier?.thing.enforcesAutonomy === true,
+    nativeSessions: abilities?.nativeSessions === true,
+    enforcesAutonomy: abilities?.autonomy.length === 2,
+    ...(abilities === undefined ? {} : { abilities }),
     actions: [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined ? [thing.name] : [])).sort(),
     tools: [...live.tools.keys()].sort(),
     intents,

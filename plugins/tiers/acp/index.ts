@@ -1,4 +1,4 @@
-import { definePlugin, type Tier } from "@svc/sdk";
+import { definePlugin, PERMISSION_MODES, type Tier } from "@svc/sdk";
 import { type AcpSettings, agentConfig, sectionSchema } from "./settings.ts";
 
 /** Runs agents on any program that speaks the Agent Client Protocol. */
@@ -25,7 +25,7 @@ export default definePlugin<AcpSettings>({
     let runner: Promise<Tier["run"]> | undefined;
     ctx.provide.tier({
       name: "acp",
-      nativeSessions: true,
+      abilities: { nativeSessions: true, permissionModes: PERMISSION_MODES, toolServers: true, pictures: true },
       async *run(turn, context, signal) {
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner)(turn, context, signal);

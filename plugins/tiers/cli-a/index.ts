@@ -1,4 +1,4 @@
-import { definePlugin, type Lifecycle } from "@svc/sdk";
+import { definePlugin, type Lifecycle, PERMISSION_MODES } from "@svc/sdk";
 import type { KeyRelays, ToolServers } from "@svc/sdk/engine";
 import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
@@ -32,8 +32,7 @@ export default definePlugin<Section>({
       ctx.provide.route(route);
     ctx.provide.tier({
       name: "cli-a",
-      nativeSessions: true,
-      enforcesAutonomy: true,
+      abilities: { nativeSessions: true, autonomy: ["report", "propose"], permissionModes: PERMISSION_MODES, toolServers: true, pictures: true },
       async *run(turn, context, signal) {
         const { runTurn } = await import("./run.js");
         const { createKeyRelays, createToolServers } = await import("@svc/sdk/engine");

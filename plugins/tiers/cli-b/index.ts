@@ -1,4 +1,4 @@
-import { definePlugin, type ProgramSection, programSection, type Tier } from "@svc/sdk";
+import { definePlugin, PERMISSION_MODES, type ProgramSection, programSection, type Tier } from "@svc/sdk";
 import { READ } from "./variables.ts";
 
 /** Runs agents on the Codex program. */
@@ -13,7 +13,7 @@ export default definePlugin<ProgramSection>({
     let runner: Promise<Tier["run"]> | undefined;
     ctx.provide.tier({
       name: "cli-b",
-      nativeSessions: true,
+      abilities: { nativeSessions: true, permissionModes: PERMISSION_MODES, toolServers: true, pictures: true },
       async *run(turn, context, signal) {
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner)(turn, context, signal);

@@ -1,4 +1,4 @@
-import { definePlugin, type ProgramSection, programSection } from "@svc/sdk";
+import { definePlugin, PERMISSION_MODES, type ProgramSection, programSection } from "@svc/sdk";
 import type { Runner } from "./run.ts";
 import { READ } from "./variables.ts";
 
@@ -14,7 +14,7 @@ export default definePlugin<ProgramSection>({
     let runner: Promise<Runner> | undefined;
     ctx.provide.tier({
       name: "cli-c",
-      nativeSessions: true,
+      abilities: { nativeSessions: true, permissionModes: PERMISSION_MODES, toolServers: true, pictures: true },
       async *run(turn, context, signal) {
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner).run(turn, context, signal);

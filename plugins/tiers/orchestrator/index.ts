@@ -14,6 +14,7 @@ export default definePlugin({
     const servers = createServerPool(() => ctx.warm);
     ctx.provide.tier({
       name: "orchestrator",
+      abilities: { permissionModes: ["default", "plan"], toolServers: true, pictures: true },
       async *run(turn, context, signal) {
         if (signal.aborted) return;
         const { runTurn } = await import("./run.js");

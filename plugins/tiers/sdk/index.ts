@@ -11,6 +11,7 @@ export default definePlugin({
   setup(ctx) {
     ctx.provide.tier({
       name: "sdk",
+      abilities: { pictures: true },
       run: (turn, context, signal) => answer(ctx, turn, context, signal),
       probe: async (agent) => (agent === undefined ? { ok: true, detail: "each agent's provider decides" } : ctx.models.usable(agent.id)),
     });

@@ -1,0 +1,39 @@
+import type { PermissionMode } from "./program-tier.ts";
+import type { Tier } from "./tier.ts";
+
+/** Autonomy of a run: read only, propose changes, or act. */
+export type Autonomy = "report" | "propose" | "act";
+
+/** What an engine can do, as its tier declares it. What is left out it cannot. */
+export interface TierAbilities {
+  /** It keeps conversations itself: sessions rotate and resume. */
+  readonly nativeSessions?: boolean;
+  /** The autonomy below `act` that it enforces; runs of any other are refused. */
+  readonly autonomy?: readonly Exclude<Autonomy, "act">[];
+  /** The values of `permissionMode` that mean something to it. */
+  readonly permissionModes?: readonly PermissionMode[];
+  /** It gives the agent the tool servers of `agents.<id>.mcp`. */
+  readonly toolServers?: boolean;
+  /** It shows the model the pictures of a message. */
+  readonly pictures?: boolean;
+}
+
+/** Does the engine keep conversations itself? */
+export const keepsSessions = ({ abilities, nativeSessions }: Pick<Tier, "abilities" | "nativeSessions">): boolean =>
+  abilities?.nativeSessions ?? nativeSessions === true;
+
+/** Does the engine hold a run to that autonomy? */
+export const enforcesAutonomy = ({ abilities, enforcesAutonomy: all }: Pick<Tier, "abilities" | "enforcesAutonomy">, autonomy: Autonomy): boolean =>
+  autonomy === "act" || (abilities?.autonomy?.includes(autonomy) ?? all === true);
+
+/** All abilities of a tier, the older declarations among them. */
+export function tierAbilities(tier: Pick<Tier, "abilities" | "nativeSessions" | "enforcesAutonomy">): Required<TierAbilities> {
+  const { permissionModes = [], toolServers = false, pictures = false } = tier.abilities ?? {};
+  return {
+    nativeSessions: keepsSessions(tier),
+    autonomy: (["report", "propose"] as const).filter((autonomy) => enforcesAutonomy(tier, autonomy)),
+    permissionModes,
+    toolServers,
+    pictures,
+  };
+}
