@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pluginGroups } from "./catalog.ts";
-import { createCli, plain } from "./cli.ts";
+import { createCli, type GlobalOptions, plain } from "./cli.ts";
 import { fail } from "./errors.ts";
 import { EXIT, exitCodeOf } from "./exit.ts";
 import type { GroupEntry, OwnGroup } from "./group.ts";
 import { GROUPS } from "./groups.ts";
-import { groupCommand, outline } from "./program.ts";
+import { simpleLine } from "./simple-line.ts";
 import { explainFiles } from "./system-error.ts";
 
 /** Run one command line and answer the exit code. Only the group that is called is imported. */
@@ -21,6 +21,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
     const name = line[at];
     entry = name === undefined ? undefined : findGroup(name, line, env);
     if (entry === undefined) {
+      const { outline } = await import("./program.js");
       const program = outline(version(), [...GROUPS, ...groupsOfPlugins(line, env)], json);
       if (line.length === 0) {
         program.outputHelp();
@@ -31,9 +32,16 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
       return name === undefined ? EXIT.ok : EXIT.usage;
     }
     const group = (await entry.load()) as OwnGroup;
-    const command = groupCommand(group, (options) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(line, env)]), json);
-    command.name(`svc ${name}`);
+    const makeCli = (options: GlobalOptions) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(line, env)]);
     const rest = [...line.slice(0, at), ...line.slice(at + 1)];
+    const simple = simpleLine(group, rest);
+    if (simple !== undefined) {
+      await simple.command.run(simple.args, simple.options, makeCli(simple.options));
+      return Number(process.exitCode ?? EXIT.ok);
+    }
+    const { groupCommand } = await import("./program.js");
+    const command = groupCommand(group, makeCli, json);
+    command.name(`svc ${name}`);
     const unknown = command.commands.length > 0 && rest.some(isHelp) ? rest[commandAt(rest)] : undefined;
     const isNone = unknown !== undefined && unknown !== "help" && !command.commands.some((one) => one.name() === unknown);
     await command.parseAsync(isNone ? [unknown] : rest, { from: "user" });

@@ -1,4 +1,8 @@
-import { eastAsianWidth } from "get-east-asian-width";
+import { createRequire } from "node:module";
+import type * as Width from "get-east-asian-width";
+
+/** Loaded for the first text that is not ASCII. */
+const widths = (): typeof Width => createRequire(import.meta.url)("get-east-asian-width") as typeof Width;
 
 let segmenter: Intl.Segmenter | undefined;
 
@@ -19,7 +23,7 @@ export function textWidth(text: string): number {
 function graphemeWidth(grapheme: string): number {
   if (/^[\p{Mark}\p{Control}\p{Format}]/u.test(grapheme)) return 0;
   if (/\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F/u.test(grapheme)) return 2;
-  return eastAsianWidth(grapheme.codePointAt(0) as number);
+  return widths().eastAsianWidth(grapheme.codePointAt(0) as number);
 }
 
 /** The text in lines of at most `columns`, broken between words where there are any. Words longer than a line are cut. */

@@ -4,6 +4,8 @@ if (process.argv.length === 3 && (process.argv[2] === "--version" || process.arg
   const { readFileSync } = await import("node:fs");
   console.log(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
 } else {
-  const { main } = await import("../dist/main.js");
+  const { createRequire } = await import("node:module");
+  // Required, not imported: `import()` reads each file on another thread.
+  const { main } = createRequire(import.meta.url)("../dist/main.js");
   process.exitCode = await main(process.argv.slice(2));
 }
