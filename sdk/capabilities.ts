@@ -9,6 +9,7 @@ import type { Models } from "./models.ts";
 import type { MediaReader } from "./picture.ts";
 import type { Spawn, Warm } from "./processes.ts";
 import type { Render } from "./render.ts";
+import type { Services } from "./services.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store.ts";
 import type { Tasks } from "./tasks.ts";
@@ -33,6 +34,8 @@ export interface CapabilityTypes {
   models: Models;
   render: Render;
   health: HealthReader;
+  /** What other plugins serve by name, their boards and their panels. */
+  services: Services;
 }
 
 /** What a plugin declares without a member of the context of that name. */
@@ -69,6 +72,7 @@ export const CAPABILITIES = namesOf<keyof CapabilityTypes>({
   models: true,
   render: true,
   health: true,
+  services: true,
 });
 
 /** The names of `PermissionTypes`. */

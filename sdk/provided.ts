@@ -42,6 +42,9 @@ export interface Provided {
 /** A kind of provided thing. */
 export type ProvidedKind = keyof Provided;
 
+/** The kinds whose things plugins may use of each other: `ctx.services.list`. */
+export type SharedKind = "board" | "panel";
+
 /** The calls of kinds for which `provide` answers something or is given more than the thing. */
 interface Signatures {
   channel: (channel: Channel) => ChannelHandle;

@@ -1,4 +1,5 @@
 import type { Models } from "./models.ts";
+import type { Provided, SharedKind } from "./provided.ts";
 
 /**
  * What plugins serve each other, by name, with the type of what is served. Names of one word are the sdk's, so that plugins which know
@@ -26,4 +27,16 @@ export type ServiceName = keyof ServiceTypes;
 export interface ProvidedService {
   readonly name: string;
   readonly api: object;
+}
+
+/** Capability `services`: what other plugins serve. Bound late: ask when it is needed, not in `setup`. */
+export interface Services {
+  /**
+   * What is served under the name now; undefined while no plugin serves it. The answer may be kept: it hands on the members of the
+   * served object, and throws `SVC_SERVICE_GONE`, with both plugins, once its plugin was stopped or set up anew; a call under way then
+   * rejects with it. An error without a `code` counts against the plugin that serves.
+   */
+  get<N extends ServiceName>(name: N): ServiceTypes[N] | undefined;
+  /** All boards or panels that plugins provide now, each bound to its plugin as with `get`. */
+  list<K extends SharedKind>(kind: K): readonly Provided[K][];
 }

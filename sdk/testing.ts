@@ -16,6 +16,7 @@ export { createRealSpawn, type RealSpawn } from "./testing/real-spawn.ts";
 export type { Registered, RegisteredJob, RegisteredTap } from "./testing/registered.ts";
 export { type Recorded, type RecordedTurn, type Replay, readRecording, replayTier } from "./testing/replay.ts";
 export type { Runner } from "./testing/runner.ts";
+export { type ServiceCase, type ServiceSubject, serviceContract } from "./testing/service-contract.ts";
 export { type StoreFixture, storeContract } from "./testing/store-contract.ts";
 export { type TierLack, type TierSubject, tierContract } from "./testing/tier-contract.ts";
 export { type TortureCase, type TortureEnd, tortureCases, writeTorture } from "./testing/torture.ts";

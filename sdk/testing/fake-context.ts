@@ -12,9 +12,11 @@ import type { Models } from "../models.ts";
 import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext } from "../plugin.ts";
 import { PROVIDED } from "../provided.ts";
+import type { ServiceTypes } from "../services.ts";
 import { createFakeActions } from "./fake-actions.ts";
 import { streamingFetch } from "./fake-fetch.ts";
 import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
+import { createFakeServices } from "./fake-services.ts";
 import { endingSockets } from "./fake-sockets.ts";
 import { createFakeTasks, type FakeTasks } from "./fake-tasks.ts";
 import { createMemoryEvents, type MemoryEvents } from "./memory-events.ts";
@@ -23,7 +25,10 @@ import { createMemoryWarm } from "./memory-warm.ts";
 import { createProvide, emptyRegister, enlist, type Registered } from "./registered.ts";
 
 /** Capabilities as the test gives them; the others are made of what it gives. */
-type Given = Omit<{ readonly [K in keyof CapabilityTypes]?: CapabilityTypes[K] }, "agents" | "tasks" | "actions" | "events" | "jobs" | "fetch" | "models">;
+type Given = Omit<
+  { readonly [K in keyof CapabilityTypes]?: CapabilityTypes[K] },
+  "agents" | "tasks" | "actions" | "events" | "jobs" | "fetch" | "models" | "services"
+>;
 
 /** What the context is made of. A capability left out works in memory where that makes sense; the others throw `SVC_TESTING_NOT_GIVEN` when called. */
 export interface FakeOptions<C> extends Given {
@@ -37,6 +42,8 @@ export interface FakeOptions<C> extends Given {
   readonly fetch?: GuardedFetch;
   /** Of its members as many as the plugin uses. */
   readonly models?: Partial<Models>;
+  /** What other plugins serve, by name, beside what the plugin itself does. */
+  readonly services?: Partial<ServiceTypes>;
 }
 
 /** A context that records. */
@@ -65,7 +72,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const abort = new AbortController();
   const agents = (options.agents ?? []).map(completeAgent);
   const need = declarationCheck(id, plugin.capabilities);
-  const { agents: _agents, tasks, actions = [], fetch, files, sockets, models, config: _config, env, ...given } = options;
+  const { agents: _agents, tasks, actions = [], fetch, files, sockets, models, services, config: _config, env, ...given } = options;
   const sources: CapabilitySources = {
     agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
     tasks: () => tasks ?? createFakeTasks(),
@@ -82,6 +89,7 @@ export function createFakeContext<C = Record<string, unknown>>(
     media: () => ({ pictures: (media) => readPictures(media, async () => undefined) }),
     models: () => ({ ...NO_MODELS, ...models }),
     health: () => () => WELL,
+    services: () => createFakeServices(registered, services),
   };
   const inMemory = sourceOf(sources, notGiven);
   const log = (level: keyof Log) => (facts: object | string, text?: string) => void logged.push(text === undefined ? { level, facts } : { level, facts, text });

@@ -144,6 +144,7 @@ const TESTING_NAMES = [
   "engineContract",
   "readRecording",
   "replayTier",
+  "serviceContract",
   "storeContract",
   "tierContract",
   "tortureCases",

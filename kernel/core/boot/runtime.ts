@@ -104,6 +104,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
       store: (plugin) => store.scope(plugin),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
       service: host.service,
+      live,
       failed: host.failed,
     },
   );

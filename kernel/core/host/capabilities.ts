@@ -4,6 +4,8 @@ import type { CapabilityRow, CapabilityRows, CapabilityScope, LibraryDeps, Loade
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { fail } from "../../base/errors.ts";
 import type { Bus } from "../bus/bus.ts";
+import type { Live } from "./live.ts";
+import { createServices } from "./references.ts";
 import type { Scope } from "./scope.ts";
 import { scopedEvents } from "./scoped-events.ts";
 import { servedModels } from "./served.ts";
@@ -20,6 +22,7 @@ export interface CoreDeps {
   jobs(scope: Scope): Jobs;
   /** What a running plugin serves under that name; throws for the plugin that asks. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
+  live(): Live;
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
@@ -46,6 +49,7 @@ export const CORE_CAPABILITIES = {
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
   models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),
+  services: served((deps, { scope }) => createServices(scope, deps), false),
 };
 
 /** What is declared without a member of the context. */

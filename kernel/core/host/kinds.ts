@@ -1,4 +1,4 @@
-import type { Capability, ChannelTraits, Provided, ProvidedHandle, ProvidedKind, ScopeTable } from "@svc/sdk";
+import type { Capability, ChannelTraits, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
 import { PROVIDED } from "@svc/sdk/host";
 import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 import { guardScope } from "./token-scopes.ts";
@@ -43,6 +43,8 @@ export interface KindRow<K extends ProvidedKind> {
   readonly uses?: readonly Capability[];
   /** An isolated plugin can provide one: `isolation/` then says how it crosses to its process. */
   readonly crosses: boolean;
+  /** Other plugins may use the things of this kind. */
+  readonly shared?: K extends SharedKind ? true : never;
   /** The `kind` of a manifest can be this one. */
   readonly ofPlugins?: boolean;
 }
@@ -103,7 +105,7 @@ export const KINDS = {
   authority: { members: { name: "string", verify: "function" }, crosses: false },
   tool: { members: { name: "string", input: "object", run: "function" }, crosses: true },
   store: { members: { name: "string", open: "function" }, crosses: false, ofPlugins: true },
-  board: { members: { name: "string", list: "function", get: "function" }, crosses: false, ofPlugins: true },
+  board: { members: { name: "string", list: "function", get: "function" }, crosses: false, shared: true, ofPlugins: true },
   service: {
     members: { name: "string", api: "object" },
     whyUnusable: ({ name }) =>
@@ -120,6 +122,7 @@ export const KINDS = {
     },
     agreed: ({ guard }) => [`panel ${guard}`],
     crosses: false,
+    shared: true,
   },
 } as const satisfies { readonly [K in ProvidedKind]: KindRow<K> };
 

@@ -1,0 +1,101 @@
+import { onAbort, type Provided, type ServiceName, type Services, type ServiceTypes, type SharedKind } from "@svc/sdk";
+import { pluralOf } from "@svc/sdk/host";
+import { fail } from "../../base/errors.ts";
+import { isPromise } from "../../base/promise.ts";
+import { within } from "./call.ts";
+import { KINDS } from "./kinds.ts";
+import type { Live } from "./live.ts";
+import type { Owned, Scope } from "./scope.ts";
+
+/** What references to other plugins' things stand on. */
+export interface ReferenceDeps {
+  live(): Live;
+  /** Counts a failure against a plugin. */
+  failed(scope: Scope, what: string, error: unknown): void;
+}
+
+/** `ctx.services` of one plugin: every answer is a reference that ends with the plugin that serves it. */
+export function createServices(asking: Scope, deps: ReferenceDeps): Services {
+  const references = new WeakMap<Owned<unknown>, object>();
+  const refer = <T extends object>(owned: Owned<unknown>, what: string, api: T): T => {
+    const known = references.get(owned) ?? createReference(api, what, owned.scope, asking, deps);
+    references.set(owned, known);
+    return known as T;
+  };
+  return {
+    get<N extends ServiceName>(name: N) {
+      const owned = deps.live().services.get(String(name));
+      // Its type is what the plugin that serves the name has promised for it.
+      return owned === undefined ? undefined : (refer(owned, `service ${owned.thing.name}`, owned.thing.api) as ServiceTypes[N]);
+    },
+    list<K extends SharedKind>(kind: K): Provided[K][] {
+      if (!Object.hasOwn(KINDS, kind) || !("shared" in KINDS[kind])) throw fail("SVC_SERVICE_KIND", { plugin: asking.id, kind });
+      const table: ReadonlyMap<string, Owned<object>> = deps.live()[pluralOf(kind)];
+      return [...table].map(([name, owned]) => refer(owned, `${kind} ${name}`, owned.thing)) as Provided[K][];
+    },
+  };
+}
+
+/**
+ * Stands for `api` at another plugin: hands on its members, runs its functions as the plugin that serves them, and throws once that
+ * plugin has ended. What a function throws without a code counts against the serving plugin, as an action's error does.
+ */
+function createReference<T extends object>(api: T, what: string, owner: Scope, asking: Scope, deps: ReferenceDeps): T {
+  const { signal } = owner.abort;
+  const calls = new Map<PropertyKey, unknown>();
+  const gone = () => fail("SVC_SERVICE_GONE", { plugin: asking.id, what, owner: owner.id });
+
+  function wrap(name: PropertyKey, run: (...args: unknown[]) => unknown): (...args: unknown[]) => unknown {
+    const failed = (error: unknown) => {
+      if (!isAnswer(error) && !signal.aborted) deps.failed(owner, `${what}: ${String(name)}`, error);
+    };
+    return (...args) => {
+      if (signal.aborted) throw gone();
+      let answer: unknown;
+      try {
+        answer = within(owner, () => run.apply(api, args));
+      } catch (error) {
+        failed(error);
+        throw error;
+      }
+      if (!isPromise(answer)) return answer;
+      return new Promise((resolve, reject) => {
+        const stop = onAbort(signal, () => reject(gone()));
+        answer.then(
+          (value) => {
+            stop();
+            resolve(value);
+          },
+          (error) => {
+            stop();
+            failed(error);
+            reject(error);
+          },
+        );
+      });
+    };
+  }
+
+  return new Proxy<T>(Object.create(null), {
+    get(_target, key) {
+      const value: unknown = Reflect.get(api, key, api);
+      // A promise that resolves with a reference asks for `then`.
+      if (key === "then" && value === undefined) return undefined;
+      if (signal.aborted) throw gone();
+      if (typeof value !== "function") return value;
+      const known = calls.get(key) ?? wrap(key, value as (...args: unknown[]) => unknown);
+      calls.set(key, known);
+      return known;
+    },
+    has: (_target, key) => Reflect.has(api, key),
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
+  });
+}
+
+/** An error with a code tells the caller something; the caller's own abort does, too. */
+const isAnswer = (error: unknown): boolean => {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
+  return code !== undefined || name === "AbortError";
+};
