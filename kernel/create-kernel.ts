@@ -7,7 +7,7 @@ import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
 import type { KernelOptions as CoreOptions } from "./core/boot/options.ts";
-import type { PhaseLimits } from "./core/host/entry.ts";
+import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */

@@ -56,12 +56,12 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     restart,
     down(reason, pauseMs) {
       channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);
-      deps.onState?.("down", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
+      deps.onEnded?.("restarting", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
     },
-    up: () => deps.onState?.("up", "its process is up again"),
-    gaveUp(reason, held) {
+    up: () => deps.onRecovered?.(),
+    gaveUp(reason, consequence) {
       channelsDown(reason);
-      deps.onState?.(held ? "held" : "failed", reason);
+      deps.onEnded?.(consequence, reason);
     },
   });
   options.supervisor(supervisor);

@@ -21,8 +21,8 @@ export interface SupervisorOptions {
   /** It ended by itself, and is started again after that pause. */
   down(reason: string, pauseMs: number): void;
   up(): void;
-  /** It is not started again. `held`: it ended too often. */
-  gaveUp(reason: string, held: boolean): void;
+  /** It is not started again; `quarantined` where it ended too often. */
+  gaveUp(reason: string, consequence: "failed" | "quarantined"): void;
 }
 
 /** Keeps the process of an isolated plugin up: started again with growing pauses, given up when it ends too often. */
@@ -82,7 +82,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     ends = [...ends.filter((time) => at - time < limits.endsWindowMs), at];
     if (ends.length >= limits.ends) {
       off = true;
-      options.gaveUp(`${reason}; that was end ${ends.length} within ${Math.round(limits.endsWindowMs / 60_000)} minutes`, true);
+      options.gaveUp(`${reason}; that was end ${ends.length} within ${Math.round(limits.endsWindowMs / 60_000)} minutes`, "quarantined");
       return;
     }
     const pauseMs = Math.round(Math.min(limits.firstPauseMs * 2 ** inRow, limits.longestPauseMs) * (1 + Math.random() / 5));
@@ -104,7 +104,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (final !== true) return fell(message);
       off = true;
       lastEnd = message;
-      options.gaveUp(message, false);
+      options.gaveUp(message, "failed");
     }
   }
 

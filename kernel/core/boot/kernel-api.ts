@@ -5,6 +5,7 @@ import type { AgentAbilities } from "../host/agent-abilities.ts";
 import type { ChannelStatus } from "../host/channel-status.ts";
 import type { ProcessStatus } from "../host/isolation-port.ts";
 import type { routesOf } from "../host/live.ts";
+import type { PluginState } from "../host/plugin-states.ts";
 import type { Address, HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
 import type { RestartRequest } from "./restart.ts";
 
@@ -23,7 +24,7 @@ export interface ReloadReport {
 export interface PluginStatus {
   readonly id: string;
   readonly version?: string;
-  readonly state: "known" | "disabled" | "failed" | "quarantined" | "loaded" | "running" | "stopped";
+  readonly state: PluginState;
   readonly reason?: string;
   readonly source: "first-party" | "package" | "path" | "inline";
   /** Milliseconds for import, setup and start. */

@@ -2,7 +2,7 @@ import type { Plugin, StoreDriver } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
 import { nearest } from "../../base/nearest.ts";
-import type { PhaseLimits } from "../host/entry.ts";
+import type { PhaseLimits } from "../host/hosted-plugin.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
 export interface KernelOptions {

@@ -1,23 +1,42 @@
 import type { RootLog } from "../../base/log.ts";
 import type { Bus } from "../bus/index.ts";
 import type { HostEvents } from "../host/host.ts";
+import type { PluginIncident } from "../host/incident.ts";
 
-/** Tells log and bus what becomes of plugins. */
+/** Writes what becomes of plugins to the log, and publishes what an operator should hear of at once. */
 export function pluginEvents(log: RootLog, bus: Bus): HostEvents {
   const publish = (plugin: string, what: string, summary: string): void =>
     void bus.publish({ kind: "status", type: `plugin:${what}`, summary: `${plugin}: ${summary}`, data: { plugin } });
   return {
-    failure(plugin, what, reason, breaker, error) {
-      // Of an error that nobody caught the stack is all that tells where it came from.
-      log.child(plugin).warn({ what, breaker, ...(what === "stray error" && error instanceof Error ? { err: error } : {}) }, reason);
-      if (breaker !== "counted") publish(plugin, breaker, `${what} fails repeatedly and is switched off${breaker === "opened" ? " for a while" : ""}`);
+    incident(incident, error) {
+      const { plugin, what, reason, consequence } = incident;
+      const [level, text] = consequence === "failed" ? (["error", `it does not run: ${reason}`] as const) : (["warn", reason] as const);
+      // Of an error that no code caught the stack is all that tells where it came from.
+      const shown = error instanceof Error && (consequence === "failed" || what === "stray error");
+      log.child(plugin)[level]({ what, consequence, ...(shown ? { err: error } : {}) }, text);
+      const event = eventOf(incident);
+      if (event !== undefined) publish(plugin, ...event);
     },
-    broke(plugin, reason, error) {
-      log.child(plugin).error(error instanceof Error ? { err: error } : {}, `it does not run: ${reason}`);
-    },
-    turned(plugin, what, reason) {
-      log.child(plugin)[what === "up" ? "info" : "warn"]({ what }, reason);
-      publish(plugin, what, reason);
+    recovered(plugin) {
+      const reason = "its process is up again";
+      log.child(plugin).info({ what: "up" }, reason);
+      publish(plugin, "up", reason);
     },
   };
+}
+
+/** The last word of its event's type, and the summary. What keeps a plugin from running at a start is published once all are up. */
+function eventOf({ what, reason, consequence }: PluginIncident): readonly [string, string] | undefined {
+  switch (consequence) {
+    case "counted":
+      return undefined;
+    case "opened":
+      return ["opened", `${what} fails repeatedly and is switched off for a while`];
+    case "disabled":
+      return ["disabled", `${what} fails repeatedly and is switched off`];
+    case "restarting":
+      return ["down", reason];
+    default:
+      return what === "process" ? [consequence, reason] : undefined;
+  }
 }

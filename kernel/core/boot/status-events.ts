@@ -27,8 +27,6 @@ export function createStatusEvents(log: RootLog, bus: Bus, name: string): Status
       const running = statuses.filter(({ state }) => state === "running");
       const down = statuses.filter(isDown);
       log.info({ running: running.length, ...(down.length === 0 ? {} : { down: down.map(({ id }) => id) }) }, "plugins are up");
-      // What failed was told with its stack when it did; what is held back never ran.
-      for (const { id, reason } of down.filter(({ state }) => state === "quarantined")) log.child(id).warn(`it is held back: ${reason}`);
     },
     crashed: () => log.warn("the daemon did not end cleanly the last time: it crashed or was killed"),
     running({ resumed, reported, startMs }, plugins) {

@@ -1,6 +1,6 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Agent, Log } from "@svc/sdk";
+import { type Agent, type Log, withTimeout } from "@svc/sdk";
 
 /** The folders that agents work in. */
 export interface Workspaces {
@@ -59,7 +59,7 @@ export function createWorkspaces(
         (error: Error) => error.message,
       )
       .finally(() => hanging.delete(workspace));
-    return within(made, ONE_MS, `its file system has not answered within ${ONE_MS / 1000} s`);
+    return withTimeout(made, ONE_MS, () => `its file system has not answered within ${ONE_MS / 1000} s`);
   }
 
   async function work(agents: readonly Agent[]): Promise<void> {
@@ -77,19 +77,10 @@ export function createWorkspaces(
       wanted = agents;
       const ids = new Set(agents.map(({ id }) => id));
       for (const id of [...problems.keys()]) if (!ids.has(id)) problems.delete(id);
-      await within(work(agents), PATIENCE_MS, undefined);
+      await withTimeout(work(agents), PATIENCE_MS, () => undefined);
     },
     again: () => work(wanted.filter(({ id }) => problems.has(id))),
   };
-}
-
-/** What `work` resolves with, or `otherwise` when it takes longer. */
-async function within<T>(work: Promise<T>, ms: number, otherwise: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(() => resolve(otherwise), ms);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** Whether it is new. Each folder is tried once before and once after its parent: `mkdir` with `recursive` goes on for ever where a file system denies both (in /proc). */

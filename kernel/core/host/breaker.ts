@@ -1,3 +1,5 @@
+import type { CallConsequence } from "./incident.ts";
+
 /** How many failures open it, and for how long. Times in milliseconds. */
 export const BREAKER = { failures: 5, windowMs: 60_000, openMs: 60_000, openings: 3, openingsWindowMs: 3_600_000 } as const;
 
@@ -9,7 +11,7 @@ export interface Breaker {
   /** May it be called now? */
   readonly closed: boolean;
   /** Count a failure. Answers `opened` or `disabled` at the moment that happens. */
-  fail(): "counted" | "opened" | "disabled";
+  fail(): CallConsequence;
 }
 
 export function createBreaker(now: () => number = () => performance.now()): Breaker {

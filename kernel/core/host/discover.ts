@@ -1,35 +1,55 @@
-import { reasonOf } from "@svc/sdk";
-import { createEntry, type Entry, failEntry } from "./entry.ts";
-import type { HostSources } from "./host.ts";
+import { type Plugin, reasonOf } from "@svc/sdk";
+import { HostedPlugin, type OnIncident } from "./hosted-plugin.ts";
 import { readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
-import { isDefaultStore, isStore } from "./store-plugin.ts";
+import { type DefaultStore, isDefaultStore, isStore } from "./store-plugin.ts";
 
-/** Every plugin that `sources` name, before any of its code runs; one that cannot be read is failed with the reason. `off` are switched off. */
-export function discover(sources: HostSources, off: ReadonlySet<string>, host: object, broke: Entry["broke"]): Entry[] {
-  const entries: Entry[] = [];
+/** Where plugins are looked for. */
+export interface PluginSources {
+  readonly parts: { readonly defaultStore: DefaultStore };
+  /** The embedding program keeps the state itself: no store plugin is asked. */
+  readonly ownStore?: boolean;
+  /** Only the plugins that may keep the state are known. */
+  readonly storesOnly?: boolean;
+  /** Folders of first-party packages: known, and loaded only when asked for. */
+  readonly known: readonly string[];
+  /** `plugins` of svc.json: names, paths, either with `process:` before it, and `!id` to keep a first-party plugin from loading. */
+  readonly entries: readonly string[];
+  /** Plugins handed over in code. */
+  readonly inline: readonly Plugin<never>[];
+  /** Where relative paths and packages are looked up. */
+  readonly folder: string;
+  readonly searchFolders: readonly string[];
+}
+
+/** Every plugin that the sources name, in their order: who comes first owns a contested name. One that cannot be read has failed. No code runs. */
+export function discover(sources: PluginSources, host: object, onIncident: OnIncident): HostedPlugin[] {
+  const listed = sources.entries.map(readEntry);
+  const off = new Set(listed.flatMap((entry) => (entry.off ? [entry.name] : [])));
+  const found: HostedPlugin[] = [];
   const add = (id: string, from: Source["from"], read: () => Source | undefined) => {
-    let entry: Entry;
+    let source: Source | undefined;
+    let failure: { readonly error: unknown } | undefined;
     try {
-      const source = read();
+      source = read();
       if (source === undefined) return;
-      entry = createEntry(source, host, broke);
     } catch (error) {
-      entry = createEntry({ id: id as Source["id"], from }, host, broke);
-      failEntry(entry, reasonOf(error), error);
+      failure = { error };
     }
-    if (off.has(entry.id)) entry.state = "disabled";
-    entries.push(entry);
+    const plugin = new HostedPlugin(source ?? { id: id as Source["id"], from }, host, onIncident);
+    if (off.has(plugin.id)) plugin.move("disabled");
+    else if (failure !== undefined) plugin.fail("manifest", reasonOf(failure.error), failure.error);
+    found.push(plugin);
   };
-  for (const plugin of sources.inline)
-    add(`${plugin.kind}-${plugin.name}`, "inline", () => ({ id: `${plugin.kind}-${plugin.name}`, from: "inline", plugin, version: plugin.version }));
+  for (const plugin of sources.inline) {
+    const id = `${plugin.kind}-${plugin.name}` as const;
+    add(id, "inline", () => ({ id, from: "inline", plugin, version: plugin.version }));
+  }
   const known = (folder: string) => add(folder, "first-party", () => readManifest(folder, "first-party"));
   for (const folder of sources.known) known(folder);
-  for (const entry of sources.entries)
-    if (!readEntry(entry).off) add(readEntry(entry).name, "package", () => resolveEntry(entry, sources.folder, sources.searchFolders));
-  const usual = sources.ownStore === true || entries.some(isDefaultStore) ? undefined : sources.parts.defaultStore.find();
+  for (const [at, { off: switchedOff, name }] of listed.entries())
+    if (!switchedOff) add(name, "package", () => resolveEntry(sources.entries[at] as string, sources.folder, sources.searchFolders));
+  const usual = sources.ownStore === true || found.some(isDefaultStore) ? undefined : sources.parts.defaultStore.find();
   if (usual !== undefined) known(usual);
   // What a file without a package is, shows when it is imported.
-  return sources.storesOnly === true
-    ? entries.filter((entry) => isStore(entry) || (entry.source.from === "path" && entry.source.manifest === undefined))
-    : entries;
+  return sources.storesOnly === true ? found.filter((one) => isStore(one) || (one.source.from === "path" && one.source.manifest === undefined)) : found;
 }

@@ -6,6 +6,7 @@ import { isPromise } from "../../base/promise.ts";
 import { abandon } from "./abandon.ts";
 import { type Callee, call } from "./call.ts";
 import { fitsHook } from "./hook-answers.ts";
+import type { CallConsequence } from "./incident.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
 
 // Required, not imported: looking for the names of its exports would take as long as running it. One by one: the package loads nine more.
@@ -50,8 +51,8 @@ export interface LiveHooks {
   readonly holdsStream: boolean;
 }
 
-/** Told of every call that failed, with what the breaker made of it. */
-export type OnFailure = (scope: Scope, what: string, error: unknown, breaker: "counted" | "opened" | "disabled") => void;
+/** Hears of every call that failed, with what the breaker made of it. */
+export type OnFailure = (scope: Scope, what: string, error: unknown, consequence: CallConsequence) => void;
 
 /** Compiles the taps of all live scopes. */
 export function compileHooks(taps: readonly Tap[], onFailure: OnFailure): LiveHooks {

@@ -1,18 +1,21 @@
 import type { Log } from "@svc/sdk";
 import { folderMark } from "../../base/process-identity.ts";
 import { importPlugin } from "./code.ts";
-import type { Entry, ImportCode, PhaseLimits } from "./entry.ts";
 import type { HostSources } from "./host.ts";
+import type { HostedPlugin, ImportCode, PhaseLimits } from "./hosted-plugin.ts";
+import type { ProcessConsequence } from "./incident.ts";
 import type { IsolationDeps } from "./isolation-port.ts";
 
-/** What becomes of the process of an entry. */
-export interface IsolatedEvents {
-  onState(entry: Entry, what: "down" | "up" | "failed" | "held", reason: string): void;
-  onStray(entry: Entry, error: unknown): void;
+/** Hears what becomes of the processes of isolated plugins. */
+export interface ProcessEvents {
+  onEnded(plugin: HostedPlugin, consequence: ProcessConsequence, reason: string): void;
+  onRecovered(plugin: HostedPlugin): void;
+  /** An error that its code left uncaught. */
+  onStray(plugin: HostedPlugin, error: unknown): void;
 }
 
-/** Imports a plugin here, or lets it run in a process of its own where its entry says so; that room is loaded only then. */
-export function createImportCode(sources: HostSources, limits: PhaseLimits, events: IsolatedEvents): ImportCode {
+/** Imports a plugin here, or lets it run in a process of its own where `plugins` says so; that room is loaded only then. */
+export function createImportCode(sources: HostSources, limits: PhaseLimits, events: ProcessEvents): ImportCode {
   const { dataFolder, env, folder, parts, quarantine } = sources;
   // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
   const marker = quarantine === "kept" ? `isolated-${folderMark(dataFolder)}` : undefined;
@@ -24,8 +27,8 @@ export function createImportCode(sources: HostSources, limits: PhaseLimits, even
     await swept;
   }
 
-  return async (entry) => {
-    const { source } = entry;
+  return async (hosted) => {
+    const { source } = hosted;
     if (source.isolated !== true) return importPlugin(source);
     const { installed } = source;
     const deps: IsolationDeps = {
@@ -38,11 +41,12 @@ export function createImportCode(sources: HostSources, limits: PhaseLimits, even
       ...(installed === undefined
         ? {}
         : { verify: async () => (await parts.integrity()).openPins(dataFolder).requirePinned(installed.name, installed.folder) }),
-      onState: (what, reason) => events.onState(entry, what, reason),
-      onStray: (error) => events.onStray(entry, error),
+      onEnded: (consequence, reason) => events.onEnded(hosted, consequence, reason),
+      onRecovered: () => events.onRecovered(hosted),
+      onStray: (error) => events.onStray(hosted, error),
     };
     const { isolate } = await parts.isolation();
-    entry.isolated = await isolate(source, deps);
-    return entry.isolated.plugin;
+    hosted.isolated = await isolate(source, deps);
+    return hosted.isolated.plugin;
   };
 }

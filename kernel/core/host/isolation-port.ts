@@ -1,4 +1,5 @@
 import type { Log, Plugin } from "@svc/sdk";
+import type { ProcessConsequence } from "./incident.ts";
 import type { Source } from "./source.ts";
 
 /** What the process of an isolated plugin is doing, for `/health` and `svc plugin list`. */
@@ -29,8 +30,10 @@ export interface IsolationDeps {
   verify?(): Promise<unknown>;
   /** Runs once before the plugin is set up: ends what an earlier daemon left. */
   sweep?(log: Log): Promise<unknown>;
-  /** The process ended (`down`), is back (`up`), or is given up: `failed`, or `held` until `svc plugin retry`. */
-  onState?(what: "down" | "up" | "failed" | "held", reason: string): void;
+  /** The process ended, and is started again or given up. */
+  onEnded?(consequence: ProcessConsequence, reason: string): void;
+  /** The process is up again. */
+  onRecovered?(): void;
   /** An error that its code left uncaught. */
   onStray?(error: unknown): void;
   readonly now?: () => number;

@@ -1,12 +1,12 @@
 import { dirname, join } from "node:path";
 import { type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
 import type { Parts, Section } from "../config/compose.ts";
-import type { Entry } from "./entry.ts";
+import type { HostedPlugin } from "./hosted-plugin.ts";
 import type { Source } from "./source.ts";
 import { isStore } from "./store-plugin.ts";
 
 /** The section of a loaded plugin, with the check of the plugin itself, which may not bring the others down; none where it owns none. */
-export function sectionsOf({ id, plugin, source }: Entry): Section[] {
+export function sectionsOf({ id, plugin, source }: HostedPlugin): Section[] {
   const { at, schema, check } = (plugin?.config ?? {}) as Partial<NonNullable<Plugin["config"]>>;
   if (at === undefined || schema === undefined) return [];
   // The state does not change its place under a running daemon.
@@ -27,7 +27,7 @@ export function sectionsOf({ id, plugin, source }: Entry): Section[] {
 }
 
 /** The keys of agents that belong to a plugin. While it is not loaded nothing can check them, and nothing takes them for a mistake. */
-export function agentKeysOf({ id, plugin, source }: Entry): Parts["agentKeys"] {
+export function agentKeysOf({ id, plugin, source }: HostedPlugin): Parts["agentKeys"] {
   const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
   return schema === undefined ? [] : [{ schema, owner: id, ...preparedBy(source) }];
 }

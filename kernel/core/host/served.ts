@@ -1,18 +1,18 @@
 import { type Models, reasonOf, type ServiceTypes, tierFailure } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import type { Entry } from "./entry.ts";
+import type { HostedPlugin } from "./hosted-plugin.ts";
 import type { Live } from "./live.ts";
 import type { Scope } from "./scope.ts";
 
 /** What a running plugin serves under that name. Throws `SVC_SERVICE_MISSING`, which names the plugin that asks and what to do. */
-export function requireServed<K extends keyof ServiceTypes>(name: K, asker: Scope, live: Live, entries: readonly Entry[]): ServiceTypes[K] {
+export function requireServed<K extends keyof ServiceTypes>(name: K, asker: Scope, live: Live, plugins: readonly HostedPlugin[]): ServiceTypes[K] {
   const owned = live.services.get(name);
-  if (owned === undefined) throw fail("SVC_SERVICE_MISSING", { plugin: asker.id, service: name, next: adviceFor(name, entries) });
+  if (owned === undefined) throw fail("SVC_SERVICE_MISSING", { plugin: asker.id, service: name, next: adviceFor(name, plugins) });
   return owned.thing.api as ServiceTypes[K];
 }
 
-function adviceFor(name: string, entries: readonly Entry[]): string {
-  const server = entries.find(({ source: { manifest } }) => manifest?.serves?.some((served) => served === name));
+function adviceFor(name: string, plugins: readonly HostedPlugin[]): string {
+  const server = plugins.find(({ source: { manifest } }) => manifest?.serves?.some((served) => served === name));
   if (server === undefined) return "add a plugin that does";
   return server.state === "disabled" ? `${server.id} would: take "!${server.id}" out of plugins` : `${server.id} would: see svc plugin list`;
 }

@@ -3,7 +3,7 @@ import { buildContext, createScopeTable, declarationCheck } from "@svc/sdk/host"
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
 import { pluginLog } from "../../base/log-facts.ts";
-import type { Entry } from "./entry.ts";
+import type { HostedPlugin } from "./hosted-plugin.ts";
 import { createProvide } from "./provide.ts";
 import type { Scope } from "./scope.ts";
 import { isWanted, type Wanted } from "./wanted.ts";
@@ -22,16 +22,16 @@ export interface DefaultStore {
   find(): string | undefined;
 }
 
-/** Is the entry a plugin of the kind `store`? Those are set up before all others and stopped after them. */
-export const isStore = ({ id }: Pick<Entry, "id">): boolean => id.startsWith("store-");
+/** Is it a plugin of the kind `store`? Those are set up before all others and stopped after them. */
+export const isStore = ({ id }: Pick<HostedPlugin, "id">): boolean => id.startsWith("store-");
 
-/** Is the entry the store that is used where the document asks for none? */
-export const isDefaultStore = (entry: Entry): boolean => isStore(entry) && (entry.source.manifest ?? entry.source.plugin)?.default === true;
+/** Is it the store that is used where the document asks for none? */
+export const isDefaultStore = (one: HostedPlugin): boolean => isStore(one) && (one.source.manifest ?? one.source.plugin)?.default === true;
 
 /** The plugin that keeps the state: the one that the document asks for, else the default one. `installable` is the package to name where there is none. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
-export function chooseStore(entries: readonly Entry[], wanted: Wanted, installable = "a store"): Entry {
-  const stores = entries.filter((entry) => isStore(entry) && entry.state !== "disabled" && entry.state !== "quarantined");
-  const asked = stores.filter((entry) => !isDefaultStore(entry) && isWanted(entry, wanted, stores));
+export function chooseStore(plugins: readonly HostedPlugin[], wanted: Wanted, installable = "a store"): HostedPlugin {
+  const stores = plugins.filter((one) => isStore(one) && !one.isBarred);
+  const asked = stores.filter((one) => !isDefaultStore(one) && isWanted(one, wanted, stores));
   const candidates = asked.length > 0 ? asked : stores.filter(isDefaultStore);
   const [store, ...others] = candidates;
   if (store === undefined)
@@ -48,16 +48,16 @@ export function chooseStore(entries: readonly Entry[], wanted: Wanted, installab
 }
 
 /** As `chooseStore`; undefined where no choice is possible. */
-export function chosenStore(entries: readonly Entry[], wanted: Wanted): Entry | undefined {
+export function chosenStore(plugins: readonly HostedPlugin[], wanted: Wanted): HostedPlugin | undefined {
   try {
-    return chooseStore(entries, wanted);
+    return chooseStore(plugins, wanted);
   } catch {
     return undefined;
   }
 }
 
 /** The store that a plugin provided in its setup. Throws `SVC_STORE_NONE` with what keeps the plugin from it. */
-export function storeOf({ id, scope, reason }: Entry): ProvidedStore {
+export function storeOf({ id, scope, reason }: HostedPlugin): ProvidedStore {
   const [owned] = scope?.things.store ?? [];
   if (owned !== undefined) return owned.thing;
   throw fail("SVC_STORE_NONE", {
@@ -67,13 +67,13 @@ export function storeOf({ id, scope, reason }: Entry): ProvidedStore {
 }
 
 /** Why the plugin that keeps the state is another one than the document asks for: the state does not change its place under a running daemon. */
-export function storeTrouble(entries: readonly Entry[], wanted: Wanted): { readonly plugin: string; readonly reason: string }[] {
-  const running = entries.find((entry) => isStore(entry) && entry.scope !== undefined);
+export function storeTrouble(plugins: readonly HostedPlugin[], wanted: Wanted): { readonly plugin: string; readonly reason: string }[] {
+  const running = plugins.find((one) => isStore(one) && one.scope !== undefined);
   if (running === undefined) return [];
   const broken = wanted.broken.get(running.id);
   if (broken !== undefined) return [{ plugin: running.id, reason: broken }];
   try {
-    const { id } = chooseStore(entries, wanted);
+    const { id } = chooseStore(plugins, wanted);
     return id === running.id ? [] : [{ plugin: id, reason: `${running.id} keeps the state until the daemon is restarted` }];
   } catch (error) {
     return [{ plugin: running.id, reason: (error as Error).message }];

@@ -1,5 +1,5 @@
 import type { Capability, Manifest } from "@svc/sdk";
-import { type Entry, failEntry } from "./entry.ts";
+import type { HostedPlugin } from "./hosted-plugin.ts";
 
 /** What the document asks for. */
 export interface Wanted {
@@ -11,29 +11,29 @@ export interface Wanted {
   readonly broken: ReadonlyMap<string, string>;
 }
 
-const sectionPath = (entry: Entry): string | undefined => entry.plugin?.config?.at ?? entry.source.manifest?.section;
+const sectionPath = (hosted: HostedPlugin): string | undefined => hosted.plugin?.config?.at ?? hosted.source.manifest?.section;
 /** The plugin's own section, as the document has it. */
-export const sectionOf = (entry: Entry, wanted: Wanted): unknown => {
-  const path = sectionPath(entry);
+export const sectionOf = (hosted: HostedPlugin, wanted: Wanted): unknown => {
+  const path = sectionPath(hosted);
   return path === undefined ? undefined : wanted.section(path);
 };
 
 /** Its code is needed when it shall run, and also when only its section is there: the section is validated all the same. */
-export function needsCode(entry: Entry, wanted: Wanted, entries: readonly Entry[]): boolean {
-  const manifest = entry.source.manifest;
+export function needsCode(hosted: HostedPlugin, wanted: Wanted, plugins: readonly HostedPlugin[]): boolean {
+  const manifest = hosted.source.manifest;
   return (
     manifest === undefined ||
-    isWanted(entry, wanted, entries) ||
-    (entry.state !== "disabled" && manifest.section !== undefined && wanted.section(manifest.section) !== undefined)
+    isWanted(hosted, wanted, plugins) ||
+    (hosted.state !== "disabled" && manifest.section !== undefined && wanted.section(manifest.section) !== undefined)
   );
 }
 
-/** Does the document ask for it to run, or another one of `entries`? */
-export function isWanted(entry: Entry, wanted: Wanted, entries: readonly Entry[]): boolean {
-  if (entry.state === "disabled" || entry.state === "quarantined") return false;
-  const manifest = entry.source.manifest;
-  const section = sectionOf(entry, wanted);
-  switch (activation(entry)) {
+/** Does the document ask for it to run, or another one of `plugins`? */
+export function isWanted(hosted: HostedPlugin, wanted: Wanted, plugins: readonly HostedPlugin[]): boolean {
+  if (hosted.isBarred) return false;
+  const manifest = hosted.source.manifest;
+  const section = sectionOf(hosted, wanted);
+  switch (activation(hosted)) {
     case "always":
       return true;
     case "section":
@@ -43,23 +43,23 @@ export function isWanted(entry: Entry, wanted: Wanted, entries: readonly Entry[]
     case "agent":
       return wanted.tiers.has(manifest?.name ?? "");
     case "needed": {
-      const served = manifest?.serves ?? entry.plugin?.serves ?? [];
-      return entries.some((other) => activation(other) !== "needed" && usesAny(other, served) && isWanted(other, wanted, entries));
+      const served = manifest?.serves ?? hosted.plugin?.serves ?? [];
+      return plugins.some((other) => activation(other) !== "needed" && usesAny(other, served) && isWanted(other, wanted, plugins));
     }
   }
 }
 
-const activation = ({ source: { manifest }, plugin }: Entry): Manifest["activate"] =>
+const activation = ({ source: { manifest }, plugin }: HostedPlugin): Manifest["activate"] =>
   manifest?.activate ?? (plugin?.serves !== undefined ? "needed" : plugin?.config === undefined ? "always" : "section");
 
-const usesAny = ({ source: { manifest }, plugin }: Entry, served: readonly Capability[]): boolean =>
+const usesAny = ({ source: { manifest }, plugin }: HostedPlugin, served: readonly Capability[]): boolean =>
   (plugin?.capabilities ?? manifest?.capabilities ?? []).some((capability) => served.includes(capability));
 
 /** Runs only what was imported and whose section stands; one whose section does not is failed with the reason. */
-export function mayRun(entry: Entry, wanted: Wanted, entries: readonly Entry[]): boolean {
-  if (entry.plugin === undefined || !isWanted(entry, wanted, entries)) return false;
-  const broken = wanted.broken.get(entry.id);
+export function mayRun(hosted: HostedPlugin, wanted: Wanted, plugins: readonly HostedPlugin[]): boolean {
+  if (hosted.plugin === undefined || !isWanted(hosted, wanted, plugins)) return false;
+  const broken = wanted.broken.get(hosted.id);
   if (broken === undefined) return true;
-  failEntry(entry, broken);
+  hosted.fail("section", broken);
   return false;
 }

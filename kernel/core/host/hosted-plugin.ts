@@ -1,0 +1,254 @@
+import { type Lifecycle, type Plugin, type PluginContext, withTimeout } from "@svc/sdk";
+import type { PluginStatus } from "../boot/kernel-api.ts";
+import { call, within as inScope } from "./call.ts";
+import { checkPlugin, requireBuilt } from "./code.ts";
+import { describeFailure, type FailedPhase } from "./failure-place.ts";
+import type { PluginIncident } from "./incident.ts";
+import type { Isolated } from "./isolation-port.ts";
+import { type PluginState, type ReasonedState, TRANSITIONS } from "./plugin-states.ts";
+import { describeProvided, registersOf } from "./registered.ts";
+import { createScope, disposeScope, type Scope } from "./scope.ts";
+import { isForeign, type Source } from "./source.ts";
+import type { MarkedPhase, RequireUndrifted } from "./supply-port.ts";
+
+/** Milliseconds a plugin may take for each phase of its life. */
+export interface PhaseLimits {
+  readonly loadMs: number;
+  readonly setupMs: number;
+  readonly startMs: number;
+  readonly stopMs: number;
+}
+
+export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
+
+/** Runs a phase of a plugin, under a marker on disk where the plugin is somebody else's. */
+export type Around = <T>(plugin: HostedPlugin, phase: MarkedPhase, work: () => Promise<T>) => Promise<T>;
+
+/** One known plugin and where its life stands. */
+export class HostedPlugin {
+  readonly source: Source;
+  /** Whose it is; its scopes say so. */
+  readonly host: object;
+  id: string;
+  plugin?: Plugin<never>;
+  scope?: Scope;
+  lifecycle?: Lifecycle<never>;
+  /** The checked section it was set up with: a reload that changes nothing of it does not concern the plugin. */
+  section?: unknown;
+  /** Compares it with what was trusted, for an installed package. */
+  requireUndrifted?: RequireUndrifted;
+  /** The process that it runs in, for an isolated one. */
+  isolated?: Isolated;
+  readonly took = { load: 0, setup: 0, start: 0 };
+  /** Failures of scopes that have ended. */
+  failures = 0;
+  readonly #onIncident: OnIncident;
+  #state: PluginState = "known";
+  #reason: string | undefined;
+
+  constructor(source: Source, host: object, onIncident: OnIncident) {
+    this.source = source;
+    this.host = host;
+    this.id = source.id;
+    this.#onIncident = onIncident;
+  }
+
+  get state(): PluginState {
+    return this.#state;
+  }
+
+  /** Why it failed or is quarantined. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  /** It may not be set up, whatever the configuration asks for. */
+  get isBarred(): boolean {
+    return this.#state === "disabled" || this.#state === "quarantined";
+  }
+
+  /** The only way its state and the reason of that change. Throws for a transition that `TRANSITIONS` does not have. */
+  move(to: Exclude<PluginState, ReasonedState>): void;
+  move(to: ReasonedState, reason: string): void;
+  move(to: PluginState, reason?: string): void {
+    if (!TRANSITIONS[this.#state].includes(to)) throw new Error(`the plugin ${this.id} cannot become ${to}: it is ${this.#state}`);
+    this.#state = to;
+    this.#reason = reason;
+  }
+
+  /** It does not run, for that reason: an incident, with what was thrown, where something was. */
+  fail(what: string, reason: string, error?: unknown): void {
+    this.move("failed", reason);
+    this.#onIncident({ plugin: this.id, what, reason, consequence: "failed" }, error);
+  }
+
+  /** A phase of its life failed: said with the phase and the place in its files. */
+  failPhase(phase: FailedPhase, error: unknown): void {
+    this.fail(phase, describeFailure(error, phase, this.source), error);
+  }
+
+  /** It is not loaded until an operator releases it. */
+  quarantine(what: string, reason: string): void {
+    this.move("quarantined", reason);
+    delete this.plugin;
+    this.#onIncident({ plugin: this.id, what, reason, consequence: "quarantined" });
+  }
+}
+
+/** Hears of each incident, with what was thrown, where something was. */
+export type OnIncident = (incident: PluginIncident, error?: unknown) => void;
+
+/** Refuses an installed package that is not what was trusted. */
+export type RequirePinned = (name: string, folder: string) => Promise<RequireUndrifted>;
+
+/** Imports a plugin's code, here or in a process of its own. */
+export type ImportCode = (hosted: HostedPlugin) => Promise<Plugin<never>>;
+
+/** Import the code and check that it is what its manifest says; an installed package must be what was trusted, before any of it runs. */
+export async function loadPlugin(
+  hosted: HostedPlugin,
+  limits: PhaseLimits,
+  requirePinned: RequirePinned,
+  around: Around,
+  importCode: ImportCode,
+): Promise<void> {
+  if (hosted.plugin !== undefined) return;
+  let began = performance.now();
+  try {
+    const { installed } = hosted.source;
+    if (installed !== undefined) hosted.requireUndrifted = await requirePinned(installed.name, installed.folder);
+    // A scope of its own: what the module starts or throws at its top level is traced back to it.
+    const scope = createScope(hosted.id as Scope["id"], () => {}, hosted.source.id, hosted.host);
+    requireBuilt(hosted.source);
+    const late = `plugin ${hosted.id} took longer than ${limits.loadMs} ms to import; what its top level awaits belongs into start`;
+    const asked = performance.now();
+    const plugin = await around(hosted, "import", () => {
+      // The time it waited for its turn is not its own.
+      began += performance.now() - asked;
+      const imported = inScope(scope, () => importCode(hosted));
+      return withTimeout(imported, limits.loadMs, () => {
+        throw new Error(late);
+      });
+    });
+    await checkPlugin(hosted.source, plugin);
+    hosted.plugin = plugin;
+    hosted.id = `${plugin.kind}-${plugin.name}`;
+  } catch (error) {
+    hosted.failPhase("import", error);
+  }
+  hosted.took.load = performance.now() - began;
+}
+
+/** Run `setup`: registrations only. On failure everything it had registered is gone again. */
+export async function setUpPlugin(
+  hosted: HostedPlugin,
+  section: unknown,
+  context: (plugin: Plugin<never>, scope: Scope) => PluginContext<never>,
+  changed: () => void,
+  limits: PhaseLimits,
+  around: Around,
+): Promise<void> {
+  const { plugin } = hosted;
+  if (plugin === undefined) return;
+  const began = performance.now();
+  const scope = createScope(hosted.id as Scope["id"], changed, hosted.source.id, hosted.host, hosted.source.manifest);
+  hosted.scope = scope;
+  hosted.section = section;
+  try {
+    const ctx = context(plugin, scope);
+    const answer = await around(hosted, "setup", async () =>
+      call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []),
+    );
+    hosted.lifecycle = (answer ?? {}) as Lifecycle<never>;
+    hosted.requireUndrifted?.(plugin.capabilities, registersOf(scope));
+    // Its process may have been given up meanwhile.
+    if (hosted.scope === scope) hosted.move("loaded");
+  } catch (error) {
+    disposeScope(scope);
+    if (hosted.scope === scope) {
+      delete hosted.scope;
+      hosted.failPhase("setup", error);
+    }
+  }
+  hosted.took.setup = performance.now() - began;
+}
+
+/** Connect. A start that fails or takes too long is stopped again and listed as failed. */
+export async function startPlugin(hosted: HostedPlugin, limits: PhaseLimits, around: Around): Promise<void> {
+  const { scope, lifecycle } = hosted;
+  if (hosted.state !== "loaded" || scope === undefined || lifecycle === undefined) return;
+  let began = performance.now();
+  try {
+    const limitMs = hosted.source.manifest?.startTimeoutMs ?? limits.startMs;
+    await around(hosted, "start", async () => {
+      began = performance.now();
+      return call({ scope, what: "start", limitMs, run: () => lifecycle.start?.() }, []);
+    });
+    // A stop may have overtaken a slow start.
+    if (hosted.scope === scope) hosted.move("running");
+  } catch (error) {
+    if (hosted.scope === scope) {
+      await stopPlugin(hosted, limits);
+      hosted.failPhase("start", error);
+    }
+  }
+  hosted.took.start = performance.now() - began;
+}
+
+/** Disconnect and drop all it registered. Answers what went wrong, if anything did. */
+export async function stopPlugin(hosted: HostedPlugin, limits: PhaseLimits): Promise<unknown[]> {
+  const { scope, lifecycle } = hosted;
+  if (scope === undefined) return [];
+  delete hosted.scope;
+  delete hosted.lifecycle;
+  const errors: unknown[] = [];
+  try {
+    await call({ scope, what: "stop", limitMs: limits.stopMs, run: () => lifecycle?.stop?.() }, []);
+  } catch (error) {
+    errors.push(error);
+  }
+  errors.push(...disposeScope(scope));
+  hosted.failures += scope.failures;
+  // One that is stopped while it is set up has not got so far.
+  if (hosted.state === "loaded" || hosted.state === "running") hosted.move("stopped");
+  return errors;
+}
+
+export function pluginStatus(hosted: HostedPlugin): PluginStatus {
+  const { scope, plugin, source, isolated } = hosted;
+  const version = source.version ?? plugin?.version;
+  const process = isolated?.status();
+  const reason =
+    hosted.reason ?? waitsFor(hosted) ?? (process?.state === "waiting" && hosted.state === "running" ? `${process.lastEnd}; it is started again` : undefined);
+  return {
+    id: hosted.id,
+    ...(version === undefined ? {} : { version }),
+    state: hosted.state,
+    ...(reason === undefined ? {} : { reason }),
+    source: source.from,
+    took: { load: Math.round(hosted.took.load), setup: Math.round(hosted.took.setup), start: Math.round(hosted.took.start) },
+    provides: scope === undefined ? [] : describeProvided(scope),
+    hooks: scope === undefined ? [] : [...new Set(scope.taps.map((tap) => tap.hook))],
+    capabilities: plugin?.capabilities ?? source.manifest?.capabilities ?? [],
+    failures: hosted.failures + (scope?.failures ?? 0),
+    ...(isolated === undefined || process === undefined ? {} : { isolation: { ...process, walls: isolated.walls } }),
+  };
+}
+
+/** What an added plugin that nothing asks for waits for: its operator meant it to run. */
+function waitsFor({ state, source }: HostedPlugin): string | undefined {
+  const { manifest } = source;
+  if (state !== "known" || manifest === undefined || !isForeign(source)) return undefined;
+  switch (manifest.activate) {
+    case "section":
+      return `it waits for its section ${manifest.section ?? ""} in svc.json`;
+    case "enabled":
+      return `it waits for ${manifest.section ?? ""}.enabled in svc.json`;
+    case "agent":
+      return `it waits for an agent of the tier ${manifest.name}`;
+    case "needed":
+      return `it waits for a plugin that uses ${manifest.serves?.join(" or ") ?? "it"}`;
+    case "always":
+      return undefined;
+  }
+}
