@@ -1,6 +1,6 @@
 export type * from "./action.ts";
 export type * from "./agents.ts";
-export type { Capability, CapabilityTypes, PermissionTypes } from "./capabilities.ts";
+export type * from "./capabilities.ts";
 export type * from "./channel.ts";
 export type * from "./cli.ts";
 export type * from "./config.ts";

@@ -18,9 +18,11 @@ const ENTRIES = [
 /** Every exported name of the sdk with its words and its signature, from the built declarations. */
 export function reference(read: (path: string) => string): string {
   const parts = ENTRIES.map(({ entry, file, about }) => {
-    const modules = modulesOf(file, read).map(({ file: module, names }) => ({
+    const modules = modulesOf(file, read).map(({ file: module, names, typesOnly }) => ({
       module: module.replace(/\.d\.ts$/, ""),
-      things: declaredIn(read(join(DIST, module))).filter(({ name }) => names === undefined || names.has(name)),
+      things: declaredIn(read(join(DIST, module))).filter(
+        ({ name, code }) => (names === undefined || names.has(name)) && !(typesOnly && code.startsWith("const ")),
+      ),
     }));
     const sections = modules.filter(({ things }) => things.length > 0).map(({ module, things }) => `### ${module}\n\n${things.map(described).join("\n\n")}`);
     const count = modules.reduce((sum, { things }) => sum + things.length, 0);
@@ -31,11 +33,18 @@ export function reference(read: (path: string) => string): string {
 
 const described = ({ name, words, code }: Declared): string => `#### ${name}\n\n${words === "" ? "" : `${words}\n\n`}\`\`\`ts\n${code}\n\`\`\``;
 
+interface HandedOn {
+  readonly file: string;
+  readonly names: ReadonlySet<string> | undefined;
+  /** `export type *`: of its values nothing can be used. */
+  readonly typesOnly?: boolean;
+}
+
 /** The modules that an entry hands on, and those that they hand on whole; `names` where only those. */
-function modulesOf(file: string, read: (path: string) => string): { readonly file: string; readonly names: ReadonlySet<string> | undefined }[] {
-  return [...read(join(DIST, file)).matchAll(/^export (?:type )?(\*|\{[^}]*\}) from "([^"]+)";/gm)].flatMap(([, what = "", from = ""]) => {
+function modulesOf(file: string, read: (path: string) => string): HandedOn[] {
+  return [...read(join(DIST, file)).matchAll(/^export (type )?(\*|\{[^}]*\}) from "([^"]+)";/gm)].flatMap(([, type, what = "", from = ""]) => {
     const path = join(dirname(file), from.replace(/\.[jt]s$/, ".d.ts"));
-    if (what === "*") return [{ file: path, names: undefined }, ...modulesOf(path, read)];
+    if (what === "*") return [{ file: path, names: undefined, typesOnly: type !== undefined }, ...modulesOf(path, read)];
     return [
       { file: path, names: new Set([...what.matchAll(/(?:type )?(\w+)(?=[\s,}])/g)].map(([, name]) => name as string).filter((name) => name !== "type")) },
     ];
