@@ -4,6 +4,7 @@ export type * from "./capabilities.ts";
 export type * from "./channel.ts";
 export type * from "./cli.ts";
 export type * from "./config.ts";
+export type * from "./engine-offer.ts";
 export * from "./errors.ts";
 export type * from "./events.ts";
 export * from "./failure.ts";

@@ -1,5 +1,6 @@
 import type { Capability, CapabilityTypes } from "./capabilities.ts";
 import type { ObjectSchema } from "./config.ts";
+import type { EngineOffer } from "./engine-offer.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Provide } from "./provided.ts";
 import type { DeclaredScope } from "./scopes.ts";
@@ -148,6 +149,8 @@ export interface Manifest {
   readonly network?: readonly string[];
   /** Scopes that its routes ask for and tokens can hold; a route whose guard asks for a scope that no plugin declares is refused. */
   readonly scopes?: readonly DeclaredScope[];
+  /** For `svc setup`, of a tier: the engines that it runs, and how they are found on a machine. */
+  readonly engines?: readonly EngineOffer[];
   /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
   readonly connect?: {
     /** The agent that answers. Without it a key `agentBinding`, `defaultAgent` or `agent` of the sample counts. */

@@ -50,9 +50,10 @@ function knownTier(tier: string, cli: Cli): string {
 
 /** The first command-line engine on PATH whose plugin is here; else the one that needs nothing. */
 async function bestTier(): Promise<string> {
-  const tiers = new Set(firstParty().flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
-  const { findPrograms } = await import("../setup/engines.js");
-  return findPrograms(process.env, tiers)[0]?.tier ?? "local";
+  const { findPrograms, offersOf } = await import("../setup/engines.js");
+  // Only a tier is written: an engine that needs further settings is for svc setup.
+  const offers = offersOf(firstParty().map(({ manifest }) => manifest)).filter(({ offer }) => offer.settings === undefined);
+  return (await findPrograms(process.env, offers))[0]?.tier ?? "local";
 }
 
 /** A node named after this machine and one agent with a short instructions file, and the schema for editors. Answers where the daemon will listen: the default, else the next free port. */

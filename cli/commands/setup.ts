@@ -7,7 +7,7 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
-import { type FoundEngine, findEngines } from "../setup/engines.ts";
+import { type FoundEngine, findEngines, installable, offersOf } from "../setup/engines.ts";
 import { openQuestions, type Questions } from "../setup/questions.ts";
 
 const group: OwnGroup = {
@@ -60,9 +60,15 @@ const HELLO = "Say hello in one short sentence.";
 
 async function setup(cli: Cli, options: SetupOptions, questions: Questions | undefined): Promise<void> {
   const { loadEnvironment } = await import("@svc/kernel");
-  const tiers = new Set([...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => (manifest.kind === "tier" ? [manifest.name] : [])));
-  const found = await findEngines(loadEnvironment(cli.folder, process.env), tiers);
-  if (!cli.json) cli.say(`Found here:\n${found.map(({ label }) => `  ${label}`).join("\n")}`);
+  const offers = offersOf([...firstParty(), ...added(cli.file)].map(({ manifest }) => manifest));
+  const env = loadEnvironment(cli.folder, process.env);
+  const found = await findEngines(env, offers);
+  if (!cli.json) {
+    cli.say(`Found here:\n${found.map(({ label }) => `  ${label}`).join("\n")}`);
+    // Only where nothing but what is always there was found is a list of what could be there worth its lines.
+    const missing = found.length === 1 ? await installable(env, offers) : [];
+    if (missing.length > 0) cli.say(`Can be installed:\n${missing.map((line) => `  ${line}`).join("\n")}`);
+  }
 
   const { agent, engines, model } = await choose(cli, found, options, questions);
   await prepare(cli, agent);
@@ -157,7 +163,7 @@ async function write(cli: Cli, agent: string, { tier, provider, settings = {} }:
     editor.set(`providers.${provider.name}`, JSON.stringify(provider.entry));
   for (const [key, value] of Object.entries({ provider: provider?.name, model, ...settings })) {
     if (value === undefined) editor.remove(`${at}.${key}`);
-    else editor.set(`${at}.${key}`, value);
+    else editor.set(`${at}.${key}`, typeof value === "string" ? value : JSON.stringify(value));
   }
   return applyChange(cli, editor);
 }

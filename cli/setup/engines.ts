@@ -1,5 +1,10 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import type { EngineOffer, Manifest } from "@svc/sdk";
+
+/** An engine that the manifest of a tier offers. */
+export interface TierOffer {
+  readonly tier: string;
+  readonly offer: EngineOffer;
+}
 
 /** A way to run an agent that was found on this machine. */
 export interface FoundEngine {
@@ -8,122 +13,110 @@ export interface FoundEngine {
   readonly tier: string;
   /** The entry of `providers` it needs, and what to write there when there is none. */
   readonly provider?: { readonly name: string; readonly entry: Readonly<Record<string, string>> };
-  /** Further settings of the agent, such as who pays. */
-  readonly settings?: Readonly<Record<string, string | undefined>>;
+  /** Further settings of the agent, such as who pays; undefined takes one away. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Models to choose from, the proposed one first. Empty: the engine chooses. */
   readonly models: readonly string[];
   /** What to look at when it does not answer. */
   readonly hint: string;
 }
 
-/** Programs with a sign-in of their own, by tier, the preferred one first. */
-const PROGRAMS = [
-  { tier: "cli-a", program: "claude", name: "Claude Code", key: "ANTHROPIC_API_KEY", hint: "run claude once in a terminal and sign in" },
-  { tier: "cli-b", program: "codex", name: "Codex", key: "OPENAI_API_KEY", hint: "sign in with: codex login" },
-  { tier: "cli-c", program: "gemini", name: "Gemini CLI", key: "GEMINI_API_KEY", hint: "run gemini once in a terminal and sign in" },
-] as const;
-
-const KEYS = [
-  { provider: "anthropic", variable: "ANTHROPIC_API_KEY", name: "Anthropic API", models: [], entry: {} },
-  { provider: "openai", variable: "OPENAI_API_KEY", name: "OpenAI API", models: ["gpt-4.1-mini"], entry: {} },
-  {
-    provider: "gemini",
-    variable: "GEMINI_API_KEY",
-    name: "Gemini API",
-    models: ["gemini-2.5-flash"],
-    entry: { endpoint: "https://generativelanguage.googleapis.com/v1beta/openai" },
-  },
-] as const;
-
-/** Model servers that listen on this machine, at the addresses they have by default. */
-const SERVERS = [
-  { provider: "ollama", name: "Ollama", port: 11434, path: "/api/tags", hint: "see what is there with: ollama list" },
-  { provider: "lmstudio", name: "LM Studio", port: 1234, path: "/v1/models", hint: "load a model in LM Studio" },
-  { provider: "llamacpp", name: "llama.cpp", port: 8080, path: "/v1/models", hint: "look at what llama-server prints" },
-] as const;
-
 /** How long a server on this machine may take to list its models, in milliseconds. */
 const LOOK_MS = 1_500;
 
-/** The engine that works everywhere and is no language model. */
-const BUILT_IN: FoundEngine = {
-  label: "the built-in tier local: searches the workspace, is no language model",
-  tier: "local",
-  models: [],
-  hint: "run: svc doctor",
-};
-
-/**
- * What can run agents here, best first, the built-in engine last: programs on PATH, then API keys in `env`, then model servers on
- * loopback. `tiers` are those whose plugin is installed. Nothing outside of this machine is asked.
- */
-export async function findEngines(env: NodeJS.ProcessEnv, tiers: ReadonlySet<string>): Promise<readonly FoundEngine[]> {
-  const programs = findPrograms(env, tiers);
-  if (!tiers.has("sdk")) return [...programs, BUILT_IN];
-  const keys = KEYS.filter(({ variable }) => (env[variable] ?? "") !== "").map(
-    ({ provider, variable, name, models, entry }): FoundEngine => ({
-      label: `${name} (${variable} is set)`,
-      tier: "sdk",
-      provider: { name: provider, entry: { apiKey: `\${${variable}}`, ...entry } },
-      models,
-      hint: `check that ${variable} is valid; a daemon that a supervisor starts finds it in .env beside svc.json`,
-    }),
-  );
-  const servers = await Promise.all(SERVERS.map((server) => askServer(server, env)));
-  return [...programs, ...keys, ...servers.flat(), BUILT_IN];
+/** The engines that the tiers of these manifests offer: those of the tier that agents have by default first, then by rank and name. */
+export function offersOf(manifests: readonly Manifest[]): readonly TierOffer[] {
+  const order = (manifest: Manifest) => (manifest.default === true ? 0 : 1);
+  return manifests
+    .filter(({ kind }) => kind === "tier")
+    .flatMap((manifest) => (manifest.engines ?? []).map((offer) => ({ tier: manifest.name, offer, first: order(manifest) })))
+    .sort((left, right) => left.first - right.first || (left.offer.rank ?? 0) - (right.offer.rank ?? 0) || left.tier.localeCompare(right.tier))
+    .map(({ tier, offer }) => ({ tier, offer }));
 }
 
-/** The programs on PATH whose plugin is installed: on their own sign-in first, then on a key that is set. */
-export function findPrograms(env: NodeJS.ProcessEnv, tiers: ReadonlySet<string>): FoundEngine[] {
-  const there = PROGRAMS.flatMap((known) => {
-    const file = tiers.has(known.tier) ? onPath(known.program, env.PATH ?? "") : undefined;
-    return file === undefined ? [] : [{ ...known, file }];
+/**
+ * What can run agents here, best first: programs on PATH, then API keys in `env`, then model servers on loopback, then what is always
+ * there. Nothing outside of this machine is asked.
+ */
+export async function findEngines(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly FoundEngine[]> {
+  const keys = offers.flatMap(({ tier, offer }): FoundEngine[] => {
+    const { name, program, server, key, provider, models = [], settings } = offer;
+    if (program !== undefined || server !== undefined || key === undefined || !env[key]) return [];
+    return [
+      {
+        label: `${name} (${key} is set)`,
+        tier,
+        ...(provider === undefined ? {} : { provider: { name: provider.name, entry: { apiKey: `\${${key}}`, ...provider.entry } } }),
+        ...(settings === undefined ? {} : { settings }),
+        models,
+        hint: hintOf(key),
+      },
+    ];
+  });
+  const servers = await Promise.all(offers.map((offer) => askServer(offer, env)));
+  const always = offers.flatMap(({ tier, offer: { name, program, server, key, models = [], settings = {}, hint = "run: svc doctor" } }): FoundEngine[] =>
+    program === undefined && server === undefined && key === undefined ? [{ label: name, tier, models, settings, hint }] : [],
+  );
+  return [...(await findPrograms(env, offers)), ...keys, ...servers.flat(), ...always];
+}
+
+/** The programs on PATH: on their own sign-in first, then on a key that is set. */
+export async function findPrograms(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly FoundEngine[]> {
+  const { findExecutable } = await import("@svc/sdk/engine");
+  const there = offers.flatMap(({ tier, offer }) => {
+    const file = offer.program === undefined ? undefined : findExecutable(offer.program, env.PATH ?? "");
+    return file === undefined ? [] : [{ tier, file, ...offer }];
   });
   const signedIn = there.map(
-    ({ tier, name, file, hint }): FoundEngine => ({ label: `${name} (tier ${tier}; ${file})`, tier, models: [], hint, settings: { billing: undefined } }),
+    ({ tier, name, file, models = [], hint = "run: svc doctor", settings }): FoundEngine => ({
+      label: `${name} (tier ${tier}; ${file})`,
+      tier,
+      models,
+      hint,
+      settings: { billing: undefined, ...settings },
+    }),
   );
-  const paid = there
-    .filter(({ key }) => (env[key] ?? "") !== "")
-    .map(
-      ({ tier, name, key }): FoundEngine => ({
-        label: `${name} (tier ${tier}), paid by ${key}`,
-        tier,
-        models: [],
-        hint: `check that ${key} is valid; a daemon that a supervisor starts finds it in .env beside svc.json`,
-        settings: { billing: "api" },
-      }),
-    );
+  const paid = there.flatMap(({ tier, name, key, models = [], settings }): FoundEngine[] =>
+    key === undefined || !env[key]
+      ? []
+      : [{ label: `${name} (tier ${tier}), paid by ${key}`, tier, models, hint: hintOf(key), settings: { ...settings, billing: "api" } }],
+  );
   return [...signedIn, ...paid];
 }
 
-function onPath(program: string, path: string): string | undefined {
-  return path
-    .split(delimiter)
-    .filter((folder) => folder !== "")
-    .map((folder) => join(folder, program))
-    .find((file) => {
-      try {
-        accessSync(file, constants.X_OK);
-        return statSync(file).isFile();
-      } catch {
-        return false;
-      }
-    });
+/** How programs that were not found are installed, one line each. */
+export async function installable(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly string[]> {
+  const { findExecutable } = await import("@svc/sdk/engine");
+  return offers.flatMap(({ tier, offer: { name, program, install } }) =>
+    program === undefined || install === undefined || findExecutable(program, env.PATH ?? "") !== undefined ? [] : [`${name} (tier ${tier}): ${install}`],
+  );
 }
 
-async function askServer({ provider, name, port, path, hint }: (typeof SERVERS)[number], env: NodeJS.ProcessEnv): Promise<FoundEngine[]> {
-  const own = provider === "ollama" ? ollamaPort(env) : port;
-  const address = `http://127.0.0.1:${own}`;
-  const models = await listModels(`${address}${path}`);
+const hintOf = (key: string): string => `check that ${key} is valid; a daemon that a supervisor starts finds it in .env beside svc.json`;
+
+async function askServer({ tier, offer }: TierOffer, env: NodeJS.ProcessEnv): Promise<FoundEngine[]> {
+  const { name, server, provider, hint = "run: svc doctor" } = offer;
+  if (server === undefined) return [];
+  const port = server.variable === undefined ? server.port : portIn(env[server.variable] ?? "", server.port);
+  const address = `http://127.0.0.1:${port}`;
+  const models = await listModels(`${address}${server.path}`);
   if (models.length === 0) return [];
-  const entry: Record<string, string> = own === port ? {} : { endpoint: address };
-  return [{ label: `${name} on 127.0.0.1:${own} (${models.length} models)`, tier: "sdk", provider: { name: provider, entry }, models, hint }];
+  const entry = { ...provider?.entry, ...(port === server.port ? {} : { endpoint: address }) };
+  return [
+    {
+      label: `${name} on 127.0.0.1:${port} (${models.length} models)`,
+      tier,
+      ...(provider === undefined ? {} : { provider: { name: provider.name, entry } }),
+      models,
+      hint,
+    },
+  ];
 }
 
-/** Ollama's own variable for where it listens, where that is this machine. */
-function ollamaPort({ OLLAMA_HOST = "" }: NodeJS.ProcessEnv): number {
-  const [, port] = /^(?:http:\/\/)?(?:127\.0\.0\.1|localhost|0\.0\.0\.0)?:(\d{1,5})\/?$/.exec(OLLAMA_HOST.trim()) ?? [];
-  return port === undefined ? 11434 : Number(port);
+/** The port in a server's own variable for where it listens, where that is this machine. */
+function portIn(address: string, usual: number): number {
+  const [, port] = /^(?:http:\/\/)?(?:127\.0\.0\.1|localhost|0\.0\.0\.0)?:(\d{1,5})\/?$/.exec(address.trim()) ?? [];
+  return port === undefined ? usual : Number(port);
 }
 
 /** Empty when no model server listens there. Models that only embed cannot answer. */

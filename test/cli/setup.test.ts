@@ -6,12 +6,14 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { findEngines } from "../../cli/setup/engines.ts";
+import { firstParty } from "../../cli/catalog.ts";
+import { findEngines, offersOf } from "../../cli/setup/engines.ts";
 import { openQuestions } from "../../cli/setup/questions.ts";
 import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
+const modelServers = offersOf(firstParty().map(({ manifest }) => manifest)).filter(({ tier }) => tier === "sdk");
 const shells: Shell[] = [];
 const servers: Server[] = [];
 afterEach(async () => {
@@ -103,7 +105,10 @@ describe("what is proposed", () => {
     // Even an empty variable would win over the file's: this one is taken out.
     const inFile = await openShell({ ...shell.env, OPENAI_API_KEY: undefined } as unknown as Record<string, string>);
     await writeFile(join(inFile.folder, ".env"), "OPENAI_API_KEY=sk-canary-3\n");
-    expect((await shell.svc("setup", "--yes", "--no-start")).err).not.toMatch(/Claude|Gemini/);
+    const { err } = await shell.svc("setup", "--yes", "--no-start");
+    const [found, installable] = err.split("Can be installed:\n");
+    expect(found).not.toMatch(/Claude|Gemini/);
+    expect(installable).toContain("Claude Code (tier cli-a): npm install -g @anthropic-ai/claude-code");
     await inFile.svc("setup", "--yes", "--no-start");
     expect(agentOf(inFile, "assistant")).toMatchObject({ tier: "sdk", provider: "openai", model: "gpt-4.1-mini" });
   });
@@ -195,13 +200,13 @@ describe("from nothing to an answer", () => {
         "https://[2001:db8::1]:1",
         "x",
       ];
-      for (const OLLAMA_HOST of foreign) await findEngines({ OLLAMA_HOST }, new Set(["sdk"]));
+      for (const OLLAMA_HOST of foreign) await findEngines({ OLLAMA_HOST }, modelServers);
       const hosts = asked.mock.calls.map(([url]) => new URL(String(url)).hostname);
       expect(hosts).toHaveLength(foreign.length * 3);
       expect(new Set(hosts)).toEqual(new Set(["127.0.0.1"]));
-      const found = await findEngines({ OLLAMA_HOST: `127.0.0.1:${port}` }, new Set(["sdk"]));
+      const found = await findEngines({ OLLAMA_HOST: `127.0.0.1:${port}` }, modelServers);
       expect(found.filter(({ provider }) => provider?.name === "ollama")).toEqual([]);
-      const direct = await findEngines({ OLLAMA_HOST: `127.0.0.1:${elsewhere.port}` }, new Set(["sdk"]));
+      const direct = await findEngines({ OLLAMA_HOST: `127.0.0.1:${elsewhere.port}` }, modelServers);
       expect(direct.find(({ provider }) => provider?.name === "ollama")?.models).toEqual(["other:1b"]);
     } finally {
       asked.mockRestore();

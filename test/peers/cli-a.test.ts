@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { tierContract } from "@svc/sdk/testing";
+import { engineContract, tierContract } from "@svc/sdk/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/tiers/cli-a/index.ts";
 import { missing, PROGRAMS } from "./programs.ts";
-import { answerOf, createStage, first, type Stage } from "./stage.ts";
+import { answerOf, createStage, engineSubject, first, type Stage } from "./stage.ts";
 
 const skipped = missing("claude");
 if (skipped) console.warn(`skipped: ${skipped}`);
@@ -273,4 +273,6 @@ describe.skipIf(skipped)("cli-a keeps the contract of tiers", () => {
     // The program counts the tokens of a turn at its end.
     { lacks: ["tokens of a cancelled run"] },
   );
+
+  engineContract({ describe, it }, async () => engineSubject(await start(), api));
 });

@@ -15,6 +15,8 @@ export const PROGRAMS = {
   claude: join(packages, `@anthropic-ai/claude-code-${platform}`, "claude"),
   codex: join(packages, `@openai/codex-${platform}`, "vendor", triple[platform] ?? "none", "bin", "codex"),
   gemini: join(packages, "@google/gemini-cli/bundle/gemini.js"),
+  claudeAcp: join(packages, "@zed-industries/claude-code-acp/dist/index.js"),
+  codexAcp: join(packages, `@zed-industries/codex-acp-${platform}`, "bin", "codex-acp"),
 } as const;
 
 /** Why the tests of a program are skipped on this machine; undefined when it is installed. */

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Message, Plugin, Spawn, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
-import { createFakeContext } from "@svc/sdk/testing";
+import { createFakeContext, createMemoryStore, type EngineProgram, type EngineSubject, type StartedEngine } from "@svc/sdk/testing";
 import { createMedia } from "../../kernel/capabilities/fetch/media.ts";
 import { createFiles } from "../../kernel/capabilities/files/files.ts";
 import { createSpawn } from "../../kernel/capabilities/processes/spawn.ts";
@@ -20,6 +20,8 @@ export interface Stage {
   run(prompt: string, options?: RunOptions): Promise<TierEvent[]>;
   /** Process ids that carry this stage's mark. */
   processes(): number[];
+  /** Sets the plugin up once more, with what is stored, as the next start of the daemon does. */
+  start(program: EngineProgram): Promise<StartedEngine>;
   dispose(): Promise<void>;
 }
 
@@ -33,7 +35,7 @@ export interface RunOptions extends Partial<TurnContext> {
 }
 
 export interface StageOptions {
-  readonly config: Record<string, unknown>;
+  readonly config: Record<string, unknown> | ((url: string, home: string) => Record<string, unknown>);
   /** Variables of the daemon, made from the model server's address. */
   readonly env: (url: string, home: string) => Record<string, string>;
   readonly limits?: PoolLimits;
@@ -54,20 +56,36 @@ export async function createStage(
   const marker = `peer-${process.pid}-${++stages}`;
   const given = { PATH: process.env.PATH ?? "", HOME: home, LANG: "C.UTF-8", ...env(server.url, home) };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const spawn = createSpawn({ marker, baseEnv: given, log });
-  const pool = createPool({ limits: () => limits, failed: (_, error) => console.error(error) });
-  const context = createFakeContext(plugin, {
-    config,
-    env: given,
-    spawn: around(spawn),
-    files: createFiles({ own: join(folder, "data/own"), deps: { folder, dataFolder: join(folder, "data") } }),
-    media: createMedia(),
-    warm: pool.for(`${plugin.kind}-${plugin.name}`),
-    agents: [{ id: "ada", workspace, tier: plugin.name }],
-  });
-  const lifecycle = plugin.setup(context as never);
-  await lifecycle?.start?.();
-  const tier = context.registered.tiers[0] as Tier;
+  const store = createMemoryStore();
+  const mute = join(folder, "mute.mjs");
+  writeFileSync(mute, `#!${process.execPath}\nprocess.on("SIGTERM", () => {});\nsetInterval(() => {}, 1000);\n`, { mode: 0o755 });
+  const ends: (() => Promise<void>)[] = [];
+
+  async function start(own: Record<string, unknown>) {
+    const spawn = createSpawn({ marker, baseEnv: given, log });
+    const pool = createPool({ limits: () => limits, failed: (_, error) => console.error(error) });
+    const context = createFakeContext(plugin, {
+      config: own,
+      env: given,
+      spawn: around(spawn),
+      files: createFiles({ own: join(folder, "data/own"), deps: { folder, dataFolder: join(folder, "data") } }),
+      media: createMedia(),
+      store,
+      warm: pool.for(`${plugin.kind}-${plugin.name}`),
+      agents: [{ id: "ada", workspace, tier: plugin.name }],
+    });
+    const lifecycle = plugin.setup(context as never);
+    await lifecycle?.start?.();
+    const stop = async () => {
+      await lifecycle?.stop?.();
+      await pool.end();
+      await spawn.stopAll();
+    };
+    ends.push(stop);
+    return { context, tier: context.registered.tiers[0] as Tier, stop };
+  }
+
+  const { context, tier } = await start(typeof config === "function" ? config(server.url, home) : config);
   let tasks = 0;
   return {
     server,
@@ -102,10 +120,14 @@ export async function createStage(
       return events;
     },
     processes: () => marked(marker),
+    async start(program) {
+      const own = typeof config === "function" ? config(server.url, home) : config;
+      const commands = { engine: {}, mute: { command: mute, args: [] }, missing: { command: join(folder, "missing") } };
+      const { args: _, ...others } = commands[program] as Record<string, unknown>;
+      return start({ ...own, ...(own.args === undefined ? others : commands[program]) });
+    },
     async dispose() {
-      await lifecycle?.stop?.();
-      await pool.end();
-      await spawn.stopAll();
+      for (const end of ends) await end();
       await server.close();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -137,4 +159,20 @@ export function answerOf(events: readonly TierEvent[]): string {
 /** The first event of a type. */
 export function first<T extends TierEvent["type"]>(events: readonly TierEvent[], type: T): Extract<TierEvent, { type: T }> | undefined {
   return events.find((event): event is Extract<TierEvent, { type: T }> => event.type === type);
+}
+
+/** What `engineContract` asks of a tier on a real program: its model says the words back, and what it was asked is looked at. */
+export function engineSubject(stage: Stage, settings: Readonly<Record<string, unknown>>, model?: string): EngineSubject {
+  return {
+    start: (program) => stage.start(program),
+    processes: () => stage.processes(),
+    agent: { workspace: stage.workspace, settings, ...(model === undefined ? {} : { model }) },
+    shared: { persistentProcess: true },
+    works: { prompt: "the words of the turn", answer: "the words of the turn" },
+    other: { prompt: "remember the blue lamp", answer: "the blue lamp" },
+    endless: "SLOW:2000 these words come slowly one after the other until somebody stops them all now",
+    silent: "MUTE",
+    recalls: { prompt: "which lamp", knew: () => JSON.stringify(stage.server.requests.at(-1)?.body).includes("remember the blue lamp") },
+    dispose: () => stage.dispose(),
+  };
 }

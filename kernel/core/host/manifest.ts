@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
-import { API_FLOOR, API_GENERATION, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
+import { API_FLOOR, API_GENERATION, type EngineOffer, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
 import { CAPABILITIES, PERMISSIONS, whyNoScope } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
@@ -81,12 +81,37 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
       .map((scope) => (typeof scope === "object" && scope !== null ? whyNoScope(scope) : "holds what is not a scope"))
       .find((wrong) => wrong !== undefined);
   },
+  engines: (value) => (Array.isArray(value) ? value.map(whyNoEngine).find((wrong) => wrong !== undefined) : "must be a list of engines"),
   connect: (value) => {
     const { agent, allow, server, ...other } = (value ?? {}) as Record<string, unknown>;
     return [agent, allow, server].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0
       ? undefined
       : "may have agent, allow and server, each a path in its section";
   },
+};
+
+/** Why an engine of a tier cannot be offered; undefined when it can. */
+function whyNoEngine(value: unknown): string | undefined {
+  const offer = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!isText(offer.name)) return "must name each engine";
+  const unknown = Object.keys(offer).find((key) => !Object.hasOwn(OFFER, key));
+  if (unknown !== undefined) return `of '${offer.name}' has the key '${unknown}', which means nothing${meant(unknown, Object.keys(OFFER))}`;
+  const wrong = Object.entries(offer).find(([key, each]) => (Array.isArray(each) ? "list" : typeof each) !== OFFER[key as keyof EngineOffer]);
+  return wrong === undefined ? undefined : `of '${offer.name}': ${wrong[0]} must be a ${OFFER[wrong[0] as keyof EngineOffer]}`;
+}
+
+/** The types of an offer's members. */
+const OFFER: Readonly<Record<keyof EngineOffer, string>> = {
+  name: "string",
+  program: "string",
+  install: "string",
+  hint: "string",
+  key: "string",
+  server: "object",
+  provider: "object",
+  models: "list",
+  settings: "object",
+  rank: "number",
 };
 
 const REQUIRED: readonly (keyof Manifest)[] = ["api", "kind", "name", "entry", "activate", "capabilities"];
