@@ -1,4 +1,4 @@
-import { reasonOf, type StoreCheck } from "@svc/sdk";
+import { codeOf, reasonOf, type StoreCheck } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { error, type Finding, ok } from "./finding.ts";
 
@@ -9,7 +9,8 @@ export async function checkStore(cli: Cli): Promise<Finding[]> {
     const { storeFor } = await import("../store.ts");
     checked = await (await storeFor(cli)).check?.({ folder: cli.dataFolder, quick: true });
   } catch (failure) {
-    return [error(reasonOf(failure))];
+    // Which plugin keeps the state is a matter of svc.json, and said there.
+    return ["SVC_STORE_NONE", "SVC_STORE_SEVERAL"].includes(codeOf(failure) ?? "") ? [] : [error(reasonOf(failure))];
   }
   if (checked === undefined) return [];
   const { file, problems } = checked;

@@ -54,7 +54,7 @@ export interface Editor {
 export async function openEditor(options: EditorOptions): Promise<Editor> {
   const original = readText(options.file);
   const opened = await readEdited(options, original);
-  const before = new Set(errorsOf(opened.configuration).map(describe));
+  const before = new Set(errorsOf(opened).map(describe));
   let { configuration } = opened;
   let text = original;
   return {
@@ -77,7 +77,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
     async save({ backup = false } = {}) {
       const changed = await readEdited(options, text);
       // What was wrong before does not keep one from mending the rest.
-      const fresh = errorsOf(changed.configuration).filter((problem) => !before.has(describe(problem)));
+      const fresh = errorsOf(changed).filter((problem) => !before.has(describe(problem)));
       if (fresh.length > 0)
         throw fail("SVC_CONFIG_INVALID", { file: options.file, reason: `${describeProblems(fresh)}\nNothing was changed.`, problems: fresh });
       await saveDocument(options.file, text, { expect: original, backup });
@@ -89,7 +89,8 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
   };
 }
 
-const errorsOf = ({ checked }: Configuration) => checked.problems.filter(({ severity }) => severity === "error");
+const errorsOf = ({ configuration, host }: Edited) =>
+  [...configuration.checked.problems, ...storeProblems(configuration, host)].filter(({ severity }) => severity === "error");
 const describe = ({ path, message }: ConfigProblem) => `${path} ${message}`;
 
 /** Everything `svc config check` looks at: the document, and what each plugin's manifest, code and schema say. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
@@ -104,6 +105,7 @@ export async function checkConfiguration(
 export const problemsOf = (configuration: Configuration, host: Host, dataFolder: string): readonly ConfigProblem[] => [
   ...configuration.checked.problems,
   ...entryProblems(configuration, host),
+  ...storeProblems(configuration, host),
   ...exposures(configuration, dataFolder),
 ];
 
@@ -115,6 +117,12 @@ const entryProblems = ({ document }: Configuration, host: Host): ConfigProblem[]
     message: reason,
     ...(entry.startsWith("!") ? { severity: "warning" } : { severity: "error", owner: readEntry(entry).name }),
   }));
+
+/** Without one plugin that keeps the state nothing starts. */
+function storeProblems({ document, wanted }: Configuration, host: Host): ConfigProblem[] {
+  const message = host.storeProblem(wanted);
+  return message === undefined ? [] : [{ path: "plugins", ...document.locate(["plugins"]), message, severity: "error" }];
+}
 
 /** The text of the last configuration that started, and how it differs from the file. Throws `SVC_CONFIG_NO_LAST_GOOD`. */
 export async function compareLastGood(dataFolder: string, file: string): Promise<{ readonly text: string; readonly difference: string }> {
@@ -144,12 +152,18 @@ export function readableText(options: EditorOptions): string {
   }
 }
 
+/** A text of svc.json, read. */
+interface Edited {
+  readonly configuration: Configuration;
+  readonly host: Host;
+}
+
 /** The text as it would be read, with the plugins it asks for imported and not set up; `storesOnly`, those that may keep the state. */
 export async function readEdited(
   { parts, file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
   text: string,
   { storesOnly = false }: { readonly storesOnly?: boolean } = {},
-): Promise<{ configuration: Configuration; host: Host }> {
+): Promise<Edited> {
   const folder = dirname(resolve(file));
   const document = openDocument({ file, text }, loadEnvironment(folder, env));
   const entries = entriesOf(document);

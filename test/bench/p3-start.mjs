@@ -33,8 +33,8 @@ export default {
     const loaded = usual.health.plugins.filter(isLoaded).map(({ id }) => id);
     const known = usual.health.plugins.length;
     await usual.stop();
-    // Those beyond ten are switched off; the tier stays, or there would be no agent.
-    const extra = loaded.filter((id) => id !== "tier-local").slice(LOADED - 1);
+    // Those beyond ten are switched off; the tier stays, or there would be no agent, and the store, without which nothing starts.
+    const extra = loaded.filter((id) => id !== "tier-local" && !id.startsWith("store-")).slice(LOADED - 1);
     const ten = (port) => echoConfig(port, { plugins: extra.map((id) => `!${id}`) });
     let count = 0;
     const time = async (makeConfig) => {

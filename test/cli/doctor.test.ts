@@ -93,6 +93,14 @@ describe("doctor tries what a start would do", () => {
     await bothFail(shell, /version 9999, newer than/, 74);
   });
 
+  it("OPR-M4 a configuration that switches the store off", async () => {
+    await bothFail(
+      await folder(echoConfig({}, { plugins: ["!store-sqlite"] })),
+      /Nothing keeps the state: store-sqlite is switched off; take "!store-sqlite" out of plugins/,
+      78,
+    );
+  });
+
   it("OPR-M4 3 OPR-m5 a data folder that is a file", async () => {
     const shell = await folder();
     writeFileSync(join(shell.folder, ".svc"), "");

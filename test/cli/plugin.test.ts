@@ -38,6 +38,13 @@ describe("svc plugin enable and disable", () => {
     expect(await shell.svc("plugin", "disable", "action-no-such")).toMatchObject({ code: 1, err: expect.stringContaining("svc plugin list") });
   });
 
+  it("never switch off the store, without which nothing starts", async () => {
+    const shell = await shellWith();
+    expect(await shell.svc("plugin", "disable", "store-sqlite")).toMatchObject({ code: 78, err: expect.stringContaining("Nothing keeps the state") });
+    expect(shell.config().plugins).toBeUndefined();
+    expect(await shell.svc("config", "check")).toMatchObject({ code: 0 });
+  });
+
   it("turn the switch of a section where it has one; the section stays when the plugin is off", async () => {
     const shell = await shellWith();
     expect(await shell.svc("plugin", "add", ELDER, "--yes")).toMatchObject({ code: 0, out: expect.stringContaining("not pinned") });

@@ -51,6 +51,8 @@ export interface Host {
   /** Ways to build a context that known plugins bring, and the one that counts where the configuration names none. */
   strategies(): string[];
   defaultStrategy(): string | undefined;
+  /** Why no plugin, or not one alone, would keep the state; undefined where one would. */
+  storeProblem(wanted: Wanted): string | undefined;
   /** Set up the plugin that keeps the state, before all others. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
   setUpStore(wanted: Wanted, deps: StoreDeps): Promise<ProvidedStore>;
   setUp(wanted: Wanted, contexts: ContextDeps): Promise<void>;

@@ -121,8 +121,17 @@ class PluginHost implements Host {
     return defaultStrategyOf(this.#plugins);
   }
 
+  storeProblem(wanted: Wanted): string | undefined {
+    try {
+      this.#chooseStore(wanted);
+      return undefined;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
   async setUpStore(wanted: Wanted, deps: StoreDeps): Promise<ProvidedStore> {
-    const store = chooseStore(this.#plugins, wanted, this.#sources.parts.defaultStore.package);
+    const store = this.#chooseStore(wanted);
     const section = sectionOf(store, wanted);
     const context = (plugin: Plugin<never>, scope: Scope) => createStoreContext(plugin, scope, section ?? {}, deps);
     if (mayRun(store, wanted, this.#plugins)) await setUpPlugin(store, section, context, () => this.#changed(), this.#limits, this.#supply.around);
@@ -202,6 +211,9 @@ class PluginHost implements Host {
   /** All but those that may keep the state, which are set up before all others and stopped after them. */
   get #others(): readonly HostedPlugin[] {
     return this.#plugins.filter((one) => !isStore(one));
+  }
+  #chooseStore(wanted: Wanted): HostedPlugin {
+    return chooseStore(this.#plugins, wanted, this.#sources.parts.defaultStore.package);
   }
   #changed(): void {
     this.#live = undefined;

@@ -34,17 +34,20 @@ export function chooseStore(plugins: readonly HostedPlugin[], wanted: Wanted, in
   const asked = stores.filter((one) => !isDefaultStore(one) && isWanted(one, wanted, stores));
   const candidates = asked.length > 0 ? asked : stores.filter(isDefaultStore);
   const [store, ...others] = candidates;
-  if (store === undefined)
-    throw fail("SVC_STORE_NONE", {
-      reason: "no known plugin does, or it is switched off",
-      next: `install ${installable} beside the kernel, name a store in plugins, or give createKernel one as its option store`,
-    });
+  if (store === undefined) throw fail("SVC_STORE_NONE", whyNone(plugins.find(isDefaultStore), installable));
   if (others.length > 0)
     throw fail("SVC_STORE_SEVERAL", {
       stores: candidates.map(({ id }) => id).join(" and "),
       next: `keep one and switch the other off in plugins, as "!${others[0]?.id}"`,
     });
   return store;
+}
+
+function whyNone(off: HostedPlugin | undefined, installable: string): { readonly reason: string; readonly next: string } {
+  if (off?.state === "disabled") return { reason: `${off.id} is switched off`, next: `take "!${off.id}" out of plugins, or add another store` };
+  if (off !== undefined) return { reason: `${off.id} is held back (${off.reason ?? off.state})`, next: `mend it, then: svc plugin retry ${off.id}` };
+  const next = `install ${installable} beside the kernel, name a store in plugins, or give createKernel one as its option store`;
+  return { reason: "no known plugin does", next };
 }
 
 /** As `chooseStore`; undefined where no choice is possible. */
