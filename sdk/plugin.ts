@@ -51,6 +51,11 @@ export interface Plugin<C = Record<string, unknown>> {
   readonly scopes?: readonly DeclaredScope[];
   /** Keys it adds to `agents.<id>`. */
   readonly agentConfig?: ObjectSchema;
+  /**
+   * What `agentConfig` cannot say of an agent: a key that is needed with another one. `section` is the plugin's own, as far as the file has
+   * one; paths start at the agent. Asked as `config.check` is, also of an agent that has not passed: look at what has the right shape.
+   */
+  checkAgent?(agent: Readonly<Record<string, unknown>>, section: C | undefined): readonly SectionProblem[];
   /** As in the manifest; read where a plugin is handed over in code. */
   readonly default?: true;
   readonly serves?: readonly Capability[];

@@ -21,8 +21,15 @@ const NOTIFY: ObjectSchema = {
   },
 };
 const composed = composeSchema({
-  sections: [{ at: "notifications", schema: NOTIFY, owner: "feature-notifications" }],
-  agentKeys: [],
+  sections: [
+    { at: "notifications", schema: NOTIFY, owner: "feature-notifications" },
+    {
+      at: "providers",
+      schema: { type: "object", additionalProperties: { type: "object", properties: { apiKey: { type: "string", secret: true } } } },
+      owner: "feature-providers",
+    },
+  ],
+  agentKeys: [{ owner: "feature-servers", schema: { type: "object", properties: { mcp: { type: "object" } } } }],
   tiers: ["cli-a"],
   defaultTier: "cli-a",
 });

@@ -137,7 +137,7 @@ export async function compareLastGood(dataFolder: string, file: string): Promise
  */
 export async function configurationSchema(options: EditorOptions): Promise<ObjectSchema> {
   const { host } = await readEdited(options, readableText(options));
-  await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), broken: new Map() });
+  await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), hasAgentKey: () => true, broken: new Map() });
   return composeSchema(partsOf(host)).root;
 }
 

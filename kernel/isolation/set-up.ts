@@ -1,5 +1,6 @@
 import type { Agent, Capability, Lifecycle, PluginContext } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
+import { CONTRACT_AGENT_KEYS } from "../core/config/contract-keys.ts";
 import { AGENT_KEYS } from "../core/config/core-schema.ts";
 import type { IsolationDeps } from "../core/host/isolation-port.ts";
 import type { Source } from "../core/host/source.ts";
@@ -244,6 +245,8 @@ function mirrorOf(ctx: PluginContext<never>, described: Described): Mirror {
 function viewOf(agent: Agent, { agentConfig }: Described): Agent {
   const own = new Set(Object.keys(agentConfig?.properties ?? {}));
   const plain = (value: unknown): boolean => typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
-  const settings = Object.entries(agent.settings).filter(([key, value]) => own.has(key) || (AGENT_KEYS.has(key) && plain(value)));
+  const settings = Object.entries(agent.settings).filter(
+    ([key, value]) => own.has(key) || ((AGENT_KEYS.has(key) || CONTRACT_AGENT_KEYS.has(key)) && plain(value)),
+  );
   return { ...agent, settings: Object.fromEntries(settings) };
 }

@@ -65,7 +65,7 @@ describe("what an added plugin sees", () => {
 
   it.each([
     ["reads a section of the kernel", 'config: { at: "providers" },', "", "must bring a schema"],
-    ["claims a section of the kernel", 'config: { at: "providers", schema: { type: "object" } },', "", "belongs to the kernel"],
+    ["claims a section of the kernel", 'config: { at: "session", schema: { type: "object" } },', "", "belongs to the kernel"],
     ["asks for a variable that it did not declare", "", 'ctx.env("OTHER_SECRET");', "env:OTHER_SECRET"],
     ["touches a capability that it did not declare", "", "ctx.store;", "'store'"],
   ])("a plugin that %s does not run", async (_what, config, setup, reason) => {

@@ -4,7 +4,8 @@ import { explain, type Finding } from "../../base/schema/explain.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 import { claim } from "./claims.ts";
 import type { ComposedSchema } from "./compose.ts";
-import { crossRules, unreadKeys } from "./core-rules.ts";
+import { CONTRACT_AGENT_KEYS, CONTRACT_SECTIONS } from "./contract-keys.ts";
+import { crossRules } from "./core-rules.ts";
 import { CORE_KEYS, CORE_SCHEMA, fillChosen } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
 import { malformedIn } from "./expand.ts";
@@ -56,7 +57,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
       path: formatPath(path),
       ...nearestPosition(document, path),
       message: unset.length === 0 ? message : `${message}; the environment variable ${unset.join(" and ")} is empty or not set`,
-      ...(owner === undefined ? {} : { owner }),
+      ...(owner === undefined || isOfContract(path) ? {} : { owner }),
       ...(agent === undefined ? {} : { agent }),
       severity,
     });
@@ -64,7 +65,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
 
   const { present, strangers, asleep } = claim(value, composed);
   const core = Object.fromEntries(Object.entries(value).filter(([key]) => CORE_KEYS.has(key)));
-  for (const finding of checkCore(core, composed, pluginKeys)) add(finding);
+  for (const finding of checkCore(core, composed, new Set([...pluginKeys.keys(), ...composed.unowned]))) add(finding);
   Object.assign(value, core);
   for (const keys of composed.agentKeys) checkAgentKeys(value, keys, add);
   const wrong = new Set(problems.map(({ path }) => path));
@@ -78,10 +79,18 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
     for (const { path: below, message, severity = "warning" } of section.check?.(inner, { agents }) ?? [])
       add({ path: [...path, ...(below === "" ? [] : parsePath(below))], message }, severity, section.owner);
   }
+  for (const { owner, check } of composed.agentKeys) {
+    const section = present.find((one) => one.section.owner === owner)?.value;
+    for (const [id, agent] of Object.entries(isRecord(value.agents) ? value.agents : {})) {
+      for (const { path: below, message, severity = "warning" } of isRecord(agent) ? (check?.(agent, section) ?? []) : []) {
+        const path = ["agents", id, ...(below === "" ? [] : parsePath(below))];
+        if (!wrong.has(formatPath(path))) add({ path, message }, severity, owner);
+      }
+    }
+  }
   for (const { owner, at, reason } of composed.refused) problems.push({ path: at, message: reason, owner, severity: "error" });
   for (const finding of strangers) add(finding);
   for (const { owner, ...finding } of asleep) add(finding, "warning", owner);
-  for (const finding of unreadKeys(value)) add(finding, "warning");
   for (const finding of emptied(document)) add(finding, "warning");
   for (const finding of malformed(document)) add(finding, "warning");
 
@@ -105,6 +114,10 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   };
 }
 
+/** What is wrong with a key of the contract is wrong with the whole document, whichever plugin owns it. */
+const isOfContract = ([top, , key]: ConfigPath): boolean =>
+  top === "agents" ? CONTRACT_AGENT_KEYS.has(String(key)) : Object.hasOwn(CONTRACT_SECTIONS, String(top));
+
 /** A schema and where the build has compiled it, if it has. */
 interface Prepared {
   readonly schema: Schema;
@@ -118,9 +131,9 @@ const PREPARED = "#checks/config";
  * The kernel's own keys, defaults filled in. They are judged without the keys of agents that plugins added, which are judged one plugin
  * at a time; what is wrong is told by the whole, which knows those keys by name.
  */
-function checkCore(core: Record<string, unknown>, { core: whole, chosen }: ComposedSchema, pluginKeys: ReadonlyMap<string, string>): readonly Finding[] {
+function checkCore(core: Record<string, unknown>, { core: whole, chosen }: ComposedSchema, others: ReadonlySet<string>): readonly Finding[] {
   const agents = Object.entries(isRecord(core.agents) ? core.agents : {});
-  const own = (agent: unknown) => (isRecord(agent) ? Object.fromEntries(Object.entries(agent).filter(([key]) => !pluginKeys.has(key))) : agent);
+  const own = (agent: unknown) => (isRecord(agent) ? Object.fromEntries(Object.entries(agent).filter(([key]) => !others.has(key))) : agent);
   const bare = isRecord(core.agents) ? { ...core, agents: Object.fromEntries(agents.map(([id, agent]) => [id, own(agent)])) } : core;
   if (!schemaCheck(CORE_SCHEMA, "document", PREPARED).fits(bare) || !fillChosen(bare, chosen)) {
     const check = schemaCheck(whole, "document");
@@ -154,7 +167,10 @@ function checkAgentKeys(
   for (const [id, agent] of Object.entries(isRecord(value.agents) ? value.agents : {})) {
     if (!isRecord(agent)) continue;
     const own = Object.fromEntries(keys.filter((key) => Object.hasOwn(agent, key)).map((key) => [key, agent[key]]));
-    if (Object.keys(own).length === 0 && asksNothing(keysOf.schema)) continue;
+    if (Object.keys(own).length === 0 && needsNone(keysOf.schema)) {
+      Object.assign(agent, defaultsOf(keysOf.schema));
+      continue;
+    }
     for (const { path, message } of validate(keysOf, own)) add({ path: ["agents", id, ...path], message }, "error", owner);
     Object.assign(agent, own);
   }
@@ -164,9 +180,19 @@ function checkAgentKeys(
 const takesAnything = ({ properties = {}, ...rest }: Schema): boolean =>
   Object.keys(rest).join() === "type" && Object.values(properties).every((key) => Object.keys(key).length === 0);
 
-/** Keys of which none is needed and none has a default. */
-const asksNothing = ({ type: _, description: _description, additionalProperties: _others, properties = {}, ...rest }: Schema): boolean =>
-  Object.keys(rest).length === 0 && Object.values(properties).every((key) => key.default === undefined);
+/** Keys of which none is needed: what their defaults make takes no judge. */
+const needsNone = ({ type: _, description: _description, additionalProperties: _others, properties: _properties, ...rest }: Schema): boolean =>
+  Object.keys(rest).length === 0;
+
+/** What the defaults of an object's keys make where it has none of them. */
+function defaultsOf({ properties = {} }: Schema): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([key, { default: value, ...schema }]) => {
+      if (value === undefined) return [];
+      return [[key, isRecord(value) ? { ...defaultsOf(schema), ...structuredClone(value) } : structuredClone(value)]];
+    }),
+  );
+}
 
 /** A default or a missing brace: taken as ordinary text, which is hardly what was meant. */
 function malformed(document: ConfigDocument): readonly Finding[] {

@@ -1,6 +1,7 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 import { isForbiddenKey } from "../../base/config-path.ts";
 import { restartPaths } from "../../base/schema/schema-walk.ts";
+import { CONTRACT_AGENT_KEYS } from "./contract-keys.ts";
 import { AGENT_KEYS, type Chosen, CORE_KEYS, coreSchema, PASSED_THROUGH } from "./core-schema.ts";
 
 /** A section of svc.json that a plugin owns. */
@@ -15,11 +16,20 @@ export interface Section {
   check?(section: Readonly<Record<string, unknown>>, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
 }
 
+/** Keys of agents that a plugin adds. */
+export interface AgentKeys {
+  readonly owner: string;
+  readonly schema: ObjectSchema;
+  readonly prepared?: string;
+  /** What the plugin itself finds wrong with an agent whose keys its schema allows. `section` is its own. */
+  check?(agent: Readonly<Record<string, unknown>>, section: unknown): readonly SectionProblem[];
+}
+
 /** What the schema of a configuration is made of, beside the core. */
 export interface Parts {
   readonly sections: readonly Section[];
   /** The properties of each schema are keys of `agents.<id>`. */
-  readonly agentKeys: readonly { readonly owner: string; readonly schema: ObjectSchema; readonly prepared?: string }[];
+  readonly agentKeys: readonly AgentKeys[];
   /** Tiers that an agent may name, and the one of agents that name none. */
   readonly tiers: readonly string[];
   readonly defaultTier?: string | undefined;
@@ -40,6 +50,8 @@ export interface ComposedSchema {
   readonly root: ObjectSchema;
   readonly sections: readonly Section[];
   readonly agentKeys: Parts["agentKeys"];
+  /** Keys of agents of the contract that no plugin here owns: taken as they are. */
+  readonly unowned: readonly string[];
   readonly tiers: readonly string[];
   readonly dormant: readonly { readonly at: string; readonly owner: string }[];
   /** What plugins claimed and did not get, each with the reason: these plugins cannot run. */
@@ -79,14 +91,17 @@ export function composeSchema(parts: Parts): ComposedSchema {
     agentKeys.push(keys);
   }
 
+  const unowned = [...CONTRACT_AGENT_KEYS].filter((name) => !owners.has(name));
+  for (const name of unowned) added[name] = {};
   const dormant = parts.dormant ?? [];
   const root = rootOf(coreSchema(added, parts), [...dormant.map(({ at }) => ({ at, schema: {} })), ...sections]);
   return {
-    core: openCore([...owners.keys()], parts),
+    core: openCore([...owners.keys(), ...unowned], parts),
     chosen: parts,
     root,
     sections,
     agentKeys,
+    unowned,
     tiers: parts.tiers,
     dormant,
     refused,

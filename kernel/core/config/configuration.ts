@@ -103,7 +103,8 @@ function wantedOf(
 ): Wanted {
   const agents = Object.values((value.agents ?? {}) as Record<string, { tier?: string } | null>);
   const tiers = agents.map((agent) => (typeof agent?.tier === "string" ? agent.tier : usualTier));
-  return { section, tiers: new Set(tiers.filter((tier) => tier !== undefined)), broken };
+  const keys = new Set(agents.flatMap((agent) => (typeof agent === "object" && agent !== null ? Object.keys(agent) : [])));
+  return { section, tiers: new Set(tiers.filter((tier) => tier !== undefined)), hasAgentKey: (key) => keys.has(key), broken };
 }
 
 /** What `plugins` names. */

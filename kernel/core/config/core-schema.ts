@@ -1,17 +1,14 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { CONTRACT_SECTIONS } from "./contract-keys.ts";
 import { AGENT, AGENT_ID } from "./sections/agent-keys.ts";
-import { NODE, PROVIDERS } from "./sections/node-sections.ts";
+import { NODE } from "./sections/node-sections.ts";
 import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, RETENTION, SESSION, SHUTDOWN } from "./sections/runtime-sections.ts";
 import { choice, text } from "./sections/shapes.ts";
 
 /** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
 export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
   $schema: { type: "string", description: "where an editor finds the schema of this file; has no effect" },
-  voice: { description: "global voice settings" },
-  meshVoices: { description: "voices of the mesh" },
-  screen: { description: "screen settings" },
-  decisions: { description: "decision settings" },
-  business: { description: "organisation, projects and contacts", restart: true },
+  ...CONTRACT_SECTIONS,
 };
 
 /** Keys of an agent that the kernel itself knows; a plugin adds none of these names. */
@@ -39,7 +36,6 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>, { defaul
     required: ["node"],
     properties: {
       node: NODE,
-      providers: PROVIDERS,
       agents: { type: "object", description: "agents by id", default: {}, propertyNames: { pattern: AGENT_ID }, additionalProperties: agent },
       session: { ...SESSION, properties: { ...SESSION.properties, contextStrategy } },
       processPool: PROCESS_POOL,

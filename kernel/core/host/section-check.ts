@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { type ObjectSchema, type Plugin, reasonOf } from "@svc/sdk";
+import { type ObjectSchema, type Plugin, reasonOf, type SectionProblem } from "@svc/sdk";
 import type { Parts, Section } from "../config/compose.ts";
 import type { HostedPlugin } from "./hosted-plugin.ts";
 import type { Source } from "./source.ts";
@@ -12,24 +12,27 @@ export function sectionsOf({ id, plugin, source }: HostedPlugin): Section[] {
   // The state does not change its place under a running daemon.
   const section = { at, schema: isStore({ id }) ? { ...schema, restart: true } : schema, owner: id, ...preparedBy(source) };
   if (check === undefined) return [section];
-  return [
-    {
-      ...section,
-      check(value, known) {
-        try {
-          return check(value, known);
-        } catch (error) {
-          return [{ path: "", message: `could not be checked by its plugin: ${reasonOf(error)}`, severity: "error" }];
-        }
-      },
-    },
-  ];
+  return [{ ...section, check: guarded(check as NonNullable<Section["check"]>) }];
 }
+
+/** A check of a plugin that throws is one more problem, and disturbs no other. */
+const guarded =
+  <A extends unknown[]>(check: (...given: A) => readonly SectionProblem[]) =>
+  (...given: A): readonly SectionProblem[] => {
+    try {
+      return check(...given);
+    } catch (error) {
+      return [{ path: "", message: `could not be checked by its plugin: ${reasonOf(error)}`, severity: "error" }];
+    }
+  };
 
 /** The keys of agents that belong to a plugin. While it is not loaded nothing can check them, and nothing takes them for a mistake. */
 export function agentKeysOf({ id, plugin, source }: HostedPlugin): Parts["agentKeys"] {
   const schema = plugin === undefined ? anyValue(source.manifest?.agentKeys) : plugin.agentConfig;
-  return schema === undefined ? [] : [{ schema, owner: id, ...preparedBy(source) }];
+  if (schema === undefined) return [];
+  const checkAgent = plugin?.checkAgent;
+  if (checkAgent === undefined) return [{ schema, owner: id, ...preparedBy(source) }];
+  return [{ schema, owner: id, ...preparedBy(source), check: guarded(checkAgent) }];
 }
 
 /** Of a first-party package: its code is trusted as the kernel's own, and its build has written this file beside its entry. */

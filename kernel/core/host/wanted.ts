@@ -7,6 +7,8 @@ export interface Wanted {
   section(path: string): unknown;
   /** Tier names that agents use. */
   readonly tiers: ReadonlySet<string>;
+  /** Does an agent have that key? */
+  hasAgentKey(key: string): boolean;
   /** Why the owner of a section cannot run, by plugin id. */
   readonly broken: ReadonlyMap<string, string>;
 }
@@ -18,13 +20,14 @@ export const sectionOf = (hosted: HostedPlugin, wanted: Wanted): unknown => {
   return path === undefined ? undefined : wanted.section(path);
 };
 
-/** Its code is needed when it shall run, and also when only its section is there: the section is validated all the same. */
+/** Its code is needed when it shall run, and also when only its section or a key of its agents is there: these are validated all the same. */
 export function needsCode(hosted: HostedPlugin, wanted: Wanted, plugins: readonly HostedPlugin[]): boolean {
   const manifest = hosted.source.manifest;
   return (
     manifest === undefined ||
     isWanted(hosted, wanted, plugins) ||
-    (hosted.state !== "disabled" && manifest.section !== undefined && wanted.section(manifest.section) !== undefined)
+    (hosted.state !== "disabled" &&
+      ((manifest.section !== undefined && wanted.section(manifest.section) !== undefined) || (manifest.agentKeys ?? []).some(wanted.hasAgentKey)))
   );
 }
 

@@ -27,6 +27,12 @@ export default definePlugin({
   name: "rag-lexical",
   version: "0.1.0",
   svc: "^0.1.0",
+  agentConfig: {
+    type: "object",
+    properties: {
+      codeindex: { type: "boolean", default: false, description: "build and refresh the index of words of the workspace, for rag.lexical" },
+    },
+  },
   capabilities: ["agents", "files", "jobs", "routes"],
   setup(ctx) {
     const thread = createIndexThread();

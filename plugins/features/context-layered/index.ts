@@ -29,6 +29,13 @@ export default definePlugin({
   svc: "^0.1.0",
   default: true,
   strategies: ["layered"],
+  agentConfig: {
+    type: "object",
+    properties: {
+      contextReferences: { type: "boolean", default: false, description: "add the verified references of the workspace" },
+      richMessages: { type: "boolean", default: true, description: "buttons, polls and media; false is plain text only" },
+    },
+  },
   capabilities: ["files", "agents"],
   setup(ctx): Lifecycle {
     const history = createHistory(

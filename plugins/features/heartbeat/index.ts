@@ -1,4 +1,4 @@
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, type ObjectSchema } from "@svc/sdk";
 
 interface Heartbeat {
   readonly enabled?: boolean;
@@ -7,6 +7,29 @@ interface Heartbeat {
   readonly channel?: string;
 }
 
+/** `agents.<id>.heartbeat` (001:L65-68). */
+const AGENT: ObjectSchema = {
+  type: "object",
+  properties: {
+    heartbeat: {
+      type: "object",
+      description: "periodic check-in inside the session",
+      default: {},
+      properties: {
+        enabled: { type: "boolean", description: "switch", default: false },
+        intervalMinutes: { type: "number", minimum: 1, default: 30, description: "minutes between check-ins" },
+        prompt: {
+          type: "string",
+          minLength: 1,
+          description: "check-in prompt",
+          default: "Check in: look at your inbox, your pending tasks and the health of the system. Say what needs attention, or that nothing does.",
+        },
+        channel: { type: "string", minLength: 1, description: "virtual channel tag", default: "heartbeat" },
+      },
+    },
+  },
+};
+
 const MINUTE_MS = 60_000;
 
 export default definePlugin({
@@ -14,6 +37,7 @@ export default definePlugin({
   name: "heartbeat",
   version: "0.1.0",
   svc: "^0.1.0",
+  agentConfig: AGENT,
   capabilities: ["agents", "events", "tasks", "jobs"],
   setup(ctx) {
     /** When each agent was last asked, or first seen with its heartbeat on: by a monotonic clock. */

@@ -14,6 +14,17 @@ export default definePlugin<Section>({
   version: "0.1.0",
   svc: "^0.1.0",
   default: true,
+  agentConfig: {
+    type: "object",
+    properties: {
+      billing: {
+        type: "string",
+        enum: ["subscription", "api"],
+        default: "subscription",
+        description: "for cli-a: shared sign-in, or a model API key from the environment",
+      },
+    },
+  },
   config: { at: "tiers.cli-a", schema: sectionSchema },
   capabilities: ["spawn", "warm", "media", "agents", "routes", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx): Lifecycle<Section> {

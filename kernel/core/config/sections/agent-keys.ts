@@ -1,14 +1,14 @@
 import type { ObjectSchema } from "@svc/sdk";
-import { HEARTBEAT, INTEGRATION, MCP_SERVER, PRESENCE, SUBSCRIPTION, VOICE } from "./agent-parts.ts";
 import { choice, count, flag, range, text, word, words } from "./shapes.ts";
 
 /** Lower-case letters, digits, `_` and `-`: an agent's id is part of URLs, lanes and token scopes. */
 export const AGENT_ID = "^[a-z0-9][a-z0-9_-]*$";
 
 /**
- * `agents.<id>` (001:L34-79). `tier` is any tier name in form; whether a plugin provides it is checked against the tiers that are
- * known. Its default, and the values of `contextStrategy`, come from the plugins: see `coreSchema`. `contextStrategy`, `forgeAutoReply` and `drainTimeoutSeconds` have no default here: unset means that the wider setting is
- * looked up when it is used (CFG-17).
+ * `agents.<id>` (001:L34-79), as far as the kernel itself reads it; plugins add keys of their own. `tier` is any tier name in form; whether
+ * a plugin provides it is checked against the tiers that are known. Its default, and the values of `contextStrategy`, come from the
+ * plugins: see `coreSchema`. `contextStrategy` and `drainTimeoutSeconds` have no default: unset means that the wider setting is looked up
+ * when it is used (CFG-17).
  */
 export const AGENT = {
   type: "object",
@@ -17,7 +17,6 @@ export const AGENT = {
     name: word("display name", { format: "line" }),
     workspace: word("working folder: instructions, skills, tool-server configuration"),
     tier: word("execution engine", { pattern: "^[a-z][a-z0-9-]*$" }),
-    provider: word("entry of providers, for sdk and orchestrator agents"),
     model: word("model id; unset uses the engine's default", { restart: true }),
     systemPrompt: text("extra instructions on every run"),
     mentions: words("handles that route messages to this agent", { default: [] }),
@@ -29,33 +28,16 @@ export const AGENT = {
       default: 5,
       description: "refuse a hand-off when this many other agents already worked on the chain; 0 disables the check",
     },
-    mcp: {
-      type: "object",
-      description: "tool servers, written to <workspace>/.mcp.json at start",
-      propertyNames: { minLength: 1 },
-      additionalProperties: MCP_SERVER,
-      restart: true,
-    },
-    codeindex: flag("build and refresh the index of words of the workspace, for rag.lexical", { default: false }),
     contextStrategy: text("in place of session.contextStrategy"),
-    contextReferences: flag("add the verified references of the workspace", { default: false }),
-    richMessages: flag("buttons, polls and media; false is plain text only", { default: true }),
     maxConcurrent: count("parallel runs", 1, { default: 1 }),
     maxExecutionMinutes: range("minutes a run may take", 1, 240, { default: 20 }),
     preSpawnTimeoutSec: range("seconds the preparation of a run may take", 10, 3600, { default: 300 }),
     drainTimeoutSeconds: range("seconds a stop waits for this agent's tasks, where longer than the global value", 0, 86_400),
     permissionMode: choice("permissions of a run", ["default", "acceptEdits", "plan", "bypassPermissions"], { default: "default" }),
-    billing: choice("for cli-a: shared sign-in, or a model API key from the environment", ["subscription", "api"], { default: "subscription" }),
     toolUseRequired: words("at least one of these tools must be used in a run", { default: [] }),
-    forgeAutoReply: flag("in place of the forge channel's autoReplyLegacy"),
     persistentProcess: flag("a warm process per conversation, for command-line tiers", { default: false }),
     queueMode: choice("what happens to messages that arrive during a turn", ["collect", "followup", "drop"], { default: "collect" }),
     access: choice("public opens the public endpoint to tokens for this agent", ["private", "public"], { default: "private" }),
     admin: flag("may manage schedules created by others"),
-    subscriptions: { type: "array", items: SUBSCRIPTION, default: [], description: "events the agent hears" },
-    heartbeat: HEARTBEAT,
-    integrations: { type: "array", items: INTEGRATION, default: [], description: "external accounts" },
-    voice: VOICE,
-    presence: PRESENCE,
   },
 } satisfies ObjectSchema;

@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { expect, it } from "vitest";
-import { lastGood, rememberLastGood } from "../../base/last-good.ts";
-import { checkDocument } from "./check.ts";
-import { composeSchema } from "./compose.ts";
-import { diffConfig } from "./diff.ts";
-import { openDocument } from "./document.ts";
+import { lastGood, rememberLastGood } from "../../kernel/base/last-good.ts";
+import { checkDocument } from "../../kernel/core/config/check.ts";
+import { composeSchema } from "../../kernel/core/config/compose.ts";
+import { diffConfig } from "../../kernel/core/config/diff.ts";
+import { openDocument } from "../../kernel/core/config/document.ts";
+import { CONTRACT_PARTS } from "../kit/configuration.ts";
 
 const MESH: ObjectSchema = {
   type: "object",
@@ -16,7 +17,12 @@ const MESH: ObjectSchema = {
     peers: { type: "array", items: { type: "object", properties: { url: { type: "string" }, file: { type: "string", restart: true } } } },
   },
 };
-const composed = composeSchema({ sections: [{ at: "mesh", schema: MESH, owner: "feature-mesh" }], agentKeys: [], tiers: ["cli-a"], defaultTier: "cli-a" });
+const composed = composeSchema({
+  sections: [...CONTRACT_PARTS.sections, { at: "mesh", schema: MESH, owner: "feature-mesh" }],
+  agentKeys: CONTRACT_PARTS.agentKeys,
+  tiers: ["cli-a"],
+  defaultTier: "cli-a",
+});
 const BASE = { node: { id: "n", name: "N" }, agents: { a: { name: "A", workspace: ".", model: "one" } }, mesh: { peers: [{ url: "u", file: "f" }] } };
 const checked = (value: object, env: NodeJS.ProcessEnv = {}) => checkDocument(openDocument({ value }, env), composed);
 const diff = (after: object, before: object = BASE) => diffConfig(checked(before).value, checked(after).value, composed.restartPaths);

@@ -1,17 +1,26 @@
 import type { ObjectSchema } from "@svc/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { maskSecrets } from "../../editor/mask.ts";
-import { type CheckedConfig, type ConfigProblem, checkDocument } from "./check.ts";
-import { composeSchema, type Parts } from "./compose.ts";
-import { openDocument } from "./document.ts";
+import { type CheckedConfig, type ConfigProblem, checkDocument } from "../../kernel/core/config/check.ts";
+import { composeSchema, type Parts } from "../../kernel/core/config/compose.ts";
+import { openDocument } from "../../kernel/core/config/document.ts";
+import { maskSecrets } from "../../kernel/editor/mask.ts";
+import { CONTRACT_PARTS } from "../kit/configuration.ts";
 
 const NODE = { id: "n1", name: "Node" };
 const AGENT = { name: "A", workspace: "./a" };
 const TIERS = ["cli-a", "local"];
 
 const compose = (parts: Partial<Parts> = {}) =>
-  composeSchema({ sections: [], agentKeys: [], tiers: TIERS, defaultTier: "cli-a", strategies: ["layered", "planner"], defaultStrategy: "layered", ...parts });
+  composeSchema({
+    tiers: TIERS,
+    defaultTier: "cli-a",
+    strategies: ["layered", "planner"],
+    defaultStrategy: "layered",
+    ...parts,
+    sections: [...CONTRACT_PARTS.sections, ...(parts.sections ?? [])],
+    agentKeys: [...CONTRACT_PARTS.agentKeys, ...(parts.agentKeys ?? [])],
+  });
 const check = (value: object, parts: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}): CheckedConfig =>
   checkDocument(openDocument({ value: { node: NODE, ...value } }, env), compose(parts));
 const agent = (keys: object, parts: Partial<Parts> = {}, env: NodeJS.ProcessEnv = {}) => check({ agents: { a: { ...AGENT, ...keys } } }, parts, env);

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
-import { checkDocument } from "../core/config/check.ts";
-import { composeSchema } from "../core/config/compose.ts";
-import { openDocument } from "../core/config/document.ts";
-import { maskSecrets } from "./mask.ts";
+import { checkDocument } from "../../kernel/core/config/check.ts";
+import { composeSchema } from "../../kernel/core/config/compose.ts";
+import { openDocument } from "../../kernel/core/config/document.ts";
+import { maskSecrets } from "../../kernel/editor/mask.ts";
+import { CONTRACT_PARTS } from "../kit/configuration.ts";
 
-const composed = composeSchema({ sections: [], agentKeys: [], tiers: ["cli-a"], defaultTier: "cli-a", dormant: [] });
+const composed = composeSchema({ ...CONTRACT_PARTS, tiers: ["cli-a"], defaultTier: "cli-a", dormant: [] });
 const check = (agent: object, node: object = {}) =>
   checkDocument(openDocument({ value: { node: { id: "n", name: "N", ...node }, agents: { a: { name: "A", workspace: "./a", ...agent } } } }, {}), composed);
 

@@ -1,0 +1,95 @@
+import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
+
+const text = (description: string, more: Schema = {}): Schema => ({ type: "string", description, ...more });
+const word = (description: string, more: Schema = {}): Schema => text(description, { minLength: 1, ...more });
+const flag = (description: string, more: Schema = {}): Schema => ({ type: "boolean", description, ...more });
+const choice = (description: string, values: readonly string[]): Schema => text(description, { enum: values });
+const variableName = (what: string): Schema => text(`upper-case name of the environment variable with the ${what}`, { pattern: "^[A-Z_][A-Z0-9_]*$" });
+
+/** `agents.<id>.integrations[]` (001:L75). The six `*Env` keys name variables; they never hold the secret itself (CFG-16). */
+const INTEGRATION: ObjectSchema = {
+  type: "object",
+  required: ["kind", "label"],
+  properties: {
+    kind: word("integration kind"),
+    label: word("label, unique per agent and kind"),
+    credentials: {
+      type: "object",
+      properties: {
+        tokenEnv: variableName("token"),
+        privateAppTokenEnv: variableName("private app token"),
+        apiKeyEnv: variableName("API key"),
+        refreshTokenEnv: variableName("refresh token"),
+        clientIdEnv: variableName("client id"),
+        clientSecretEnv: variableName("client secret"),
+        auth: choice("sign-in kept by the system", ["keyring"]),
+        sessionDir: word("session folder"),
+      },
+    },
+    metadata: { type: "object", additionalProperties: { type: ["string", "number", "boolean"] }, description: "facts that are no secrets" },
+    enabled: flag("switch", { default: true }),
+  },
+};
+
+/** `agents.<id>.voice` (001:L77). */
+const VOICE: ObjectSchema = {
+  type: "object",
+  description: "voice, in place of the global voice settings",
+  properties: {
+    provider: choice("speech provider", ["system", "cloud"]),
+    system: {
+      anyOf: [
+        { type: "string", minLength: 1 },
+        { type: "object", additionalProperties: { type: "string" } },
+      ],
+      description: "voice of the operating system, the word system, or a map from language to voice",
+    },
+    fallbacks: { type: "array", items: { type: "string" }, description: "fallback voices" },
+    cloudVoiceId: word("voice at the cloud provider"),
+    gender: choice("voice gender", ["female", "male", "neutral"]),
+    style: text("speaking style"),
+    intro: text("spoken introduction"),
+    narrate: choice("what is spoken; on is all but scheduled jobs", ["off", "on", "all"]),
+  },
+};
+
+/** `agents.<id>.presence` (001:L79). */
+const PRESENCE: ObjectSchema = {
+  type: "object",
+  description: "on-screen presence",
+  properties: {
+    color: text("colour as #RRGGBB", { pattern: "^#[0-9A-Fa-f]{6}$" }),
+    initial: text("up to two letters", { maxLength: 2 }),
+    label: text("label"),
+    allowActions: flag("permit to act; without it, act falls back to teach"),
+  },
+};
+
+/** The keys, as a part of `agents.<id>`. */
+export const AGENT: ObjectSchema = {
+  type: "object",
+  properties: {
+    forgeAutoReply: flag("in place of the forge channel's autoReplyLegacy"),
+    integrations: { type: "array", items: INTEGRATION, default: [], description: "external accounts" },
+    voice: VOICE,
+    presence: PRESENCE,
+  },
+};
+
+/** Labels that stand twice for one kind; the same label under two kinds is fine (CFG-16). */
+export function repeatedLabels({ integrations }: Readonly<Record<string, unknown>>): readonly SectionProblem[] {
+  if (!Array.isArray(integrations)) return [];
+  const first = new Map<string, number>();
+  return integrations.flatMap((entry, index): SectionProblem[] => {
+    const { kind, label } = (entry ?? {}) as { readonly kind?: unknown; readonly label?: unknown };
+    if (typeof kind !== "string" || typeof label !== "string") return [];
+    const key = JSON.stringify([kind, label]);
+    const before = first.get(key);
+    if (before === undefined) {
+      first.set(key, index);
+      return [];
+    }
+    const message = `is the label '${label}' of a second integration of kind '${kind}' (the first is integrations[${before}]); labels are unique per kind`;
+    return [{ path: `integrations[${index}].label`, message, severity: "error" }];
+  });
+}
