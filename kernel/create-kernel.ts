@@ -8,6 +8,7 @@ import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
 import type { KernelOptions as CoreOptions } from "./core/boot/options.ts";
 import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
+import { createDeliveries } from "./delivery/deliveries.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
@@ -44,6 +45,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
+    delivery: { createDeliveries },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createKernel, type Kernel } from "@svc/kernel";
 import { type Capability, definePlugin, type Outgoing, type Plugin } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
-import { admitMedia } from "../../kernel/core/flow/deliver/parts.ts";
+import { admitMedia } from "../../kernel/delivery/parts.ts";
 import { action, runIsolated } from "../faults/isolation.harness.ts";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 

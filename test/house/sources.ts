@@ -39,6 +39,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   core: ["base"],
   capabilities: ["base"],
+  delivery: ["base", "core"],
   http: ["base", "core"],
   isolation: ["base", "core", "capabilities"],
   supply: ["base", "core", "capabilities", "isolation"],
@@ -47,3 +48,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
 /** Lines of a file. */
 export const linesOf = (path: string): number => read(path).split("\n").length - 1;
+
+/** A source without its comments and the text of its strings, line by line as it was. */
+export function codeOnly(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\/|(?<![:"'`\\])\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, (text) => "\n".repeat(text.split("\n").length - 1));
+}

@@ -1,5 +1,6 @@
 import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
+import type { DeliveryPart } from "../flow/deliveries-port.ts";
 import type { CapabilityPart } from "../host/capabilities.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
 import type { DefaultStore } from "../host/store-plugin.ts";
@@ -12,7 +13,7 @@ export interface ExposurePart {
 }
 
 /**
- * The rooms beside the core, each loaded when it is first needed. The core knows them by these interfaces only; `create-kernel.ts`, which
+ * The rooms beside the core, most loaded when they are first needed. The core knows them by these interfaces only; `create-kernel.ts`, which
  * assembles the kernel, hands them over.
  */
 export interface KernelParts {
@@ -22,5 +23,6 @@ export interface KernelParts {
   quarantine(): Promise<QuarantinePart>;
   exposures(): Promise<ExposurePart>;
   readonly defaultStore: DefaultStore;
+  readonly delivery: DeliveryPart;
   readonly capabilities: CapabilityPart;
 }

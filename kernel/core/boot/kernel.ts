@@ -277,7 +277,7 @@ class PluginKernel implements Kernel {
     return { agentId: agent, subscriptions, ...this.bus.agentEvents(matches, since, limit) };
   }
   async channels(): Promise<readonly ChannelStatus[]> {
-    return channelsOf(this.#live, this.#runtime.core);
+    return channelsOf(this.#live, this.#runtime.deliveries.unsent);
   }
   testChannel(name: string, signal: AbortSignal): Promise<string> {
     return testChannelOf(name, this.#live, signal);

@@ -4,8 +4,7 @@ import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import { createActions } from "../flow/actions.ts";
-import type { Deliveries } from "../flow/deliver/deliveries-port.ts";
-import { createDeliveries } from "../flow/deliver/index.ts";
+import type { Deliveries } from "../flow/deliveries-port.ts";
 import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
 import { tasksOf } from "../flow/tasks-api.ts";
@@ -78,7 +77,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
     createScope("feature-kernel", () => {}),
     () => {},
   );
-  const deliveries = createDeliveries({
+  const deliveries = assembly.parts.delivery.createDeliveries({
     store: core,
     live,
     render: () => capabilities.make("render", kernel) as ChannelRender,

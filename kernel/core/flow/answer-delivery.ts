@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Delivery, reasonOf } from "@svc/sdk";
 import type { LiveHooks } from "../host/hooks.ts";
-import type { Deliveries } from "./deliver/deliveries-port.ts";
+import type { Deliveries } from "./deliveries-port.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Outcome } from "./run-facts.ts";
 import { failureText } from "./words.ts";

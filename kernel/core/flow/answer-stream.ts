@@ -1,6 +1,6 @@
 import type { TaskEvent, TaskResult } from "@svc/sdk";
 import type { Announcer } from "./announce.ts";
-import type { Deliveries } from "./deliver/deliveries-port.ts";
+import type { Deliveries } from "./deliveries-port.ts";
 import { type Task, tell } from "./live-task.ts";
 
 /** What the engine of a turn says, as its callers, the bus and the channel get it while it runs. */

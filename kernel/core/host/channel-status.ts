@@ -1,6 +1,5 @@
-import { type ChannelTraits, type PluginId, reasonOf, type Store } from "@svc/sdk";
+import { type ChannelTraits, type PluginId, reasonOf } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import { outboxOf } from "../flow/deliver/outbox-entry.ts";
 import { call } from "./call.ts";
 import type { Live } from "./live.ts";
 
@@ -21,8 +20,8 @@ export interface ChannelStatus {
 /** How long a platform may take to say who we are, in milliseconds. */
 const TEST_MS = 15_000;
 
-/** Every channel that a running plugin provides, by name. */
-export function channelsOf(live: Live, store: Store): Promise<ChannelStatus[]> {
+/** Every channel that a running plugin provides, by name. `unsent` answers with the deliveries of a channel that wait in the outbox. */
+export function channelsOf(live: Live, unsent: (channel: string) => Promise<number>): Promise<ChannelStatus[]> {
   const provided = [...live.channels.values()].sort((left, right) => (left.thing.name < right.thing.name ? -1 : 1));
   return Promise.all(
     provided.map(async ({ scope, thing: channel, state, reason }) => ({
@@ -32,7 +31,7 @@ export function channelsOf(live: Live, store: Store): Promise<ChannelStatus[]> {
       ...(reason === undefined ? {} : { reason }),
       traits: channel.traits,
       testable: channel.test !== undefined,
-      unsent: await store.queue(outboxOf(channel.name)).size(),
+      unsent: await unsent(channel.name),
     })),
   );
 }

@@ -2,12 +2,12 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, type ChannelTraits, channelError, type Delivery, type Outgoing, type Publication, type Render, type Target } from "@svc/sdk";
-import { openStore, type SqliteStore, sinceBoot } from "../../../../test/kit/store.ts";
-import { createRender } from "../../../capabilities/render/render.ts";
-import { composeLive } from "../../host/live.ts";
-import { addTap, createScope, type ProvidedChannel } from "../../host/scope.ts";
+import { openStore, type SqliteStore, sinceBoot } from "../../test/kit/store.ts";
+import { createRender } from "../capabilities/render/render.ts";
+import type { Deliveries } from "../core/flow/deliveries-port.ts";
+import { composeLive } from "../core/host/live.ts";
+import { addTap, createScope, type ProvidedChannel } from "../core/host/scope.ts";
 import { createDeliveries, type DeliveryLimits } from "./deliveries.ts";
-import type { Deliveries } from "./deliveries-port.ts";
 
 /** A strict platform: counts lengths, refuses unknown ids, keeps every call in order, and fails as told. */
 export interface FarEnd {

@@ -1,8 +1,9 @@
-import { codeOf, type Delivery, type Log, type Op, put, remove, type Store, type WithheldDelivery } from "@svc/sdk";
-import { fail } from "../../../base/errors.ts";
-import type { Bus } from "../../bus/bus.ts";
-import type { Live } from "../../host/live.ts";
-import { decideHeld } from "../record.ts";
+import { codeOf, type Delivery, type Log, type Op, put, remove, type Store } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import type { Bus } from "../core/bus/bus.ts";
+import type { WithheldDeliveries } from "../core/flow/deliveries-port.ts";
+import { decideHeld } from "../core/flow/record.ts";
+import type { Live } from "../core/host/live.ts";
 import { type OutboxEntry, openEntry, pushEntry, sealEntry } from "./outbox-entry.ts";
 import type { ProgressBook } from "./progress.ts";
 
@@ -25,15 +26,12 @@ export interface WithheldDeps {
 }
 
 /** Deliveries that a `deliver` tap keeps back, each a row until somebody decides about it or it expires. */
-export interface WithheldBook {
+export interface WithheldBook extends WithheldDeliveries {
   /** The write that keeps a delivery with its text; it goes into the commit that would have sent it. */
   op(entry: OutboxEntry, unjudged: boolean): Op;
   /** That commit is durable. */
   kept(delivery: Delivery): void;
   count(): Promise<number>;
-  list(query?: { readonly after?: string; readonly limit?: number }): Promise<readonly WithheldDelivery[]>;
-  release(id: string): Promise<boolean>;
-  refuse(id: string, reason: string): Promise<boolean>;
   /** Let go what has grown too old or is too much. */
   sweep(): Promise<void>;
 }

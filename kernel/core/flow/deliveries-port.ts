@@ -1,6 +1,8 @@
-import type { Delivery, Op, Target } from "@svc/sdk";
-import type { ProvidedChannel } from "../../host/scope.ts";
-import type { WithheldBook } from "./withheld.ts";
+import type { Delivery, Log, Op, Store, Target, WithheldDelivery } from "@svc/sdk";
+import type { ChannelRender } from "../../base/channel-render.ts";
+import type { Bus } from "../bus/bus.ts";
+import type { Live } from "../host/live.ts";
+import type { ProvidedChannel } from "../host/scope.ts";
 
 /** Everything about getting text out: the outbox, streaming edits, pacing, retries. The pipeline knows only this. */
 export interface Deliveries {
@@ -14,7 +16,7 @@ export interface Deliveries {
   /** That transaction is durable: send as soon as the channel is ready, or tell that it is withheld. */
   committed(delivery: Delivery): void;
   /** What waits for a decision. */
-  readonly withheld: Pick<WithheldBook, "list" | "release" | "refuse">;
+  readonly withheld: WithheldDeliveries;
   /** A reply that is shown while it grows. Undefined where the channel cannot edit or is not ready. */
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
   /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */
@@ -26,9 +28,38 @@ export interface Deliveries {
   tell(notice: Delivery): Promise<void>;
   /** A channel connected or went away. */
   channelState(channel: ProvidedChannel): void;
+  /** Deliveries of a channel that wait in the outbox. */
+  unsent(channel: string): Promise<number>;
   start(): Promise<void>;
   /** Stop claiming, let what is in flight finish, keep the rest for the next start. */
   stop(): Promise<void>;
+}
+
+/** What the deliveries are built from. */
+export interface DeliveriesDeps {
+  readonly store: Store;
+  readonly bus: Pick<Bus, "publish" | "current" | "within">;
+  readonly log: Log;
+  live(): Live;
+  render(): ChannelRender;
+  /** False for the daemon's own files: no plugin has them sent away. */
+  mayLeave?(path: string): boolean;
+  /** Milliseconds that run evenly, over restarts too, such as the store's steady ones. */
+  readonly now: () => number;
+}
+
+/** The room that sends: builds the deliveries of a kernel. Nothing is sent before `start`. */
+export interface DeliveryPart {
+  createDeliveries(deps: DeliveriesDeps): Deliveries;
+}
+
+/** Deliveries that a `deliver` tap keeps back, until a plugin decides about them or they expire. */
+export interface WithheldDeliveries {
+  list(query?: { readonly after?: string; readonly limit?: number }): Promise<readonly WithheldDelivery[]>;
+  /** Sends it. False when it is not there any more. */
+  release(id: string): Promise<boolean>;
+  /** Drops it, with the reason in trace and event. False when it is not there any more. */
+  refuse(id: string, reason: string): Promise<boolean>;
 }
 
 /** The growing reply of one task. What it has sent is found again by the final delivery through the task id. */

@@ -1,8 +1,8 @@
 import { channelError, type Delivery, type Target } from "@svc/sdk";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import type { ReplyStream } from "../core/flow/deliveries-port.ts";
 import { createFarEnd, type FarEnd, openWorld, render, until, type World } from "./deliver.harness.ts";
-import type { ReplyStream } from "./deliveries-port.ts";
 
 const open: World[] = [];
 async function world(far: FarEnd, options?: Parameters<typeof openWorld>[1]): Promise<World> {

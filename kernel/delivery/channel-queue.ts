@@ -1,5 +1,5 @@
 import { type Claimed, complete, type Op, type Queue, type Store } from "@svc/sdk";
-import type { Live } from "../../host/live.ts";
+import type { Live } from "../core/host/live.ts";
 import type { Refusal } from "./channel-calls.ts";
 import { type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
 import { createOutages } from "./outages.ts";

@@ -1,7 +1,7 @@
 import type { ChannelTraits, Dialect, Markup } from "@svc/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRender } from "../../../capabilities/render/render.ts";
+import { createRender } from "../capabilities/render/render.ts";
 import { lengthIn, partsOf } from "./parts.ts";
 
 const render = createRender();

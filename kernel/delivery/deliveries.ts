@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery, Log, Op, Store } from "@svc/sdk";
-import type { ChannelRender } from "../../../base/channel-render.ts";
-import { fail } from "../../../base/errors.ts";
-import type { Bus } from "../../bus/bus.ts";
-import type { Live } from "../../host/live.ts";
-import type { ProvidedChannel } from "../../host/scope.ts";
+import type { Delivery, Log, Op } from "@svc/sdk";
+import type { ChannelRender } from "../base/channel-render.ts";
+import { fail } from "../base/errors.ts";
+import type { Deliveries, DeliveriesDeps, ReplyStream } from "../core/flow/deliveries-port.ts";
+import type { ProvidedChannel } from "../core/host/scope.ts";
 import { createChannelCalls } from "./channel-calls.ts";
-import type { Deliveries, ReplyStream } from "./deliveries-port.ts";
 import { createStream } from "./growing-reply.ts";
 import { createOutbox } from "./outbox.ts";
 import { conversationKey, type OutboxEntry, outboxOf, pushEntry, sealEntry } from "./outbox-entry.ts";
@@ -16,21 +14,14 @@ import { partsOf } from "./parts.ts";
 import { createProgressBook } from "./progress.ts";
 import { createWithheldBook } from "./withheld.ts";
 
-export interface DeliveriesDeps {
-  readonly store: Store;
-  readonly bus: Pick<Bus, "publish" | "current" | "within">;
-  readonly log: Log;
-  live(): Live;
-  render(): ChannelRender;
-  /** False for the daemon's own files: no plugin has them sent away. */
-  mayLeave?(path: string): boolean;
-  /** Told once for each delivery the platform refused for good, and once for all that expired together. */
+/** What the deliveries are built from, with what only tests and embedding programs set. */
+export interface OutgoingDeps extends DeliveriesDeps {
+  /** Called once for each delivery the platform refused for good, and once for all that expired together. */
   failed?(deliveries: readonly Delivery[], reason: string): void;
-  /** Milliseconds that run evenly, over restarts too, such as the store's steady ones. */
-  readonly now: () => number;
   readonly limits?: Partial<DeliveryLimits>;
 }
 
+/** How long and how often a delivery is tried. */
 export interface DeliveryLimits {
   /** Minutes after which what could not be sent is given up; default 60. */
   readonly ttlMinutes: number;
@@ -62,7 +53,7 @@ interface Waiter {
 const DEFAULTS: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxDoubts: 3, maxQueued: 5_000, withheldHours: 168, stopGraceMs: 5_000, backoff: backoffMs };
 
 /** Everything that goes out, on every channel. Nothing moves before `start`. */
-export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+export function createDeliveries(deps: OutgoingDeps): Deliveries {
   const { store, bus, log, live, now } = deps;
   const limits: DeliveryLimits = { ...DEFAULTS, ...deps.limits };
   const pace = createPace(now, Math.random, limits.backoff);
@@ -166,6 +157,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     ops: (delivery, unjudged) => ops(delivery, delivery.taskId ?? delivery.id, unjudged),
     committed,
     withheld,
+    unsent: (channel) => store.queue(outboxOf(channel)).size(),
     open(target, taskId) {
       const provided = live().channels.get(target.channel);
       if (provided?.state !== "ready" || state !== "running") return undefined;

@@ -1,6 +1,6 @@
 import type { Message, Target } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
-import { createLoopGuard } from "./loop-guard.ts";
+import { createLoopGuard } from "../core/flow/loop-guard.ts";
 import { backoffMs, createPace } from "./pace.ts";
 import { lengthIn } from "./parts.ts";
 

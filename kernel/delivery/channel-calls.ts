@@ -1,6 +1,6 @@
 import { type ChannelFailure, type Outgoing, reasonOf } from "@svc/sdk";
-import { within } from "../../host/call.ts";
-import type { ProvidedChannel } from "../../host/scope.ts";
+import { within } from "../core/host/call.ts";
+import type { ProvidedChannel } from "../core/host/scope.ts";
 
 /** How one call to a platform ended. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | Refusal;

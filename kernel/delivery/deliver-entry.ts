@@ -1,6 +1,6 @@
 import type { Log, Outgoing } from "@svc/sdk";
-import type { ChannelRender } from "../../../base/channel-render.ts";
-import type { ProvidedChannel } from "../../host/scope.ts";
+import type { ChannelRender } from "../base/channel-render.ts";
+import type { ProvidedChannel } from "../core/host/scope.ts";
 import { type Answer, createChannelCalls, type Refusal } from "./channel-calls.ts";
 import { digestOf, type OutboxEntry, openEntry } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";

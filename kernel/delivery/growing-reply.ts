@@ -1,8 +1,8 @@
 import type { Log, Outgoing, Target } from "@svc/sdk";
-import type { ChannelRender } from "../../../base/channel-render.ts";
-import type { ProvidedChannel } from "../../host/scope.ts";
+import type { ChannelRender } from "../base/channel-render.ts";
+import type { ReplyStream } from "../core/flow/deliveries-port.ts";
+import type { ProvidedChannel } from "../core/host/scope.ts";
 import { createChannelCalls, type Refusal } from "./channel-calls.ts";
-import type { ReplyStream } from "./deliveries-port.ts";
 import { digestOf } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";

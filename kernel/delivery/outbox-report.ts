@@ -1,6 +1,6 @@
 import type { Delivery, Log } from "@svc/sdk";
-import { fail } from "../../../base/errors.ts";
-import type { Bus } from "../../bus/bus.ts";
+import { fail } from "../base/errors.ts";
+import type { Bus } from "../core/bus/bus.ts";
 import type { Failure, OutboxDeps } from "./channel-queue.ts";
 import { type OutboxEntry, openEntry } from "./outbox-entry.ts";
 

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { ChannelTraits, Dialect, Markup, Media } from "@svc/sdk";
-import type { ChannelRender } from "../../../base/channel-render.ts";
+import type { ChannelRender } from "../base/channel-render.ts";
 
 /** One platform message of a text, in the channel's markup and without any. */
 export interface Part {
