@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Health, PluginStatus } from "@svc/kernel";
+import { sleep, withTimeout } from "@svc/sdk";
 import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { fail } from "../errors.ts";
 import { portIn, type Staged, stagedConfig } from "./stage.ts";
@@ -102,23 +102,25 @@ async function oneLife(task: BesideTask, folder: string, bad: readonly TortureCa
   });
   const ended = once(child, "close") as Promise<[number | null, string | null]>;
   let gone = false;
-  void ended.then(() => {
+  const closed = ended.then(() => {
     gone = true;
+    return true;
   });
+  const closesIn = (ms: number) => withTimeout(closed, ms, () => false);
   try {
     for (let waited = 0; !gone; waited += LOOK_MS) {
       if (waited > UP_MS) throw refusal(task, `the daemon was not up after ${UP_MS / 1000} s`);
       const port = portIn(note);
       if (port !== undefined) return await judged(port, task, bad);
-      await pause(LOOK_MS);
+      await sleep(LOOK_MS);
     }
   } catch (error) {
-    if (!gone && !(await within(WORST_MS * 4, ended))) throw error;
+    if (!gone && !(await closesIn(WORST_MS * 4))) throw error;
   } finally {
     if (!gone) {
       // Alone it is stopped in good order; a stop that a bad plugin holds up says nothing about it.
       child.kill(bad.length === 0 ? "SIGTERM" : "SIGKILL");
-      if (!(await within(STOP_MS, ended))) {
+      if (!(await closesIn(STOP_MS))) {
         child.kill("SIGKILL");
         await ended;
       }
@@ -133,7 +135,7 @@ async function oneLife(task: BesideTask, folder: string, bad: readonly TortureCa
 /** Lets the worst happen, and sees that the daemon still works. Rejects when it is gone meanwhile. */
 async function judged(port: number, task: BesideTask, bad: readonly TortureCase[]): Promise<PluginStatus> {
   const base = `http://127.0.0.1:${port}`;
-  await pause(WORST_MS);
+  await sleep(WORST_MS);
   const answer = await fetch(`${base}/task`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json" },
@@ -156,12 +158,3 @@ function variablesOf(sample: unknown): Record<string, string> {
 }
 
 const refusal = ({ id }: BesideTask, reason: string) => fail("SVC_CLI_PLUGIN_LOOK", { plugin: id, reason });
-
-/** Whether it ended within that time. */
-async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const control = new AbortController();
-  const late = pause(ms, false, { signal: control.signal }).catch(() => false);
-  const done = await Promise.race([work.then(() => true), late]);
-  control.abort();
-  return done;
-}

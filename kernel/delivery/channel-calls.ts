@@ -1,5 +1,5 @@
 import { type ChannelFailure, type Outgoing, reasonOf } from "@svc/sdk";
-import { within } from "../core/host/call.ts";
+import { inScope } from "../core/host/call.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 
 /** How one call to a platform ended. */
@@ -43,7 +43,7 @@ export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, s
       stop.addEventListener("abort", cut, { once: true });
       scope.abort.signal.addEventListener("abort", cut, { once: true });
       if (stop.aborted || scope.abort.signal.aborted) return over({ ok: false, failure: "retry", reason: "it was stopped before it was sent" });
-      within(scope, async () => work(own.signal)).then(
+      inScope(scope, async () => work(own.signal)).then(
         (value) => over({ ok: true, value }),
         (error) => over(refusalOf(error)),
       );

@@ -43,7 +43,7 @@ export interface Peer {
    */
   take(line: string): boolean;
   /** Runs work in the surroundings of a call of ours that is still open. False when there is none of that number. */
-  within(id: number, work: () => void): boolean;
+  inCall(id: number, work: () => void): boolean;
   /** Every call that is open fails with this, and each later one; what is served is aborted. */
   end(reason: Error): void;
   readonly pending: number;
@@ -263,7 +263,7 @@ export function createPeer(options: PeerOptions): Peer {
           return false;
       }
     },
-    within(id, work) {
+    inCall(id, work) {
       const call = open.get(id);
       call?.resource.runInAsyncScope(work);
       return call !== undefined;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { Duplex, Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
+import { withTimeout } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { childEnvironment } from "../capabilities/processes/child-env.ts";
 import { createLines } from "../capabilities/processes/lines.ts";
@@ -113,7 +113,7 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
   const ended = (async (): Promise<string> => {
     const closed = once(child, "close").catch(() => undefined);
     const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
-    await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
+    await withTimeout(closed, DRAIN_MS, () => undefined);
     over = true;
     clearInterval(watching);
     gate.close();
@@ -123,6 +123,12 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
     peer.end(fail("SVC_ISOLATION_ENDED", { plugin, reason, failure: "unknown" }));
     return reason;
   })();
+  const endsIn = (ms: number) =>
+    withTimeout(
+      ended.then(() => true),
+      ms,
+      () => false,
+    );
   const gone = ended.then(() => endTree(tree, 0)).finally(() => unwatch?.());
 
   return {
@@ -143,14 +149,12 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
       clearInterval(watching);
       why ??= "it was stopped";
       wire.end();
-      if (!(await within(ended, limits.leaveMs))) signalGroup(pid, "SIGTERM");
-      if (!(await within(ended, limits.termMs))) signalGroup(pid, "SIGKILL");
+      if (!(await endsIn(limits.leaveMs))) signalGroup(pid, "SIGTERM");
+      if (!(await endsIn(limits.termMs))) signalGroup(pid, "SIGKILL");
       await gone;
     },
   };
 }
-
-const within = (work: Promise<unknown>, ms: number): Promise<boolean> => Promise.race([work.then(() => true), sleep(ms, false, { ref: false })]);
 
 /** Bubblewrap tells the signal that ended what it has run as a shell does: by its number above 128. */
 function signalOf({ walls }: Confinement, code: number | null): string | undefined {

@@ -202,7 +202,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
 
   function inCall<T>(id: number, work: () => T): T {
     let answer: { value: T } | undefined;
-    deps.peer().within(id, () => {
+    deps.peer().inCall(id, () => {
       answer = { value: work() };
     });
     return answer === undefined ? work() : answer.value;

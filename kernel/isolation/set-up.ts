@@ -1,4 +1,4 @@
-import type { Agent, Capability, Lifecycle, PluginContext } from "@svc/sdk";
+import { type Agent, type Capability, codeOf, type Lifecycle, onAbort, type PluginContext, withTimeout } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { CONTRACT_AGENT_KEYS } from "../core/config/contract-keys.ts";
 import { AGENT_KEYS } from "../core/config/core-schema.ts";
@@ -66,7 +66,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     },
   });
   options.supervisor(supervisor);
-  ctx.signal.addEventListener("abort", () => {
+  onAbort(ctx.signal, () => {
     const why = "its plugin has ended";
     starting?.kill(why);
     supervisor.stop()?.pluginProcess.kill(why);
@@ -198,7 +198,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
             config = next;
             await supervisor.call("reload", { config }).catch((error) => {
               // Away: the next process is set up with it.
-              if ((error as { code?: string }).code !== "SVC_ISOLATION_DOWN") throw error;
+              if (codeOf(error) !== "SVC_ISOLATION_DOWN") throw error;
             });
           },
         }
@@ -221,15 +221,7 @@ export async function answered(pluginProcess: PluginProcess, on: string, args: A
 
 /** Its own stop: waited for as long as that takes, and no longer than `ms`. One that ends by itself meanwhile has stopped. */
 async function stopped(pluginProcess: PluginProcess, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await Promise.race([pluginProcess.peer.call("stop", {}), pluginProcess.ended, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  await withTimeout(Promise.race([pluginProcess.peer.call("stop", {}), pluginProcess.ended]), ms, () => undefined);
 }
 
 /** What the context answers at once, for the copy at the plugin's side. */

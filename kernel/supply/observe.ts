@@ -5,7 +5,7 @@ import { type CapabilitySources, guardedFiles, sourceOf } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import { schemaTrouble } from "../base/schema/schema-check.ts";
 import { createBus } from "../core/bus/index.ts";
-import { within } from "../core/host/call.ts";
+import { inScope } from "../core/host/call.ts";
 import type { PluginScope } from "../core/host/capabilities.ts";
 import { checkPlugin, importPlugin, requireBuilt } from "../core/host/code.ts";
 import { type ContextDeps, createContext } from "../core/host/context.ts";
@@ -44,7 +44,7 @@ export async function observe(source: Source): Promise<Observed> {
   const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest);
   try {
     await told("setup", source, async () =>
-      within(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
+      inScope(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
     );
     return {
       id: scope.id,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Action, ActionCall } from "../action.ts";
 import { checkSchema, type Validate } from "./check-schema.ts";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 
 /** One call with an input that must work, and what to expect of its output beyond the schema. */
 export interface ActionCase {
@@ -84,7 +84,7 @@ export function actionContract(runner: Runner, make: () => ActionSubject | Promi
         for (const { name, input, check } of works) {
           assert.equal(validate(action.input, input), undefined, name);
           const before = structuredClone(input);
-          const output = await within(action.timeoutMs, name, action.run(input, call()));
+          const output = await inTime(action.timeoutMs, name, action.run(input, call()));
           assert.equal(validate(action.output, output), undefined, name);
           assert.deepEqual(JSON.parse(JSON.stringify(output)), output, `${name}: the output is not plain JSON`);
           assert.deepEqual(input, before, `${name}: the input was changed`);
@@ -97,7 +97,7 @@ export function actionContract(runner: Runner, make: () => ActionSubject | Promi
       "ends soon after an abort",
       given(async ({ action, works, endless }) => {
         const ended = (signal: AbortSignal, input: Record<string, unknown>) =>
-          within(
+          inTime(
             5_000,
             "the aborted call",
             action.run(input, call(signal)).then(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Board, WorkItem } from "../board.ts";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 
 /** What an author hands to `boardContract`; made afresh for each test, with a far end that holds the same at each start. */
 export interface BoardSubject {
@@ -26,7 +26,7 @@ export function boardContract(runner: Runner, make: () => BoardSubject | Promise
     }
   };
   const { signal } = new AbortController();
-  const ask = <T>(what: string, work: Promise<T>): Promise<T> => within(CALL_MS, what, work);
+  const ask = <T>(what: string, work: Promise<T>): Promise<T> => inTime(CALL_MS, what, work);
   const found = async (board: Board, id: string): Promise<WorkItem> => {
     const item = await ask("get", board.get(id, signal));
     assert.ok(item !== undefined, `the item ${id} is not there`);
@@ -117,7 +117,7 @@ export function boardContract(runner: Runner, make: () => BoardSubject | Promise
       given(async ({ board, open }) => {
         const aborted = AbortSignal.abort(new Error("aborted before"));
         const ended = (work: Promise<unknown>) =>
-          within(
+          inTime(
             5_000,
             "the aborted call",
             work.catch(() => undefined),

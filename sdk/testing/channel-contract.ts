@@ -19,7 +19,7 @@ import {
   toldBy,
 } from "./channel-run.ts";
 import type { ChannelFault, ChannelLack, ChannelSubject } from "./channel-subject.ts";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 
 const LOADS = 50;
 
@@ -80,7 +80,7 @@ function describeIdentity(it: It, has: Has, runner: Runner, make: () => ChannelS
   });
 
   it("answers the question whether it works", async ({ channel }) => {
-    if (channel.test) assert.notEqual(await within(LIMIT_MS, "test", channel.test(new AbortController().signal)), "");
+    if (channel.test) assert.notEqual(await inTime(LIMIT_MS, "test", channel.test(new AbortController().signal)), "");
   });
 }
 
@@ -116,7 +116,7 @@ function describeSending(it: It, has: Has): void {
   it("edits in place, and an edit to the same text succeeds", async ({ channel, far }) => {
     if (!channel.edit) return;
     const { platformId } = await sent(channel, outgoing(far.target, "first"));
-    for (const text of ["second", "second"]) await within(LIMIT_MS, "edit", channel.edit(platformId, outgoing(far.target, text), new AbortController().signal));
+    for (const text of ["second", "second"]) await inTime(LIMIT_MS, "edit", channel.edit(platformId, outgoing(far.target, text), new AbortController().signal));
     assert.deepEqual(
       far.shown().map((message) => [message.platformId, message.text]),
       [[platformId, "second"]],
@@ -133,7 +133,7 @@ function describeSending(it: It, has: Has): void {
   it("takes a message of its own back", async ({ channel, far }) => {
     if (!channel.remove) return;
     const { platformId } = await sent(channel, outgoing(far.target, "oops"));
-    await within(LIMIT_MS, "remove", channel.remove(far.target, platformId, new AbortController().signal));
+    await inTime(LIMIT_MS, "remove", channel.remove(far.target, platformId, new AbortController().signal));
     assert.deepEqual(far.shown(), []);
   });
 
@@ -215,8 +215,8 @@ function describeEnd(it: It, runner: Runner, make: () => ChannelSubject | Promis
     );
     await settle();
     abort.abort(new Error("stopped"));
-    await within(LIMIT_MS, "stop", running.stop());
-    assert.equal(await within(LIMIT_MS, "the send", sending), "failed");
+    await inTime(LIMIT_MS, "stop", running.stop());
+    assert.equal(await inTime(LIMIT_MS, "the send", sending), "failed");
   });
 
   runner.it(`${LOADS} loads and unloads leave nothing behind`, async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Message } from "../messages.ts";
 import { accepted, acceptedBy, type Has, type It, LIMIT_MS, outgoing, say, send, toldBy, until } from "./channel-run.ts";
 import type { Said } from "./channel-subject.ts";
-import { within } from "./runner.ts";
+import { inTime } from "./runner.ts";
 
 /** What a channel promises about messages that come in. */
 export function describeReceiving(it: It, has: Has): void {
@@ -105,7 +105,7 @@ export function describeReceiving(it: It, has: Has): void {
       assert.ok(media, "no media");
       const bytes =
         media.data ??
-        (await within(LIMIT_MS, "fetchMedia", running.channel.fetchMedia?.(media, new AbortController().signal) ?? Promise.reject(new Error("no fetchMedia"))))
+        (await inTime(LIMIT_MS, "fetchMedia", running.channel.fetchMedia?.(media, new AbortController().signal) ?? Promise.reject(new Error("no fetchMedia"))))
           .data;
       assert.deepEqual([...bytes], [...data]);
     });
@@ -123,7 +123,7 @@ function describeReconnects(it: It, has: Has, friend: (text: string) => Said): v
     await running.far.drop?.();
     // Without a history only what is said to a connection is heard.
     if (!has("history"))
-      await within(
+      await inTime(
         LIMIT_MS,
         "the reconnect",
         until(() => (running.far.attempts?.() ?? 0) > before),
@@ -141,7 +141,7 @@ function describeReconnects(it: It, has: Has, friend: (text: string) => Said): v
     const away = running.far.attempts?.() ?? 0;
     await running.far.drop?.();
     if (!has("history"))
-      await within(
+      await inTime(
         LIMIT_MS,
         "the reconnect",
         until(() => (running.far.attempts?.() ?? 0) > away),

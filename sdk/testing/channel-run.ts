@@ -4,7 +4,7 @@ import type { Schema } from "../config.ts";
 import type { Envelope } from "../events.ts";
 import type { Message } from "../messages.ts";
 import type { ChannelLack, ChannelSubject, Said } from "./channel-subject.ts";
-import { within } from "./runner.ts";
+import { inTime } from "./runner.ts";
 
 /** A channel that runs against its far end. */
 export interface Running extends ChannelSubject {
@@ -35,10 +35,10 @@ export async function run(subject: ChannelSubject): Promise<Running> {
   };
   const running = { ...subject, stop: () => (stopped ??= stop()) };
   try {
-    await within(LIMIT_MS, "start", lifecycle.start?.() ?? Promise.resolve());
+    await inTime(LIMIT_MS, "start", lifecycle.start?.() ?? Promise.resolve());
     const [provided] = context.registered.channels;
     assert.ok(provided, "setup provided no channel");
-    await within(
+    await inTime(
       LIMIT_MS,
       "ready",
       until(() => provided.state === "ready"),
@@ -55,7 +55,7 @@ let keys = 0;
 /** A text to send, with a key of its own. */
 export const outgoing = (target: Outgoing["target"], text: string): Outgoing => ({ target, text, plain: text, key: `contract-${++keys}` });
 /** Sends within the limit. */
-export const send = (channel: Channel, out: Outgoing) => within(LIMIT_MS, "send", channel.send(out, new AbortController().signal));
+export const send = (channel: Channel, out: Outgoing) => inTime(LIMIT_MS, "send", channel.send(out, new AbortController().signal));
 
 /** Sends within the limit, on a platform that names what was sent. */
 export async function sent(channel: Channel, out: Outgoing): Promise<{ readonly platformId: string }> {
@@ -79,7 +79,7 @@ export const toldBy = ({ plugin, context }: Pick<ChannelSubject, "plugin" | "con
 
 /** The messages that were accepted, once there are exactly so many. */
 export async function accepted(running: Running, count: number): Promise<readonly Message[]> {
-  await within(
+  await inTime(
     LIMIT_MS,
     `message ${count}`,
     until(() => acceptedBy(running).length >= count),
@@ -92,7 +92,7 @@ export async function accepted(running: Running, count: number): Promise<readonl
 /** The error of a call that must fail in that way. */
 export async function fails(call: Promise<unknown>, failure: ChannelFailure): Promise<{ retryAfterMs?: number }> {
   try {
-    await within(LIMIT_MS, "the refusal", call);
+    await inTime(LIMIT_MS, "the refusal", call);
   } catch (error) {
     assert.equal((error as { failure?: string }).failure, failure, `it failed with: ${(error as Error).message}`);
     return error as { retryAfterMs?: number };

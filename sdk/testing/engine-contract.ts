@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tier, TierEvent } from "../tier.ts";
 import { collections } from "./collections.ts";
 import { answerOf, type ContractAgent, type ContractTurn, howItEnded, isEnd, runTurn, sessionOf, until } from "./contract-turn.ts";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 
 /** The program that a tier is started with: the engine, one that starts and says nothing (and ignores SIGTERM), or one that is not there. */
 export type EngineProgram = "engine" | "mute" | "missing";
@@ -157,7 +157,7 @@ const withSettings = (agent: ContractAgent | undefined, settings: Readonly<Recor
 });
 
 const answered = ({ agent }: Pick<EngineSubject, "agent">, tier: Tier, prompt: string, more: Partial<ContractTurn> = {}): Promise<readonly TierEvent[]> =>
-  within(ANSWER_MS, "the end of the run", runTurn({ tier, agent, prompt, ...more }));
+  inTime(ANSWER_MS, "the end of the run", runTurn({ tier, agent, prompt, ...more }));
 
 /** Starts a run, aborts it when `meanwhile` is over, and holds it and its processes to their end. */
 async function aborted(subject: EngineSubject, tier: Tier, prompt: string, meanwhile: () => Promise<unknown>): Promise<readonly TierEvent[]> {
@@ -166,10 +166,10 @@ async function aborted(subject: EngineSubject, tier: Tier, prompt: string, meanw
   run.catch(() => undefined);
   await meanwhile();
   abort.abort(new Error("cancelled"));
-  const events = await within(GONE_MS, "the end after the abort", run);
+  const events = await inTime(GONE_MS, "the end after the abort", run);
   assert.ok(!events.some(({ type }) => type === "done"), "an aborted run is not done");
   assert.ok(events.filter(isEnd).length <= 1, "more than one end");
-  await within(
+  await inTime(
     GONE_MS,
     "the end of the engine's processes",
     until(() => subject.processes().length === 0),

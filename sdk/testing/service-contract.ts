@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 
 /** One call of a service, and what its answer must be. */
 export interface ServiceCase<T> {
@@ -57,7 +57,7 @@ export function serviceContract<T extends object>(runner: Runner, make: () => Se
       given(async ({ api, works }) => {
         for (const round of [1, 2]) {
           for (const { name, call, check } of works) {
-            const answer = await within(CALL_MS, name, Promise.resolve(call(api)));
+            const answer = await inTime(CALL_MS, name, Promise.resolve(call(api)));
             try {
               check?.(answer);
             } catch (error) {
@@ -72,7 +72,7 @@ export function serviceContract<T extends object>(runner: Runner, make: () => Se
       "refuses with an error that has a code: one without counts as a failure of the plugin that serves",
       given(async ({ api, refuses = [] }) => {
         for (const { name, call } of refuses) {
-          const refused = within(CALL_MS, name, (async () => call(api))());
+          const refused = inTime(CALL_MS, name, (async () => call(api))());
           await assert.rejects(refused, (error: { code?: unknown }) => typeof error.code === "string", `${name}: it has no code, or was not refused`);
         }
       }),
@@ -83,7 +83,7 @@ export function serviceContract<T extends object>(runner: Runner, make: () => Se
       given(async ({ api, waits = [], end }) => {
         const calls = waits.map(({ name, call }) => ({ name, settled: (async () => call(api))().then(settled, settled) }));
         await end?.();
-        for (const { name, settled: done } of calls) await within(END_MS, name, done);
+        for (const { name, settled: done } of calls) await inTime(END_MS, name, done);
       }),
     );
   });

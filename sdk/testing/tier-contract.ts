@@ -4,7 +4,7 @@ import type { Tier, TierEvent } from "../tier.ts";
 import { keepsSessions } from "../tier-abilities.ts";
 import { collections } from "./collections.ts";
 import { answerOf, type ContractAgent, howItEnded, isEnd, runTurn, streamedText, until } from "./contract-turn.ts";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 
 /** What an author hands to `tierContract`; made afresh for each test. The engine behind the tier is the author's strict fake, or the real one. */
 export interface TierSubject {
@@ -155,7 +155,7 @@ export function tierContract(
     runner.it(
       "starts nothing when the signal has aborted before",
       given(async (subject) => {
-        const events = await within(5_000, "a run aborted before", collect(subject, subject.endless, { signal: AbortSignal.abort(new Error("cancelled")) }));
+        const events = await inTime(5_000, "a run aborted before", collect(subject, subject.endless, { signal: AbortSignal.abort(new Error("cancelled")) }));
         assert.ok(!events.some((event) => event.type === "done"));
         await idle(subject);
       }),
@@ -180,7 +180,7 @@ export function tierContract(
         const kept = collect(subject, works.prompt, { name: "right" });
         await sleep(50);
         abort.abort(new Error("cancelled"));
-        assert.ok(!(await within(5_200, "the end of the cancelled run", cancelled)).some((event) => event.type === "done"), "an aborted run is not done");
+        assert.ok(!(await inTime(5_200, "the end of the cancelled run", cancelled)).some((event) => event.type === "done"), "an aborted run is not done");
         const events = await kept;
         assert.ok(answerOf(events).includes(works.answer), howItEnded(events));
       }),
@@ -224,7 +224,7 @@ async function aborted(subject: TierSubject, prompt: string, meanwhile: () => Pr
   run.catch(() => undefined);
   await meanwhile();
   abort.abort(new Error("cancelled"));
-  const events = await within(5_200, "the end after the abort", run);
+  const events = await inTime(5_200, "the end after the abort", run);
   assert.ok(!events.some((event) => event.type === "done"), "an aborted run is not done");
   assert.ok(events.filter(isEnd).length <= 1, "more than one end");
   await idle(subject);
@@ -233,7 +233,7 @@ async function aborted(subject: TierSubject, prompt: string, meanwhile: () => Pr
 
 async function idle(subject: TierSubject): Promise<void> {
   if (subject.idle !== undefined)
-    await within(
+    await inTime(
       5_000,
       "the end of the engine's processes and connections",
       until(() => subject.idle?.() ?? true),

@@ -4,7 +4,7 @@ import { secretsOf, textOf } from "./channel-run.ts";
 import { withDefaults } from "./defaults.ts";
 import { createFakeContext, type FakeContext, type FakeOptions } from "./fake-context.ts";
 import { type FarEnd, farEnds } from "./hostile.ts";
-import { type Runner, within } from "./runner.ts";
+import { inTime, type Runner } from "./runner.ts";
 import { type Touch, touches } from "./touch.ts";
 
 /** A plugin to be tortured. */
@@ -70,7 +70,7 @@ export class TortureRun {
   /** Ends the context and stops the plugin, within the time limit. */
   async end(lifecycle: Lifecycle<never>, made: FakeContext<never>): Promise<void> {
     made.end();
-    await within(this.endMs, "stop", Promise.resolve(lifecycle.stop?.()));
+    await inTime(this.endMs, "stop", Promise.resolve(lifecycle.stop?.()));
   }
 
   /** A case, and what holds in all of them: no stray error, no changed prototype of all objects, no secret in the log. */

@@ -33,8 +33,8 @@ export interface Confinement {
    */
   folder<T>(path: string, work: (at: string, shows: (name: string) => boolean) => Promise<T>): Promise<T>;
   /** The same for the folder a file lies in, with the path of the file below it. With `make` missing folders are made (0700). */
-  within<T>(path: string, make: boolean, work: (file: string) => Promise<T>): Promise<T>;
-  /** Opens a name in a folder that `within` holds; a link is refused. */
+  atParent<T>(path: string, make: boolean, work: (file: string) => Promise<T>): Promise<T>;
+  /** Opens a name in a folder that `atParent` holds; a link is refused. */
   openLeaf(path: string, file: string, flags: number, mode: number): Promise<FileHandle>;
   refuse(path: string): SvcError;
   /** Throws when an open file is a protected one by another name. */
@@ -152,7 +152,7 @@ export function confine(given: readonly string[], { prepare = async () => undefi
     open: async (path, flags) => (await openChecked(path, (await existing(path)).real, flags)).handle,
     openLeaf: async (path, file, flags, mode) => (await openChecked(path, file, flags, mode)).handle,
     folder: async (path, work) => hold(path, await existing(path), (at, where) => work(at, (name) => !isKept(join(where, name)))),
-    async within(path, make, work) {
+    async atParent(path, make, work) {
       const spelled = spell(path);
       if (roots.includes(spelled)) throw fail("SVC_FILE_KIND", { file: path, expected: "regular file" });
       const parent = await (make ? place : existing)(dirname(spelled));

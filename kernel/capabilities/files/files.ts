@@ -46,7 +46,7 @@ function confined(deps: Confinement): Confined {
   const inOrder = oneAtATime();
 
   async function append(path: string, data: string): Promise<void> {
-    await deps.within(path, true, async (file) => {
+    await deps.atParent(path, true, async (file) => {
       const handle = await deps.openLeaf(path, file, O_WRONLY | O_APPEND | O_CREAT, 0o600);
       try {
         await requireFile(handle, path, deps);
@@ -76,7 +76,7 @@ function confined(deps: Confinement): Confined {
       }
     },
     write: (path, data) =>
-      deps.within(path, true, async (file) => {
+      deps.atParent(path, true, async (file) => {
         const before = await lstat(file).catch(() => undefined);
         if (before?.isSymbolicLink()) throw deps.refuse(path);
         if (before !== undefined && !before.isFile()) throw fail("SVC_FILE_KIND", { file: path, expected: "regular file" });
@@ -86,7 +86,7 @@ function confined(deps: Confinement): Confined {
       }),
     change: async (path, maxBytes, edit) =>
       inOrder(deps.spell(path), () =>
-        deps.within(path, true, async (file) => {
+        deps.atParent(path, true, async (file) => {
           const lock = await locked(join(dirname(file), `.${basename(file)}.lock`), path);
           try {
             const before = await folder.read(path, maxBytes).catch((error: SvcError) => {
@@ -113,7 +113,7 @@ function confined(deps: Confinement): Confined {
     },
     async remove(path) {
       try {
-        await deps.within(path, false, async (file) => {
+        await deps.atParent(path, false, async (file) => {
           await ((await lstat(file)).isDirectory() ? rmdir(file) : unlink(file));
         });
       } catch (error) {

@@ -117,8 +117,8 @@ function inline(tokens: readonly Node[], writer: Writer, open: Open): string {
 }
 
 function span(token: Node, writer: Writer, open: Open): string {
-  const within = (mark: string) => inline(token.tokens ?? [], writer, new Set([...open, mark]));
-  const marked = (mark: "bold" | "italic" | "strike") => (open.has(mark) ? within(mark) : writer[mark](within(mark)));
+  const insideOf = (mark: string) => inline(token.tokens ?? [], writer, new Set([...open, mark]));
+  const marked = (mark: "bold" | "italic" | "strike") => (open.has(mark) ? insideOf(mark) : writer[mark](insideOf(mark)));
   switch (token.type) {
     case "strong":
       return marked("bold");
@@ -133,7 +133,7 @@ function span(token: Node, writer: Writer, open: Open): string {
     case "link":
     case "image": {
       const words = decoded(token["text"]) || token["href"];
-      const inner = token.tokens?.length ? within("link") : writer.words(words);
+      const inner = token.tokens?.length ? insideOf("link") : writer.words(words);
       return open.has("link") || !SAFE_ADDRESS.test(token["href"]) ? inner : writer.link(inner, token["href"], words);
     }
     case "html":

@@ -1,7 +1,7 @@
 import { type Message, onAbort, type TaskEvent } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { KernelTasks } from "../boot/kernel-api.ts";
-import { currentScope, within } from "../host/call.ts";
+import { currentScope, inScope } from "../host/call.ts";
 import { whenRouted } from "./live-task.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { type TaskRecord, TRACES } from "./record.ts";
@@ -17,7 +17,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     async run(message, listen, signal) {
       // What a plugin does when it hears something is its own doing, not that of the plugin whose engine said it.
       const scope = currentScope();
-      const heard = scope === undefined || listen === undefined ? listen : (event: TaskEvent) => within(scope, () => listen(event));
+      const heard = scope === undefined || listen === undefined ? listen : (event: TaskEvent) => inScope(scope, () => listen(event));
       const { task, accepted } = await pipeline.accept(message, heard === undefined ? {} : { listen: heard });
       if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
       const forget = onAbort(signal, () => {

@@ -1,7 +1,7 @@
 import { reasonOf, type TierEvent, type Turn, traitsOf, type Usage } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
-import { within } from "../host/call.ts";
+import { inScope } from "../host/call.ts";
 import { isTierEvent } from "../host/hook-answers.ts";
 import type { Live } from "../host/live.ts";
 import { controlOf, type Prepared, prepareTurn, type RunRequest, STALLED, type TurnControl } from "./prepare.ts";
@@ -113,11 +113,11 @@ const EVENT_COST = 64;
 
 /** Only what the engine does itself runs as its plugin's: what the kernel and its listeners make of an event is not held against it. */
 async function consume({ scope, run }: Prepared, seen: Seen, control: TurnControl): Promise<void> {
-  const iterator = within(scope, () => run()[Symbol.asyncIterator]());
+  const iterator = inScope(scope, () => run()[Symbol.asyncIterator]());
   const ask = () => iterator.next();
   let burst = 0;
   for (;;) {
-    const next = await within(scope, ask);
+    const next = await inScope(scope, ask);
     if (next.done) return;
     if (seen.over) break;
     if (!isTierEvent(next.value)) {
@@ -139,7 +139,7 @@ async function consume({ scope, run }: Prepared, seen: Seen, control: TurnContro
   if (end !== undefined)
     await atMost(
       control.graceMs,
-      within(scope, () => end.call(iterator)),
+      inScope(scope, () => end.call(iterator)),
     );
 }
 

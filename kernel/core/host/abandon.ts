@@ -1,8 +1,8 @@
 import type { TierEvent } from "@svc/sdk";
-import { within } from "./call.ts";
+import { inScope } from "./call.ts";
 import type { Scope } from "./scope.ts";
 
 /** Tells a stream that nobody will ever read that it is over, so that its plugin can put away what stands behind it. Never throws and waits for nothing. */
 export function abandon(stream: AsyncIterable<TierEvent>, scope: Scope): void {
-  within(scope, async () => stream[Symbol.asyncIterator]().return?.()).catch(() => {});
+  inScope(scope, async () => stream[Symbol.asyncIterator]().return?.()).catch(() => {});
 }

@@ -19,7 +19,7 @@ export function blame(): string | undefined {
 }
 
 /** Run plugin code so that whatever it starts can be traced back to it. */
-export function within<T>(scope: Scope, work: () => T): T {
+export function inScope<T>(scope: Scope, work: () => T): T {
   return running.run(scope, work);
 }
 

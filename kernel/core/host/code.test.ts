@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { blame, within } from "./call.ts";
+import { blame, inScope } from "./call.ts";
 import { checkPlugin, importPlugin } from "./code.ts";
 import { createScope } from "./scope.ts";
 
@@ -18,7 +18,7 @@ describe("the code of a plugin", () => {
   const load = async (name: string, text: string) => {
     const entry = join(folder, name);
     await writeFile(entry, text);
-    return within(
+    return inScope(
       createScope("feature-one", () => {}),
       () => importPlugin({ id: "feature-one", from: "path", entry }),
     );

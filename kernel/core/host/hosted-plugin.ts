@@ -1,6 +1,6 @@
 import { type Lifecycle, type Plugin, type PluginContext, withTimeout } from "@svc/sdk";
 import type { PluginStatus } from "../boot/kernel-api.ts";
-import { call, within as inScope } from "./call.ts";
+import { call, inScope } from "./call.ts";
 import { checkPlugin, requireBuilt } from "./code.ts";
 import { describeFailure, type FailedPhase } from "./failure-place.ts";
 import type { PluginIncident } from "./incident.ts";

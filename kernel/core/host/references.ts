@@ -2,7 +2,7 @@ import { onAbort, type Provided, type ServiceName, type Services, type ServiceTy
 import { pluralOf } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
-import { within } from "./call.ts";
+import { inScope } from "./call.ts";
 import { KINDS } from "./kinds.ts";
 import type { Live } from "./live.ts";
 import type { Owned, Scope } from "./scope.ts";
@@ -53,7 +53,7 @@ function createReference<T extends object>(api: T, what: string, owner: Scope, a
       if (signal.aborted) throw gone();
       let answer: unknown;
       try {
-        answer = within(owner, () => run.apply(api, args));
+        answer = inScope(owner, () => run.apply(api, args));
       } catch (error) {
         failed(error);
         throw error;

@@ -2,7 +2,7 @@ import type { Events } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import type { Bus } from "../bus/bus.ts";
-import { within } from "./call.ts";
+import { inScope } from "./call.ts";
 import { onDispose, type Scope } from "./scope.ts";
 
 /** What only the daemon tells: others rely on it. */
@@ -22,7 +22,7 @@ export function scopedEvents(scope: Scope, bus: Bus, failed: (scope: Scope, what
       const stop = bus.subscribe((envelope) => {
         const threw = (error: unknown) => failed(scope, "event listener", error);
         try {
-          const answer: unknown = within(scope, () => listener(envelope));
+          const answer: unknown = inScope(scope, () => listener(envelope));
           if (isPromise(answer)) answer.then(undefined, threw);
         } catch (error) {
           threw(error);

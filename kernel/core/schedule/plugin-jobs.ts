@@ -1,5 +1,5 @@
 import type { Jobs } from "@svc/sdk";
-import { within } from "../host/call.ts";
+import { inScope } from "../host/call.ts";
 import { requireDeclared } from "../host/registered.ts";
 import { onDispose, type Scope } from "../host/scope.ts";
 import type { Schedule } from "./index.ts";
@@ -15,7 +15,7 @@ export function scopedJobs(
   /** What is refused because the daemon takes nothing on any more is no failure of the plugin. */
   const guarded = async (what: string, work: () => unknown, refused: (error: unknown) => void = () => {}) => {
     try {
-      await within(scope, work);
+      await inScope(scope, work);
     } catch (error) {
       if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING") refused(error);
       else failed(scope, what, error);

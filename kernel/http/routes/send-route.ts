@@ -1,4 +1,4 @@
-import type { HttpRoute, SvcError } from "@svc/sdk";
+import { type HttpRoute, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
@@ -35,25 +35,16 @@ export function sendRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute {
         text: given.text,
         ...(agentId === undefined ? {} : { agent: agentId }),
       });
-      const { platformId } = await within(sent, signal, () => fail("SVC_DELIVERY_WAITING", { channel, delivery: id }));
+      const { platformId } = await withTimeout(
+        sent,
+        PATIENCE_MS,
+        () => {
+          throw fail("SVC_DELIVERY_WAITING", { channel, delivery: id });
+        },
+        // A caller who is gone waits for nothing.
+        signal,
+      );
       return { ok: true, messageId: platformId };
     },
   };
-}
-
-/** The caller's patience, or until the caller is gone. */
-async function within<T>(work: Promise<T>, signal: AbortSignal, late: () => SvcError): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const over = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", giveUp);
-    };
-    const giveUp = () => {
-      over();
-      reject(late());
-    };
-    const timer = setTimeout(giveUp, PATIENCE_MS);
-    signal.addEventListener("abort", giveUp, { once: true });
-    work.then(resolve, reject).finally(over);
-  });
 }
