@@ -7,7 +7,6 @@ import { EXIT, exitCodeOf } from "./exit.ts";
 import type { GroupEntry, OwnGroup } from "./group.ts";
 import { GROUPS } from "./groups.ts";
 import { simpleLine } from "./simple-line.ts";
-import { explainFiles } from "./system-error.ts";
 
 /** Run one command line and answer the exit code. Only the group that is called is imported. */
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
@@ -47,6 +46,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
     await command.parseAsync(isNone ? [unknown] : rest, { from: "user" });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
+    const { explainFiles } = await import("./system-error.js");
     return report(explainFiles(ofPlugin(error, entry)), json);
   }
 }

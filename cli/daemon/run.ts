@@ -8,7 +8,6 @@ import type { DaemonNote } from "../own-daemon.ts";
 import { type StopNote, startSuccessor, stopNoteOf } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
-import { explainStart } from "./start-failure.ts";
 import { watchLoop } from "./watchdog.ts";
 
 /** Run the daemon in this process until a signal asks it to stop, or somebody to restart. */
@@ -52,6 +51,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   }, "status");
   await kernel.start().catch(async (error) => {
     const { node } = kernel.configuration.value as { node: { bind?: string } };
+    const { explainStart } = await import("./start-failure.js");
     throw await explainStart(cli, error, node.bind ?? DEFAULT_BIND);
   });
   writeNote(cli, kernel, background);

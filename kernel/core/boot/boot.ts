@@ -8,10 +8,8 @@ import { lastCrash, noteStart, readResume, recover } from "../flow/recover.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health } from "./kernel-api.ts";
-import { startMaintenance } from "./maintenance.ts";
 import { openState } from "./open-state.ts";
 import type { KernelOptions } from "./options.ts";
-import { readRetention } from "./retention.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
 import type { StatusEvents } from "./status-events.ts";
 import type { UndoList } from "./undo-list.ts";
@@ -114,6 +112,8 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   const reported = await recovery.report();
   const crashedAt = await lastCrash(runtime.core);
   if (looked !== undefined) void runtime.schedule.since(looked);
+  // Not before the daemon answers: its first look is later still.
+  const [{ startMaintenance }, { readRetention }] = await Promise.all([import("./maintenance.ts"), import("./retention.ts")]);
   startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(settings.value) });
   return { crashedAt, resumed: recovery.resumed, reported };
 }
