@@ -24,4 +24,4 @@ export { type Pin, type Pins, readPins, requirePinned, writePins } from "./suppl
 export { type Observed, observe } from "./supply/observe.ts";
 export { observeApart } from "./supply/observe-apart.ts";
 export { integrityOf } from "./supply/package-hash.ts";
-export { accuse, type Held, markedPlugin, readQuarantine, releaseQuarantine, unmarkLoading } from "./supply/quarantine.ts";
+export { accuse, markedPlugin, type Quarantined, readQuarantine, releaseQuarantine, unmarkLoading } from "./supply/quarantine.ts";

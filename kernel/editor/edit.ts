@@ -16,7 +16,7 @@ export interface Edit {
   readonly after: unknown;
 }
 
-/** The value at `path` of a checked or raw configuration; undefined where there is none. Throws `SVC_CONFIG_PATH` and `SVC_CONFIG_KEY`. */
+/** The value at `path` of a checked or raw configuration; undefined for an absent one. Throws `SVC_CONFIG_PATH` and `SVC_CONFIG_KEY`. */
 export function getValue(value: unknown, path: string): unknown {
   return valueAt(value, parsePath(path));
 }
@@ -45,7 +45,7 @@ export function removeValue(text: string, path: string): Edit {
   return { text: before === undefined ? text : cut(text, tree, segments), path: segments, before, after: undefined };
 }
 
-/** The schemas of a setting. Throws `SVC_CONFIG_PATH` where there is none. */
+/** The schemas of a setting. Throws `SVC_CONFIG_PATH` for an unknown one. */
 export function requireSetting(path: string, segments: ConfigPath, composed: ComposedSchema): readonly Schema[] {
   const schemas = schemasAt(composed.root, segments);
   if (schemas.length > 0) return schemas;

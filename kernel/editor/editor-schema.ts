@@ -2,7 +2,7 @@ import type { ObjectSchema, Schema } from "@svc/sdk";
 import { isRecord } from "../base/config-path.ts";
 import { closed } from "../base/schema/closed.ts";
 
-/** A JSON schema as editors read it: draft 2020-12, unknown keys underlined, our own keywords told in the description. */
+/** A JSON schema as editors read it: draft 2020-12, unknown keys underlined, our own keywords explained in the description. */
 export function editorSchema(root: ObjectSchema): Readonly<Record<string, unknown>> {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -109,7 +109,7 @@ export const problemsOf = (configuration: Configuration, host: Host, dataFolder:
   ...exposures(configuration, dataFolder),
 ];
 
-/** Entries of `plugins` that lead to nothing, with their place; one that switches off what is not there harms nobody. */
+/** Entries of `plugins` that lead to no plugin, with their position; one that switches off an absent plugin is only a warning. */
 const entryProblems = ({ document }: Configuration, host: Host): ConfigProblem[] =>
   host.troubles(entriesOf(document)).map(({ at, entry, reason }) => ({
     path: `plugins.${at}`,
@@ -141,7 +141,7 @@ export async function configurationSchema(options: EditorOptions): Promise<Objec
   return composeSchema(partsOf(host)).root;
 }
 
-/** The text of the configuration; `{}` where there is none, or one that cannot be read. */
+/** The text of the configuration; `{}` for an absent or unreadable one. */
 export function readableText(options: EditorOptions): string {
   try {
     const text = readText(options.file);

@@ -23,14 +23,14 @@ export function exposures({ document, composed, value }: Configuration, dataFold
     ...Object.entries(isRecord(value.agents) ? value.agents : {}).flatMap(([id, agent]) => {
       if (!isRecord(agent) || typeof agent.workspace !== "string") return [];
       const workspace = realOf(resolve(dirname(file), agent.workspace));
-      const held = [file, dataFolder].filter((one) => isBelow(realOf(resolve(one)), workspace));
-      return held.length === 0 ? [] : [warn(["agents", id, "workspace"], inside(held))];
+      const reachable = [file, dataFolder].filter((one) => isBelow(realOf(resolve(one)), workspace));
+      return reachable.length === 0 ? [] : [warn(["agents", id, "workspace"], inside(reachable))];
     }),
   ];
 }
 
-const inside = (held: readonly string[]): string =>
-  `holds ${held.join(" and ")}: the programs that run the agent can read and change them; give the agent a folder of its own`;
+const inside = (files: readonly string[]): string =>
+  `holds ${files.join(" and ")}: the programs that run the agent can read and change them; give the agent a folder of its own`;
 
 function modes(file: string, literal: readonly string[]): readonly string[] {
   // Windows has no such modes.
@@ -52,7 +52,7 @@ function modeOf(file: string): number {
   try {
     found = statSync(file);
   } catch {
-    // What is not there is seen by nobody.
+    // An absent file exposes nothing.
   }
   return found?.mode ?? 0;
 }

@@ -20,7 +20,7 @@ const tells = (name: string): boolean => CREDENTIAL_NAME.test(name);
 
 /**
  * The text of a configuration fit for a screen, line by line as it was: values below telling names, of `env` and `headers`, and whatever
- * looks random are `***`. It needs no valid JSON, since it is shown when there is none.
+ * looks random are `***`. The text need not be valid JSON: broken configurations are shown, too.
  */
 export function maskText(text: string): string {
   const frames: Frame[] = [{ hidden: false }];

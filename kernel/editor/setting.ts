@@ -19,7 +19,7 @@ export interface Setting {
   readonly keys: readonly { readonly key: string; readonly description?: string }[];
 }
 
-/** Looks a setting up; `""` is the whole document. Undefined when there is none, with the nearest name that there is. Throws `SVC_CONFIG_PATH`. */
+/** Looks a setting up; `""` is the whole document. Undefined for an unknown one, with the nearest known name. Throws `SVC_CONFIG_PATH`. */
 export function describeSetting(root: ObjectSchema, path: string): { readonly setting?: Setting; readonly suggestion?: string } {
   const at = path === "" ? [] : parsePath(path);
   const schemas = schemasAt(root, at).flatMap(branches);

@@ -9,7 +9,7 @@ import { ISOLATION_LIMITS } from "../isolation/isolation-limits.ts";
 import type { Observed } from "./observe.ts";
 
 /** What the observer says. */
-export type Told = { readonly ok: true; readonly value: Observed } | { readonly ok: false; readonly reason: string };
+export type ObserverReport = { readonly ok: true; readonly value: Observed } | { readonly ok: false; readonly reason: string };
 
 /** What is needed to look at a plugin. */
 export interface ObserveDeps {
@@ -26,7 +26,7 @@ const MOST_WORDS = 2_048;
 
 /**
  * Looks at a plugin as `observe` does, in a process of its own behind the walls of an isolated plugin and without a network: for code
- * that nobody has trusted yet, whichever process it will run in. Rejects with the reason, in words.
+ * that was not trusted yet, whichever process it will run in. Rejects with the reason, in words.
  */
 export async function observeApart(source: Source, { env, hidden, limitMs }: ObserveDeps): Promise<Observed> {
   const { closed } = await confine(source, { heapMb: ISOLATION_LIMITS.heapMb, path: env["PATH"] ?? "", hidden, program: PROGRAM });
@@ -53,9 +53,9 @@ export async function observeApart(source: Source, { env, hidden, limitMs }: Obs
   try {
     const [code, signal] = (await once(child, "close")) as [number | null, string | null];
     if (late) throw new Error(`it took longer than ${limitMs / 1000} s to be imported and set up; what waits or works belongs into start`);
-    const told = toldIn(answer());
-    if (told?.ok === true) return told.value;
-    if (told?.ok === false) throw new Error(told.reason);
+    const report = reportIn(answer());
+    if (report?.ok === true) return report.value;
+    if (report?.ok === false) throw new Error(report.reason);
     if (code === 0) throw new Error("its import never ends: what its top level awaits belongs into start");
     const last = words().trim().split("\n").at(-1) ?? "";
     throw new Error(`its process ended with ${signal ?? `code ${code}`}${last === "" ? "" : `: ${last}`}`);
@@ -75,13 +75,13 @@ function collect(stream: Readable, most: number): () => string {
   return () => text;
 }
 
-function toldIn(text: string): Told | undefined {
+function reportIn(text: string): ObserverReport | undefined {
   try {
-    const told = JSON.parse(text) as Told;
-    const lists = told.ok ? [told.value.agentKeys, told.value.capabilities, told.value.registers, told.value.things] : [];
+    const report = JSON.parse(text) as ObserverReport;
+    const lists = report.ok ? [report.value.agentKeys, report.value.capabilities, report.value.registers, report.value.things] : [];
     const sound = lists.every((list) => Array.isArray(list) && list.every((item) => typeof item === "string"));
-    return sound && (told.ok ? typeof told.value.id === "string" && typeof told.value.version === "string" : typeof told.reason === "string")
-      ? told
+    return sound && (report.ok ? typeof report.value.id === "string" && typeof report.value.version === "string" : typeof report.reason === "string")
+      ? report
       : undefined;
   } catch {
     return undefined;

@@ -1,24 +1,24 @@
 /*
- * The program of the process in which a plugin is looked at before it is trusted: told in its argument what to look at, it answers with
+ * The program of the process in which a plugin is looked at before it is trusted: its argument names the plugin, and it answers with
  * one line of JSON on descriptor 3 and ends. Started by observe-apart.ts.
  */
 import { Socket } from "node:net";
 import { placeOf } from "../core/host/failure-place.ts";
 import type { Source } from "../core/host/source.ts";
 import { observe } from "./observe.ts";
-import type { Told } from "./observe-apart.ts";
+import type { ObserverReport } from "./observe-apart.ts";
 
 const wire = new Socket({ fd: 3, readable: false, writable: true });
-const tell = (told: Told): void => void wire.end(JSON.stringify(told), () => process.exit(0));
+const send = (report: ObserverReport): void => void wire.end(JSON.stringify(report), () => process.exit(0));
 
-const failed = (error: unknown): void => tell({ ok: false, reason: error instanceof Error ? error.message : String(error) });
+const failed = (error: unknown): void => send({ ok: false, reason: error instanceof Error ? error.message : String(error) });
 const source = JSON.parse(process.argv[2] as string) as Source;
 for (const event of ["uncaughtException", "unhandledRejection"])
-  process.on(event, (error: unknown) => failed(`an error that nobody caught: ${error instanceof Error ? error.message : String(error)}${placed(error)}`));
+  process.on(event, (error: unknown) => failed(`an uncaught error: ${error instanceof Error ? error.message : String(error)}${placed(error)}`));
 
 function placed(error: unknown): string {
   const place = placeOf(error, source);
   return place === undefined ? "" : ` (${place})`;
 }
 
-observe(source).then((value) => tell({ ok: true, value }), failed);
+observe(source).then((value) => send({ ok: true, value }), failed);

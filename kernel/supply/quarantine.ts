@@ -6,13 +6,13 @@ import { processAlive, processIdentity } from "../base/process-identity.ts";
 export type Phase = "import" | "setup" | "start" | "run";
 
 /** Why a plugin is kept from loading. `at` is ISO 8601. */
-export interface Held {
+export interface Quarantined {
   readonly phase: Phase;
   readonly reason: string;
   readonly at: string;
 }
 
-/** Whose code runs under a marker: the id under which it is held back, and its version, where it has one. */
+/** The plugin whose code runs under a marker: the id by which it is quarantined, and its version, where it has one. */
 interface Suspect {
   readonly id: string;
   readonly version?: string;
@@ -22,7 +22,7 @@ interface Marker {
   readonly plugin: string;
   readonly version?: string;
   readonly phase: Phase;
-  /** It was seen to be to blame: nobody else can have been. */
+  /** The watchdog saw this plugin hold the loop: no other can be to blame. */
   readonly certain?: true;
   readonly pid: number;
   /** Tells the process from a later one with its id; absent where the system does not say. */
@@ -30,7 +30,7 @@ interface Marker {
 }
 
 const markerFile = (dataFolder: string): string => join(dataFolder, "loading.json");
-const heldFile = (dataFolder: string): string => join(dataFolder, "quarantine.json");
+const quarantineFile = (dataFolder: string): string => join(dataFolder, "quarantine.json");
 /** The version of each plugin that a daemon on this folder has brought up, since it last died under its marker. */
 const provenFile = (dataFolder: string): string => join(dataFolder, "proven.json");
 
@@ -43,7 +43,7 @@ function markLoading(dataFolder: string, { id, version }: Suspect, phase: Phase)
   note(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
 }
 
-/** Notes on disk that this plugin was seen to be to blame: it is held back at the next start, also where it came up before. */
+/** Notes on disk that this plugin was seen to be to blame: it is quarantined at the next start, also where it came up before. */
 export function accuse(dataFolder: string, plugin: string): void {
   if (isTaken(dataFolder)) return;
   const standing = read<Marker>(markerFile(dataFolder));
@@ -73,36 +73,36 @@ export function markedPlugin(dataFolder: string): string | undefined {
 }
 
 /**
- * The plugins held back, by id. The marker of a process that is gone puts its plugin among them: at once where it never came up in
+ * The quarantined plugins, by id. The marker of a process that is gone puts its plugin among them: at once where it never came up in
  * this version, at the second time in a row where it did. A power cut or a kill from outside strikes the innocent too.
  */
-export function readQuarantine(dataFolder: string): Readonly<Record<string, Held>> {
-  const held = read<Record<string, Held>>(heldFile(dataFolder)) ?? {};
+export function readQuarantine(dataFolder: string): Readonly<Record<string, Quarantined>> {
+  const noted = read<Record<string, Quarantined>>(quarantineFile(dataFolder)) ?? {};
   const marker = read<Marker>(markerFile(dataFolder));
-  if (marker === undefined || isAlive(marker)) return held;
+  if (marker === undefined || isAlive(marker)) return noted;
   const { [marker.plugin]: proven, ...others } = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
   if (marker.certain !== true && proven === versionOf(marker)) {
     // In this order: dying in between, it has not used up its chance.
     rmSync(markerFile(dataFolder), { force: true });
     note(provenFile(dataFolder), others);
-    return held;
+    return noted;
   }
-  const next = { ...held, [marker.plugin]: { phase: marker.phase, reason: wordsFor(marker), at: new Date().toISOString() } };
-  keep(heldFile(dataFolder), next);
+  const next = { ...noted, [marker.plugin]: { phase: marker.phase, reason: wordsFor(marker), at: new Date().toISOString() } };
+  keep(quarantineFile(dataFolder), next);
   rmSync(markerFile(dataFolder), { force: true });
   return next;
 }
 
 /** Holds a plugin back from the next load on. */
-export function holdPlugin(dataFolder: string, plugin: string, held: Held): void {
-  keep(heldFile(dataFolder), { ...readQuarantine(dataFolder), [plugin]: held });
+export function quarantinePlugin(dataFolder: string, plugin: string, why: Quarantined): void {
+  keep(quarantineFile(dataFolder), { ...readQuarantine(dataFolder), [plugin]: why });
 }
 
-/** Lets a plugin load again at the next start or reload. False when it was not held back. */
+/** Lets a plugin load again at the next start or reload. False when it was not quarantined. */
 export function releaseQuarantine(dataFolder: string, plugin: string): boolean {
   const { [plugin]: found, ...rest } = readQuarantine(dataFolder);
   if (found === undefined) return false;
-  keep(heldFile(dataFolder), rest);
+  keep(quarantineFile(dataFolder), rest);
   return true;
 }
 
@@ -150,7 +150,7 @@ function read<T>(file: string): T | undefined {
   }
 }
 
-/** A killed process does not undo it, a power cut may: then nobody's code was to blame. */
+/** A killed process does not undo it, a power cut may: then no code was to blame. */
 function note(file: string, value: unknown): void {
   const temporary = `${file}.${process.pid}.tmp`;
   writeFileSync(temporary, JSON.stringify(value), { mode: 0o600 });

@@ -4,7 +4,7 @@ import { nearest } from "../nearest.ts";
 import { patternTrouble } from "./safe-pattern.ts";
 import type { SchemaError } from "./schema-check.ts";
 
-/** One thing that is wrong, below the value that was validated, in words for the person who wrote it. */
+/** One error below the validated value, in a sentence for the author of the document. */
 export interface Finding {
   readonly path: ConfigPath;
   readonly message: string;

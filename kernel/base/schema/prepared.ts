@@ -13,7 +13,7 @@ export interface CheckHelpers {
   length(text: string): number;
 }
 
-/** What makes each check of a module, by the key of its schema: code that nobody asks for is not compiled. */
+/** What makes each check of a module, by the key of its schema: a check that is not asked for is not compiled. */
 type CheckMakers = Readonly<Record<string, () => Fits>>;
 
 /** The default export of a module of prepared checks. */

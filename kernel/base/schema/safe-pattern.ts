@@ -16,7 +16,7 @@ const KEPT = 100;
 
 /**
  * A regular expression from the configuration, in the syntax of RE2: as JavaScript's, without lookaround and back-references, which
- * are what can keep a matcher busy for hours. Throws the engine's error for what is none.
+ * are what can keep a matcher busy for hours. Throws the engine's error for an invalid pattern.
  */
 export function compilePattern(pattern: string): Pattern {
   const known = compiled.get(pattern);

@@ -1,6 +1,6 @@
 /*
  * The one judge of schemas: ajv. A schema that the build knew was compiled then (see `standalone.ts`), and ajv is loaded only to say what
- * is wrong with a value that does not fit; any other schema is compiled when a value is first held against it.
+ * is wrong with a value that does not fit; any other schema is compiled at its first use.
  */
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
@@ -10,7 +10,7 @@ import { FORMATS } from "./formats.ts";
 import { type Fits, preparedCheck } from "./prepared.ts";
 
 /**
- * For what a schema is read. `document`: a part of svc.json, unknown keys refused, defaults filled in, every error told to its author.
+ * What a schema judges. `document`: a part of svc.json, unknown keys refused, defaults filled in, every error reported.
  * `body`: JSON of a caller; an object that lists its keys takes no others, and the first error ends the reading: a million of them would
  * cost more than the body. `query`: as `body`, unknown keys let through.
  */
@@ -19,7 +19,7 @@ export type Reading = "document" | "body" | "query";
 /** One thing that is wrong with a value, in ajv's form. */
 export type { SchemaError };
 
-/** Holds values against one schema. */
+/** Validates values by one schema. */
 export interface SchemaCheck {
   /** Whether the value fits; as a `document` with its defaults filled in, in place. */
   readonly fits: Fits;
@@ -40,7 +40,7 @@ const STRICT: Options = {
   strictRequired: false,
   allowUnionTypes: true,
   ownProperties: true,
-  // Compiling the meta-schema costs more than all our schemas; strict mode refuses what is no schema.
+  // Compiling the meta-schema costs more than all our schemas; strict mode refuses invalid schemas.
   validateSchema: false,
   meta: false,
   // A validator runs a few times in a process's life; making its code smaller costs more than it saves.

@@ -129,7 +129,7 @@ const PREPARED = "#checks/config";
 
 /**
  * The kernel's own keys, defaults filled in. They are judged without the keys of agents that plugins added, which are judged one plugin
- * at a time; what is wrong is told by the whole, which knows those keys by name.
+ * at a time; errors come from the whole schema, which knows those keys by name.
  */
 function checkCore(core: Record<string, unknown>, { core: whole, chosen }: ComposedSchema, others: ReadonlySet<string>): readonly Finding[] {
   const agents = Object.entries(isRecord(core.agents) ? core.agents : {});
@@ -146,7 +146,7 @@ function checkCore(core: Record<string, unknown>, { core: whole, chosen }: Compo
   return [];
 }
 
-/** A schema that ajv cannot use is its plugin's trouble, and a finding like any other. */
+/** A schema that ajv cannot use is a finding about its plugin. */
 function validate({ schema, prepared }: Prepared, value: unknown): readonly Finding[] {
   try {
     const check = schemaCheck(schema, "document", prepared);
@@ -194,7 +194,7 @@ function defaultsOf({ properties = {} }: Schema): Record<string, unknown> {
   );
 }
 
-/** A default or a missing brace: taken as ordinary text, which is hardly what was meant. */
+/** Warnings of text that looks like a reference with a default or without its brace, and is used as it is. */
 function malformed(document: ConfigDocument): readonly Finding[] {
   const findings: Finding[] = [];
   const visit = (at: unknown, path: ConfigPath): void => {

@@ -3,17 +3,17 @@ import { type Finding, unknownKey } from "../../base/schema/explain.ts";
 import type { ComposedSchema, Section } from "./compose.ts";
 import { CORE_KEYS, PASSED_THROUGH } from "./core-schema.ts";
 
-/** Whose is what in a document, beside the core's own keys. */
+/** The owners of a document's keys, beside the core's own. */
 export interface Claims {
   /** Sections that are present, each with its value. */
   readonly present: readonly { readonly section: Section; readonly path: readonly string[]; readonly value: unknown }[];
-  /** Keys that belong to nobody. */
+  /** Keys that no plugin and no core section owns. */
   readonly strangers: readonly Finding[];
   /** Enabled sections whose plugin is not loaded. */
   readonly asleep: readonly (Finding & { readonly owner: string })[];
 }
 
-/** Walks down from the top-level keys to the sections. What is below a section is its plugin's. */
+/** Walks down from the top-level keys to the sections. Keys below a section belong to its plugin. */
 export function claim(value: Readonly<Record<string, unknown>>, composed: ComposedSchema): Claims {
   const present: { section: Section; path: readonly string[]; value: unknown }[] = [];
   const strangers: Finding[] = [];

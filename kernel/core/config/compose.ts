@@ -44,7 +44,7 @@ export interface Parts {
 export interface ComposedSchema {
   /** The kernel's own part. */
   readonly core: ObjectSchema;
-  /** What plugins bring to it. */
+  /** Values that plugins contribute to it. */
   readonly chosen: Chosen;
   /** Everything in one, for looking up settings; not for validating. */
   readonly root: ObjectSchema;

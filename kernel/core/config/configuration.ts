@@ -77,13 +77,13 @@ export function describeProblem(problem: ConfigProblem): string {
   return `${place}${problem.path === "" ? "" : `${problem.path}: `}${problem.message}`;
 }
 
-/** So many problems are told; who has mended these sees the rest. */
-const TOLD = 20;
+/** Problems named in one message; the rest shows when these are fixed. */
+const LISTED = 20;
 
 /** One a line, and how many more there are. */
 export function describeProblems(problems: readonly ConfigProblem[]): string {
-  const lines = problems.slice(0, TOLD).map(describeProblem);
-  return [...lines, ...(problems.length > TOLD ? [`... and ${problems.length - TOLD} more`] : [])].join("\n  ");
+  const lines = problems.slice(0, LISTED).map(describeProblem);
+  return [...lines, ...(problems.length > LISTED ? [`... and ${problems.length - LISTED} more`] : [])].join("\n  ");
 }
 
 const comesFromUnset = (document: ConfigDocument, { path }: ConfigProblem): boolean =>

@@ -14,7 +14,7 @@ export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
 /** Keys of an agent that the kernel itself knows; a plugin adds none of these names. */
 export const AGENT_KEYS: ReadonlySet<string> = new Set(Object.keys(AGENT.properties ?? {}));
 
-/** Values of the kernel's own keys that plugins bring. */
+/** Values of the kernel's own keys that plugins contribute. */
 export interface Chosen {
   /** The tier of agents that name none. */
   readonly defaultTier?: string | undefined;
@@ -48,10 +48,10 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>, { defaul
   };
 }
 
-/** The schema of the kernel's own keys alone, which the build compiles: what plugins bring to them is added by `fillChosen`. */
+/** The schema of the kernel's own keys alone, which the build compiles; `fillChosen` adds what plugins contribute. */
 export const CORE_SCHEMA: ObjectSchema = coreSchema({}, {});
 
-/** Fills in the values that plugins bring to a value that fits `CORE_SCHEMA`; false where it names something else than they do. */
+/** Fills the defaults that plugins contribute into a value that fits `CORE_SCHEMA`; false where it names a strategy that no plugin has. */
 export function fillChosen(value: Readonly<Record<string, unknown>>, { defaultTier, defaultStrategy, strategies = [] }: Chosen): boolean {
   const session = value.session as { contextStrategy?: string };
   const agents = Object.values(value.agents as Record<string, { tier?: string; contextStrategy?: string }>);

@@ -19,7 +19,7 @@ export function diffConfig(before: unknown, after: unknown, restartPaths: readon
   return { changed: changed.map(formatPath), restartRequired: waiting.map(formatPath) };
 }
 
-/** Whether two checked values differ at all: what a plugin is told of is what `diffConfig` reports. */
+/** Whether two checked values differ at all: a plugin hears of exactly the changes that `diffConfig` reports. */
 export const hasChanged = (before: unknown, after: unknown): boolean => differences(before, after, []).length > 0;
 
 function differences(before: unknown, after: unknown, path: ConfigPath): readonly ConfigPath[] {

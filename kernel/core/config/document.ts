@@ -17,7 +17,7 @@ export interface ConfigDocument {
   readonly raw: Readonly<Record<string, unknown>>;
   /** `raw` with `${NAME}` replaced from the environment, a missing one by nothing. Holds secrets. */
   readonly expanded: Readonly<Record<string, unknown>>;
-  /** The position of a key or a list's entry; undefined where there is none, and for a value handed over in code. */
+  /** The position of a key or a list's entry; undefined for an absent one, and for a value given in code. */
   locate(path: ConfigPath): Position | undefined;
   /** The environment variables that the text at `path` refers to. */
   references(path: ConfigPath): readonly string[];

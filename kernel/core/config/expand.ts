@@ -6,7 +6,7 @@ export function referencesIn(text: string): readonly string[] {
   return [...new Set(Array.from(text.matchAll(REFERENCE), (found) => found[1] as string))];
 }
 
-/** The beginnings of a reference that are none, such as `${NAME:-x}`: each as a name, or empty where there is none. */
+/** The names in malformed references such as `${NAME:-x}`, each empty where the reference has no name. */
 export function malformedIn(text: string): readonly string[] {
   return Array.from(text.replace(REFERENCE, "").matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)?/g), (found) => found[1] ?? "");
 }

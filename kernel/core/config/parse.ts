@@ -4,7 +4,7 @@ import type { Node, ParseError } from "jsonc-parser";
 import { type ConfigPath, isForbiddenKey, isRecord } from "../../base/config-path.ts";
 import { fail } from "../../base/errors.ts";
 
-/** Loaded for a text that is wrong, or about which something has to be said with its place. */
+/** jsonc-parser, loaded when a text is wrong or a position in it is needed. */
 const parser = (): typeof Jsonc => createRequire(import.meta.url)("jsonc-parser") as typeof Jsonc;
 
 /** Lines and columns count from 1; columns in UTF-16 units, as editors do. */
@@ -51,7 +51,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses plain JSON, keeping positions. Throws `SVC_CONFIG_SYNTAX` with `file`, `line` and `column` for what is no JSON object, a
+ * Parses plain JSON, keeping positions. Throws `SVC_CONFIG_SYNTAX` with `file`, `line` and `column` for text that is not a JSON object, a
  * key that appears twice and nesting too deep, and `SVC_CONFIG_KEY` for a forbidden key.
  */
 export function parseText(text: string, file: string): ParsedText {
@@ -68,7 +68,7 @@ export function parseText(text: string, file: string): ParsedText {
   };
 }
 
-/** The object that a text holds; undefined where the parser with positions has to say what is wrong with it. */
+/** The object in a text, without positions; undefined where it is wrong in any way, which `parsePlaces` then explains. */
 function plainObject(text: string): Record<string, unknown> | undefined {
   let value: unknown;
   try {
@@ -139,7 +139,7 @@ function parsePlaces(text: string, file: string): ParsedText {
   };
 }
 
-/** What other languages and programs write that JSON does not know, in words for who wrote it; undefined for any other mistake. */
+/** Explains a mistake that comes from another language (YAML, JavaScript, Python); undefined for any other. */
 function foreign(text: string, offset: number): string | undefined {
   const rest = text.slice(offset, offset + 200);
   if (!/^\s*[{[]/.test(text) && /^\s*(?:---|#|[A-Za-z_][\w-]*\s*[:=])/.test(text))

@@ -39,7 +39,7 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
   return places;
 }
 
-/** Shorter ones cannot be told from ordinary words. */
+/** Shorter values look like ordinary words. */
 const SHORTEST_SCRUBBED = 6;
 const SHORTEST_SAFE = 16;
 /** A value that may be plain is scrubbed only if it looks like none: no path, no sentence, no name. */

@@ -7,7 +7,7 @@ export type Marked = <T>(suspect: { readonly id: string; readonly version?: stri
 /** The room that remembers, in the data folder, which plugins are quarantined: kept from loading until an operator releases them. */
 export interface QuarantinePart {
   readQuarantine(dataFolder: string): Readonly<Record<string, { readonly reason: string }>>;
-  holdPlugin(dataFolder: string, plugin: string, held: { readonly phase: "run"; readonly reason: string; readonly at: string }): void;
+  quarantinePlugin(dataFolder: string, plugin: string, why: { readonly phase: "run"; readonly reason: string; readonly at: string }): void;
   createMarked(dataFolder: string): Marked;
 }
 

@@ -48,7 +48,7 @@ export class Supply {
     const reason = `${cause}; mend or update it, then: svc plugin retry ${plugin.source.id}`;
     plugin.quarantine(what, reason);
     const { dataFolder, quarantine } = this.#deps;
-    if (quarantine === "kept") this.#quarantine?.holdPlugin(dataFolder, plugin.source.id, { phase: "run", reason, at: new Date().toISOString() });
+    if (quarantine === "kept") this.#quarantine?.quarantinePlugin(dataFolder, plugin.source.id, { phase: "run", reason, at: new Date().toISOString() });
   }
 
   /** Runs a phase of a plugin; under a mark on disk where its code could take this process down. What runs in a process of its own cannot. */
