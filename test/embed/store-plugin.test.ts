@@ -235,7 +235,8 @@ it("AUT-4 a kernel that is installed without a store says so, and runs with a st
   for (const name of readdirSync(join(ROOT, "node_modules")))
     if (name !== "@svc" && !name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   symlinkSync(join(ROOT, "sdk"), join(modules, "@svc/sdk"));
-  cpSync(join(ROOT, "kernel/dist"), join(modules, "@svc/kernel/dist"), { recursive: true });
+  // What npm packs: the folders that its package.json lists.
+  for (const packed of ["contract", "dist"]) cpSync(join(ROOT, "kernel", packed), join(modules, "@svc/kernel", packed), { recursive: true });
   cpSync(join(ROOT, "kernel/package.json"), join(modules, "@svc/kernel/package.json"));
   const alone = (await import(join(modules, "@svc/kernel/dist/index.js"))) as { createKernel: typeof createKernel };
   const config = { node: { id: "n1", name: "Node 1" } };
