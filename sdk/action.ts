@@ -15,7 +15,7 @@ export interface ActionCall {
 
 /** Typed work that agents, workflows, the command line and HTTP callers share. */
 export interface Action {
-  /** `http.fetch`, `rag.lexical` ... */
+  /** `http.fetch`, `acme.send` ... */
   readonly name: string;
   readonly description: string;
   /** Checked before the handler runs; unknown keys are refused. */

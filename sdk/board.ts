@@ -1,4 +1,4 @@
-/** A piece of work that a source keeps: an issue of a forge, a line of a backlog. */
+/** A piece of work that a source keeps: an issue of a tracker, a line of a backlog. */
 export interface WorkItem {
   /** By which `get` and `update` find it: the same for as long as the source keeps the item. */
   readonly id: string;

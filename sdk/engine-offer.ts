@@ -4,7 +4,7 @@
  * the variable is set; without any of them it is always there.
  */
 export interface EngineOffer {
-  /** What people call it: `Claude Code`. */
+  /** What people call it: `Acme Code`. */
   readonly name: string;
   /** The program, by the name that its installation puts on PATH. */
   readonly program?: string;

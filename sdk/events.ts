@@ -31,7 +31,7 @@ export interface Publication {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Capability `events`. Subscriptions end with the plugin. A listener that throws is counted against its plugin and does not disturb the others. */
+/** Capability `events`. Listeners end with the plugin. A listener that throws is counted against its plugin and does not disturb the others. */
 export interface Events {
   publish(event: Publication): Envelope;
   /** Every envelope, or those of one `type`. Returns the way to stop. */
@@ -40,6 +40,6 @@ export interface Events {
   recent(since?: string): { readonly events: readonly Envelope[]; readonly gap?: true };
   /** Run `entry` under a new root: for entry points (a cron fire, a webhook) that hand no message to `tasks`. */
   root<T>(entry: () => T): T;
-  /** Run under a root that came from elsewhere (a mesh peer, a stored workflow run). */
+  /** Run under a root that came from elsewhere (a peer, a stored workflow run). */
   within<T>(root: { readonly rootId: string; readonly parentId?: string }, work: () => T): T;
 }

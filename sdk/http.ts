@@ -14,14 +14,14 @@ export interface HttpRoute {
   /** `/things/:id`. */
   readonly path: string;
   readonly guard: Guard;
-  /** The server it belongs to: `daemon` unless it names one that a plugin provides, such as `dashboard`. */
+  /** The server it belongs to: `daemon` unless it names one that a plugin provides, such as `acme`. */
   readonly server?: string;
   readonly body?: Schema;
   readonly query?: Schema;
   /** Keep the raw bytes and take any content type: for signatures. */
   readonly raw?: boolean;
   /**
-   * Bytes of a body, at most 26,214,400 (25 MB), for any caller: a forge's payload from outside is larger than what strangers may send by
+   * Bytes of a body, at most 26,214,400 (25 MB), for any caller: a webhook's payload from outside is larger than what strangers may send by
    * default (65,536; 1,048,576 for known callers). Bodies above that share 104,857,600 bytes at a time; beyond, 503.
    */
   readonly maxBytes?: number;

@@ -59,7 +59,7 @@ export interface TurnOptions {
 
 /** Work that reaches the daemon, whatever the entry. Plain JSON: it is stored before it is acknowledged. */
 export interface Message {
-  /** How it came in: `task`, `ask`, `followup`, `resume`, `channel`, `cron`, `webhook`, `mesh`, ... */
+  /** How it came in: `task`, `ask`, `followup`, `resume`, `channel`, `cron`, `webhook`, ... */
   readonly entry: string;
   /** The channel's name, for attribution and history; `http` for the HTTP entries. */
   readonly channel: string;

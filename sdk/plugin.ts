@@ -37,7 +37,7 @@ export interface Plugin<C = Record<string, unknown>> {
   readonly version: string;
   /** The lowest version of `@svc/sdk` that it needs: `>=0.1.0`. Of a range only its lowest version counts: the generation in the manifest decides the rest. */
   readonly svc: string;
-  /** The section of svc.json it owns, such as `channels.botmsg`. Without a schema: a section of the kernel, such as `session`, that it reads. */
+  /** The section of svc.json it owns, such as `channels.acme`. Without a schema: a section of the kernel, such as `session`, that it reads. */
   readonly config?: {
     readonly at: string;
     readonly schema?: ObjectSchema;
@@ -120,7 +120,7 @@ export interface Manifest {
   readonly api: number;
   readonly kind: Kind;
   readonly name: string;
-  /** What people call the platform or program it speaks to ("Telegram", "Claude Code"): shown beside the plugin's name. */
+  /** What people call the platform or program it speaks to ("Acme Chat", "Acme Code"): shown beside the plugin's name. */
   readonly product?: string;
   /** The built entry, relative to package.json. */
   readonly entry: string;

@@ -27,7 +27,7 @@ export interface Provided {
   server: ProvidedServer;
   /** Judges bearers for routes guarded by `scope:` and `peer`. */
   authority: Authority;
-  /** Offered to agents by the tools server (`svc mcp`). */
+  /** Offered to agents by the tools server . */
   tool: AgentTool;
   /** A place for the daemon's state. */
   store: ProvidedStore;

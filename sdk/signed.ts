@@ -6,7 +6,7 @@ import type { HttpRequest } from "./http.ts";
  *
  *   X-Hub-Signature-256: sha256=<hex>      { header: "x-hub-signature-256", prefix: "sha256=" }
  *   Stripe-Signature: t=<s>,v1=<hex>       { header: "stripe-signature", field: "v1", time: { field: "t" } }
- *   X-Slack-Signature: v0=<hex>            { header: "x-slack-signature", prefix: "v0=", time: { header: "x-slack-request-timestamp" },
+ *   X-Acme-Signature: v0=<hex>             { header: "x-acme-signature", prefix: "v0=", time: { header: "x-acme-request-timestamp" },
  *                                            content: "v0:{time}:{body}" }
  */
 export interface SignatureScheme {

@@ -12,7 +12,7 @@ export interface TierAbilities {
   readonly autonomy?: readonly Exclude<Autonomy, "act">[];
   /** The values of `permissionMode` that mean something to it. */
   readonly permissionModes?: readonly PermissionMode[];
-  /** It gives the agent the tool servers of `agents.<id>.mcp`. */
+  /** It gives the agent the tool servers of its configuration. */
   readonly toolServers?: boolean;
   /** It shows the model the pictures of a message. */
   readonly pictures?: boolean;

@@ -12,7 +12,7 @@ export const isForbiddenKey = (key: string): boolean => FORBIDDEN.has(key);
 const SEGMENT = /\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]|\.?([^.[\]]+)/y;
 
 /**
- * Reads `agents.a.mcp`, `boards[0].id`, `boards.0.id` or `providers["my.one"].apiKey`. Throws `SVC_CONFIG_PATH` when it cannot be
+ * Reads `agents.a.model`, `boards[0].id`, `boards.0.id` or `providers["my.one"].apiKey`. Throws `SVC_CONFIG_PATH` when it cannot be
  * read and `SVC_CONFIG_KEY` for the forbidden names.
  */
 export function parsePath(path: string): ConfigPath {

@@ -39,7 +39,7 @@ export interface GuardOptions {
   /** What plugins declare that bearers can hold. */
   readonly scopes: ScopeTable;
   authorities(): readonly Authority[];
-  /** Scopes that callers on loopback have without a token, such as `dashboard:write` while no `dashboard.token` is set. */
+  /** Scopes that callers on loopback have without a token, such as `acme:write` while its plugin has no token of its own. */
   localScopes?(): readonly string[];
   readonly throttle: Throttle;
 }

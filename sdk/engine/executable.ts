@@ -14,9 +14,9 @@ export interface WantedProgram {
   readonly command: string;
   /** As `PATH` has it. Relative folders are passed over. */
   readonly searchPath: string;
-  /** The tier's name: `cli-b`. */
+  /** The tier's name: `acme`. */
   readonly tier: string;
-  /** What the operator installs: `Codex`. */
+  /** What the operator installs: `Acme Code`. */
   readonly product: string;
   /** The setting that names the program; default `tiers.<tier>.command`. */
   readonly setting?: string;

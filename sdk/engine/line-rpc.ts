@@ -22,9 +22,9 @@ export interface RpcOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly taskId?: string;
-  /** Begins each error of ours: `tier cli-b`. */
+  /** Begins each error of ours: `tier acme`. */
   readonly who: string;
-  /** What to look at when the program does not answer: `is it Codex 0.160 or newer?`. */
+  /** What to look at when the program does not answer: `is it Acme Code 2.1 or newer?`. */
   readonly hint: string;
   /** Adds `jsonrpc: "2.0"` to each message. */
   readonly versioned?: boolean;

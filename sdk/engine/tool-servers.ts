@@ -16,7 +16,7 @@ export interface ToolServers {
   of(agent: string): ServerNews;
 }
 
-/** `who` begins each line of the log: `tier cli-b`. */
+/** `who` begins each line of the log: `tier acme`. */
 export function createToolServers(log: Log, who: string): ToolServers {
   const known = new Map<string, string>();
   const servers: ToolServers = {

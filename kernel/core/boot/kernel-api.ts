@@ -108,7 +108,7 @@ export interface Kernel {
   routes(): ReturnType<typeof routesOf>;
   /**
    * The HTTP API for mounting in a fastify application: `app.register(await kernel.routesPlugin())`. With the name of a server that
-   * a running plugin provides, such as `dashboard`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
+   * a running plugin provides, such as `acme`, the routes of that one; else `SVC_SERVER_UNKNOWN`.
    */
   routesPlugin(server?: string): ReturnType<HttpServing["mount"]>;
   /**

@@ -6,7 +6,7 @@ import { AGENT_KEYS, type Chosen, CORE_KEYS, coreSchema, PASSED_THROUGH } from "
 
 /** A section of svc.json that a plugin owns. */
 export interface Section {
-  /** `mesh`, `channels.botmsg`. */
+  /** `acme`, `channels.acme`. */
   readonly at: string;
   readonly schema: ObjectSchema;
   readonly owner: string;

@@ -6,7 +6,7 @@ import { firstTaskIdAt, type TaskRecord, TRACES, traceOf, withLead } from "./rec
 /** Documents read in one turn of the loop. */
 const PAGE = 100;
 /** A task is noted a moment before or after its id is made. */
-const SLACK_MS = 100;
+const MARGIN_MS = 100;
 
 /** The record of a task; of one that another one's turn has answered, with that answer. */
 export async function readRecord(records: Collection<TaskRecord>, id: string): Promise<TaskRecord | undefined> {
@@ -30,7 +30,7 @@ export function createTraces(core: Pick<ScopedStore, "collection" | "scan">): Tr
         ...(channel === undefined ? {} : { "inbound.channel": channel }),
       };
       const found: Trace[] = [];
-      let below = before === undefined ? undefined : firstTaskIdAt(before + SLACK_MS);
+      let below = before === undefined ? undefined : firstTaskIdAt(before + MARGIN_MS);
       for (;;) {
         const page = await core.scan<TaskRecord>(TRACES, { where, limit: Math.min(PAGE, limit - found.length), ...(below === undefined ? {} : { below }) });
         for (const { value } of page.docs) if (before === undefined || value.startedAt < before) found.push(traceOf(value));

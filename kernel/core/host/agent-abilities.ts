@@ -24,7 +24,7 @@ export interface AgentAbilities {
   readonly tools: readonly string[];
   /** Intents it takes; empty means any. */
   readonly intents: readonly string[];
-  /** Its tool servers (`agents.<id>.mcp`). */
+  /** Names of its tool servers. */
   readonly mcpServers: readonly string[];
   /** Its keys that say what it may not do, or how much of it. */
   readonly restrictions: Readonly<Record<string, unknown>>;

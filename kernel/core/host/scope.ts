@@ -46,7 +46,7 @@ export interface Scope {
   readonly declared?: readonly string[];
   /** The hosts that its manifest names, where it names any. */
   readonly network?: readonly string[];
-  /** Run, newest first, when the scope is disposed: subscriptions, jobs, children. */
+  /** Run, newest first, when the scope is disposed: listeners, jobs, children. */
   readonly disposers: Set<() => void>;
   readonly abort: AbortController;
   /** Calls that failed since setup. */

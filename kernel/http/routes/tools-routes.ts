@@ -2,7 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
-/** `GET /agents/:id/tools`: what the tools server (`svc mcp`) offers to this agent: name, description and input schema. */
+/** `GET /agents/:id/tools`: what the tools server offers to this agent: name, description and input schema. */
 export function toolsRoute(kernel: Pick<Kernel, "agents" | "tools">): HttpRoute {
   return {
     method: "GET",
