@@ -10,8 +10,19 @@ export interface HookCall {
   readonly signal: AbortSignal;
 }
 
+/**
+ * What a tap of `assembleContext` is about, in the order in which the phases run. `session`: which native session goes on. `history`: what
+ * was said before. `strategy`: what of it the turn needs. `layers`: what else the turn is told. `fit`: all of it brought into its limits.
+ */
+export type ContextPhase = "session" | "history" | "strategy" | "layers" | "fit";
+
 export interface TapOptions {
-  /** Smaller runs earlier; default 0. */
+  /** Only on `assembleContext`: when the tap runs; default `layers`. Taps of one phase run in the order in which their plugins are set up. */
+  readonly phase?: ContextPhase;
+  /**
+   * Smaller runs earlier; default 0. On `assembleContext` name a `phase` instead: without one a number sorts the tap among the phases,
+   * which are at -100, -50, -10, 0 and 100.
+   */
   readonly stage?: number;
   /** Ids of plugins whose taps must come after this one. */
   readonly before?: string | readonly string[];

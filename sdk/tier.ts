@@ -49,7 +49,7 @@ export interface TurnEnd {
 
 /**
  * The layers of the specification (000:L35, and 001:L50 for `references`), each with its priority. A feature that knows something
- * for one of them, such as peers for `landscape`, adds a layer of that name in a tap of `assembleContext` at the default stage.
+ * for one of them, such as peers for `landscape`, adds a layer of that name in a tap of `assembleContext` in the phase `layers`.
  */
 export const LAYERS = {
   "channel rules": 1,

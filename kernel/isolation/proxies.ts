@@ -113,9 +113,10 @@ function tapProxy(
 const isTurn = (value: unknown): value is Turn => typeof (value as Partial<Turn> | null)?.agent === "object";
 
 /** Limits and order count on numbers being numbers. */
-function tapOptions({ stage, before, required, timeoutMs, step }: TapOptions): TapOptions {
+function tapOptions({ phase, stage, before, required, timeoutMs, step }: TapOptions): TapOptions {
   const names = typeof before === "string" || (Array.isArray(before) && before.every((name) => typeof name === "string"));
   return {
+    ...(phase === undefined ? {} : { phase }),
     ...(typeof stage === "number" ? { stage } : {}),
     ...(names ? { before: before as string } : {}),
     ...(required === true ? { required } : {}),

@@ -49,6 +49,27 @@ describe("the six hooks", () => {
     expect(context.layers.map(({ name }) => name)).toEqual(["a", "b", "last"]);
   });
 
+  it("assembleContext: taps run by their phases, among which a number sorts those of generation 1 of the plugin API", async () => {
+    const hooks = compile([
+      tap(scope("feature-late"), "assembleContext", layer("late"), { stage: 1_000 }),
+      tap(scope("feature-fit"), "assembleContext", layer("fit"), { phase: "fit" }),
+      tap(scope("feature-none"), "assembleContext", layer("none")),
+      tap(scope("feature-layers"), "assembleContext", layer("layers"), { phase: "layers" }),
+      tap(scope("feature-strategy"), "assembleContext", layer("strategy"), { phase: "strategy" }),
+      tap(scope("feature-early"), "assembleContext", layer("early"), { stage: -60 }),
+      tap(scope("feature-history"), "assembleContext", layer("history"), { phase: "history" }),
+      tap(scope("feature-session"), "assembleContext", layer("session"), { phase: "session", stage: 5 }),
+    ]);
+    const context = await hooks.assembleContext(empty, turn);
+    expect(context.layers.map(({ name }) => name)).toEqual(["session", "early", "history", "strategy", "none", "layers", "fit", "late"]);
+  });
+
+  it("a phase that is not known, or of a hook that has none, is refused", () => {
+    const refused = expect.objectContaining({ code: "SVC_PLUGIN_PROVIDES" });
+    expect(() => tap(scope("feature-a"), "assembleContext", layer("a"), { phase: "late" } as never)).toThrow(refused);
+    expect(() => tap(scope("feature-a"), "deliver", (delivery: unknown) => delivery, { phase: "fit" } as never)).toThrow(refused);
+  });
+
   it("a tap that throws, or answers nothing in a waterfall, is passed over with the value untouched", async () => {
     const failures: string[] = [];
     const hooks = compile(

@@ -1,4 +1,4 @@
-import type { Manifest, PluginId, Provided, ProvidedKind, TapOptions } from "@svc/sdk";
+import type { ContextPhase, Manifest, PluginId, Provided, ProvidedKind, TapOptions } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
 import { PROVIDED_KINDS } from "./kinds.ts";
@@ -81,11 +81,19 @@ export function createScope(
   };
 }
 
+/** Where the phases of `assembleContext` are among numbered stages. */
+const PHASES: Readonly<Record<ContextPhase, number>> = { session: -100, history: -50, strategy: -10, layers: 0, fit: 100 };
+
+/** Registers a tap. Throws `SVC_PLUGIN_PROVIDES` for one that cannot be called or ordered, and `SVC_PLUGIN_UNDECLARED`. */
 export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: TapOptions): void {
-  if (typeof run !== "function") throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `a tap of ${hook}`, reason: "it is no function" });
+  const refuse = (reason: string) => fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: `a tap of ${hook}`, reason });
+  if (typeof run !== "function") throw refuse("it is no function");
+  const { phase } = options;
+  if (phase !== undefined && hook !== "assembleContext") throw refuse(`only assembleContext has phases, such as '${phase}'`);
+  if (phase !== undefined && !Object.hasOwn(PHASES, phase)) throw refuse(`its phase '${phase}' is none of ${Object.keys(PHASES).join(", ")}`);
   requireDeclared(scope, `hook ${hook}`);
   // A copy: what a plugin hands over is looked at here and never again.
-  scope.taps.push({ scope, hook, run, options: { ...options }, breaker: createBreaker() });
+  scope.taps.push({ scope, hook, run, options: { ...options, ...(phase === undefined ? {} : { stage: PHASES[phase] }) }, breaker: createBreaker() });
   scope.changed();
 }
 

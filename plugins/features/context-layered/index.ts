@@ -7,10 +7,6 @@ import { references } from "./references.ts";
 import { createRemark } from "./remark.ts";
 import { headed } from "./words.ts";
 
-/** Before the strategies, which choose from the history. */
-const EARLY = -50;
-/** After all that add layers. */
-const LATE = 100;
 /** How turns end that were stopped in the middle. */
 const STOPPED: ReadonlySet<string> = new Set(["cancelled", "timeout", "cut"]);
 const stoppedAnswer = (said: string): string =>
@@ -58,7 +54,7 @@ export default definePlugin({
         const past = history.recent(chat, turn.startedAt);
         return past instanceof Promise ? past.then((loaded) => ({ ...context, history: loaded })) : { ...context, history: past };
       },
-      { stage: EARLY, step: "history" },
+      { phase: "history", step: "history" },
     );
 
     function note(chat: Chat, asked: Pick<Exchange, "text" | "from">, { result, answer, at, replaced }: TurnEnd): void {
@@ -76,7 +72,7 @@ export default definePlugin({
           assembled(context, turn, text, verified),
         );
       },
-      { stage: LATE, step: "context" },
+      { phase: "fit", step: "context" },
     );
 
     function assembled(context: TurnContext, turn: Turn, system: string, verified: readonly Layer[]): TurnContext {

@@ -1,8 +1,6 @@
 import { definePlugin, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
 import type { PlannerSettings } from "./settings.ts";
 
-/** After the history is there, and before what it adds is weighed. */
-const STAGE = -10;
 /** The decision and what it asks for together; then the turn is built without them. */
 const LIMIT_MS = 20_000;
 
@@ -22,7 +20,7 @@ export default definePlugin<PlannerSettings>({
     let settings = ctx.config;
     ctx.hooks.assembleContext.tap(
       (context, turn, call) => (turn.strategy !== "planner" || context.strategy !== undefined ? context : planned(context, turn, call.signal)),
-      { stage: STAGE, step: "plan", timeoutMs: LIMIT_MS },
+      { phase: "strategy", step: "plan", timeoutMs: LIMIT_MS },
     );
 
     async function planned(context: TurnContext, turn: Turn, signal: AbortSignal): Promise<TurnContext> {

@@ -7,8 +7,6 @@ import type { SessionSettings } from "./settings.ts";
 const HOUR_MS = 3_600_000;
 /** No idle limit is longer than a day: after a week only the event of its rotation is lost. */
 const FORGET_MS = 7 * 24 * HOUR_MS;
-/** Before all that asks whether the session is a new one. */
-const FIRST = -100;
 /** After all that may take the turn over: those start no process. */
 const LAST = 1000;
 
@@ -28,7 +26,7 @@ export default definePlugin<SessionSettings>({
       ctx.log,
       (event) => void ctx.events.publish(event),
     );
-    ctx.hooks.assembleContext.tap((context, turn) => (turn.nativeSessions ? resume(context, turn) : context), { stage: FIRST, step: "session" });
+    ctx.hooks.assembleContext.tap((context, turn) => (turn.nativeSessions ? resume(context, turn) : context), { phase: "session", step: "session" });
 
     ctx.hooks.dispatch.tap(
       (turn, context) => {

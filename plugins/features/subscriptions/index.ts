@@ -50,7 +50,7 @@ export default definePlugin({
         const text = context.session === undefined ? digestOf(ctx, turn.agent) : "";
         return text === "" ? context : { ...context, layers: [...context.layers, { name: "events", priority: PRIORITY, text }] };
       },
-      { stage: 50 },
+      { phase: "layers" },
     );
     const waker = createWaker(ctx);
     return {
