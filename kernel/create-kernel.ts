@@ -44,6 +44,13 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     integrity: () => import("./supply/integrity.ts"),
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
+    async upkeep() {
+      const { createWorkspaces } = await import("./upkeep/workspaces.ts");
+      return {
+        createWorkspaces,
+        startMaintenance: async (deps) => (await import("./upkeep/maintenance.ts")).startMaintenance(deps),
+      };
+    },
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     delivery: { createDeliveries },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },

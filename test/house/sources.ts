@@ -43,6 +43,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ["base", "core"],
   isolation: ["base", "core", "capabilities"],
   supply: ["base", "core", "capabilities", "isolation"],
+  upkeep: ["base", "core"],
   editor: ["base", "core", "supply"],
 };
 

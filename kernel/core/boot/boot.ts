@@ -13,7 +13,7 @@ import type { KernelOptions } from "./options.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
 import type { StatusEvents } from "./status-events.ts";
 import type { UndoList } from "./undo-list.ts";
-import type { Workspaces } from "./workspaces.ts";
+import type { Workspaces } from "./upkeep-port.ts";
 
 /** What a start needs, and whom it tells how far it has come. */
 export interface BootDeps {
@@ -113,8 +113,8 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   const crashedAt = await lastCrash(runtime.core);
   if (looked !== undefined) void runtime.schedule.since(looked);
   // Not before the daemon answers: its first look is later still.
-  const [{ startMaintenance }, { readRetention }] = await Promise.all([import("./maintenance.ts"), import("./retention.ts")]);
-  startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, rules: () => readRetention(settings.value) });
+  const upkeep = await parts.upkeep();
+  await upkeep.startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, config: () => settings.value });
   return { crashedAt, resumed: recovery.resumed, reported };
 }
 

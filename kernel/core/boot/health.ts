@@ -1,6 +1,6 @@
+import type { StateStore } from "../../base/state-store.ts";
 import type { LiveTasks } from "../flow/live-tasks.ts";
 import type { Health, PluginStatus } from "./kernel-api.ts";
-import type { StateStore } from "./state-store.ts";
 
 /** What health is told from. */
 export interface HealthDeps extends Omit<Health, "pid" | "uptimeSeconds" | "tasks" | "problems"> {

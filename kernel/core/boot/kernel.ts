@@ -35,7 +35,7 @@ import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createStatusEvents, type StatusEvents } from "./status-events.ts";
 import { UndoList } from "./undo-list.ts";
-import { createWorkspaces, type Workspaces } from "./workspaces.ts";
+import type { UpkeepPart, Workspaces } from "./upkeep-port.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
@@ -43,7 +43,7 @@ const VERSION = "0.1.0";
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions, parts: KernelParts): Promise<Kernel> {
   const assembly = await assemble(options, parts);
-  return new PluginKernel(assembly, options, await parts.http());
+  return new PluginKernel(assembly, options, await parts.http(), await parts.upkeep());
 }
 
 /** Where a kernel stands in its life, with what there is of it. */
@@ -72,14 +72,14 @@ class PluginKernel implements Kernel {
   #starting: Promise<unknown> = Promise.resolve();
   #reloading: Promise<unknown> = Promise.resolve();
 
-  constructor(assembly: Assembly, options: KernelOptions, http: HttpPart) {
+  constructor(assembly: Assembly, options: KernelOptions, http: HttpPart, upkeep: UpkeepPart) {
     const { host, settings, log, bus, node, now, locations } = assembly;
     this.#assembly = assembly;
     this.#options = options;
     this.#startedAt = now();
     this.#steps = new UndoList(log);
     this.#status = createStatusEvents(log, bus, node.name);
-    this.#workspaces = createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
+    this.#workspaces = upkeep.createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
     this.#http = http.open({
       kernel: this,
       listen: options.listen ?? false,

@@ -1,6 +1,6 @@
 import type { StoreDriver } from "@svc/sdk";
+import { type StateStore, stateStore } from "../../base/state-store.ts";
 import type { Assembly } from "./assembly.ts";
-import { type StateStore, stateStore } from "./state-store.ts";
 
 /**
  * Opens the state: with the driver that the embedding program gave, else with the store's plugin, which is set up before all others.

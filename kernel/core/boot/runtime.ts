@@ -3,6 +3,7 @@ import type { DaemonHealth, Traces } from "@svc/sdk";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
+import type { ScopedStore, StateStore } from "../../base/state-store.ts";
 import { createActions } from "../flow/actions.ts";
 import type { Deliveries } from "../flow/deliveries-port.ts";
 import { Pipeline } from "../flow/pipeline.ts";
@@ -18,7 +19,6 @@ import { scopedJobs } from "../schedule/plugin-jobs.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { KernelTasks } from "./kernel-api.ts";
-import type { ScopedStore, StateStore } from "./state-store.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Runtime {

@@ -1,7 +1,7 @@
 import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, put, reasonOf, type TraceStep } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { type SchemaError, schemaCheck } from "../../base/schema/schema-check.ts";
-import type { ScopedStore } from "../boot/state-store.ts";
+import type { ScopedStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import { call } from "../host/call.ts";
 import type { Live } from "../host/live.ts";

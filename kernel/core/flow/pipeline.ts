@@ -18,7 +18,7 @@ import { AsyncResource } from "node:async_hooks";
 import { type Accepted, type Log, type Message, type Op, put, type Route, reasonOf, remove, type TaskResult } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
-import type { ScopedStore } from "../boot/state-store.ts";
+import type { ScopedStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
 import type { Live } from "../host/live.ts";

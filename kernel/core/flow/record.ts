@@ -1,5 +1,5 @@
 import { codeOf, type Inbound, type Message, type Op, put, type Route, type Store, type Trace, type TraceStep } from "@svc/sdk";
-import type { ScopedStore } from "../boot/state-store.ts";
+import type { ScopedStore } from "../../base/state-store.ts";
 import { mergedFacts, type RunFacts } from "./run-facts.ts";
 
 /** The one durable row of a task: its message until it has run, and its trace from then on. Stored whole at each change. */

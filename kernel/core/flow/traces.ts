@@ -1,6 +1,6 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { Collection, Trace, Traces } from "@svc/sdk";
-import type { ScopedStore } from "../boot/state-store.ts";
+import type { ScopedStore } from "../../base/state-store.ts";
 import { firstTaskIdAt, type TaskRecord, TRACES, traceOf, withLead } from "./record.ts";
 
 /** Documents read in one turn of the loop. */

@@ -1,4 +1,4 @@
-export { parseCron } from "./cron.ts";
-export { nextTimes } from "./matcher.ts";
+export { parseCron } from "../../base/calendar/cron.ts";
+export { nextTimes } from "../../base/calendar/matcher.ts";
+export { zoneOf } from "../../base/calendar/zone.ts";
 export { createSchedule, type Looked, type MissedSpan, type Schedule, type ScheduleOptions } from "./schedule.ts";
-export { zoneOf } from "./zone.ts";

@@ -1,9 +1,9 @@
 import { AsyncResource } from "node:async_hooks";
 import { codeOf, type Log } from "@svc/sdk";
-import { type Cron, parseCron } from "./cron.ts";
-import { matches, spanOf } from "./matcher.ts";
+import { type Cron, parseCron } from "../../base/calendar/cron.ts";
+import { matches, spanOf } from "../../base/calendar/matcher.ts";
+import { MINUTE, type Zone, zoneOf } from "../../base/calendar/zone.ts";
 import { createTimers } from "./timers.ts";
-import { MINUTE, type Zone, zoneOf } from "./zone.ts";
 
 type ScheduleJob = typeof import("node-schedule").scheduleJob;
 

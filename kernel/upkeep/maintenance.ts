@@ -1,12 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Log, remove, type Store } from "@svc/sdk";
-import { sweepTemporary } from "../../base/atomic-file.ts";
-import type { Bus } from "../bus/bus.ts";
-import { MINUTES } from "../schedule/job-records.ts";
-import { createRetention, type RetentionRules } from "./retention.ts";
-import type { Runtime } from "./runtime.ts";
-import type { Workspaces } from "./workspaces.ts";
+import { remove, type Store } from "@svc/sdk";
+import { sweepTemporary } from "../base/atomic-file.ts";
+import type { MaintenanceDeps } from "../core/boot/upkeep-port.ts";
+import { MINUTES } from "../core/schedule/job-records.ts";
+import { createRetention, readRetention } from "./retention.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -16,27 +14,14 @@ const FIRST_MS = 5 * MINUTE_MS;
 const KEPT_MS = 7 * DAY_MS;
 const CUTOFF = "forget";
 
-/** What is looked after while the daemon runs. */
-export interface MaintenanceDeps {
-  readonly runtime: Pick<Runtime, "store" | "core" | "schedule">;
-  readonly workspaces: Workspaces;
-  /** Of the configuration; both undefined where nothing is kept on disk. */
-  readonly folder?: string;
-  readonly dataFolder?: string;
-  readonly log: Log;
-  readonly bus: Pick<Bus, "publish">;
-  now(): number;
-  rules(): RetentionRules;
-}
-
 /** Starts what is done beside the work, now and then: it ends with the schedule. */
-export function startMaintenance({ runtime: { store, core, schedule }, workspaces, folder, dataFolder, log, bus, now, rules }: MaintenanceDeps): void {
+export function startMaintenance({ runtime: { store, core, schedule }, workspaces, folder, dataFolder, log, bus, now, config }: MaintenanceDeps): void {
   const retention = createRetention({
     store,
     core,
     plugins: dataFolder === undefined ? undefined : join(dataFolder, "plugins"),
     log,
-    rules,
+    rules: () => readRetention(config()),
     tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
   });
   /** Never twice at once, and no trouble when the store closes meanwhile. */

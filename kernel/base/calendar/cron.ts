@@ -1,4 +1,4 @@
-import { fail } from "../../base/errors.ts";
+import { fail } from "../errors.ts";
 
 /** A parsed 5-field expression: for each field, which values match. */
 export interface Cron {

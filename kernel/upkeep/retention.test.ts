@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { type Log, put } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openStore } from "../../../test/kit/store.ts";
-import { newTaskId, type TaskRecord, TRACE_INDEXES, TRACES } from "../flow/record.ts";
-import { createTraces } from "../flow/traces.ts";
+import { openStore } from "../../test/kit/store.ts";
+import { newTaskId, type TaskRecord, TRACE_INDEXES, TRACES } from "../core/flow/record.ts";
+import { createTraces } from "../core/flow/traces.ts";
 import { createForgetting } from "./maintenance.ts";
 import { createRetention, readRetention } from "./retention.ts";
 

@@ -1,6 +1,6 @@
 import { createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../test/kit/store.ts";
+import { openStore } from "../../test/kit/store.ts";
 import { type ScopedStore, stateStore } from "./state-store.ts";
 
 const STORES: Readonly<Record<string, () => ScopedStore>> = {

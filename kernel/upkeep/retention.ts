@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "@svc/sdk";
-import { firstTaskIdAt, TRACES } from "../flow/record.ts";
-import { STARTS } from "../flow/recover.ts";
+import type { ScopedStore, StateStore } from "../base/state-store.ts";
+import { firstTaskIdAt, TRACES } from "../core/flow/record.ts";
+import { STARTS } from "../core/flow/recover.ts";
 import { dropDays, type Kept, keepDays } from "./day-files.ts";
-import type { ScopedStore, StateStore } from "./state-store.ts";
 
 /** `retention` of svc.json. */
 export interface RetentionRules {

@@ -1,4 +1,4 @@
-import { fail } from "../../base/errors.ts";
+import { fail } from "../errors.ts";
 
 /** Milliseconds of a minute. */
 export const MINUTE = 60_000;

@@ -1,19 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Agent, type Log, withTimeout } from "@svc/sdk";
-
-/** The folders that agents work in. */
-export interface Workspaces {
-  /** Why an agent has none, in words, by agent. */
-  readonly problems: ReadonlyMap<string, string>;
-  /**
-   * Makes what is missing, for as long as that takes. Resolves when all were tried, `PATIENCE_MS` after the call at the latest. A later call
-   * takes the place of an earlier one.
-   */
-  make(agents: readonly Agent[]): Promise<void>;
-  /** Tries once more what failed. */
-  again(): Promise<void>;
-}
+import type { Workspaces } from "../core/boot/upkeep-port.ts";
 
 /** How long one folder may take, and how long all of them may hold up a start, in milliseconds. */
 const ONE_MS = 5_000;
