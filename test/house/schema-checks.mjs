@@ -1,6 +1,6 @@
 /*
  * Compiles the schemas that are known when the packages are built: the kernel's own keys of svc.json, the bodies and queries of its
- * routes, and each plugin's section and keys of agents. The build runs it after the compiler; what it writes lies in each package's dist.
+ * routes, and each plugin's section, keys of agents, actions and routes. The build runs it after the compiler; what it writes lies in each package's dist.
  * A schema that it has not seen is compiled by the daemon when it is used.
  */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -20,15 +20,36 @@ export async function schemaUses() {
     { file: "kernel/dist/checks/config.js", uses: use(CORE_SCHEMA, "document") },
     { file: "kernel/dist/checks/http.js", uses: routes },
   ];
+  const { createFakeContext } = await built("sdk/dist/testing.js");
   for (const kinds of readdirSync(join(ROOT, "plugins")).sort()) {
     for (const name of readdirSync(join(ROOT, "plugins", kinds)).sort()) {
       const folder = `plugins/${kinds}/${name}/dist`;
       const { default: plugin } = await built(`${folder}/index.js`);
-      const uses = [...use(plugin.config?.schema, "document"), ...use(plugin.agentConfig, "document")];
+      const provided = providedBy(plugin, createFakeContext);
+      const uses = [...use(sectionOf(plugin), "document"), ...use(plugin.agentConfig, "document"), ...provided];
       if (uses.length > 0) modules.push({ file: `${folder}/schema-checks.js`, uses });
     }
   }
   return modules;
+}
+
+/** As `sectionsOf` in kernel/core/host/section-check.ts hands it on. */
+const sectionOf = ({ kind, config }) => (kind === "store" && config?.schema !== undefined ? { ...config.schema, restart: true } : config?.schema);
+
+/** What a plugin provides without a configuration; one that cannot be set up so provides what is compiled when it is used. */
+function providedBy(plugin, createFakeContext) {
+  const context = createFakeContext(plugin);
+  try {
+    plugin.setup(context);
+  } catch {
+    return [];
+  }
+  const { actions, routes } = context.registered;
+  context.end();
+  return [
+    ...actions.flatMap(({ input, output }) => [...use(input, "body"), ...use(output, "body")]),
+    ...routes.flatMap(({ body, query }) => [...use(body, "body"), ...use(query, "query")]),
+  ];
 }
 
 const use = (schema, reading) => (schema === undefined ? [] : [{ schema, reading }]);

@@ -81,9 +81,14 @@ function compile(reading: Reading, shape: Schema): SchemaCheck["errors"] {
 
 const known: Readonly<Record<Reading, WeakMap<Schema, SchemaCheck>>> = { document: new WeakMap(), body: new WeakMap(), query: new WeakMap() };
 
+const modules = new WeakMap<Schema, string>();
+
+/** Names the module of checks that the build compiled for a schema, before its first use. */
+export const preparedIn = (schema: Schema, module: string): void => void modules.set(schema, module);
+
 /**
  * The check of a schema, made once for each schema object. `prepared` is a module of checks that the build compiled, see
- * `preparedCheck`. Both methods throw ajv's error where it is no usable schema.
+ * `preparedCheck`; where `preparedIn` has named another one, that. Both methods throw ajv's error where it is no usable schema.
  */
 export function schemaCheck(schema: Schema, reading: Reading, prepared?: string): SchemaCheck {
   const before = known[reading].get(schema);
@@ -94,7 +99,8 @@ export function schemaCheck(schema: Schema, reading: Reading, prepared?: string)
     judge ??= compile(reading, shape);
     return judge(value);
   };
-  const fits = prepared === undefined ? undefined : preparedCheck(prepared, reading, shape);
+  const module = modules.get(schema) ?? prepared;
+  const fits = module === undefined ? undefined : preparedCheck(module, reading, shape);
   const check: SchemaCheck = { fits: fits ?? ((value) => errors(value).length === 0), errors };
   known[reading].set(schema, check);
   return check;

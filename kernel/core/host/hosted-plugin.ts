@@ -8,6 +8,7 @@ import type { Isolated } from "./isolation-port.ts";
 import { type PluginState, type ReasonedState, TRANSITIONS } from "./plugin-states.ts";
 import { describeProvided, registersOf } from "./registered.ts";
 import { createScope, disposeScope, type Scope } from "./scope.ts";
+import { usePrepared } from "./section-check.ts";
 import { isForeign, type Source } from "./source.ts";
 import type { MarkedPhase, RequireUndrifted } from "./supply-port.ts";
 
@@ -160,6 +161,7 @@ export async function setUpPlugin(
       call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []),
     );
     hosted.lifecycle = (answer ?? {}) as Lifecycle<never>;
+    usePrepared(scope, hosted.source);
     hosted.requireUndrifted?.(plugin.capabilities, registersOf(scope));
     // Its process may have been given up meanwhile.
     if (hosted.scope === scope) hosted.move("loaded");

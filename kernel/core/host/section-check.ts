@@ -1,7 +1,9 @@
 import { dirname, join } from "node:path";
 import { type ObjectSchema, type Plugin, reasonOf, type SectionProblem } from "@svc/sdk";
+import { preparedIn } from "../../base/schema/schema-check.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import type { HostedPlugin } from "./hosted-plugin.ts";
+import type { Scope } from "./scope.ts";
 import type { Source } from "./source.ts";
 import { isStore } from "./store-plugin.ts";
 
@@ -33,6 +35,14 @@ export function agentKeysOf({ id, plugin, source }: HostedPlugin): Parts["agentK
   const checkAgent = plugin?.checkAgent;
   if (checkAgent === undefined) return [{ schema, owner: id, ...preparedBy(source) }];
   return [{ schema, owner: id, ...preparedBy(source), check: guarded(checkAgent) }];
+}
+
+/** Lets the actions and routes of a plugin that was set up be judged by the checks that its build made. */
+export function usePrepared({ things }: Scope, source: Source): void {
+  const { prepared } = preparedBy(source);
+  if (prepared === undefined) return;
+  const schemas = [...things.action.flatMap(({ thing }) => [thing.input, thing.output]), ...things.route.flatMap(({ thing }) => [thing.body, thing.query])];
+  for (const schema of schemas) if (schema !== undefined) preparedIn(schema, prepared);
 }
 
 /** Of a first-party package: its code is trusted as the kernel's own, and its build has written this file beside its entry. */
