@@ -7,7 +7,7 @@ export { countOf, type Fields, fieldsOf, listOf, textOf } from "./engine/fields.
 export * from "./engine/generation-1.ts";
 export { createInbox, type Inbox } from "./engine/inbox.ts";
 export { createKeyRelays, type KeyRelays, proxyFor } from "./engine/key-relays.ts";
-export { describeGone, type LineRpc, openLineRpc, type RpcGone, type RpcListener, type RpcOptions } from "./engine/line-rpc.ts";
+export { describeGone, type FormerRpcListener, type LineRpc, openLineRpc, type RpcGone, type RpcListener, type RpcOptions } from "./engine/line-rpc.ts";
 export { type Claim, createEnginePool, type EnginePool, type PooledEngine, type PoolOptions } from "./engine/pool.ts";
 export { type PooledRun, type PooledTurn, runOnPool } from "./engine/pooled-run.ts";
 export { ask, type Probing, type ProgramProbe, probeEngine, probeProgram, versionOf } from "./engine/probing.ts";

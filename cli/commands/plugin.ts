@@ -80,7 +80,7 @@ const group: OwnGroup = {
     {
       name: "new",
       args: "<kind> <name>",
-      summary: "Start a plugin of your own in ./svc-plugin-<name>: channel, tier, action or feature",
+      summary: "Start a plugin of your own in ./svc-plugin-<name>: channel, tier, engine (a tier on a program), action or feature",
       run: async ([kind, name], _options, cli) => (await import("../plugin/scaffold.js")).scaffold(cli, kind as string, name as string),
     },
     {

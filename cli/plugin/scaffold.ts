@@ -13,7 +13,13 @@ export async function scaffold(cli: Cli, kind: string, name: string): Promise<vo
   if (!/^[a-z][a-z0-9-]*$/.test(name)) throw fail("SVC_CLI_USAGE", { reason: `'${name}' is no plugin's name: use lower-case letters, digits and '-'` });
   const folder = resolve(`svc-plugin-${name}`);
   if (existsSync(folder)) throw fail("SVC_CLI_EXISTS", { what: folder, next: "choose another name or remove it" });
-  const words = { __name__: name, __Name__: titleOf(name), __sdk__: SDK_VERSION, __year__: String(new Date().getFullYear()) };
+  const words = {
+    __name__: name,
+    __Name__: titleOf(name),
+    __NAME__: name.toUpperCase().replaceAll("-", "_"),
+    __sdk__: SDK_VERSION,
+    __year__: String(new Date().getFullYear()),
+  };
   const files = [...copy(join(templates, "common"), folder, words), ...copy(join(templates, kind), folder, words)].sort();
   cli.print(`Wrote ${folder}:\n${files.map((file) => `  ${file}`).join("\n")}\nNext: cd svc-plugin-${name} && npm install && npm test && svc plugin check .`, {
     folder,

@@ -3,14 +3,30 @@ import type { FailureKind } from "../failure.ts";
 import type { ChildEnd, Spawn } from "../processes.ts";
 import { type Fields, fieldsOf, textOf } from "./fields.ts";
 
-/** What the program tells or asks about one conversation. */
+/** Hears what the program says about one conversation. */
 export interface RpcListener {
-  told(method: string, params: Fields): void;
-  /** The answer to a question of the program; undefined when the method is not offered. */
-  asked(method: string, params: Fields): Fields | undefined;
+  onNotification(method: string, params: Fields): void;
+  /** Answers a request of the program; undefined when the method is not offered. */
+  onRequest(method: string, params: Fields): Fields | undefined;
   /** The program is gone, or cannot be understood any more. */
+  onGone(reason: RpcGone): void;
+}
+
+/** @deprecated The listener as plugins of generation 1 have it. */
+export interface FormerRpcListener {
+  told(method: string, params: Fields): void;
+  asked(method: string, params: Fields): Fields | undefined;
   gone(reason: RpcGone): void;
 }
+
+const currentListener = (listener: RpcListener | FormerRpcListener): RpcListener =>
+  "told" in listener
+    ? {
+        onNotification: (method, params) => listener.told(method, params),
+        onRequest: (method, params) => listener.asked(method, params),
+        onGone: (reason) => listener.gone(reason),
+      }
+    : listener;
 
 /** Why a program answers nothing any more. */
 export type RpcGone = { readonly kind: "ended"; readonly end: ChildEnd } | { readonly kind: "broken"; readonly why: string };
@@ -48,7 +64,7 @@ export interface LineRpc {
   request(method: string, params: Fields, limitMs?: number): Promise<Fields>;
   notify(method: string, params?: Fields): void;
   /** Hears what concerns a conversation until the returned function is called. */
-  listen(conversation: string, listener: RpcListener): () => void;
+  listen(conversation: string, listener: RpcListener | FormerRpcListener): () => void;
   /** Closes its standard input, waits 2 s for its end, then ends its process tree. */
   leave(): Promise<void>;
   /** Ends its process tree. */
@@ -99,7 +115,7 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
     gone = reason;
     for (const { reject } of open.values()) reject(lost(reason));
     open.clear();
-    for (const listener of listeners.values()) listener.gone(reason);
+    for (const listener of listeners.values()) listener.onGone(reason);
   }
 
   function take(line: string): void {
@@ -119,9 +135,9 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
     const conversation = textOf(params[conversationKey]) ?? "";
     const listener = listeners.get(conversation);
     if (method === undefined) settle(message);
-    else if (message.id === undefined) listener === undefined ? options.unheard?.(conversation, method, params) : listener.told(method, params);
+    else if (message.id === undefined) listener === undefined ? options.unheard?.(conversation, method, params) : listener.onNotification(method, params);
     else {
-      const result = listener?.asked(method, params);
+      const result = listener?.onRequest(method, params);
       send(result === undefined ? { id: message.id, error: { code: -32601, message: `not offered: ${method}` } } : { id: message.id, result });
     }
   }
@@ -165,9 +181,10 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
     started: child.started,
     request,
     notify: (method, params) => send({ method, ...(params === undefined ? {} : { params }) }),
-    listen(conversation, listener) {
+    listen(conversation, given) {
+      const listener = currentListener(given);
       listeners.set(conversation, listener);
-      if (gone !== undefined) listener.gone(gone);
+      if (gone !== undefined) listener.onGone(gone);
       return () => {
         if (listeners.get(conversation) === listener) listeners.delete(conversation);
       };

@@ -29,7 +29,7 @@ async function scaffold(kind: string): Promise<string> {
 }
 
 // Side by side: most of what a check takes is waiting for bad plugins that never end.
-describe.concurrent.each(["channel", "tier", "action", "feature"])("svc plugin new %s", (kind) => {
+describe.concurrent.each(["channel", "tier", "engine", "action", "feature"])("svc plugin new %s", (kind) => {
   it("AUT-B17 writes a package that builds, passes its contract, packs and is fit to be published", async () => {
     const folder = await scaffold(kind);
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;

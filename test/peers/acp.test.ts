@@ -12,8 +12,9 @@ interface Subject {
   readonly name: string;
   readonly program: keyof typeof PROGRAMS;
   readonly config: StageOptions["config"];
-  /** A tool call that writes `note.txt`, and one that the program must ask for under `default`. */
+  /** A tool call that writes `note.txt`; and such a one that the program must ask for under `default`, where it is another. */
   readonly writes: string;
+  readonly asks?: string;
   readonly version: RegExp;
 }
 
@@ -38,7 +39,8 @@ const SUBJECTS: readonly Subject[] = [
       args: ["-c", 'model_provider="loop"', "-c", `model_providers.loop={name="Loop",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`],
       env: { OPENAI_API_KEY: "dummy-key" },
     }),
-    writes: 'CALL:exec_command:{"cmd":"printf written > note.txt","sandbox_permissions":"require_escalated","justification":"because"} now',
+    writes: 'CALL:exec_command:{"cmd":"printf written > note.txt"} now',
+    asks: 'CALL:exec_command:{"cmd":"printf written > note.txt","sandbox_permissions":"require_escalated","justification":"because"} now',
     version: /Codex 0\.16\.0; a session can be opened$/,
   },
   {
@@ -50,7 +52,7 @@ const SUBJECTS: readonly Subject[] = [
   },
 ];
 
-describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, version }) => {
+describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, asks = writes, version }) => {
   const skipped = missing(program);
   if (skipped) console.warn(`skipped: ${skipped}`);
   const start = () => createStage(plugin as never, { config, env: () => ({}) });
@@ -76,7 +78,7 @@ describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, version }) =
     });
 
     it("a call that the mode does not allow is a step with its reason, and does nothing", async () => {
-      const events = await stage.run(writes, { settings: api });
+      const events = await stage.run(asks, { settings: api });
       const refused = events.flatMap((event) => (event.type === "step" && event.step.error !== undefined ? [event.step.error] : []));
       expect(refused).toContain("permissionMode does not allow it");
       expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);

@@ -123,15 +123,15 @@ async function* converse({ ctx, servers, process, turn, context, signal, run }: 
   await chooseModel(session, messages[0].options?.model ?? agent.model);
   yield { type: "session", id: transcript.id };
   const silence = rpc.listen(id, {
-    told: (method, params) => method === "session/update" && inbox.push({ kind: "update", update: fieldsOf(params.update) }),
-    asked(method, params) {
+    onNotification: (method, params) => method === "session/update" && inbox.push({ kind: "update", update: fieldsOf(params.update) }),
+    onRequest(method, params) {
       if (method !== "session/request_permission") return undefined;
       if (signal.aborted) return { outcome: { outcome: "cancelled" } };
       const { allowed, result } = permissionAnswer(params, mayRun(params, settings, agent.workspace));
       if (!allowed) inbox.push({ kind: "declined", toolCall: fieldsOf(params.toolCall) });
       return result;
     },
-    gone: (gone) => inbox.push({ kind: "gone", gone }),
+    onGone: (gone) => inbox.push({ kind: "gone", gone }),
   });
   const reader = createReader();
   let asked = false;

@@ -139,9 +139,9 @@ async function* converse(
   const unsent = await unsentLayers(ctx.store, route.conversation, thread === context.session ? thread : undefined, context.layers);
   yield { type: "session", id: thread };
   const silence = engine.rpc.listen(thread, {
-    told: (method, params) => inbox.push([method, params]),
-    asked: (method, params) => answer(method, params, settings),
-    gone: (gone) => inbox.push(gone),
+    onNotification: (method, params) => inbox.push([method, params]),
+    onRequest: (method, params) => answer(method, params, settings),
+    onGone: (gone) => inbox.push(gone),
   });
   try {
     inbox.unshift(...(early.get(thread) ?? []).map((params) => [SERVER_NEWS, params] as const));

@@ -115,14 +115,14 @@ async function* converse(
   await rpc.request("session/set_mode", { sessionId: session, modeId: modeOf(settings) });
   yield { type: "session", id: conversation.id };
   const silence = rpc.listen(session, {
-    told: (_, params) => inbox.push({ kind: "update", update: fieldsOf(params.update) }),
-    asked(method, params) {
+    onNotification: (_, params) => inbox.push({ kind: "update", update: fieldsOf(params.update) }),
+    onRequest(method, params) {
       if (method !== "session/request_permission") return undefined;
       const { allowed, result } = permissionAnswer(params, mayRun(params, settings));
       if (!allowed) inbox.push({ kind: "declined", toolCall: fieldsOf(params.toolCall) });
       return result;
     },
-    gone: (gone) => inbox.push({ kind: "gone", gone }),
+    onGone: (gone) => inbox.push({ kind: "gone", gone }),
   });
   const reader = createReader();
   let asked = false;
