@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "@svc/sdk";
 import { temporaryName } from "./atomic-file.ts";
 import { fail } from "./errors.ts";
 import { processAlive, processIdentity } from "./process-identity.ts";
@@ -126,7 +127,7 @@ function place(path: string, content: string): boolean {
     linkSync(temporary, path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   } finally {
     rmSync(temporary, { force: true });
@@ -147,7 +148,7 @@ function read(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

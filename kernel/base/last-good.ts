@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "@svc/sdk";
 import { atomicWrite } from "./atomic-file.ts";
 import { fail } from "./errors.ts";
 
@@ -16,7 +17,7 @@ export async function lastGood(dataFolder: string): Promise<string | undefined> 
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
   }
 }

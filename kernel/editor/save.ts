@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { copyFile, realpath, stat } from "node:fs/promises";
+import { codeOf } from "@svc/sdk";
 import { atomicWrite } from "../base/atomic-file.ts";
 import { fail } from "../base/errors.ts";
 import { readText } from "../core/config/document.ts";
@@ -37,7 +38,7 @@ async function keep(target: string, file: string): Promise<string> {
       await copyFile(target, backup, constants.COPYFILE_EXCL);
       return backup;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (codeOf(error) !== "EEXIST") throw error;
     }
   }
 }

@@ -2,6 +2,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { endianness } from "node:os";
+import { codeOf } from "@svc/sdk";
 import { canonicalAddress } from "../base/client-address.ts";
 import { type Tree, treeMembers } from "../capabilities/processes/process-tree.ts";
 
@@ -54,7 +55,7 @@ function holds(pid: number, held: string): boolean {
   try {
     files = readdirSync(`/proc/${pid}/fd`);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ENOENT" && (error as NodeJS.ErrnoException).code !== "ESRCH";
+    return codeOf(error) !== "ENOENT" && codeOf(error) !== "ESRCH";
   }
   return files.some((file) => {
     try {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "@svc/sdk";
 import { atomicWrite } from "../base/atomic-file.ts";
 import { fail } from "../base/errors.ts";
 import type { IntegrityPart } from "../core/host/supply-port.ts";
@@ -32,7 +33,7 @@ export async function readPins(dataFolder: string): Promise<Pins> {
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    if (codeOf(error) === "ENOENT") return {};
     throw fail("SVC_PLUGIN_PINS", { file, reason: (error as Error).message });
   }
   try {

@@ -3,6 +3,7 @@
  * one line of JSON on descriptor 3 and ends. Started by observe-apart.ts.
  */
 import { Socket } from "node:net";
+import { reasonOf } from "@svc/sdk";
 import { placeOf } from "../core/host/failure-place.ts";
 import type { Source } from "../core/host/source.ts";
 import { observe } from "./observe.ts";
@@ -11,10 +12,10 @@ import type { ObserverReport } from "./observe-apart.ts";
 const wire = new Socket({ fd: 3, readable: false, writable: true });
 const send = (report: ObserverReport): void => void wire.end(JSON.stringify(report), () => process.exit(0));
 
-const failed = (error: unknown): void => send({ ok: false, reason: error instanceof Error ? error.message : String(error) });
+const failed = (error: unknown): void => send({ ok: false, reason: reasonOf(error) });
 const source = JSON.parse(process.argv[2] as string) as Source;
 for (const event of ["uncaughtException", "unhandledRejection"])
-  process.on(event, (error: unknown) => failed(`an uncaught error: ${error instanceof Error ? error.message : String(error)}${placed(error)}`));
+  process.on(event, (error: unknown) => failed(`an uncaught error: ${reasonOf(error)}${placed(error)}`));
 
 function placed(error: unknown): string {
   const place = placeOf(error, source);

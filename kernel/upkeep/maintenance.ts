@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { remove, type Store } from "@svc/sdk";
+import { codeOf, remove, type Store } from "@svc/sdk";
 import { sweepTemporary } from "../base/atomic-file.ts";
 import type { MaintenanceDeps } from "../core/boot/upkeep-port.ts";
 import { MINUTES } from "../core/schedule/job-records.ts";
@@ -33,7 +33,7 @@ export function startMaintenance({ runtime: { store, core, schedule }, workspace
       try {
         await work();
       } catch (error) {
-        if ((error as { code?: string }).code !== "SVC_STORE_CLOSED") log.warn({ err: error }, `${what}; tried again later`);
+        if (codeOf(error) !== "SVC_STORE_CLOSED") log.warn({ err: error }, `${what}; tried again later`);
       } finally {
         busy = false;
       }

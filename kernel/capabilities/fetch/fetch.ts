@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { FetchInit, FetchStreamInit, StreamingFetch } from "@svc/sdk";
+import { codeOf, type FetchInit, type FetchStreamInit, type StreamingFetch } from "@svc/sdk";
 import { isThisMachine } from "../../base/client-address.ts";
 import { fail } from "../../base/errors.ts";
 import { createExchange, type Exchange } from "./exchange.ts";
@@ -153,7 +153,7 @@ function sendOnce({ url, method, headers, body }: Hop, agent: HttpAgent, signal:
     try {
       request = open(url, { method, headers, agent, signal });
     } catch (error) {
-      return reject(fail("SVC_FETCH_REQUEST", { host: url.host, reason: (error as NodeJS.ErrnoException).code ?? "it is malformed" }));
+      return reject(fail("SVC_FETCH_REQUEST", { host: url.host, reason: codeOf(error) ?? "it is malformed" }));
     }
     request.on("response", resolve);
     request.on("error", (error: NodeJS.ErrnoException) => reject(Object.assign(error, { stale: request.reusedSocket && error.code === "ECONNRESET" })));

@@ -1,7 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
-import type { SvcError } from "@svc/sdk";
+import { codeOf, type SvcError } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Protected } from "../../base/protected-files.ts";
 
@@ -112,7 +112,7 @@ export function confine(given: readonly string[], { prepare = async () => undefi
   }
 
   function translate(error: unknown, path: string, done: string): SvcError {
-    return (error as NodeJS.ErrnoException).code === "ELOOP" ? refuse(path) : fileError(error, path, done);
+    return codeOf(error) === "ELOOP" ? refuse(path) : fileError(error, path, done);
   }
 
   async function hold<T>(path: string, { real, missing }: Place, work: (at: string, where: string) => Promise<T>): Promise<T> {

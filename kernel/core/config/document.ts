@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
+import { codeOf } from "@svc/sdk";
 import { type ConfigPath, valueAt } from "../../base/config-path.ts";
 import { fail } from "../../base/errors.ts";
 import { expandValue, referencesBelow, referencesIn, variable } from "./expand.ts";
@@ -42,8 +43,8 @@ export function readText(file: string): string {
   try {
     return withoutMark(decode(readFileSync(file), file));
   } catch (error) {
-    if ((error as { code?: string }).code === "SVC_CONFIG_SYNTAX") throw error;
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw fail("SVC_CONFIG_MISSING", { file, cause: error });
+    if (codeOf(error) === "SVC_CONFIG_SYNTAX") throw error;
+    if (codeOf(error) === "ENOENT") throw fail("SVC_CONFIG_MISSING", { file, cause: error });
     throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
   }
 }

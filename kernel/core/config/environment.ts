@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
+import { codeOf } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 
 /**
@@ -13,7 +14,7 @@ export function loadEnvironment(folder: string, env: NodeJS.ProcessEnv): NodeJS.
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { ...env };
+    if (codeOf(error) === "ENOENT") return { ...env };
     throw fail("SVC_CONFIG_UNREADABLE", { file, reason: (error as Error).message, cause: error });
   }
   const set = Object.entries(env).filter(([, value]) => value !== undefined);

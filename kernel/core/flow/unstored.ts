@@ -1,4 +1,4 @@
-import { put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
+import { codeOf, put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
 import type { Task } from "./live-task.ts";
 import type { PipelineDeps } from "./pipeline.ts";
@@ -23,7 +23,7 @@ export async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { h
 
 /** A plugin put something that is not JSON into a record or delivery: the tasks end without it, or each restart would run them again. Never rejects. */
 export async function endBare(batch: readonly Task[], { status, error, errorKind }: TaskResult, cause: unknown, { store, log, now }: Deps): Promise<void> {
-  if (UNABLE.has((cause as { code?: string }).code ?? "")) return;
+  if (UNABLE.has(codeOf(cause) ?? "")) return;
   const ended = { status, endedAt: now(), steps: [], ...(error === undefined ? {} : { error }), ...(errorKind === undefined ? {} : { errorKind }) };
   const bare = batch.map(({ record: { id, inbound, agent, conversation, attempts, startedAt } }) =>
     put(TRACES, id, { id, inbound, agent, conversation, attempts, startedAt, ...ended } satisfies TaskRecord),

@@ -1,4 +1,4 @@
-import { type ChannelTraits, type PluginId, reasonOf } from "@svc/sdk";
+import { type ChannelTraits, codeOf, type PluginId, reasonOf } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { call } from "./call.ts";
 import type { Live } from "./live.ts";
@@ -49,7 +49,7 @@ export async function testChannelOf(name: string, live: Live, signal: AbortSigna
   try {
     return await call<[], string>({ scope, what: `channel ${name} test`, limitMs: TEST_MS, run: (handle) => test.call(channel, handle.signal) }, [], signal);
   } catch (error) {
-    if ((error as { code?: string }).code === "SVC_PLUGIN_TIMEOUT") throw error;
+    if (codeOf(error) === "SVC_PLUGIN_TIMEOUT") throw error;
     throw fail("SVC_CHANNEL_TEST", { channel: name, reason: reasonOf(error) });
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Plugin, SDK_VERSION } from "@svc/sdk";
+import { codeOf, type Plugin, SDK_VERSION } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isName, whyNoKind } from "./manifest.ts";
 import { isForeign, type Source } from "./source.ts";
@@ -61,7 +61,7 @@ async function evaluate(file: string): Promise<{ default?: unknown }> {
   try {
     return require(file);
   } catch (error) {
-    const mustImport = String((error as { code?: unknown } | undefined)?.code).startsWith("ERR_REQUIRE_") || !existsSync(file);
+    const mustImport = String(codeOf(error)).startsWith("ERR_REQUIRE_") || !existsSync(file);
     if (!mustImport) throw error;
     return import(pathToFileURL(file).href);
   }

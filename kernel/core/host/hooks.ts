@@ -1,5 +1,16 @@
 import { createRequire } from "node:module";
-import { type Delivery, type Envelope, type Inbound, type Rejection, type Route, reasonOf, type TierEvent, type Turn, type TurnContext } from "@svc/sdk";
+import {
+  codeOf,
+  type Delivery,
+  type Envelope,
+  type Inbound,
+  type Rejection,
+  type Route,
+  reasonOf,
+  type TierEvent,
+  type Turn,
+  type TurnContext,
+} from "@svc/sdk";
 import type * as Tapable from "tapable";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
@@ -203,7 +214,7 @@ function passOver<R>({ tap, step, callee, onFailure }: Asked<R>, error: unknown,
 
 function isAway(error: unknown): boolean {
   try {
-    return (error as { code?: unknown } | null | undefined)?.code === "SVC_ISOLATION_DOWN";
+    return codeOf(error) === "SVC_ISOLATION_DOWN";
   } catch {
     return false;
   }

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
-import { API_FLOOR, API_GENERATION, type EngineOffer, type Kind, type Manifest, type ProvidedKind } from "@svc/sdk";
+import { API_FLOOR, API_GENERATION, type EngineOffer, type Kind, type Manifest, type ProvidedKind, reasonOf } from "@svc/sdk";
 import { CAPABILITIES, PERMISSIONS, whyNoScope } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
@@ -139,7 +139,7 @@ export function readPackage(folder: string, strict: boolean): PackageManifest | 
   try {
     pkg = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw fail("SVC_PLUGIN_MANIFEST", { file, reason: error instanceof Error ? error.message : String(error) });
+    throw fail("SVC_PLUGIN_MANIFEST", { file, reason: reasonOf(error) });
   }
   const manifest = pkg?.svc;
   if (manifest === undefined) return undefined;

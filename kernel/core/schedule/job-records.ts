@@ -1,4 +1,4 @@
-import { append, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
+import { append, codeOf, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
 import type { Looked, MissedSpan } from "./index.ts";
 
 /** The collection in which a minute of a job is claimed. */
@@ -24,7 +24,7 @@ export async function claimMinute(store: Store, job: string, minute: string, now
       await claims.put(key, { minutes: [...minutes, minute], at: now }, hour?.version ?? "absent");
       return true;
     } catch (error) {
-      if ((error as { code?: string }).code !== "SVC_STORE_CONFLICT") throw error;
+      if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Jobs } from "@svc/sdk";
+import { codeOf, type Jobs } from "@svc/sdk";
 import { inScope } from "../host/call.ts";
 import { requireDeclared } from "../host/registered.ts";
 import { onDispose, type Scope } from "../host/scope.ts";
@@ -17,7 +17,7 @@ export function scopedJobs(
     try {
       await inScope(scope, work);
     } catch (error) {
-      if ((error as { code?: string } | null | undefined)?.code === "SVC_DAEMON_DRAINING") refused(error);
+      if (codeOf(error) === "SVC_DAEMON_DRAINING") refused(error);
       else failed(scope, what, error);
     }
   };

@@ -1,4 +1,4 @@
-import type { Confined, TurnContext } from "@svc/sdk";
+import { type Confined, codeOf, type TurnContext } from "@svc/sdk";
 import { CAP } from "./cap.ts";
 import { safeName } from "./safe-name.ts";
 import { cut, oneLine } from "./words.ts";
@@ -88,7 +88,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
       const text = new TextDecoder().decode(await files().read(file, MAX_BYTES));
       return text.split("\n").flatMap(readLine);
     } catch (error) {
-      if ((error as { code?: string }).code !== "SVC_FILE_MISSING") failed(error);
+      if (codeOf(error) !== "SVC_FILE_MISSING") failed(error);
       return [];
     }
   }

@@ -1,4 +1,4 @@
-import type { Agent, Confined } from "@svc/sdk";
+import { type Agent, type Confined, codeOf } from "@svc/sdk";
 import { cut } from "./words.ts";
 
 /** Read from the workspace in this order, where they exist: who the agent is, how it works, and whom it works for. */
@@ -32,7 +32,7 @@ export function createPreamble(under: (workspace: string) => Confined, unreadabl
       const text = new TextDecoder().decode(await files.read(file, MAX_BYTES)).trim();
       return text === "" ? "" : `<!-- ${file} -->\n${cut(text, MAX_CHARACTERS)}`;
     } catch (error) {
-      if ((error as { code?: string }).code !== "SVC_FILE_MISSING") unreadable(file, error);
+      if (codeOf(error) !== "SVC_FILE_MISSING") unreadable(file, error);
       return "";
     }
   }

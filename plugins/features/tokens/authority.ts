@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Authority } from "@svc/sdk";
+import { type Authority, codeOf } from "@svc/sdk";
 import { isSecret, statusOf, type Token } from "./token.ts";
 import type { TokenFile } from "./token-file.ts";
 
@@ -35,7 +35,7 @@ export function createTokenAuthority({ file, used, corrupt, now = Date.now }: Au
       try {
         all = tokens();
       } catch (error) {
-        if ((error as { code?: unknown }).code !== "SVC_TOKENS_CORRUPT") throw error;
+        if (codeOf(error) !== "SVC_TOKENS_CORRUPT") throw error;
         corrupt();
         return undefined;
       }

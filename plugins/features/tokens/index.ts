@@ -1,5 +1,5 @@
 import { chmodSync, statSync } from "node:fs";
-import { definePlugin, type PluginContext } from "@svc/sdk";
+import { codeOf, definePlugin, type PluginContext } from "@svc/sdk";
 import { createTokenAuthority } from "./authority.ts";
 import { createLastUsed } from "./last-used.ts";
 import { openTokenFile, type TokenFile } from "./token-file.ts";
@@ -24,7 +24,7 @@ export default definePlugin({
         try {
           file.read();
         } catch (error) {
-          if ((error as { code?: unknown }).code !== "SVC_TOKENS_CORRUPT") throw error;
+          if (codeOf(error) !== "SVC_TOKENS_CORRUPT") throw error;
           corrupt();
         }
       },

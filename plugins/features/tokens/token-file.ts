@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Confined, svcError } from "@svc/sdk";
+import { type Confined, codeOf, svcError } from "@svc/sdk";
 import type { Token } from "./token.ts";
 
 /** The tokens of a data folder, in `tokens.json`. Daemon and command line work on it at the same time. */
@@ -35,7 +35,7 @@ export function openTokenFile(data: Confined): TokenFile {
         // At once and whole: a file of a few kilobytes in the system's cache, on the way of every request with a token.
         bytes = readFileSync(path);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return NONE;
+        if (codeOf(error) === "ENOENT") return NONE;
         throw error;
       }
       if (known?.bytes.equals(bytes) !== true) known = { bytes, tokens: parse(bytes, path) };
@@ -48,7 +48,7 @@ export function openTokenFile(data: Confined): TokenFile {
         try {
           tokens = before === undefined ? NONE : parse(before, path);
         } catch (error) {
-          if ((error as { code?: unknown }).code !== "SVC_TOKENS_CORRUPT") throw error;
+          if (codeOf(error) !== "SVC_TOKENS_CORRUPT") throw error;
           copy = `${NAME}.corrupt.${Date.now()}`;
           await data.write(copy, before as Uint8Array);
         }

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import type { SvcError } from "@svc/sdk";
+import { codeOf, type SvcError } from "@svc/sdk";
 import type Database from "better-sqlite3";
 import { fail } from "./errors.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
@@ -70,7 +70,7 @@ export function checkDatabase(file: string, { quick = false }: { readonly quick?
 
 /** The kind of an SQLite error; undefined for any other error. */
 export function sqliteFailure(error: unknown): "busy" | "full" | "corrupt" | "refused" | "failed" | undefined {
-  const code = (error as { code?: unknown }).code;
+  const code = codeOf(error);
   if (typeof code !== "string" || !code.startsWith("SQLITE_")) return undefined;
   if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) return "busy";
   // Without room for its shared index SQLite reports an I/O error.

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { codeOf } from "@svc/sdk";
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -43,7 +44,7 @@ export class Presence {
         found = identityOf(await stat(file));
       } catch (error) {
         // Any other trouble is for who reads and writes there.
-        if (!MISSING.has((error as NodeJS.ErrnoException).code ?? "")) continue;
+        if (!MISSING.has(codeOf(error) ?? "")) continue;
       }
       if (found === identity || this.#closed) continue;
       this.close();

@@ -1,9 +1,9 @@
 import {
+  codeOf,
   type MediaReader,
   type PluginContext,
   type ProgramSection,
   programSettings,
-  type SvcError,
   type TierEvent,
   type Turn,
   type TurnContext,
@@ -182,7 +182,7 @@ async function openThread(
       engine.opened.add(session);
       return { id: session, ...(textOf(resumed.model) ? { model: resumed.model as string } : {}) };
     } catch (error) {
-      if ((error as SvcError).code !== "SVC_RPC_REFUSED") throw error;
+      if (codeOf(error) !== "SVC_RPC_REFUSED") throw error;
       lost((error as Error).message);
     }
   }

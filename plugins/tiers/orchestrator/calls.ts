@@ -1,4 +1,4 @@
-import type { ModelToolCall, TierEvent } from "@svc/sdk";
+import { type ModelToolCall, reasonOf, type TierEvent } from "@svc/sdk";
 import { atMost, summaryOf, type Tool } from "./tool.ts";
 
 /** What came of it, in the words that the model hears. */
@@ -60,7 +60,7 @@ async function perform(at: number, step: string, call: ModelToolCall, tool: Tool
   try {
     return ended(await tool.run(call.input, signal, step), false);
   } catch (error) {
-    return ended(error instanceof Error ? error.message : String(error), true);
+    return ended(reasonOf(error), true);
   }
 }
 

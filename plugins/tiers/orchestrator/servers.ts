@@ -1,4 +1,4 @@
-import type { PluginContext, SvcError, TierEvent, Turn } from "@svc/sdk";
+import { codeOf, type PluginContext, reasonOf, type TierEvent, type Turn } from "@svc/sdk";
 import { closeAll, type ServerPool } from "./server-pool.ts";
 import type { Tool } from "./tool.ts";
 
@@ -39,7 +39,7 @@ export async function openServers(
   const miss = (name: string, error: unknown) =>
     missing.push({
       type: "step",
-      step: { id: name, name, phase: "end", error: error instanceof Error ? error.message : String(error), durationMs: Date.now() - began },
+      step: { id: name, name, phase: "end", error: reasonOf(error), durationMs: Date.now() - began },
     });
   let written: Readonly<Record<string, ServerEntry>> = {};
   try {
@@ -84,7 +84,7 @@ async function readWorkspace({ files }: Pick<PluginContext, "files">, workspace:
   try {
     text = Buffer.from(await files.under(workspace).read(FILE, MAX_BYTES)).toString("utf8");
   } catch (error) {
-    if ((error as SvcError).code === "SVC_FILE_MISSING") return {};
+    if (codeOf(error) === "SVC_FILE_MISSING") return {};
     throw error;
   }
   const { mcpServers = {} } = JSON.parse(text) as { mcpServers?: Record<string, ServerEntry> };
