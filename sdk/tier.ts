@@ -9,7 +9,7 @@ export interface Turn {
   readonly id: string;
   readonly agent: Agent;
   readonly route: Route;
-  /** The message, or several held ones in order (`queueMode: collect`). At least one. */
+  /** The message, or several queued ones in order (`queueMode: collect`). At least one. */
   readonly messages: readonly [Inbound, ...Inbound[]];
   /** Who shall build the context: the task's word, else the agent's, else the configuration's (000:L37). Empty where no plugin builds one. */
   readonly strategy: string;
@@ -75,7 +75,7 @@ export interface TurnContext {
   /** The stable preamble: byte-identical between turns so that vendors can cache it. */
   readonly system: string;
   readonly layers: readonly Layer[];
-  /** The user's words, held-message notes included, layers not. */
+  /** The user's words, notes on queued messages included, layers not. */
   readonly prompt: string;
   readonly media: readonly Media[];
   /** The native session to resume; unset starts a new one. */

@@ -5,6 +5,7 @@ import type { ProvidedChannel } from "../core/host/scope.ts";
 /** How one call to a platform ended. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | Refusal;
 
+/** A call that the platform refused, or that brought no answer. */
 export interface Refusal {
   readonly ok: false;
   readonly failure: ChannelFailure;

@@ -5,9 +5,10 @@ import { type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
 import { createOutages } from "./outages.ts";
 import { type OutboxEntry, outboxOf } from "./outbox-entry.ts";
 
-/** Why an entry is given up; `uncertain`: it may have arrived, and nobody will know. */
+/** Why an entry is given up; `uncertain`: it may have arrived, and there is no way to know. */
 export type Failure = "refused" | "expired" | "uncertain";
 
+/** What the outbox stands on, and what it tells of each delivery. */
 export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
   readonly store: Store;
   readonly ttlMs: number;

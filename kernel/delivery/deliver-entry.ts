@@ -16,6 +16,7 @@ export type Carried =
   | { readonly kind: "later"; readonly waitMs: number; readonly counts: "nothing" | "try" | "doubt"; readonly refusal?: Refusal }
   | { readonly kind: "failed"; readonly reason: string };
 
+/** What one attempt to deliver an entry stands on. */
 export interface DeliverEntryDeps {
   readonly pace: Pace;
   readonly book: ProgressBook;
@@ -59,8 +60,8 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
   for (const [index, { out, digest }] of steps.entries()) {
     const known = progress.ids[index];
     if (known !== undefined && (progress.shown[index] === digest || channel.edit === undefined || digest === MEDIA)) continue;
-    const held = await rest(pace, out);
-    if (held > 0) return { kind: "later", waitMs: held, counts: "nothing" };
+    const waitMs = await rest(pace, out);
+    if (waitMs > 0) return { kind: "later", waitMs, counts: "nothing" };
     let id = known;
     let answer: Answer<unknown> | undefined = known === undefined ? undefined : await calls.edit(known, out);
     let repeatable = true;
@@ -88,8 +89,8 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
 
   for (const surplus of progress.ids.slice(steps.length)) {
     const out: Outgoing = { target: entry.delivery.target, text: "", plain: "", key: `${entry.progress}/surplus` };
-    const held = await rest(pace, out);
-    if (held > 0) return { kind: "later", waitMs: held, counts: "nothing" };
+    const waitMs = await rest(pace, out);
+    if (waitMs > 0) return { kind: "later", waitMs, counts: "nothing" };
     const answer = await calls.remove(surplus, out);
     if (!answer.ok && answer.failure !== "permanent") return refused(answer, true, entry, provided, deps);
   }

@@ -460,7 +460,11 @@ describe("a clock that is set", () => {
     const one = await world(far, { connected: false });
     await one.store
       .scope("core")
-      .commit([reply("out_1", "a"), reply("out_2", "b"), reply("out_3", "c", "c2"), { id: "out_4", ...proactive("d", "c3") }].flatMap(one.deliveries.ops));
+      .commit(
+        [reply("out_1", "a"), reply("out_2", "b"), reply("out_3", "c", "c2"), { id: "out_4", ...proactive("d", "c3") }].flatMap((each) =>
+          one.deliveries.ops(each),
+        ),
+      );
     one.clock.offset += 2 * 3_600_000;
     one.connect();
     await until(async () => one.failed.length > 0 && (await size(one)) === 0);

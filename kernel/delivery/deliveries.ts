@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery, Log, Op } from "@svc/sdk";
+import type { Delivery, Log, Op, Target } from "@svc/sdk";
 import type { ChannelRender } from "../base/channel-render.ts";
 import { fail } from "../base/errors.ts";
 import type { Deliveries, DeliveriesDeps, ReplyStream } from "../core/flow/deliveries-port.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 import { createChannelCalls } from "./channel-calls.ts";
 import { createStream } from "./growing-reply.ts";
-import { createOutbox } from "./outbox.ts";
+import { createOutbox, type Outbox } from "./outbox.ts";
 import { conversationKey, type OutboxEntry, outboxOf, pushEntry, sealEntry } from "./outbox-entry.ts";
 import { createOutboxReport } from "./outbox-report.ts";
-import { backoffMs, createPace } from "./pace.ts";
+import { backoffMs, createPace, type Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
-import { createProgressBook } from "./progress.ts";
-import { createWithheldBook } from "./withheld.ts";
+import { createProgressBook, type ProgressBook } from "./progress.ts";
+import { createWithheldBook, type WithheldBook } from "./withheld.ts";
 
 /** What the deliveries are built from, with what only tests and embedding programs set. */
 export interface OutgoingDeps extends DeliveriesDeps {
@@ -34,7 +34,7 @@ export interface DeliveryLimits {
    * taken, and of withheld ones the oldest then expire. Default 5,000.
    */
   readonly maxQueued: number;
-  /** Hours after which a withheld delivery that nobody has decided about expires; default 168. */
+  /** Hours after which a withheld delivery without a decision expires; default 168. */
   readonly withheldHours: number;
   /** Milliseconds that an end gives to what is in flight before it cuts it; default 5,000. */
   readonly stopGraceMs: number;
@@ -45,6 +45,7 @@ export interface DeliveryLimits {
 const SWEEP_EVERY_MS = 60_000;
 /** After so many sweeps of the outbox, one of what turns left that were cancelled while their answer grew. */
 const BOOK_SWEEP = 60;
+
 interface Waiter {
   resolve(receipt: { readonly platformId: string }): void;
   reject(error: Error): void;
@@ -52,171 +53,194 @@ interface Waiter {
 
 const DEFAULTS: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxDoubts: 3, maxQueued: 5_000, withheldHours: 168, stopGraceMs: 5_000, backoff: backoffMs };
 
-/** Everything that goes out, on every channel. Nothing moves before `start`. */
-export function createDeliveries(deps: OutgoingDeps): Deliveries {
-  const { store, bus, log, live, now } = deps;
-  const limits: DeliveryLimits = { ...DEFAULTS, ...deps.limits };
-  const pace = createPace(now, Math.random, limits.backoff);
-  const book = createProgressBook(store, now);
-  const waiters = new Map<string, Waiter>();
-  const streams = new Set<ReplyStream>();
+/** Everything that goes out, on every channel; see `ChannelDeliveries`. */
+export const createDeliveries = (deps: OutgoingDeps): Deliveries => new ChannelDeliveries(deps);
+
+/** The outbox of every channel, replies that grow, and what is withheld. Nothing moves before `start`. */
+export class ChannelDeliveries implements Deliveries {
+  readonly withheld: WithheldBook;
+  readonly #deps: OutgoingDeps;
+  readonly #limits: DeliveryLimits;
+  readonly #pace: Pace;
+  readonly #book: ProgressBook;
+  readonly #outbox: Outbox;
+  readonly #waiters = new Map<string, Waiter>();
+  readonly #streams = new Set<ReplyStream>();
   /** Ends what is said past the outbox. */
-  const cut = new AbortController();
-  let sweeper: NodeJS.Timeout | undefined;
-  let state: "idle" | "running" | "stopped" = "idle";
+  readonly #cut = new AbortController();
+  #sweeper: NodeJS.Timeout | undefined;
+  #state: "idle" | "running" | "stopped" = "idle";
 
-  const apologies = (text: (count: number) => string) => (entries: readonly OutboxEntry[]) =>
-    void apologise(entries, text).catch((failure) => log.error({ err: failure }, "that answers expired was not told to those who wait for them"));
-  const report = createOutboxReport({
-    bus,
-    log,
-    now,
-    ttlMinutes: limits.ttlMinutes,
-    settle,
-    expired: apologies((count) => expiredNotice(count, limits.ttlMinutes)),
-    ...(deps.failed === undefined ? {} : { failed: deps.failed }),
-  });
-  const outbox = createOutbox({
-    store,
-    log,
-    pace,
-    book,
-    now,
-    live,
-    render: deps.render,
-    ...(deps.mayLeave === undefined ? {} : { mayLeave: deps.mayLeave }),
-    backoff: limits.backoff,
-    ttlMs: limits.ttlMinutes * 60_000,
-    maxTries: limits.maxTries,
-    maxDoubts: limits.maxDoubts,
-    ...report,
-  });
-  const withheld = createWithheldBook({
-    store,
-    bus,
-    log,
-    book,
-    now,
-    live,
-    ttlMs: limits.withheldHours * 3_600_000,
-    most: limits.maxQueued,
-    released: ({ target }) => wake(target.channel),
-    expired(entries) {
-      report.withheldExpired(entries);
-      apologies((count) => undecidedNotice(count, limits.withheldHours))(entries);
-    },
-  });
+  constructor(deps: OutgoingDeps) {
+    const { store, bus, log, live, now, render, mayLeave } = deps;
+    const limits: DeliveryLimits = { ...DEFAULTS, ...deps.limits };
+    const pace = createPace(now, Math.random, limits.backoff);
+    const book = createProgressBook(store, now);
+    const { ttlMinutes, maxTries, maxDoubts, withheldHours, backoff } = limits;
+    const report = createOutboxReport({
+      bus,
+      log,
+      now,
+      ttlMinutes,
+      settle: (id, end) => this.#settle(id, end),
+      expired: (entries) => this.#apologise(entries, (count) => expiredNotice(count, ttlMinutes)),
+      ...(deps.failed === undefined ? {} : { failed: deps.failed }),
+    });
+    const leaving = mayLeave === undefined ? {} : { mayLeave };
+    this.#deps = deps;
+    this.#limits = limits;
+    this.#pace = pace;
+    this.#book = book;
+    this.#outbox = createOutbox({ store, log, pace, book, now, live, render, ...leaving, backoff, ttlMs: ttlMinutes * 60_000, maxTries, maxDoubts, ...report });
+    this.withheld = createWithheldBook({
+      store,
+      bus,
+      log,
+      book,
+      now,
+      live,
+      ttlMs: withheldHours * 3_600_000,
+      most: limits.maxQueued,
+      released: ({ target }) => this.#wake(target.channel),
+      expired: (entries) => {
+        report.withheldExpired(entries);
+        this.#apologise(entries, (count) => undecidedNotice(count, withheldHours));
+      },
+    });
+  }
 
-  function settle(id: string, end: { readonly platformId: string } | Error): void {
-    const waiter = waiters.get(id);
-    waiters.delete(id);
+  reaches(target: Target): boolean {
+    return this.#deps.live().channels.has(target.channel);
+  }
+
+  ops(delivery: Delivery, unjudged = false): readonly Op[] {
+    return this.#ops(delivery, delivery.taskId ?? delivery.id, unjudged);
+  }
+
+  committed(delivery: Delivery): void {
+    if (delivery.held === undefined) this.#wake(delivery.target.channel);
+    else this.withheld.kept(delivery);
+  }
+
+  open(target: Target, taskId: string): ReplyStream | undefined {
+    const { live, log, render } = this.#deps;
+    const provided = live().channels.get(target.channel);
+    if (provided?.state !== "ready" || this.#state !== "running") return undefined;
+    const { thing: channel } = provided;
+    if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
+    const inner = createStream(target, taskId, provided, { pace: this.#pace, book: this.#book, log, render, graceMs: this.#limits.stopGraceMs });
+    const stream: ReplyStream = { text: inner.text, end: () => inner.end().finally(() => this.#streams.delete(stream)) };
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  async send(draft: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }> {
+    const { store, live } = this.#deps;
+    const { channel } = draft.target;
+    if (!live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
+    await this.#requireRoom(channel, this.unsent(channel));
+    const delivery = await live().hooks.deliver({ ...draft, id: `out_${randomUUID()}` });
+    const { id, held } = delivery;
+    if (held !== undefined) await this.#requireRoom(channel, this.withheld.count());
+    const sent = new Promise<{ readonly platformId: string }>((resolve, reject) => this.#waiters.set(id, { resolve, reject }));
+    // Callers may ignore how a delivery ends: avoid an unhandled rejection.
+    sent.catch(() => {});
+    try {
+      await store.commit(this.#ops(delivery, id));
+    } catch (error) {
+      this.#waiters.delete(id);
+      throw error;
+    }
+    this.committed(delivery);
+    if (held !== undefined) this.#settle(id, fail("SVC_DELIVERY_HELD", { channel, reason: held }));
+    return { id, sent };
+  }
+
+  unsent(channel: string): Promise<number> {
+    return this.#deps.store.queue(outboxOf(channel)).size();
+  }
+
+  async tell({ id, target, text }: Delivery): Promise<void> {
+    const { live, log, render } = this.#deps;
+    const provided = live().channels.get(target.channel);
+    if (this.#state !== "running" || provided?.state !== "ready" || this.#pace.wait(target) > 0) return;
+    if (await sendNow({ id, target, text }, provided, { log, render, stop: this.#cut.signal })) this.#pace.passed(target, 0);
+  }
+
+  channelState({ thing: channel, state }: ProvidedChannel): void {
+    if (state === "ready" && this.#state === "running") this.#outbox.sweep(channel.name);
+  }
+
+  async start(): Promise<void> {
+    await this.#book.sweep();
+    this.#state = "running";
+    let sweeps = 0;
+    const sweep = () => {
+      for (const channel of this.#deps.live().channels.keys()) this.#outbox.sweep(channel);
+      void this.withheld.sweep();
+      sweeps += 1;
+      if (sweeps % BOOK_SWEEP === 0) this.#book.sweep().catch((error) => this.#deps.log.warn({ err: error }, "the progress of old deliveries was not removed"));
+    };
+    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
+    this.#sweeper.unref();
+    sweep();
+  }
+
+  async stop(): Promise<void> {
+    this.#state = "stopped";
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#streams].map((stream) => stream.end()));
+    await this.#outbox.stop(this.#limits.stopGraceMs);
+    this.#cut.abort();
+    for (const id of [...this.#waiters.keys()]) this.#settle(id, fail("SVC_DELIVERY_PENDING", { delivery: id }));
+  }
+
+  async #requireRoom(channel: string, size: Promise<number>): Promise<void> {
+    const limit = this.#limits.maxQueued;
+    if ((await size) >= limit) throw fail("SVC_OUTBOX_FULL", { channel, limit });
+  }
+
+  #settle(id: string, end: { readonly platformId: string } | Error): void {
+    const waiter = this.#waiters.get(id);
+    this.#waiters.delete(id);
     if (end instanceof Error) waiter?.reject(end);
     else waiter?.resolve(end);
   }
 
-  function wake(channel: string): void {
-    if (state === "running") outbox.wake(channel);
+  #wake(channel: string): void {
+    if (this.#state === "running") this.#outbox.wake(channel);
   }
 
-  function ops(delivery: Delivery, progress: string, unjudged = false): readonly Op[] {
+  #ops(delivery: Delivery, progress: string, unjudged = false): readonly Op[] {
+    const { bus, now } = this.#deps;
     const rootId = bus.current()?.rootId;
     const entry = sealEntry(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
-    return [delivery.held === undefined ? pushEntry(entry) : withheld.op(entry, unjudged)];
+    return [delivery.held === undefined ? pushEntry(entry) : this.withheld.op(entry, unjudged)];
   }
 
-  function committed(delivery: Delivery): void {
-    if (delivery.held === undefined) wake(delivery.target.channel);
-    else withheld.kept(delivery);
-  }
-
-  /** The senders of what was given up are told so, once a chat. Proactive deliveries and notices go in silence. */
-  async function apologise(entries: readonly OutboxEntry[], text: (count: number) => string): Promise<void> {
+  /** Tell the senders of answers that were given up, once a chat. Proactive deliveries and notices go in silence. */
+  #apologise(entries: readonly OutboxEntry[], text: (count: number) => string): void {
     const chats = new Map<string, { readonly first: OutboxEntry; count: number }>();
     for (const entry of entries) {
-      if (entry.delivery.kind !== "reply" || !live().channels.has(entry.delivery.target.channel)) continue;
-      const key = conversationKey(entry.delivery.target);
+      const { kind, target } = entry.delivery;
+      if (kind !== "reply" || !this.reaches(target)) continue;
+      const key = JSON.stringify([target.channel, conversationKey(target)]);
       const known = chats.get(key);
       if (known === undefined) chats.set(key, { first: entry, count: 1 });
       else known.count += 1;
     }
-    for (const { first, count } of chats.values()) {
+    void this.#tellEach([...chats.values()], text).catch((error) => this.#deps.log.error({ err: error }, "that answers expired was not told to their askers"));
+  }
+
+  async #tellEach(chats: readonly { readonly first: OutboxEntry; readonly count: number }[], text: (count: number) => string): Promise<void> {
+    const { store, live } = this.#deps;
+    for (const { first, count } of chats) {
       const { id: _id, media: _media, held: _held, ...rest } = first.delivery;
       const notice = await live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text: text(count) });
-      await store.commit(ops(notice, notice.id));
-      committed(notice);
+      await store.commit(this.#ops(notice, notice.id));
+      this.committed(notice);
     }
   }
-
-  function sweep(): void {
-    for (const channel of live().channels.keys()) outbox.sweep(channel);
-    void withheld.sweep();
-  }
-
-  return {
-    reaches: (target) => live().channels.has(target.channel),
-    ops: (delivery, unjudged) => ops(delivery, delivery.taskId ?? delivery.id, unjudged),
-    committed,
-    withheld,
-    unsent: (channel) => store.queue(outboxOf(channel)).size(),
-    open(target, taskId) {
-      const provided = live().channels.get(target.channel);
-      if (provided?.state !== "ready" || state !== "running") return undefined;
-      const { thing: channel } = provided;
-      if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
-      const inner = createStream(target, taskId, provided, { pace, book, log, render: deps.render, graceMs: limits.stopGraceMs });
-      const stream: ReplyStream = { text: inner.text, end: () => inner.end().finally(() => streams.delete(stream)) };
-      streams.add(stream);
-      return stream;
-    },
-    async send(draft) {
-      const { channel } = draft.target;
-      if (!live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
-      const full = async (size: Promise<number>) =>
-        (await size) >= limits.maxQueued && Promise.reject(fail("SVC_OUTBOX_FULL", { channel, limit: limits.maxQueued }));
-      await full(store.queue(outboxOf(channel)).size());
-      const delivery = await live().hooks.deliver({ ...draft, id: `out_${randomUUID()}` });
-      const { id, held } = delivery;
-      if (held !== undefined) await full(withheld.count());
-      const sent = unheard(new Promise<{ readonly platformId: string }>((resolve, reject) => waiters.set(id, { resolve, reject })));
-      try {
-        await store.commit(ops(delivery, id));
-      } catch (error) {
-        waiters.delete(id);
-        throw error;
-      }
-      committed(delivery);
-      if (held !== undefined) settle(id, fail("SVC_DELIVERY_HELD", { channel, reason: held }));
-      return { id, sent };
-    },
-    async tell({ id, target, text }) {
-      const provided = live().channels.get(target.channel);
-      if (state !== "running" || provided?.state !== "ready" || pace.wait(target) > 0) return;
-      await sendNow({ id, target, text }, provided, { log, render: deps.render, stop: cut.signal }).then((sent) => sent && pace.passed(target, 0));
-    },
-    channelState({ thing: channel, state: connection }) {
-      if (connection === "ready" && state === "running") outbox.sweep(channel.name);
-    },
-    async start() {
-      await book.sweep();
-      state = "running";
-      let sweeps = 0;
-      sweeper = setInterval(() => {
-        sweep();
-        sweeps += 1;
-        if (sweeps % BOOK_SWEEP === 0) book.sweep().catch((error) => log.warn({ err: error }, "the progress of old deliveries was not removed"));
-      }, SWEEP_EVERY_MS);
-      sweeper.unref();
-      sweep();
-    },
-    async stop() {
-      state = "stopped";
-      clearInterval(sweeper);
-      await Promise.all([...streams].map((stream) => stream.end()));
-      await outbox.stop(limits.stopGraceMs);
-      cut.abort();
-      for (const id of [...waiters.keys()]) settle(id, fail("SVC_DELIVERY_PENDING", { delivery: id }));
-    },
-  };
 }
 
 /** One try to say something past the outbox, of which nothing is kept. True when it was said; never rejects. */
@@ -247,9 +271,3 @@ const expiredNotice = (count: number, minutes: number): string =>
 /** What a person reads in place of answers that were withheld and never released. */
 const undecidedNotice = (count: number, hours: number): string =>
   `${count === 1 ? "My answer was" : `${count} of my answers were`} held back for a decision that did not come within ${hours} hours. Please ask again if you still need ${count === 1 ? "it" : "them"}.`;
-
-/** Callers may ignore how a delivery ends: avoid an unhandled rejection. */
-function unheard<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
-}

@@ -8,6 +8,7 @@ import type { Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 
+/** What a growing reply stands on. */
 export interface StreamDeps {
   readonly pace: Pace;
   readonly book: ProgressBook;

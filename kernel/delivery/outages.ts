@@ -17,6 +17,7 @@ interface Trouble {
 /** An account is away when at least two of its conversations fail and nothing arrives in between: a chat that fails alone is not tried more often for it. */
 const CONVERSATIONS = 2;
 
+/** Outages of one channel, with nothing known yet. */
 export function createOutages(): Outages {
   const accounts = new Map<string, Trouble>();
   const accountOf = ({ delivery }: OutboxEntry) => delivery.target.account ?? "";

@@ -20,7 +20,7 @@ export interface OutboxReportDeps {
 
 /** What the outbox and the book of withheld deliveries call. */
 export interface OutboxReport extends Pick<OutboxDeps, "sent" | "failed" | "delayed"> {
-  /** Withheld deliveries were given up: nobody has decided about them in time. */
+  /** Withheld deliveries were given up: no decision came in time. */
   withheldExpired(entries: readonly OutboxEntry[]): void;
 }
 

@@ -1,16 +1,16 @@
 import type { Target } from "@svc/sdk";
 import { conversationKey } from "./outbox-entry.ts";
 
-/** When a place may be sent to again. Platforms tell their limits by refusing; nothing here guesses fixed numbers. */
+/** When a conversation may be sent to again. Platforms tell their limits by refusing; nothing here guesses fixed numbers. */
 export interface Pace {
-  /** Milliseconds to wait before the next send or edit to that place; 0 when it is free. */
+  /** Milliseconds to wait before the next send or edit to that conversation; 0 when it is free. */
   wait(target: Target): number;
   /**
-   * The platform refused for now. Holds the place back for at least `retryAfterMs`, or for a growing pause where it named none.
-   * A second place refused while the first still waits means that the whole account is over its limit: then all of it waits.
+   * The platform refused for now. Makes the conversation wait for at least `retryAfterMs`, or for a growing pause where it named none.
+   * A second conversation refused while the first still waits means that the whole account is over its limit: then all of it waits.
    */
   refused(target: Target, retryAfterMs: number | undefined): void;
-  /** The platform took something; the place rests for `restMs`. */
+  /** The platform took something; the conversation rests for `restMs`. */
   passed(target: Target, restMs: number): void;
 }
 
@@ -38,39 +38,39 @@ export function createPace(
   random: () => number = Math.random,
   backoff: (failures: number) => number = (failures) => backoffMs(failures, random),
 ): Pace {
-  const places = new Map<string, Hold>();
+  const conversations = new Map<string, Hold>();
   const accounts = new Map<string, Hold>();
   const accountOf = ({ channel, account }: Target) => JSON.stringify([channel, account ?? ""]);
   const keyOf = (target: Target) => accountOf(target) + conversationKey(target);
 
-  /** Places come and go for ever: those whose pause is over are forgotten once there are many. */
+  /** Conversations come and go: those whose pause is over are forgotten once there are many. */
   const tidy = () => {
-    if (places.size <= REMEMBERED) return;
-    for (const [key, hold] of places) if (hold.until <= now()) places.delete(key);
+    if (conversations.size <= REMEMBERED) return;
+    for (const [key, hold] of conversations) if (hold.until <= now()) conversations.delete(key);
   };
 
   return {
     wait(target) {
-      const until = Math.max(places.get(keyOf(target))?.until ?? 0, accounts.get(accountOf(target))?.until ?? 0);
+      const until = Math.max(conversations.get(keyOf(target))?.until ?? 0, accounts.get(accountOf(target))?.until ?? 0);
       return Math.max(0, until - now());
     },
     refused(target, retryAfterMs) {
       const key = keyOf(target);
       const account = accountOf(target);
-      const refusals = (places.get(key)?.refusals ?? 0) + 1;
+      const refusals = (conversations.get(key)?.refusals ?? 0) + 1;
       const limited = retryAfterMs !== undefined;
       const pause = limited ? spread(retryAfterMs, random) : backoff(refusals - 1);
       const until = now() + pause;
-      const others = limited && [...places].some(([other, hold]) => hold.limited && hold.until > now() && other !== key && other.startsWith(account));
-      places.set(key, { until, refusals, limited });
+      const others = limited && [...conversations].some(([other, hold]) => hold.limited && hold.until > now() && other !== key && other.startsWith(account));
+      conversations.set(key, { until, refusals, limited });
       if (others) accounts.set(account, { until: Math.max(until, accounts.get(account)?.until ?? 0), refusals: 1 });
       tidy();
     },
     passed(target, restMs) {
       const key = keyOf(target);
-      const until = Math.max(places.get(key)?.until ?? 0, now() + restMs);
-      if (until > now()) places.set(key, { until, refusals: 0 });
-      else places.delete(key);
+      const until = Math.max(conversations.get(key)?.until ?? 0, now() + restMs);
+      if (until > now()) conversations.set(key, { until, refusals: 0 });
+      else conversations.delete(key);
       tidy();
     },
   };

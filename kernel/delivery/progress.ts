@@ -28,6 +28,7 @@ export interface ProgressBook {
 const COLLECTION = "outbox-progress";
 const KEPT_MS = 7 * 24 * 3_600_000;
 
+/** The progress book in a collection of the store. */
 export function createProgressBook(store: Store, now: () => number): ProgressBook {
   const book = store.collection<Progress>(COLLECTION, { indexes: ["at"] });
   return {

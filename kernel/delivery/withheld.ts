@@ -52,6 +52,7 @@ const COLLECTION = "withheld";
 const PAGE = 500;
 const REASON_CHARS = 300;
 
+/** The withheld deliveries in a collection of the store. */
 export function createWithheldBook(deps: WithheldDeps): WithheldBook {
   const { store, bus, log, live, now } = deps;
   const rows = store.collection<Row>(COLLECTION, { indexes: ["at"] });

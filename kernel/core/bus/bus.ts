@@ -33,7 +33,7 @@ export interface Bus extends Omit<Events, "recent" | "publish"> {
   recent(query?: RecentQuery): Recent;
   /**
    * Cursor reading for one agent (000:L300): without `since` the newest, with it the oldest after it; at most 50. `next` is the last
-   * event's id, or `since` when there was none. `gap`: events that nobody read have left the buffer.
+   * event's id, or `since` when there were no events. `gap`: events have left the buffer unread.
    */
   agentEvents(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): Recent & { readonly next: string | null };
   /** Keeps the newest that fit. */

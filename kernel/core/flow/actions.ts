@@ -36,7 +36,7 @@ export function createActions(deps: ActionDeps): Actions {
       throw fail("SVC_PLUGIN_PROVIDES", {
         plugin: scope.id,
         kind: `the action ${action.name}`,
-        reason: `the schema of its ${way} is none: ${reasonOf(error)}`,
+        reason: `the schema of its ${way} does not compile: ${reasonOf(error)}`,
       });
     }
   }
@@ -150,13 +150,13 @@ function inWords(error: SchemaError | undefined): string {
   return `${error.instancePath === "" ? "input" : error.instancePath.slice(1).replaceAll("/", ".")} ${error.message ?? "is wrong"}${key === undefined ? "" : ` ('${key}')`}`;
 }
 
-/** Every door hands the output on as JSON: what is none, or too much of it, is refused where it comes from. */
+/** Actions answer in JSON over every entry: an output that is not JSON, or too much of it, is refused. */
 function whyNotSent(output: unknown): string | undefined {
   let text: string | undefined;
   try {
     text = JSON.stringify(output);
   } catch (error) {
-    return `it can not be written as JSON (${reasonOf(error).split("\n")[0]})`;
+    return `it cannot be written as JSON (${reasonOf(error).split("\n")[0]})`;
   }
   return (text?.length ?? 0) > OUTPUT_LIMIT ? `it is larger than ${OUTPUT_LIMIT} characters of JSON` : undefined;
 }

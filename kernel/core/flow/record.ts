@@ -32,8 +32,9 @@ export function newRecord(message: Message, { id, rootId, at }: Pick<Inbound, "i
   return pinned === undefined ? begun : { ...begun, pinned };
 }
 
-/** The collection of records, and its indexes. */
+/** The collection of records. */
 export const TRACES = "traces";
+/** What traces are listed by. */
 export const TRACE_INDEXES = ["status", "agent", "inbound.channel"] as const;
 
 /** The collection that remembers by dedup key which task a message became. */

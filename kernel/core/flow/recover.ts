@@ -16,6 +16,7 @@ export interface ResumeRules {
   readonly crashLoop: { readonly restarts: number; readonly windowMinutes: number };
 }
 
+/** The section `resume`, with its defaults. */
 export function readResume(config: Record<string, unknown>): ResumeRules {
   const raw = (config.resume ?? {}) as Partial<ResumeRules> & { crashLoop?: Partial<ResumeRules["crashLoop"]> };
   return {
@@ -34,6 +35,7 @@ export interface Start {
   readonly clean: boolean;
 }
 
+/** The journal of starts. */
 export const STARTS = "starts";
 
 /** So many starts are looked at. */

@@ -2,12 +2,12 @@ import type { Inbound } from "@svc/sdk";
 import type { TaskRecord } from "./record.ts";
 import type { Outcome } from "./run-facts.ts";
 
-const HELD_NOTE_MS = 60_000;
+const WAITED_NOTE_MS = 60_000;
 const clock = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");
 
-/** The words of one message; one that was held for more than a minute starts with a line of when it arrived and when it runs (001:L61). */
+/** The words of one message; one that waited for more than a minute starts with a line of when it arrived and when it runs (001:L61). */
 export function promptOf(message: Inbound, startedAt: number): string {
-  if (startedAt - message.at <= HELD_NOTE_MS) return message.text;
+  if (startedAt - message.at <= WAITED_NOTE_MS) return message.text;
   return `[This message arrived at ${clock(message.at)} UTC and waited; it runs at ${clock(startedAt)} UTC.]\n${message.text}`;
 }
 

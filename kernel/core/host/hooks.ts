@@ -88,7 +88,7 @@ export function compileHooks(taps: readonly Tap[], onFailure: OnFailure): LiveHo
 type Done<R> = (error: Error | null, result?: R) => void;
 
 const NO_RUN: HookRun = {};
-const nobody = (): void => {};
+const ignore = (): void => {};
 
 function bail<A extends unknown[], R>(taps: readonly Tap[], onFailure: OnFailure): (args: A, run: HookRun) => MaybePromise<R | undefined> {
   if (taps.length === 0) return () => undefined;
@@ -129,7 +129,7 @@ function everyone(taps: readonly Tap[], onFailure: OnFailure): (envelope: Envelo
   const hook = new SyncHook<[Envelope]>(["envelope"]);
   for (const tap of taps) {
     const asked = prepare<void>(tap, onFailure);
-    hook.tap(named(tap), (envelope) => ask(asked, [envelope], NO_RUN, undefined, nobody));
+    hook.tap(named(tap), (envelope) => ask(asked, [envelope], NO_RUN, undefined, ignore));
   }
   return (envelope) => hook.call(envelope);
 }

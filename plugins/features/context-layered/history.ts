@@ -25,7 +25,7 @@ type Said = TurnContext["history"][number];
 
 /** What was said in chats, in files that people can read. */
 export interface History {
-  /** What was said yesterday and today, oldest first, the newest that fit into the cap of the context. At once for a chat that is held in memory. */
+  /** What was said yesterday and today, oldest first, the newest that fit into the cap of the context. At once for a chat that is cached. */
   recent(chat: Chat, now: number): readonly Said[] | Promise<readonly Said[]>;
   /** Adds an exchange. Order is kept; failures are told to `failed`. */
   note(chat: Chat, exchange: Exchange): void;
@@ -36,30 +36,31 @@ export interface History {
 const MAX_BYTES = 64 * 1_048_576;
 /** Of one question or answer: more would not fit into the context anyway. */
 const MAX_CHARACTERS = CAP / 2;
-/** Chats whose newest exchanges are held in memory. */
-const HELD = 200;
+/** Chats whose newest exchanges are cached. */
+const CACHED = 200;
 const DAY_MS = 86_400_000;
 /** Between two writes of one file: a chat that never rests costs one write a second. */
 const REST_MS = 1_000;
 
+/** Histories in files; `failed` hears what could not be read or written. */
 export function createHistory(files: () => Confined, failed: (error: unknown) => void): History {
-  const held = new Map<string, Past>();
+  const cached = new Map<string, Past>();
   const writing = new Map<string, { lines: string; done: Promise<void> }>();
   /** Ends of the rests after writes, by file. */
   const rests = new Map<string, () => void>();
   const days = createCalendar();
   let settling = false;
 
-  /** The chat's past, which is read from its files unless it is held. The most recently used stay. */
+  /** The chat's past, which is read from its files unless it is cached. The most recently used stay. */
   function pastOf(chat: Chat, now: number): Past {
     const key = keyOf(chat);
-    let past = held.get(key);
+    let past = cached.get(key);
     if (past === undefined) past = load(chat, now);
-    else held.delete(key);
-    held.set(key, past);
-    for (const [oldest] of held) {
-      if (held.size <= HELD) break;
-      held.delete(oldest);
+    else cached.delete(key);
+    cached.set(key, past);
+    for (const [oldest] of cached) {
+      if (cached.size <= CACHED) break;
+      cached.delete(oldest);
     }
     return past;
   }
@@ -136,7 +137,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
       else past.later.push(shortened(exchange));
     },
     async settled() {
-      await Promise.all([...held.values()].map(({ loading }) => loading));
+      await Promise.all([...cached.values()].map(({ loading }) => loading));
       settling = true;
       for (const end of rests.values()) end();
       await Promise.all([...writing.values()].map(({ done }) => done));
@@ -208,7 +209,7 @@ class Past {
   /** Two for each exchange. */
   readonly #messages: Said[] = [];
   #characters = 0;
-  /** Of exchanges that are no longer held: what is held has its place in the whole, by which it is cut. */
+  /** Characters of exchanges that are no longer cached: the history is cut by its position in the whole. */
   #before = 0;
 
   add(exchange: Exchange): void {

@@ -18,6 +18,7 @@ export interface Preamble {
   of(agent: Agent): string | Promise<string>;
 }
 
+/** Preambles read from workspaces; `unreadable` hears of files that could not be. */
 export function createPreamble(under: (workspace: string) => Confined, unreadable: (file: string, error: unknown) => void): Preamble {
   const known = new Map<string, { readonly readAt: number; text: string | Promise<string> }>();
 
@@ -41,14 +42,14 @@ export function createPreamble(under: (workspace: string) => Confined, unreadabl
     of({ workspace, systemPrompt = "" }) {
       const now = Date.now();
       const whole = (files: string) => [systemPrompt.trim(), files].filter((part) => part !== "").join("\n\n");
-      let held = known.get(workspace);
-      if (held === undefined || now - held.readAt >= FRESH_MS) {
+      let read = known.get(workspace);
+      if (read === undefined || now - read.readAt >= FRESH_MS) {
         const reading: { readonly readAt: number; text: string | Promise<string> } = { readAt: now, text: "" };
         reading.text = bootstrap(workspace).then((text) => (reading.text = text));
         known.set(workspace, reading);
-        held = reading;
+        read = reading;
       }
-      return typeof held.text === "string" ? whole(held.text) : held.text.then(whole);
+      return typeof read.text === "string" ? whole(read.text) : read.text.then(whole);
     },
   };
 }

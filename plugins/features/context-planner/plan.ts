@@ -18,6 +18,7 @@ const MOST_TURNS = 20;
 /** Of each message shown to the small model, in characters. */
 const SHOWN = 1_500;
 
+/** What the small model is asked to decide. */
 export const PLAN: Schema = {
   type: "object",
   additionalProperties: false,

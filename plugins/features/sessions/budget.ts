@@ -30,6 +30,7 @@ const KEPT = 50_000;
 /** The share of a cap, 64 of 80 and 144 of 180, at which the operator is warned. */
 const warningAt = (cap: number): number => Math.ceil((cap * 4) / 5);
 
+/** The budget over a journal of cold runs; warnings go to `publish`. */
 export function createBudget(journal: () => Journal<number>, log: Log, publish: (event: Publication) => void): Budget {
   let spent: number[] = [];
   const warned = new Map<Window, number>();

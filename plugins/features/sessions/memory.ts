@@ -13,7 +13,7 @@ export interface Memory {
 
 const PAGE = 1000;
 
-/** Only what is being written is held in memory: conversations are many and most of them rest. */
+/** Only what is being written is kept in memory: conversations are many and most of them rest. */
 export function createMemory(stored: () => Collection<Kept>, log: Log): Memory {
   const writing = new Map<string, { readonly kept: Kept; readonly done: Promise<void> }>();
   return {
