@@ -4,7 +4,7 @@ import { createKernel, type Kernel, type KernelOptions } from "@svc/kernel";
 import { definePlugin, type Plugin, type PluginContext, type Store } from "@svc/sdk";
 import { createMemoryStore } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { ROOT } from "../house/house.ts";
+import { ROOT, read } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
 
@@ -235,9 +235,9 @@ it("AUT-4 a kernel that is installed without a store says so, and runs with a st
   for (const name of readdirSync(join(ROOT, "node_modules")))
     if (name !== "@svc" && !name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   symlinkSync(join(ROOT, "sdk"), join(modules, "@svc/sdk"));
-  // What npm packs: the folders that its package.json lists.
-  for (const packed of ["contract", "dist"]) cpSync(join(ROOT, "kernel", packed), join(modules, "@svc/kernel", packed), { recursive: true });
-  cpSync(join(ROOT, "kernel/package.json"), join(modules, "@svc/kernel/package.json"));
+  const { files } = JSON.parse(read("kernel/package.json")) as { files: string[] };
+  for (const path of ["package.json", ...files.filter((one) => !one.startsWith("!"))])
+    cpSync(join(ROOT, "kernel", path), join(modules, "@svc/kernel", path), { recursive: true });
   const alone = (await import(join(modules, "@svc/kernel/dist/index.js"))) as { createKernel: typeof createKernel };
   const config = { node: { id: "n1", name: "Node 1" } };
   const kernel = await alone.createKernel({ config });

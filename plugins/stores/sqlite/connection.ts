@@ -7,8 +7,7 @@ import { fail } from "./errors.ts";
 import { LogSync } from "./log-sync.ts";
 import { Presence } from "./presence.ts";
 import { Reserve } from "./reserve.ts";
-import type { BoundWrite, Table } from "./table.ts";
-import { grows, isRepeatable, settle, type WriteJob } from "./write-job.ts";
+import { type BoundWrite, grows, isRepeatable, settle, type Table, type WriteJob } from "./table.ts";
 
 /** Writes one transaction takes: what keeps the loop for a few milliseconds at most. */
 const GROUP = 128;
