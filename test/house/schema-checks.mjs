@@ -20,12 +20,11 @@ export async function schemaUses() {
     { file: "kernel/dist/checks/config.js", uses: use(CORE_SCHEMA, "document") },
     { file: "kernel/dist/checks/http.js", uses: routes },
   ];
-  const { createFakeContext } = await built("sdk/dist/testing.js");
   for (const kinds of readdirSync(join(ROOT, "plugins")).sort()) {
     for (const name of readdirSync(join(ROOT, "plugins", kinds)).sort()) {
       const folder = `plugins/${kinds}/${name}/dist`;
       const { default: plugin } = await built(`${folder}/index.js`);
-      const provided = providedBy(plugin, createFakeContext);
+      const provided = await providedBy(plugin);
       const uses = [...use(sectionOf(plugin), "document"), ...use(plugin.agentConfig, "document"), ...provided];
       if (uses.length > 0) modules.push({ file: `${folder}/schema-checks.js`, uses });
     }
@@ -36,9 +35,13 @@ export async function schemaUses() {
 /** As `sectionsOf` in kernel/core/host/section-check.ts hands it on. */
 const sectionOf = ({ kind, config }) => (kind === "store" && config?.schema !== undefined ? { ...config.schema, restart: true } : config?.schema);
 
-/** What a plugin provides without a configuration; one that cannot be set up so provides what is compiled when it is used. */
-function providedBy(plugin, createFakeContext) {
-  const context = createFakeContext(plugin);
+/** What a plugin provides with the defaults of its section; where it needs more than these, its schemas are compiled when they are used. */
+async function providedBy(plugin) {
+  const { createFakeContext, createMemoryFiles } = await built("sdk/dist/testing.js");
+  const { schemaCheck } = await built("kernel/dist/base/schema/schema-check.js");
+  const config = {};
+  if (plugin.config?.schema !== undefined) schemaCheck(plugin.config.schema, "document").fits(config);
+  const context = createFakeContext(plugin, { config, files: createMemoryFiles() });
   try {
     plugin.setup(context);
   } catch {
