@@ -45,8 +45,9 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
     async upkeep() {
-      const { createWorkspaces } = await import("./upkeep/workspaces.ts");
+      const [{ createWorkspaces }, { createRestarts }] = await Promise.all([import("./upkeep/workspaces.ts"), import("./upkeep/restart.ts")]);
       return {
+        createRestarts,
         createWorkspaces,
         startMaintenance: async (deps) => (await import("./upkeep/maintenance.ts")).startMaintenance(deps),
       };

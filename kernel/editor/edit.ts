@@ -1,10 +1,10 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
 import type { Node } from "jsonc-parser";
 import { type ConfigPath, formatPath, parsePath, valueAt } from "../base/config-path.ts";
+import { parseText } from "../base/config-text/parse.ts";
 import { fail } from "../base/errors.ts";
 import { branches } from "../base/schema/schema-walk.ts";
 import type { ComposedSchema } from "../core/config/compose.ts";
-import { parseText } from "../core/config/parse.ts";
 import { schemasAt, suggestion } from "./setting-schema.ts";
 
 /** A text in which one setting was changed; every other character is as it was. */

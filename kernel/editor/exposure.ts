@@ -1,11 +1,11 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type ConfigPath, formatPath, isRecord } from "../base/config-path.ts";
+import { referencesIn } from "../base/config-text/expand.ts";
+import { secretPlaces } from "../base/config-text/secrets.ts";
 import { realOf } from "../base/protected-files.ts";
 import type { ConfigProblem } from "../core/config/check.ts";
 import type { Configuration } from "../core/config/configuration.ts";
-import { referencesIn } from "../core/config/expand.ts";
-import { secretPlaces } from "../core/config/secrets.ts";
 
 const OTHERS_READ = 0o044;
 const OTHERS_WRITE = 0o022;

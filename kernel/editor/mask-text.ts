@@ -1,4 +1,4 @@
-import { CREDENTIAL_NAME, RANDOM } from "../core/config/secrets.ts";
+import { CREDENTIAL_NAME, RANDOM } from "../base/config-text/secrets.ts";
 
 /** Texts, marks and bare words of a text that should be JSON and may be none: a text ends at its line. */
 const TOKEN = /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[{}[\]:,]|[^\s{}[\]:,"']+/g;

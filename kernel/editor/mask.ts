@@ -1,5 +1,5 @@
+import { secretPlaces } from "../base/config-text/secrets.ts";
 import type { ComposedSchema } from "../core/config/compose.ts";
-import { secretPlaces } from "../core/config/secrets.ts";
 
 /** What stands in place of a credential. */
 const MASK = "***";

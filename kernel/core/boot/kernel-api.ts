@@ -7,7 +7,7 @@ import type { ProcessStatus } from "../host/isolation-port.ts";
 import type { routesOf } from "../host/live.ts";
 import type { PluginState } from "../host/plugin-states.ts";
 import type { Address, HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
-import type { RestartRequest } from "./restart.ts";
+import type { RestartRequest } from "./upkeep-port.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
 export interface ReloadReport {

@@ -30,12 +30,11 @@ import type { AgentEvents, Health, Kernel, ReloadReport } from "./kernel-api.ts"
 import type { KernelParts } from "./kernel-parts.ts";
 import type { KernelOptions } from "./options.ts";
 import { reloadConfiguration } from "./reload.ts";
-import { type RestartRequest, readRestart } from "./restart.ts";
 import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { createStatusEvents, type StatusEvents } from "./status-events.ts";
 import { UndoList } from "./undo-list.ts";
-import type { UpkeepPart, Workspaces } from "./upkeep-port.ts";
+import type { RestartRequest, UpkeepPart, Workspaces } from "./upkeep-port.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
@@ -95,7 +94,8 @@ class PluginKernel implements Kernel {
     this.#shutdown = createShutdown({
       log,
       now,
-      rules: () => readRestart(settings.value),
+      config: () => settings.value,
+      createRestarts: upkeep.createRestarts,
       runtime: () => this.#runtime,
       drainSeconds: (agent) => Math.max(drainSeconds(settings.value, locations.env), settings.agents.settings(agent)?.drainTimeoutSeconds ?? 0),
       enter: (at) => {

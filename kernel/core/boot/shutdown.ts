@@ -2,12 +2,13 @@ import type { Log } from "@svc/sdk";
 import { drain } from "../flow/drain.ts";
 import type { Pipeline } from "../flow/pipeline.ts";
 import type { Schedule } from "../schedule/index.ts";
-import { createRestarts, type RestartRequest, type RestartRules } from "./restart.ts";
+import type { RestartRequest, Restarts, UpkeepPart } from "./upkeep-port.ts";
 
 /** What leaving stands on. */
 export interface ShutdownDeps {
   readonly log: Log;
-  rules(): RestartRules;
+  config(): Readonly<Record<string, unknown>>;
+  readonly createRestarts: UpkeepPart["createRestarts"];
   now(): number;
   /** Throws `SVC_KERNEL_STOPPED` when nothing runs. */
   runtime(): { readonly pipeline: Pipeline; readonly schedule: Pick<Schedule, "hold" | "resume"> };
@@ -41,7 +42,7 @@ interface Departure {
 export function createShutdown(deps: ShutdownDeps): Shutdown {
   let leaving: { readonly departure: Departure; readonly left: Promise<boolean> } | undefined;
   const begin = (request: RestartRequest) => void restart(request).catch((error) => deps.log.error({ err: error }, "the restart failed"));
-  const restarts = createRestarts({ rules: deps.rules, now: deps.now, begin: deps.onRestart && begin });
+  const restarts: Restarts = deps.createRestarts({ config: deps.config, now: deps.now, begin: deps.onRestart && begin });
 
   async function stop(given?: number): Promise<void> {
     restarts.cancel();
@@ -60,7 +61,7 @@ export function createShutdown(deps: ShutdownDeps): Shutdown {
     if (leaving !== undefined) return;
     deps.log.info({ by, reason }, "a restart is asked for");
     deps.tell(`restart asked for by ${by}: ${reason}`, { restart: "begun", by, reason });
-    const departure = { idleOnly: deps.rules().forbidOnTimeoutRestart, startAnew: true, hurry: new AbortController() };
+    const departure = { idleOnly: restarts.isIdleOnly(), startAnew: true, hurry: new AbortController() };
     const left = await leave(departure);
     if (!left) deps.tell(`restart given up: ${deps.runtime().pipeline.tasks.running().length} tasks still run`, { restart: "given-up", by, reason });
     else if (departure.startAnew) deps.onRestart?.();

@@ -27,8 +27,36 @@ export interface MaintenanceDeps {
   config(): Readonly<Record<string, unknown>>;
 }
 
-/** The room that looks after what a daemon keeps: workspaces, and how long and how much is kept. */
+/** Who asks for a restart, and why. */
+export interface RestartRequest {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** What the requests stand on. `now` is asked again while one is scheduled, so that a clock that is set counts. */
+export interface RestartDeps {
+  config(): Readonly<Record<string, unknown>>;
+  now(): number;
+  /** Begins the restart. Unset where the program is not started anew. */
+  readonly begin?: ((request: RestartRequest) => void) | undefined;
+}
+
+/** The requests to restart: at most one is scheduled, the earliest. */
+export interface Restarts {
+  /**
+   * Judges a request and answers when it begins, in Unix milliseconds; never before the caller has had its answer. Throws
+   * `SVC_RESTART_UNSUPPORTED` and `SVC_RESTART_REFUSED`.
+   */
+  ask(request: RestartRequest): number;
+  /** Forgets what is scheduled. */
+  cancel(): void;
+  /** Does a restart give up rather than interrupt work that still runs after the drain? */
+  isIdleOnly(): boolean;
+}
+
+/** The room that looks after what a daemon keeps and when it may restart: workspaces, how long and how much is kept, rules of restarts. */
 export interface UpkeepPart {
+  createRestarts(deps: RestartDeps): Restarts;
   /** `onChange` hears the problems when an agent lost its folder or has it again. */
   createWorkspaces(log: Log, onChange: (problems: ReadonlyMap<string, string>) => void): Workspaces;
   /** Starts what is done beside the work, now and then: it ends with the schedule. */

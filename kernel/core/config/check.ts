@@ -1,5 +1,7 @@
 import type { Schema } from "@svc/sdk";
 import { type ConfigPath, formatPath, isRecord, parsePath } from "../../base/config-path.ts";
+import { malformedIn } from "../../base/config-text/expand.ts";
+import { judgeSecrets, scrubbed, secretPlaces } from "../../base/config-text/secrets.ts";
 import { explain, type Finding } from "../../base/schema/explain.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 import { claim } from "./claims.ts";
@@ -8,8 +10,6 @@ import { CONTRACT_AGENT_KEYS, CONTRACT_SECTIONS } from "./contract-keys.ts";
 import { crossRules } from "./core-rules.ts";
 import { CORE_KEYS, CORE_SCHEMA, fillChosen } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
-import { malformedIn } from "./expand.ts";
-import { judgeSecrets, scrubbed, secretPlaces } from "./secrets.ts";
 
 /** One thing a person should change, or look at. */
 export interface ConfigProblem {

@@ -2,9 +2,9 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { codeOf } from "@svc/sdk";
 import { type ConfigPath, valueAt } from "../../base/config-path.ts";
+import { expandValue, referencesBelow, referencesIn, variable } from "../../base/config-text/expand.ts";
+import { copyPlain, type ParsedText, type Position, parseText } from "../../base/config-text/parse.ts";
 import { fail } from "../../base/errors.ts";
-import { expandValue, referencesBelow, referencesIn, variable } from "./expand.ts";
-import { copyPlain, type ParsedText, type Position, parseText } from "./parse.ts";
 
 /** Where a configuration comes from. With `text`, the file is not read: the text is what it would hold. */
 export type DocumentSource = { readonly file: string; readonly text?: string } | { readonly value: object };

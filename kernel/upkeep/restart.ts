@@ -1,5 +1,6 @@
-import { fail } from "../../base/errors.ts";
-import { compilePattern, patternTrouble } from "../../base/schema/safe-pattern.ts";
+import { fail } from "../base/errors.ts";
+import { compilePattern, patternTrouble } from "../base/schema/safe-pattern.ts";
+import type { RestartDeps, RestartRequest, Restarts } from "../core/boot/upkeep-port.ts";
 
 /** `shutdown.restart` (001:L208). */
 export interface RestartRules {
@@ -12,20 +13,15 @@ export interface RestartRules {
   readonly forbidOnTimeoutRestart: boolean;
 }
 
-/** Who asks for a restart, and why. */
-export interface RestartRequest {
-  readonly by?: string;
-  readonly reason?: string;
-}
-
 const MINUTE_MS = 60_000;
 
+/** Reads `shutdown.restart` of a checked configuration. */
 export function readRestart(config: Readonly<Record<string, unknown>>): RestartRules {
   const { restart } = (config.shutdown ?? {}) as { restart?: Partial<RestartRules> };
   return { windowWaitMinutes: 180, forbidOnTimeoutRestart: false, ...restart };
 }
 
-/** When the restart may begin, in Unix milliseconds, or why it may not. `now` at once; later when it is held until the window (OPS-02). */
+/** When the restart may begin, in Unix milliseconds, or why it may not. `now` at once; later when it is scheduled until the window (OPS-02). */
 export function judgeRestart({ allowBy, window, windowWaitMinutes }: RestartRules, by: string | undefined, now: number): { at: number } | { refused: string } {
   if (allowBy === undefined || (by !== undefined && matches(allowBy, by))) return { at: now };
   if (window === undefined) return { refused: "shutdown.restart.allowBy does not match, and no shutdown.restart.window is set to wait for" };
@@ -37,39 +33,21 @@ export function judgeRestart({ allowBy, window, windowWaitMinutes }: RestartRule
   };
 }
 
-/** What the requests stand on. `now` is asked again while one is held, so that a clock that is set counts. */
-export interface RestartDeps {
-  rules(): RestartRules;
-  now(): number;
-  /** Begins the restart. Unset where nobody would start the daemon anew. */
-  readonly begin?: ((request: RestartRequest) => void) | undefined;
-}
-
-/** The requests to restart: at most one is held, the earliest. */
-export interface Restarts {
-  /**
-   * Judges a request and answers when it begins, in Unix milliseconds; never before the caller has had its answer. Throws
-   * `SVC_RESTART_UNSUPPORTED` and `SVC_RESTART_REFUSED`.
-   */
-  ask(request: RestartRequest): number;
-  /** Forgets what is held. */
-  cancel(): void;
-}
-
-export function createRestarts({ rules, now, begin }: RestartDeps): Restarts {
-  let held: { readonly at: number; timer: NodeJS.Timeout } | undefined;
+/** The requests to restart a daemon, judged by `shutdown.restart` of the live configuration. */
+export function createRestarts({ config, now, begin }: RestartDeps): Restarts {
+  let scheduled: { readonly at: number; timer: NodeJS.Timeout } | undefined;
 
   const cancel = () => {
-    clearTimeout(held?.timer);
-    held = undefined;
+    clearTimeout(scheduled?.timer);
+    scheduled = undefined;
   };
 
-  function hold(at: number, request: RestartRequest): void {
+  function schedule(at: number, request: RestartRequest): void {
     cancel();
     // A long timer would miss that the clock was set meanwhile.
     const look = () => {
       const left = at - now();
-      held = { at, timer: setTimeout(left > 0 ? look : go, Math.max(0, Math.min(left, MINUTE_MS))) };
+      scheduled = { at, timer: setTimeout(left > 0 ? look : go, Math.max(0, Math.min(left, MINUTE_MS))) };
     };
     const go = () => {
       cancel();
@@ -81,12 +59,13 @@ export function createRestarts({ rules, now, begin }: RestartDeps): Restarts {
   return {
     ask(request) {
       if (begin === undefined) throw fail("SVC_RESTART_UNSUPPORTED");
-      const verdict = judgeRestart(rules(), request.by, now());
+      const verdict = judgeRestart(readRestart(config()), request.by, now());
       if ("refused" in verdict) throw fail("SVC_RESTART_REFUSED", { by: request.by ?? "someone without a name", reason: verdict.refused });
-      if (held === undefined || verdict.at < held.at) hold(verdict.at, request);
-      return Math.min(held?.at ?? verdict.at, verdict.at);
+      if (scheduled === undefined || verdict.at < scheduled.at) schedule(verdict.at, request);
+      return Math.min(scheduled?.at ?? verdict.at, verdict.at);
     },
     cancel,
+    isIdleOnly: () => readRestart(config()).forbidOnTimeoutRestart,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
-import { type ConfigPath, formatPath } from "../../base/config-path.ts";
-import { branches, member } from "../../base/schema/schema-walk.ts";
+import { type ConfigPath, formatPath } from "../config-path.ts";
+import { branches, member } from "../schema/schema-walk.ts";
 
 /** A credential in a configuration. */
 export interface SecretPlace {

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import type * as Jsonc from "jsonc-parser";
 import type { Node, ParseError } from "jsonc-parser";
-import { type ConfigPath, isForbiddenKey, isRecord } from "../../base/config-path.ts";
-import { fail } from "../../base/errors.ts";
+import { type ConfigPath, isForbiddenKey, isRecord } from "../config-path.ts";
+import { fail } from "../errors.ts";
 
 /** jsonc-parser, loaded when a text is wrong or a position in it is needed. */
 const parser = (): typeof Jsonc => createRequire(import.meta.url)("jsonc-parser") as typeof Jsonc;
