@@ -67,19 +67,21 @@ export interface ProvidedRow<T> {
   nameOf?(thing: T): string;
   /** The thing of what a call was given; default the first argument. */
   thingOf?(...given: unknown[]): T;
+  /** The `kind` of a manifest can be this one. */
+  readonly ofPlugins?: true;
 }
 
 /** Every kind, in the order in which people are shown what a plugin provides. */
 export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> } = {
-  channel: {},
-  tier: {},
-  action: {},
+  channel: { ofPlugins: true },
+  tier: { ofPlugins: true },
+  action: { ofPlugins: true },
   route: { capability: "routes", nameOf: ({ server = "daemon", method, path }) => `${server} ${method} ${path.replace(/:\w+/g, ":*")}` },
   server: { capability: "routes" },
   authority: {},
   tool: {},
-  store: {},
-  board: {},
+  store: { ofPlugins: true },
+  board: { ofPlugins: true },
   service: { thingOf: (name, api) => ({ name, api }) as ProvidedService },
   panel: { nameOf: ({ id }) => id },
 };

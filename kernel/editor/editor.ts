@@ -11,7 +11,7 @@ import { openDocument, readText } from "../core/config/document.ts";
 import { loadEnvironment } from "../core/config/environment.ts";
 import type { Host, HostParts } from "../core/host/host.ts";
 import { createHost } from "../core/host/plugin-host.ts";
-import { readEntry } from "../core/host/source.ts";
+import { readEntry } from "../sources/source.ts";
 import { getValue, removeValue, requireSetting, setValue } from "./edit.ts";
 import { exposures } from "./exposure.ts";
 import { differenceFrom } from "./line-difference.ts";

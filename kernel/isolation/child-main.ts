@@ -7,9 +7,9 @@ import type { Capability, Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk
 import { declarationCheck } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import { createLines } from "../capabilities/processes/lines.ts";
-import { importPlugin } from "../core/host/code.ts";
-import { placeOf } from "../core/host/failure-place.ts";
-import type { Source } from "../core/host/source.ts";
+import { importPlugin } from "../sources/code.ts";
+import { placeOf } from "../sources/failure-place.ts";
+import type { Source } from "../sources/source.ts";
 import { type ChildContext, type ContextFacts, callOrigin, createChildContext, type Loaded } from "./child-context.ts";
 import { createRegister, type Register } from "./child-register.ts";
 import { type Args, writeError } from "./frames.ts";

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Source } from "../core/host/source.ts";
+import type { Source } from "../sources/source.ts";
 
 /** How an isolated plugin's process is started, and which walls it has. */
 export interface Confinement {

@@ -16,7 +16,7 @@
 import { randomUUID } from "node:crypto";
 import type { Capability, Plugin, PluginContext } from "@svc/sdk";
 import type { Isolated, IsolationDeps, ProcessStatus } from "../core/host/isolation-port.ts";
-import type { Source } from "../core/host/source.ts";
+import type { Source } from "../sources/source.ts";
 import { type Confinement, type Confinements, confine } from "./confinement.ts";
 import { refuseDeclared } from "./crossing.ts";
 import { ISOLATION_LIMITS, type IsolationLimits } from "./isolation-limits.ts";

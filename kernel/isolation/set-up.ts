@@ -3,7 +3,7 @@ import { fail } from "../base/errors.ts";
 import { CONTRACT_AGENT_KEYS } from "../core/config/contract-keys.ts";
 import { AGENT_KEYS } from "../core/config/core-schema.ts";
 import type { IsolationDeps } from "../core/host/isolation-port.ts";
-import type { Source } from "../core/host/source.ts";
+import type { Source } from "../sources/source.ts";
 import { type Args, readError, type WireError } from "./frames.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";

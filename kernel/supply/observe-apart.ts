@@ -3,9 +3,9 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../capabilities/processes/child-env.ts";
-import type { Source } from "../core/host/source.ts";
 import { confine } from "../isolation/confinement.ts";
 import { ISOLATION_LIMITS } from "../isolation/isolation-limits.ts";
+import type { Source } from "../sources/source.ts";
 import type { Observed } from "./observe.ts";
 
 /** What the observer says. */

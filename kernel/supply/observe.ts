@@ -7,14 +7,14 @@ import { schemaTrouble } from "../base/schema/schema-check.ts";
 import { createBus } from "../core/bus/index.ts";
 import { inScope } from "../core/host/call.ts";
 import type { PluginScope } from "../core/host/capabilities.ts";
-import { checkPlugin, importPlugin, requireBuilt } from "../core/host/code.ts";
 import { type ContextDeps, createContext } from "../core/host/context.ts";
-import { describeFailure, type FailedPhase } from "../core/host/failure-place.ts";
 import { registersOf, thingsOf } from "../core/host/registered.ts";
 import { createScope, disposeScope } from "../core/host/scope.ts";
 import { scopedEvents } from "../core/host/scoped-events.ts";
-import type { Source } from "../core/host/source.ts";
 import { declaredJobs } from "../core/schedule/plugin-jobs.ts";
+import { checkPlugin, importPlugin, requireBuilt } from "../sources/code.ts";
+import { describeFailure, type FailedPhase } from "../sources/failure-place.ts";
+import type { Source } from "../sources/source.ts";
 
 /** What a plugin is, as seen by running its `setup` against a host that only records. */
 export interface Observed {

@@ -4,8 +4,8 @@
  */
 import { Socket } from "node:net";
 import { reasonOf } from "@svc/sdk";
-import { placeOf } from "../core/host/failure-place.ts";
-import type { Source } from "../core/host/source.ts";
+import { placeOf } from "../sources/failure-place.ts";
+import type { Source } from "../sources/source.ts";
 import { observe } from "./observe.ts";
 import type { ObserverReport } from "./observe-apart.ts";
 

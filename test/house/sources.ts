@@ -37,14 +37,15 @@ export function sharedNames(paths: readonly string[]): string[] {
 /** Rooms of the kernel and the rooms that each may import: the arrows of the plan in CONTRIBUTING.md. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   base: [],
-  core: ["base"],
+  sources: ["base"],
+  core: ["base", "sources"],
   capabilities: ["base"],
   delivery: ["base", "core"],
   http: ["base", "core"],
-  isolation: ["base", "core", "capabilities"],
-  supply: ["base", "core", "capabilities", "isolation"],
+  isolation: ["base", "sources", "core", "capabilities"],
+  supply: ["base", "sources", "core", "capabilities", "isolation"],
   upkeep: ["base", "core"],
-  editor: ["base", "core", "supply"],
+  editor: ["base", "sources", "core", "supply"],
 };
 
 /** Lines of a file. */

@@ -1,6 +1,6 @@
 import { type Plugin, reasonOf } from "@svc/sdk";
+import { readEntry, readManifest, resolveEntry, type Source } from "../../sources/source.ts";
 import { HostedPlugin, type OnIncident } from "./hosted-plugin.ts";
-import { readEntry, readManifest, resolveEntry, type Source } from "./source.ts";
 import { type DefaultStore, isDefaultStore, isStore } from "./store-plugin.ts";
 
 /** Where plugins are looked for. */

@@ -1,10 +1,10 @@
 import type { Capability, ProvidedKind, ProvidedStore, ScopeTable, ServiceTypes } from "@svc/sdk";
+import type { EntryTrouble } from "../../sources/entries.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import type { CapabilityPart } from "./capabilities.ts";
 import type { ContextDeps } from "./context.ts";
 import type { PluginSources } from "./discover.ts";
-import type { EntryTrouble } from "./entries.ts";
 import type { OnIncident } from "./hosted-plugin.ts";
 import type { IsolationPart } from "./isolation-port.ts";
 import type { Live } from "./live.ts";

@@ -1,15 +1,15 @@
 import { type Lifecycle, type Plugin, type PluginContext, withTimeout } from "@svc/sdk";
+import { checkPlugin, requireBuilt } from "../../sources/code.ts";
+import { describeFailure, type FailedPhase } from "../../sources/failure-place.ts";
+import { isForeign, type Source } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import { call, inScope } from "./call.ts";
-import { checkPlugin, requireBuilt } from "./code.ts";
-import { describeFailure, type FailedPhase } from "./failure-place.ts";
 import type { PluginIncident } from "./incident.ts";
 import type { Isolated } from "./isolation-port.ts";
 import { type PluginState, type ReasonedState, TRANSITIONS } from "./plugin-states.ts";
 import { describeProvided, registersOf } from "./registered.ts";
 import { createScope, disposeScope, type Scope } from "./scope.ts";
 import { usePrepared } from "./section-check.ts";
-import { isForeign, type Source } from "./source.ts";
 import type { MarkedPhase, RequireUndrifted } from "./supply-port.ts";
 
 /** Milliseconds a plugin may take for each phase of its life. */

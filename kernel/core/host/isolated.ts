@@ -1,6 +1,6 @@
 import type { Log } from "@svc/sdk";
 import { folderMark } from "../../base/process-identity.ts";
-import { importPlugin } from "./code.ts";
+import { importPlugin } from "../../sources/code.ts";
 import type { HostSources } from "./host.ts";
 import type { HostedPlugin, ImportCode, PhaseLimits } from "./hosted-plugin.ts";
 import type { ProcessConsequence } from "./incident.ts";

@@ -1,6 +1,6 @@
 import type { Log, Plugin } from "@svc/sdk";
+import type { Source } from "../../sources/source.ts";
 import type { ProcessConsequence } from "./incident.ts";
-import type { Source } from "./source.ts";
 
 /** What the process of an isolated plugin is doing, for `/health` and `svc plugin list`. */
 export interface ProcessStatus {

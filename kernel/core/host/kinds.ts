@@ -45,8 +45,6 @@ export interface KindRow<K extends ProvidedKind> {
   readonly crosses: boolean;
   /** Other plugins may use the things of this kind. */
   readonly shared?: K extends SharedKind ? true : never;
-  /** The `kind` of a manifest can be this one. */
-  readonly ofPlugins?: boolean;
 }
 
 /** Names of stored state are made of it. */
@@ -74,14 +72,12 @@ export const KINDS = {
     // The kernel renders for every channel, whatever kind of plugin provides it.
     uses: ["render"],
     crosses: true,
-    ofPlugins: true,
   },
-  tier: { members: { name: "string", run: "function" }, crosses: true, ofPlugins: true },
+  tier: { members: { name: "string", run: "function" }, crosses: true },
   action: {
     members: { name: "string", input: "object", output: "object", timeoutMs: "number", run: "function" },
     handle: (_owned, _deps, withdraw) => withdraw,
     crosses: true,
-    ofPlugins: true,
   },
   route: {
     members: { method: "string", path: "string", guard: "string", handle: "function" },
@@ -104,8 +100,8 @@ export const KINDS = {
   },
   authority: { members: { name: "string", verify: "function" }, crosses: false },
   tool: { members: { name: "string", input: "object", run: "function" }, crosses: true },
-  store: { members: { name: "string", open: "function" }, crosses: false, ofPlugins: true },
-  board: { members: { name: "string", list: "function", get: "function" }, crosses: false, shared: true, ofPlugins: true },
+  store: { members: { name: "string", open: "function" }, crosses: false },
+  board: { members: { name: "string", list: "function", get: "function" }, crosses: false, shared: true },
   service: {
     members: { name: "string", api: "object" },
     whyUnusable: ({ name }) =>

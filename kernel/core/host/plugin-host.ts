@@ -1,6 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { type Capability, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
 import { createScopeTable } from "@svc/sdk/host";
+import { type EntryTrouble, troublesOf } from "../../sources/entries.ts";
+import { isForeign, originsOf } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
@@ -8,7 +10,6 @@ import { declaredBy, defaultStrategyOf, defaultTierOf, dormantOf, strategiesOf, 
 import { call, currentScope } from "./call.ts";
 import { type ContextDeps, createContext } from "./context.ts";
 import { discover } from "./discover.ts";
-import { type EntryTrouble, troublesOf } from "./entries.ts";
 import type { Host, HostEvents, HostSources } from "./host.ts";
 import {
   type HostedPlugin,
@@ -29,7 +30,6 @@ import { usedFor } from "./registered.ts";
 import type { Scope } from "./scope.ts";
 import { agentKeysOf, sectionsOf } from "./section-check.ts";
 import { requireServed } from "./served.ts";
-import { isForeign, originsOf } from "./source.ts";
 import { chooseStore, chosenStore, createStoreContext, isStore, type StoreDeps, storeOf, storeTrouble } from "./store-plugin.ts";
 import { Supply } from "./supply.ts";
 import { isWanted, mayRun, needsCode, sectionOf, type Wanted } from "./wanted.ts";

@@ -1,10 +1,10 @@
 import { dirname, join } from "node:path";
 import { type ObjectSchema, type Plugin, reasonOf, type SectionProblem } from "@svc/sdk";
 import { preparedIn } from "../../base/schema/schema-check.ts";
+import type { Source } from "../../sources/source.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import type { HostedPlugin } from "./hosted-plugin.ts";
 import type { Scope } from "./scope.ts";
-import type { Source } from "./source.ts";
 import { isStore } from "./store-plugin.ts";
 
 /** The section of a loaded plugin, with the check of the plugin itself, which may not bring the others down; none where it owns none. */

@@ -1,5 +1,5 @@
+import { isForeign } from "../../sources/source.ts";
 import type { HostedPlugin, RequirePinned } from "./hosted-plugin.ts";
-import { isForeign } from "./source.ts";
 import type { IntegrityPart, Marked, MarkedPhase, QuarantinePart } from "./supply-port.ts";
 
 /** Where a host keeps what it knows of plugins that are not its own, and with what. */

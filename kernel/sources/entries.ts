@@ -1,5 +1,5 @@
 import { reasonOf } from "@svc/sdk";
-import { nearest } from "../../base/nearest.ts";
+import { nearest } from "../base/nearest.ts";
 import { readEntry, resolveEntry } from "./source.ts";
 
 /** An entry of `plugins` that leads to nothing. */

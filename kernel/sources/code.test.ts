@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { blame, inScope } from "./call.ts";
+import { blame, inScope } from "../core/host/call.ts";
+import { createScope } from "../core/host/scope.ts";
 import { checkPlugin, importPlugin } from "./code.ts";
-import { createScope } from "./scope.ts";
 
 const plugin = (top: string) => `${top}\nexport default { kind: "feature", name: "one", version: "1.0.0", svc: "*", capabilities: [], setup() {} };`;
 

@@ -1,10 +1,9 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { API_FLOOR, API_GENERATION, type EngineOffer, type Kind, type Manifest, type ProvidedKind, reasonOf } from "@svc/sdk";
-import { CAPABILITIES, PERMISSIONS, whyNoScope } from "@svc/sdk/host";
-import { fail } from "../../base/errors.ts";
-import { nearest } from "../../base/nearest.ts";
-import { KINDS, kindRow, PROVIDED_KINDS } from "./kinds.ts";
+import { CAPABILITIES, PERMISSIONS, PROVIDED, whyNoScope } from "@svc/sdk/host";
+import { fail } from "../base/errors.ts";
+import { nearest } from "../base/nearest.ts";
 
 /** A plugin's package.json, as far as a host needs it. */
 export interface PackageManifest {
@@ -12,8 +11,8 @@ export interface PackageManifest {
   readonly version?: string;
 }
 
-const isPluginKind = (kind: string): boolean => kind === "feature" || (Object.hasOwn(KINDS, kind) && kindRow(kind as ProvidedKind).ofPlugins === true);
-const PLUGIN_KINDS = [...PROVIDED_KINDS, "feature"].filter(isPluginKind) as readonly Kind[];
+const PROVIDED_KINDS = Object.keys(PROVIDED) as readonly ProvidedKind[];
+const PLUGIN_KINDS = [...PROVIDED_KINDS.filter((kind) => PROVIDED[kind].ofPlugins === true), "feature"] as readonly Kind[];
 const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent", "needed"];
 const NAME = /^[a-z][a-z0-9-]*$/;
 /** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */

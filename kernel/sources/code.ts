@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, type Plugin, SDK_VERSION } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
+import { fail } from "../base/errors.ts";
 import { isName, whyNoKind } from "./manifest.ts";
 import { isForeign, type Source } from "./source.ts";
 

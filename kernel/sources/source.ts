@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Manifest, Plugin, PluginId } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
+import { fail } from "../base/errors.ts";
 import { readPackage } from "./manifest.ts";
 
 /** Where a plugin comes from, known before any of its code runs. */
