@@ -5,12 +5,14 @@ import type { Channel, ChannelHandle } from "./channel.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { Panel } from "./panel.ts";
 import type { AgentTool } from "./plugin.ts";
+import type { ProvidedFiles } from "./provided-files.ts";
 import type { ProvidedService, ServiceName, ServiceTypes } from "./services.ts";
 import type { ProvidedStore } from "./store-driver.ts";
 import type { Tier } from "./tier.ts";
 
 export type * from "./board.ts";
 export type * from "./panel.ts";
+export type * from "./provided-files.ts";
 export type * from "./services.ts";
 
 /** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
@@ -37,6 +39,8 @@ export interface Provided {
   service: ProvidedService;
   /** A part of the dashboard. */
   panel: Panel;
+  /** Files of the plugin's own, served as they are. */
+  files: ProvidedFiles;
 }
 
 /** A kind of provided thing. */
@@ -84,6 +88,7 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
   board: { ofPlugins: true },
   service: { thingOf: (name, api) => ({ name, api }) as ProvidedService },
   panel: { nameOf: ({ id }) => id },
+  files: { capability: "routes", nameOf: ({ server = "daemon", prefix }) => `${server} ${prefix}` },
 };
 
 /** The name by which there is exactly one thing of its kind. Two routes of one place, whatever their parameters are called, have one name. */

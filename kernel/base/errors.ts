@@ -24,6 +24,7 @@ export const ERRORS = {
   SVC_PLUGIN_SECTION: [500, "Plugin {plugin} can not have {section} of svc.json: {reason}."],
   SVC_PLUGIN_NAME_TAKEN: [500, "Plugin {plugin} provides the {kind} '{name}', which {owner} already provides; {next}."],
   SVC_CAPABILITY_UNDECLARED: [500, "The plugin {plugin} uses '{capability}' without declaring it in {where}."],
+  SVC_FILE_UNSERVED: [404, "There is no file {path}."],
   SVC_SERVICE_GONE: [503, "Plugin {plugin} holds the {what} of plugin {owner}, which was stopped or set up anew since then; ask ctx.services for it again."],
   SVC_SERVICE_KIND: [500, "Plugin {plugin} asks ctx.services for all things of the kind '{kind}'; only boards and panels are shared."],
   SVC_HOOK_REQUIRED: [503, "The {hook} policy of plugin {plugin} could not be asked: {reason}."],

@@ -50,7 +50,7 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     assembly,
     store,
     // The kernel's own server is not there, whose routes one of a plugin could clash with.
-    http: { provide, requireServable: () => {} },
+    http: { provide, requireServable: () => {}, serveFile: async () => {} },
     health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
   });
   try {

@@ -41,7 +41,7 @@ export async function observe(source: Source): Promise<Observed> {
   const plugin = await told("import", source, () => importPlugin(source));
   await checkPlugin(source, plugin);
   requireSchemas(plugin, source.id);
-  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest);
+  const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest, source.folder);
   try {
     await told("setup", source, async () =>
       inScope(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
@@ -115,6 +115,7 @@ function recordingContexts(): ContextDeps {
     // Which scopes there are is the daemon's to say.
     tokenScopes: { declared: [], has: () => true, hasEach: () => true, grants: () => false },
     requireServable: () => {},
+    serveFile: async () => {},
     server: () => nothing as never,
     channelState: () => {},
   };

@@ -30,6 +30,7 @@ const PROVIDES: Readonly<Record<keyof Provide, { readonly call: string; readonly
     call: `ctx.provide.panel({ id: "x", title: "X", place: "card", guard: "scope:dashboard:read", module: "/x.js" })`,
     kinds: ["panel scope:dashboard:read"],
   },
+  files: { call: `ctx.provide.files({ prefix: "/x", folder: "ui", guard: "open" })`, kinds: ["files open"] },
 };
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -283,6 +283,7 @@ describe("an isolated plugin that cannot be brought up", () => {
     ["is a board", { name: "bad", setup: `ctx.provide.board({ name: "b", list: async () => [], get: async () => undefined });` }, /a board/],
     ["serves other plugins", { name: "bad", setup: `ctx.provide.service("acme.notes", {});` }, /a service/],
     ["asks other plugins", { name: "bad", capabilities: ["services"], setup: "" }, /the capability 'services'/],
+    ["serves files", { name: "bad", capabilities: ["routes"], setup: `ctx.provide.files({ prefix: "/x", folder: "ui", guard: "open" });` }, /files/],
     ["shows a panel", { name: "bad", setup: `ctx.provide.panel({ id: "p", title: "P", place: "card", guard: "open", module: "/p.js" });` }, /a panel/],
   ])("one that %s is refused, in words that say what to do", async (_what, laid, reason) => {
     const run = await runIsolated([laid]);

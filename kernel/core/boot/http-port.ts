@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
+import type { Authority, HttpReply, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
 import type { FastifyPluginCallback } from "fastify";
 import type { RootLog } from "../../base/log.ts";
+import type { FileRoot } from "../host/file-root.ts";
 import type { routesOf } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { Kernel } from "./kernel-api.ts";
@@ -52,6 +53,8 @@ export interface HttpServing {
   provide(scope: Scope, server: ProvidedServer): ServerHandle;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: HttpRoute): void;
+  /** Answers with one file of a folder. */
+  serveFile(root: FileRoot, path: string, reply: HttpReply): Promise<void>;
   /** The kernel's own server, or the one of that name, as a fastify plugin. Throws `SVC_SERVER_UNKNOWN`. */
   mount(server: string): Promise<FastifyPluginCallback>;
   handler(server: string): Promise<RequestHandler>;

@@ -40,7 +40,7 @@ export interface Runtime {
 export interface RuntimeDeps {
   readonly assembly: Assembly;
   readonly store: StateStore;
-  readonly http: Pick<HttpServing, "provide" | "requireServable">;
+  readonly http: Pick<HttpServing, "provide" | "requireServable" | "serveFile">;
   readonly health: () => Omit<DaemonHealth, "storeBytes">;
 }
 
@@ -115,6 +115,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
     claim: host.claim,
     tokenScopes: host.tokenScopes,
     requireServable: http.requireServable,
+    serveFile: http.serveFile,
     server: http.provide,
     channelState: (channel) => deliveries.channelState(channel),
   };

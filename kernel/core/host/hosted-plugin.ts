@@ -152,7 +152,7 @@ export async function setUpPlugin(
   const { plugin } = hosted;
   if (plugin === undefined) return;
   const began = performance.now();
-  const scope = createScope(hosted.id as Scope["id"], changed, hosted.source.id, hosted.host, hosted.source.manifest);
+  const scope = createScope(hosted.id as Scope["id"], changed, hosted.source.id, hosted.host, hosted.source.manifest, hosted.source.folder);
   hosted.scope = scope;
   hosted.section = section;
   try {

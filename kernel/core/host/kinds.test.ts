@@ -54,6 +54,12 @@ const SAMPLES: { readonly [K in ProvidedKind]: Sample<K> } = {
     shown: "panel acme",
     agreed: ["panel scope:dashboard:read"],
   },
+  files: {
+    thing: { prefix: "/acme", folder: "/srv/acme", guard: "open", server: "dashboard" },
+    shown: "files /acme",
+    declared: "files dashboard:/acme open",
+    agreed: ["files open"],
+  },
 };
 
 const kinds = Object.keys(PROVIDED) as ProvidedKind[];
@@ -64,6 +70,7 @@ function open(id = "feature-one", registers?: readonly string[], scopes: readonl
     claim: (asking, kind, name) => requireFree(asking, kind, name, [...scopes, scope]),
     tokenScopes: createScopeTable([]),
     requireServable: () => {},
+    serveFile: async () => {},
     server: () => ({ listen: async () => undefined, close: async () => {} }),
     channelState: () => {},
   };
@@ -158,6 +165,9 @@ it("an action that was taken back makes room for another one of its name", () =>
 it.each([
   ["service", { name: "Acme Notes", api: {} }, /the name 'Acme Notes'/],
   ["channel", { ...SAMPLES.channel.thing, name: "../acme" }, /the name '..\/acme'/],
+  ["files", { ...SAMPLES.files.thing, prefix: "/acme/../x" }, /its prefix/],
+  ["files", { ...SAMPLES.files.thing, prefix: "acme/" }, /its prefix/],
+  ["files", { ...SAMPLES.files.thing, folder: "ui" }, /must be absolute/],
   ["panel", { ...SAMPLES.panel.thing, id: "../acme" }, /the id '..\/acme'/],
   ["panel", { ...SAMPLES.panel.thing, place: "footer" }, /the place 'footer'/],
   ["panel", { ...SAMPLES.panel.thing, module: "https://elsewhere.example/x.js" }, /is not a path/],

@@ -1,5 +1,7 @@
-import type { Capability, ChannelTraits, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
+import type { Capability, ChannelTraits, HttpReply, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
 import { PROVIDED } from "@svc/sdk/host";
+import { fail } from "../../base/errors.ts";
+import { type FileRoot, fileRoot } from "./file-root.ts";
 import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 import { guardScope } from "./token-scopes.ts";
 
@@ -14,6 +16,8 @@ export interface ProvideDeps {
   readonly tokenScopes: ScopeTable;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: Provided["route"]): void;
+  /** Answers with one file of a folder. */
+  serveFile(root: FileRoot, path: string, reply: HttpReply): Promise<void>;
   server(scope: Scope, server: Provided["server"]): ProvidedHandle<"server">;
   /** A channel's platform connected or went away. */
   channelState(channel: ProvidedChannel): void;
@@ -36,7 +40,7 @@ export interface KindRow<K extends ProvidedKind> {
   /** Refuses a thing before it is registered. */
   admit?(thing: Provided[K], deps: ProvideDeps): void;
   /** What the kernel keeps beside a thing. */
-  state?(): Omit<OwnedBy<K>, keyof Owned<unknown>>;
+  state?(thing: Provided[K], scope: Scope, deps: ProvideDeps): Omit<OwnedBy<K>, keyof Owned<unknown>>;
   /** What `provide` answers; `withdraw` takes the thing back. */
   handle?(owned: OwnedBy<K>, deps: ProvideDeps, withdraw: () => void): ProvidedHandle<K>;
   /** Capabilities that the kernel itself uses for things of the kind. */
@@ -120,6 +124,20 @@ export const KINDS = {
     crosses: false,
     shared: true,
   },
+  files: {
+    members: { prefix: "string", folder: "string", guard: "string" },
+    title: ["prefix"],
+    whyUnusable: ({ prefix }) => (/^(?:\/[\w~-][\w.~-]*)+$/.test(prefix) ? undefined : `its prefix '${prefix}' is not a path of plain names, such as /acme/ui`),
+    declare: ({ server, prefix, guard }) => `${server === undefined ? "" : `${server}:`}${prefix} ${guard}`,
+    agreed: ({ guard }) => [`files ${guard}`],
+    state(files, scope, deps) {
+      const route = fileRoute(files, scope, deps);
+      guardScope(route, deps.tokenScopes);
+      deps.requireServable(route);
+      return { route };
+    },
+    crosses: false,
+  },
 } as const satisfies { readonly [K in ProvidedKind]: KindRow<K> };
 
 /** The kinds that an isolated plugin can provide. */
@@ -153,7 +171,7 @@ export function titleOf(kind: ProvidedKind, thing: unknown): string {
 }
 
 /** `an action`, `a route`. */
-export const articled = (word: string): string => `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`;
+export const articled = (word: string): string => (word.endsWith("s") ? word : `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`);
 
 /** Why answers cannot be rendered with these traits. A name that is no dialect is refused by what renders. */
 function whyNoMarkup({ markup, dialect }: ChannelTraits): string | undefined {
@@ -170,6 +188,20 @@ function whyNoMarkup({ markup, dialect }: ChannelTraits): string | undefined {
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 const isString = (value: unknown): value is string => typeof value === "string";
+
+/** The route that serves files. Throws `SVC_PLUGIN_PROVIDES` for a folder that is not its plugin's own. */
+function fileRoute(files: Provided["files"], scope: Scope, deps: ProvideDeps): Provided["route"] {
+  const root = fileRoot(files, scope.home);
+  if ("wrong" in root) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: nameThing("files", files), reason: root.wrong });
+  const { prefix, guard, server } = files;
+  return {
+    method: "GET",
+    path: `${prefix}/*`,
+    guard,
+    ...(server === undefined ? {} : { server }),
+    handle: ({ params }, reply) => deps.serveFile(root, params["*"] ?? "", reply),
+  };
+}
 
 function connect(channel: ProvidedChannel, deps: ProvideDeps, state: ProvidedChannel["state"], reason?: string): void {
   if (channel.state === state && channel.reason === reason) return;

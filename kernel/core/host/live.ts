@@ -28,8 +28,10 @@ export function composeLive(scopes: readonly Scope[], onFailure: OnFailure): Liv
 }
 
 /** The routes of all plugins, each with the plugin that answers for it. */
-export const routesOf = (live: Live): (HttpRoute & { readonly owner: string })[] =>
-  [...live.routes.values()].map(({ scope, thing }) => ({ ...thing, owner: scope.id }));
+export const routesOf = (live: Live): (HttpRoute & { readonly owner: string })[] => [
+  ...[...live.routes.values()].map(({ scope, thing }) => ({ ...thing, owner: scope.id })),
+  ...[...live.files.values()].map(({ scope, route }) => ({ ...route, owner: scope.id })),
+];
 
 /** The authorities of all plugins, in the order in which they are asked. */
 export const authoritiesOf = (live: Live): Authority[] => [...live.authorities.values()].map(({ thing }) => thing);

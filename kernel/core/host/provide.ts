@@ -27,7 +27,7 @@ function provide<K extends ProvidedKind>(
   const row = kindRow(kind);
   deps.claim(scope, kind, providedName(kind, thing));
   row.admit?.(thing, deps);
-  const owned = { scope, thing, ...row.state?.() } as unknown as OwnedBy<K>;
+  const owned = { scope, thing, ...row.state?.(thing, scope, deps) } as unknown as OwnedBy<K>;
   const list = scope.things[kind] as OwnedBy<K>[];
   list.push(owned);
   scope.changed();

@@ -27,8 +27,13 @@ export interface ProvidedChannel extends Owned<Provided["channel"]> {
   reason?: string;
 }
 
+/** Provided files and the route that serves them. */
+export interface ServedFiles extends Owned<Provided["files"]> {
+  readonly route: Provided["route"];
+}
+
 /** A provided thing with what the kernel keeps beside it. */
-export type OwnedBy<K extends ProvidedKind> = K extends "channel" ? ProvidedChannel : Owned<Provided[K]>;
+export type OwnedBy<K extends ProvidedKind> = K extends "channel" ? ProvidedChannel : K extends "files" ? ServedFiles : Owned<Provided[K]>;
 
 /** Everything one plugin registered. It dies as a whole. */
 export interface Scope {
@@ -46,6 +51,8 @@ export interface Scope {
   readonly declared?: readonly string[];
   /** The hosts that its manifest names, where it names any. */
   readonly network?: readonly string[];
+  /** The folder of the plugin's package, where it has one. */
+  readonly home?: string;
   /** Run, newest first, when the scope is disposed: listeners, jobs, children. */
   readonly disposers: Set<() => void>;
   readonly abort: AbortController;
@@ -63,6 +70,7 @@ export function createScope(
   origin: string = id,
   host?: object,
   manifest: Pick<Manifest, "registers" | "network"> = {},
+  home?: string,
 ): Scope {
   const { registers: declared, network } = manifest;
   return {
@@ -74,6 +82,7 @@ export function createScope(
     crons: new Set(),
     ...(declared === undefined ? {} : { declared }),
     ...(network === undefined ? {} : { network }),
+    ...(home === undefined ? {} : { home }),
     disposers: new Set(),
     abort: new AbortController(),
     failures: 0,

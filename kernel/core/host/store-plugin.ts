@@ -111,6 +111,7 @@ export function createStoreContext(plugin: Plugin<never>, scope: Scope, config: 
         },
         tokenScopes: createScopeTable([]),
         requireServable: () => {},
+        serveFile: () => refuse("serves no files"),
         server: () => refuse("provides no server"),
         channelState: () => {},
       },

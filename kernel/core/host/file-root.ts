@@ -1,0 +1,18 @@
+import { isAbsolute, relative, resolve } from "node:path";
+import type { ProvidedFiles } from "@svc/sdk";
+
+/** A folder of which files are served, and the one that it must lie in: the package of its plugin, where it has one. */
+export interface FileRoot {
+  readonly folder: string;
+  readonly within?: string;
+}
+
+/** The folder of a plugin that its files are served from, or why it cannot be that. */
+export function fileRoot({ folder }: Pick<ProvidedFiles, "folder">, home: string | undefined): FileRoot | { readonly wrong: string } {
+  if (home === undefined) return isAbsolute(folder) ? { folder } : { wrong: `its folder '${folder}' must be absolute, for its plugin has no package` };
+  const full = resolve(home, folder);
+  const way = relative(home, full);
+  if (isAbsolute(folder) || way === "" || way === ".." || way.startsWith("../"))
+    return { wrong: `its folder '${folder}' must lie below the folder of its package` };
+  return { folder: full, within: home };
+}
