@@ -1,4 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
+import { onAbort } from "@svc/sdk";
 import { type Args, type Frame, type Origin, readError, readFrame, WINDOW, writeError, writeFrame } from "./frames.ts";
 
 /** What a call that the other side makes is given besides its arguments. */
@@ -108,14 +109,15 @@ export function createPeer(options: PeerOptions): Peer {
       patience = setTimeout(() => settle(id)?.fail(signal?.reason), options.abandonMs);
       patience.unref();
     };
+    let unlisten = () => {};
     const release = () => {
-      signal?.removeEventListener("abort", stop);
+      unlisten();
       clearTimeout(patience);
     };
     open.set(id, { ...answer, resource: new AsyncResource("svc.isolation"), release });
     try {
       send({ is, id, on, args, ...origin() });
-      signal?.addEventListener("abort", stop, { once: true });
+      unlisten = onAbort(signal, stop);
     } catch (error) {
       settle(id)?.fail(error);
       return undefined;

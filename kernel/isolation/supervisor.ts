@@ -1,4 +1,4 @@
-import type { SvcError } from "@svc/sdk";
+import { backoffMs, type SvcError } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { ProcessStatus } from "../core/host/isolation-port.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
@@ -85,7 +85,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       options.gaveUp(`${reason}; that was end ${ends.length} within ${Math.round(limits.endsWindowMs / 60_000)} minutes`, "quarantined");
       return;
     }
-    const pauseMs = Math.round(Math.min(limits.firstPauseMs * 2 ** inRow, limits.longestPauseMs) * (1 + Math.random() / 5));
+    const pauseMs = backoffMs(inRow + 1, { firstMs: limits.firstPauseMs, longestMs: limits.longestPauseMs });
     inRow += 1;
     again = at + pauseMs;
     waiting = setTimeout(() => void restart(), pauseMs);

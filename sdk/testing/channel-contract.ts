@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { ChannelFailure } from "../channel.ts";
+import { sleep } from "../time.ts";
 import { describeReceiving } from "./channel-receives.ts";
 import {
   acceptedBy,
@@ -231,7 +232,7 @@ function describeEnd(it: It, runner: Runner, make: () => ChannelSubject | Promis
         .filter(([kind, count]) => count > (before.get(kind) ?? 0) + 3)
         .map(([kind, count]) => `${kind}: ${before.get(kind) ?? 0} before, ${count} after`);
       if (left.length === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
     assert.fail(`after ${LOADS} loads there are more ${left.join("; ")}`);
   });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Message } from "../messages.ts";
+import { sleep } from "../time.ts";
 import { accepted, acceptedBy, type Has, type It, LIMIT_MS, outgoing, say, send, toldBy, until } from "./channel-run.ts";
 import type { Said } from "./channel-subject.ts";
 import { inTime } from "./runner.ts";
@@ -135,7 +136,7 @@ function describeReconnects(it: It, has: Has, friend: (text: string) => Said): v
   it("tries again with growing pauses while the platform is away", async (running) => {
     await running.far.drop?.(true);
     const before = running.far.attempts?.() ?? 0;
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await sleep(1_500);
     const tries = (running.far.attempts?.() ?? 0) - before;
     assert.ok(tries <= 10, `${tries} attempts in 1.5 s`);
     const away = running.far.attempts?.() ?? 0;

@@ -3,6 +3,7 @@ import type { Channel, ChannelFailure, Outgoing } from "../channel.ts";
 import type { Schema } from "../config.ts";
 import type { Envelope } from "../events.ts";
 import type { Message } from "../messages.ts";
+import { sleep } from "../time.ts";
 import type { ChannelLack, ChannelSubject, Said } from "./channel-subject.ts";
 import { inTime } from "./runner.ts";
 
@@ -102,11 +103,11 @@ export async function fails(call: Promise<unknown>, failure: ChannelFailure): Pr
 
 /** Resolves when the condition holds. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!condition()) await sleep(5);
 }
 
 /** Time for what should not happen to happen. */
-export const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+export const settle = () => sleep(50);
 
 /** What keeps the process alive, by kind. */
 export async function resources(): Promise<Map<string, number>> {

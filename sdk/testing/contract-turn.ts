@@ -1,5 +1,6 @@
 import type { Agent } from "../agents.ts";
 import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
+import { sleep } from "../time.ts";
 
 /** What of an agent matters to a tier under a contract, such as its model and its settings. */
 export type ContractAgent = Partial<Omit<Agent, "id" | "name">>;
@@ -79,5 +80,5 @@ export function howItEnded(events: readonly TierEvent[]): string {
 
 /** Asks again every 20 ms until it holds. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!(await holds())) await sleep(20);
 }

@@ -1,4 +1,5 @@
 import type { Caller, EventStream, HttpReply, HttpRoute } from "../http.ts";
+import { onAbort } from "../time.ts";
 
 /** What a test sends to a route. Unset: no body, no query, a caller on this machine. */
 export interface FakeRequest {
@@ -85,8 +86,7 @@ function createReply(
         closed = true;
         finish();
       };
-      if (signal.aborted) left();
-      else signal.addEventListener("abort", left, { once: true });
+      onAbort(signal, left);
       return {
         event(name, data) {
           if (!closed) answer.events.push({ name, data });

@@ -1,5 +1,6 @@
 import { Duplex } from "node:stream";
 import type { Sockets, SocketTarget, WebSocketConnection } from "../sockets.ts";
+import { onAbort } from "../time.ts";
 
 /** Whatever is said to it, it says `text`, as bytes or as a message. */
 export function answeringSockets(text: string): Sockets {
@@ -59,9 +60,4 @@ export function endingSockets(sockets: Sockets, end: AbortSignal): Sockets {
     connect: (to) => sockets.connect({ ...to, ...until(to) }),
     webSocket: (url, init = {}) => sockets.webSocket(url, { ...init, ...until(init) }),
   };
-}
-
-function onAbort(signal: AbortSignal | undefined, work: () => void): void {
-  if (signal?.aborted) work();
-  else signal?.addEventListener("abort", work, { once: true });
 }

@@ -7,6 +7,7 @@ import type { ModelEvent, Models } from "../models.ts";
 import type { Child, Spawn } from "../processes.ts";
 import type { Render } from "../render.ts";
 import type { Op, Store } from "../store.ts";
+import { onAbort } from "../time.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeOptions } from "./fake-context.ts";
 import { answeringSockets } from "./fake-sockets.ts";
@@ -44,9 +45,7 @@ const broken = (): never => {
 /** Rejects when the signal aborts, else never ends. */
 const hang = (signal?: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
-    const aborted = () => reject(signal?.reason);
-    if (signal?.aborted) aborted();
-    else signal?.addEventListener("abort", aborted, { once: true });
+    onAbort(signal, reject);
   });
 
 const render: Render = {
@@ -70,9 +69,7 @@ function spawnOf(text: string, code: number, endless = false): Spawn {
       end = (reason) =>
         resolve({ code: reason === undefined ? code : null, signal: null, stdout: text, stderr: "", truncated: false, ...(reason ? { reason } : {}) });
     });
-    const abort = () => end("aborted");
-    if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
+    onAbort(signal, () => end("aborted"));
     if (!endless)
       queueMicrotask(() => {
         for (const line of text.split("\n")) onLine?.(line);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Capability } from "../capabilities.ts";
 import type { Plugin } from "../plugin.ts";
+import { sleep } from "../time.ts";
 import { withDefaults } from "./defaults.ts";
 import type { FakeContext } from "./fake-context.ts";
 import { type FarEnd, farEnds, hostileSections, hostileTexts } from "./hostile.ts";
@@ -84,8 +85,7 @@ function lifecycles(run: TortureRun): void {
     const { channels } = other.context.registered;
     const down = () => channels.filter(({ state }) => state === "down").length;
     // What it makes of its own far end is its own affair.
-    for (let patience = 0; patience < 100 && channels.some(({ state }) => state === "connecting"); patience += 1)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    for (let patience = 0; patience < 100 && channels.some(({ state }) => state === "connecting"); patience += 1) await sleep(20);
     const before = down();
     await run.callAll(one.context, "plain words", "hello", true);
     await one.stop();

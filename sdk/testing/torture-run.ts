@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Lifecycle, Plugin } from "../plugin.ts";
+import { sleep } from "../time.ts";
 import { secretsOf, textOf } from "./channel-run.ts";
 import { withDefaults } from "./defaults.ts";
 import { createFakeContext, type FakeContext, type FakeOptions } from "./fake-context.ts";
@@ -91,7 +92,7 @@ export class TortureRun {
       } finally {
         for (const one of all) await one.stop();
         // Node reports an unhandled rejection one turn of the event loop later.
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await sleep(20);
         process.off("unhandledRejection", stray);
         process.off("uncaughtException", stray);
       }

@@ -1,4 +1,4 @@
-import type { SvcError } from "@svc/sdk";
+import { onAbort, type SvcError } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -23,9 +23,7 @@ export function createExchange(host: string, caller: AbortSignal | undefined): E
     given ??= error;
     controller.abort();
   };
-  const abort = () => giveUp(fail("SVC_FETCH_ABORTED", { host }));
-  if (caller?.aborted) abort();
-  caller?.addEventListener("abort", abort, { once: true });
+  const stop = onAbort(caller, () => giveUp(fail("SVC_FETCH_ABORTED", { host })));
   return {
     signal: controller.signal,
     limit(ms, late) {
@@ -42,7 +40,7 @@ export function createExchange(host: string, caller: AbortSignal | undefined): E
     },
     end() {
       clearTimeout(timer);
-      caller?.removeEventListener("abort", abort);
+      stop();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { isIP, connect as openTcp, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as openTls } from "node:tls";
-import type { Sockets, SocketTarget } from "@svc/sdk";
+import { onAbort, type Sockets, type SocketTarget } from "@svc/sdk";
 import type { LoadedCapability } from "../../base/capability.ts";
 import { isThisMachine } from "../../base/client-address.ts";
 import { fail } from "../../base/errors.ts";
@@ -65,21 +65,22 @@ export function createSockets({ plugin, signal, hosts, section, isolated = false
       const timer = setTimeout(() => socket.destroy(fail("SVC_SOCKET_TIMEOUT", { host, ms: timeoutMs })), timeoutMs);
       const failed = (error: NodeJS.ErrnoException) =>
         refuse(error.code?.startsWith("SVC_") ? error : fail("SVC_SOCKET_FAILED", { host, reason: error.code ?? error.message }));
-      ends.addEventListener("abort", abort, { once: true });
+      const stop = onAbort(ends, abort);
       socket.once("error", failed);
       socket.once("close", () => {
         clearTimeout(timer);
-        ends.removeEventListener("abort", abort);
+        stop();
         refuse(fail("SVC_SOCKET_FAILED", { host, reason: "it hung up" }));
       });
       socket.once(event, () => {
         clearTimeout(timer);
         socket.off("error", failed);
-        ends.removeEventListener("abort", abort);
+        stop();
         // Whoever ended it knows: it needs no error that nobody may hear.
-        const end = () => void socket.destroy();
-        ends.addEventListener("abort", end, { once: true });
-        socket.once("close", () => ends.removeEventListener("abort", end));
+        socket.once(
+          "close",
+          onAbort(ends, () => void socket.destroy()),
+        );
         done(socket);
       });
     });

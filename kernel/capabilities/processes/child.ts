@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Child, ChildEnd, SpawnOptions, SvcError } from "@svc/sdk";
+import { type Child, type ChildEnd, onAbort, type SpawnOptions, type SvcError } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { processIdentity } from "../../base/process-identity.ts";
 import { childEnvironment } from "./child-env.ts";
@@ -108,12 +108,10 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
 
   /** Starts the limits of the run; call the answer when it is over. */
   function limit(): () => void {
-    const abort = () => void end("aborted");
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    const stop = onAbort(signal, () => void end("aborted"));
     const timer = timeoutMs === undefined ? undefined : setTimeout(() => void end("timeout"), Math.min(timeoutMs, LONGEST_TIMER_MS));
     return () => {
-      signal?.removeEventListener("abort", abort);
+      stop();
       clearTimeout(timer);
     };
   }

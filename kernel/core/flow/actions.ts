@@ -1,4 +1,4 @@
-import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, put, reasonOf, type TraceStep } from "@svc/sdk";
+import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, linked, put, reasonOf, type TraceStep } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { type SchemaError, schemaCheck } from "../../base/schema/schema-check.ts";
 import type { ScopedStore } from "../../base/state-store.ts";
@@ -53,10 +53,7 @@ export function createActions(deps: ActionDeps): Actions {
     const { thing: action, scope } = owned;
     const wrongInput = whatIsWrong(owned, "input", input);
     if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
-    const stop = new AbortController();
-    const follow = () => stop.abort(asked.signal?.reason);
-    if (asked.signal?.aborted) follow();
-    asked.signal?.addEventListener("abort", follow, { once: true });
+    const stop = linked(asked.signal);
     const { step: _step, ...facts } = asked;
     const context: ActionCall = { ...onBehalf(asked.taskId), ...facts, signal: stop.signal };
     try {
@@ -79,7 +76,7 @@ export function createActions(deps: ActionDeps): Actions {
       if (code === undefined || code === "SVC_ACTION_OUTPUT") deps.failed(scope, `action ${action.name}`, error);
       throw error;
     } finally {
-      asked.signal?.removeEventListener("abort", follow);
+      stop.release();
     }
   }
 

@@ -1,4 +1,4 @@
-import { reasonOf, type TierEvent, type Turn, traitsOf, type Usage } from "@svc/sdk";
+import { onAbort, reasonOf, type TierEvent, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import { inScope } from "../host/call.ts";
@@ -74,15 +74,13 @@ export async function runTurn(prepared: Prepared, control: TurnControl, notice =
 function stoppable(work: Promise<void>, { signal, graceMs }: TurnControl): Promise<void> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
-    const stop = () => {
+    const stop = onAbort(signal, () => {
       timer = setTimeout(resolve, graceMs).unref();
-    };
+    });
     const over = () => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
+      stop();
     };
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
     work.then(
       () => {
         over();
@@ -145,14 +143,11 @@ async function consume({ scope, run }: Prepared, seen: Seen, control: TurnContro
 
 /** Wait for the end of `work`, however it ends, but no longer than that. */
 async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    const over = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    work.then(over, over);
-  });
+  const ended = work.then(
+    () => undefined,
+    () => undefined,
+  );
+  await withTimeout(ended, ms, () => undefined);
 }
 
 function note(event: TierEvent, seen: Seen, control: TurnControl): void {

@@ -1,4 +1,4 @@
-import type { ChannelHandle, PluginContext } from "@svc/sdk";
+import { type ChannelHandle, type PluginContext, sleep } from "@svc/sdk";
 import type { Api } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
 import { failureOf, isLockedOut, refusalIn, refusedToken } from "./failure.ts";
@@ -50,7 +50,7 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
   };
 
   const pause = (failures: number, longest = LONGEST_PAUSE_MS) =>
-    wait(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2), cut.signal);
+    sleep(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2), cut.signal);
 
   /** Ask again until there is an answer, or until the platform refuses the account itself. */
   async function insist<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
@@ -67,7 +67,7 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
         const { message, retryAfterMs } = failureOf(error) as Error & { retryAfterMs?: number };
         if (state !== "usable") turn("connecting", message);
         if (failures === 0) log.warn({ account: name, reason: message }, `${what} failed; trying again`);
-        if (retryAfterMs !== undefined) await wait(retryAfterMs, cut.signal);
+        if (retryAfterMs !== undefined) await sleep(retryAfterMs, cut.signal);
         else await pause(failures);
       }
     }
@@ -175,17 +175,4 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
 export function tellState(accounts: readonly Account[], handle: ChannelHandle): void {
   if (accounts.some(({ state }) => state === "usable")) handle.ready();
   else handle.down(accounts.length === 0 ? "no account is configured" : accounts.map(({ name, reason }) => `${name}: ${reason}`).join("; "));
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const over = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms);
-    signal.addEventListener("abort", over, { once: true });
-  });
 }

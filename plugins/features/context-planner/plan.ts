@@ -1,4 +1,4 @@
-import type { Models, Schema, TurnContext } from "@svc/sdk";
+import { linked, type Models, type Schema, type TurnContext, withTimeout } from "@svc/sdk";
 
 /** What the small model asks for. */
 export interface Plan {
@@ -47,26 +47,23 @@ const SYSTEM =
  * Rejects when the model fails, answers in another shape, or takes longer than the limit.
  */
 export async function makePlan(models: Pick<Models, "extract">, prompt: string, history: readonly Said[], earlier: number, signal: AbortSignal): Promise<Plan> {
-  const late = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new Error(`the small model did not answer within ${LIMIT_MS / 1000} s`);
-      late.abort(error);
-      reject(error);
-    }, LIMIT_MS);
-  });
+  const call = linked(signal);
+  const late = (): never => {
+    const error = new Error(`the small model did not answer within ${LIMIT_MS / 1000} s`);
+    call.abort(error);
+    throw error;
+  };
   try {
     const asked = models.extract({
       prompt: question(prompt, history, earlier),
       system: SYSTEM,
       schema: PLAN,
       maxTokens: 300,
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: call.signal,
     });
-    return (await Promise.race([asked, limit])) as Plan;
+    return (await withTimeout(asked, LIMIT_MS, late)) as Plan;
   } finally {
-    clearTimeout(timer);
+    call.release();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { PluginContext, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { type PluginContext, type TierEvent, type Turn, type TurnContext, withTimeout } from "@svc/sdk";
 import { command } from "./commands.ts";
 import { piecesOf } from "./pieces.ts";
 import type { Found, Library, Workspace } from "./workspace.ts";
@@ -40,12 +40,7 @@ export async function* answer(ctx: PluginContext, library: Library, turn: Turn, 
 
 /** Others may wait for the same reading: it goes on, and only this turn stops waiting. */
 function unlessAborted(reading: Promise<Workspace>, signal: AbortSignal): Promise<Workspace | undefined> {
-  return new Promise((resolve, reject) => {
-    const stop = () => resolve(undefined);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    reading.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
+  return withTimeout(reading, Number.POSITIVE_INFINITY, () => undefined, signal);
 }
 
 async function* said(text: string, signal: AbortSignal): AsyncIterable<TierEvent> {

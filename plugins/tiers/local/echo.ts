@@ -1,4 +1,4 @@
-import type { TierEvent } from "@svc/sdk";
+import { sleep, type TierEvent } from "@svc/sdk";
 import { piecesOf } from "./pieces.ts";
 import type { LocalSettings } from "./settings.ts";
 
@@ -9,7 +9,7 @@ export async function* echo(prompt: string, { chunks = 3, delayMs = 0, step = fa
     yield { type: "step", step: { id: "echo", name: "echo-tool", phase: "end", output: "done" } };
   }
   for (const text of piecesOf(prompt, chunks)) {
-    if (delayMs > 0) await pause(delayMs, signal);
+    if (delayMs > 0) await sleep(delayMs, signal);
     if (signal.aborted) return;
     yield { type: "text", text };
   }
@@ -17,18 +17,4 @@ export async function* echo(prompt: string, { chunks = 3, delayMs = 0, step = fa
   yield { type: "usage", usage: { input: 0, output: 0 } };
   if (fail === undefined) yield { type: "done" };
   else yield { type: "error", kind: "echo", message: fail };
-}
-
-/** Resolves after the time, or at once when the turn is ended. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms);
-    if (signal.aborted) over();
-    else signal.addEventListener("abort", over, { once: true });
-  });
 }
