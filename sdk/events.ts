@@ -31,6 +31,16 @@ export interface Publication {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
+/** Events for a reader who comes again. */
+export interface EventPage {
+  /** Oldest first. */
+  readonly events: readonly Envelope[];
+  /** The `since` of the next page: the last event's id, else the one that was given, else null. */
+  readonly next: string | null;
+  /** Events that were not read have left the buffer. */
+  readonly gap?: true;
+}
+
 /** Capability `events`. Listeners end with the plugin. A listener that throws is counted against its plugin and does not disturb the others. */
 export interface Events {
   publish(event: Publication): Envelope;
@@ -38,6 +48,11 @@ export interface Events {
   subscribe(listener: (envelope: Envelope) => void, type?: string): () => void;
   /** What is still in the buffer after `since` (an event id), oldest first; `gap` when that id has left it. Without `since`: all of it. */
   recent(since?: string): { readonly events: readonly Envelope[]; readonly gap?: true };
+  /**
+   * A page of the buffer for a reader who comes again, of what `matches`: without `since` the newest, with it the oldest after it; at most
+   * 50, or `limit`.
+   */
+  page(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): EventPage;
   /** Run `entry` under a new root: for entry points (a cron fire, a webhook) that hand no message to `tasks`. */
   root<T>(entry: () => T): T;
   /** Run under a root that came from elsewhere (a peer, a stored workflow run). */

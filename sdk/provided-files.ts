@@ -11,6 +11,6 @@ export interface ProvidedFiles {
   /** Relative to the folder of the plugin's package, and below it: `dist/ui`. Absolute for a plugin that has no package. */
   readonly folder: string;
   readonly guard: Guard;
-  /** The server that serves them: `daemon` unless it names a provided one, such as `dashboard`. */
+  /** The server that serves them: `daemon` unless it names a provided one, such as `acme`. */
   readonly server?: string;
 }

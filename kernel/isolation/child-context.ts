@@ -133,6 +133,9 @@ function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls):
     recent: () => {
       throw refused(id, "events.recent");
     },
+    page: () => {
+      throw refused(id, "events.page");
+    },
     root: (entry) => callOrigin.run({ begun: randomUUID() }, entry),
     within: (root, work) => callOrigin.run(root, work),
   };

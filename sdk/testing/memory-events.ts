@@ -23,6 +23,10 @@ export function createMemoryEvents(node = "test"): MemoryEvents {
       root = before;
     }
   };
+  const later = (since: string | undefined): { events: readonly Envelope[]; gap?: true } => {
+    const at = published.findIndex(({ id }) => id === since);
+    return { events: published.slice(at + 1), ...(since !== undefined && at === -1 ? { gap: true as const } : {}) };
+  };
   return {
     published,
     publish(event: Publication) {
@@ -46,9 +50,12 @@ export function createMemoryEvents(node = "test"): MemoryEvents {
       listeners.add(hear);
       return () => void listeners.delete(hear);
     },
-    recent(since) {
-      const at = published.findIndex(({ id }) => id === since);
-      return { events: published.slice(at + 1), ...(since !== undefined && at === -1 ? { gap: true as const } : {}) };
+    recent: later,
+    page(matches, since, limit = 50) {
+      const { events: found, ...gap } = later(since);
+      const known = found.filter(matches);
+      const events = since === undefined ? known.slice(-limit) : known.slice(0, limit);
+      return { events, next: events.at(-1)?.id ?? since ?? null, ...gap };
     },
     root: (entry) => under({ rootId: `root_${++opened}` }, entry),
     within: (given, work) => under(given, work),

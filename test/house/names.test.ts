@@ -29,11 +29,6 @@ const ALLOWED: readonly { readonly file: string; readonly words: readonly string
   { file: "kernel/core/config/sections/runtime-sections.ts", words: ["claude", "cli-a"], because: "keys of the section session, as the contract names them" },
   { file: "kernel/core/host/agent-abilities.ts", words: ["mcp"], because: "a member of the answer of GET /agents/:id/capability" },
   { file: "kernel/create-kernel.ts", words: ["sqlite"], because: "the package that keeps the state where nothing else is said" },
-  ...["kernel/core/boot/kernel-api.ts", "kernel/core/boot/kernel.ts", "kernel/core/host/agents.ts"].map((file) => ({
-    file,
-    words: ["subscriptions"],
-    because: "GET /agents/:id/events is served by the kernel",
-  })),
   { file: "kernel/http/guard.ts", words: ["mesh"], because: "generation 1 of the plugin API calls the guard peer so" },
   { file: "kernel/http/plain-events.ts", words: ["mesh"], because: "a kind of events of the contract" },
   { file: "kernel/core/host/kinds.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },

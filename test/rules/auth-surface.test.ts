@@ -31,6 +31,7 @@ describe("every route has its guard", () => {
       "dashboard GET /api/live/stream scope:dashboard:read",
       "dashboard GET /api/task/stream scope:dashboard:read",
       "dashboard POST /api/task/action scope:dashboard:write",
+      "daemon GET /agents/:id/events peer",
     ]);
   });
 

@@ -9,7 +9,7 @@ import { type Scripted, scriptedTier } from "../kit/scripted.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SVC = join(ROOT, "cli/bin/svc.mjs");
-const FEATURES = ["tokens", "dashboard", "mesh"].map((name) => join(ROOT, "plugins/features", name));
+const FEATURES = ["tokens", "dashboard", "mesh", "subscriptions"].map((name) => join(ROOT, "plugins/features", name));
 
 const open: Kernel[] = [];
 afterEach(async () => {

@@ -1,4 +1,6 @@
+import type { Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
+import subscriptions from "../../plugins/features/subscriptions/index.ts";
 import { baseOf, post, runKernel } from "../kit/kernel.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
@@ -71,6 +73,7 @@ describe("events of a running kernel", () => {
   it("EVT-15 an agent reads what it subscribed to: all given selectors hold, match is a part of type or summary without case, none means nothing", async () => {
     const { kernel } = await runKernel({
       listen: true,
+      inline: [subscriptions as unknown as Plugin<never>],
       config: {
         agents: {
           a: {

@@ -1,5 +1,5 @@
 import type { Agents, AgentTool, Log, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
-import type { Bus, Recent } from "../bus/bus.ts";
+import type { Bus } from "../bus/bus.ts";
 import type { Configuration } from "../config/configuration.ts";
 import type { AgentAbilities } from "../host/agent-abilities.ts";
 import type { ChannelStatus } from "../host/channel-status.ts";
@@ -94,8 +94,6 @@ export interface Kernel {
   strategies(): readonly string[];
   /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
   capability(agent: string): Promise<AgentAbilities>;
-  /** The events that an agent subscribes to, as `Bus.agentEvents`. Throws `SVC_AGENT_UNKNOWN`. */
-  agentEvents(agent: string, since?: string, limit?: number): AgentEvents;
   /** The channels of the plugins that are live now, by name. */
   channels(): Promise<readonly ChannelStatus[]>;
   /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
@@ -122,11 +120,4 @@ export interface Kernel {
   readonly servers: readonly ServerAddress[];
   /** Was this stray error a plugin's of this kernel? Then it is counted against it and the process may go on. Of several kernels, ask each. */
   stray(error: unknown): boolean;
-}
-
-/** A page of the events that an agent subscribes to, with its subscriptions; `next` is the `since` of the next page. */
-export interface AgentEvents extends Recent {
-  readonly agentId: string;
-  readonly subscriptions: readonly unknown[];
-  readonly next: string | null;
 }

@@ -13,7 +13,6 @@
  *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
 import type { AgentTool } from "@svc/sdk";
-import { type Subscription, subscribes } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { keepLastGood, readConfiguration } from "../config/configuration.ts";
 import { drainSeconds } from "../config/environment.ts";
@@ -26,7 +25,7 @@ import { type Assembly, assemble } from "./assembly.ts";
 import { boot } from "./boot.ts";
 import { healthOf } from "./health.ts";
 import type { HttpPart, HttpServing } from "./http-port.ts";
-import type { AgentEvents, Health, Kernel, ReloadReport } from "./kernel-api.ts";
+import type { Health, Kernel, ReloadReport } from "./kernel-api.ts";
 import type { KernelParts } from "./kernel-parts.ts";
 import type { KernelOptions } from "./options.ts";
 import { reloadConfiguration } from "./reload.ts";
@@ -268,13 +267,6 @@ class PluginKernel implements Kernel {
   }
   capability(agent: string): Promise<AgentAbilities> {
     return abilitiesOf(agent, this.#assembly.settings.agents, this.#live);
-  }
-  agentEvents(agent: string, since?: string, limit?: number): AgentEvents {
-    const known = this.#assembly.settings.agents.settings(agent);
-    if (known === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent });
-    const subscriptions = known.subscriptions as readonly Subscription[];
-    const matches = (envelope: Parameters<typeof subscribes>[1]) => subscriptions.some((subscription) => subscribes(subscription, envelope));
-    return { agentId: agent, subscriptions, ...this.bus.agentEvents(matches, since, limit) };
   }
   async channels(): Promise<readonly ChannelStatus[]> {
     return channelsOf(this.#live, this.#runtime.deliveries.unsent);

@@ -46,8 +46,8 @@ describe("reading the buffer", () => {
     expect(ids(bus.recent({ limit: 3 }).events)).toEqual(all.slice(7));
     expect(ids(bus.recent({ since: all[1] as string, limit: 3 }).events)).toEqual(all.slice(7));
     expect(bus.recent({ limit: 0 }).events).toEqual([]);
-    expect(ids(bus.agentEvents(() => true, undefined, 3).events)).toEqual(all.slice(7));
-    expect(ids(bus.agentEvents(() => true, all[1], 3).events)).toEqual(all.slice(2, 5));
+    expect(ids(bus.page(() => true, undefined, 3).events)).toEqual(all.slice(7));
+    expect(ids(bus.page(() => true, all[1], 3).events)).toEqual(all.slice(2, 5));
   });
 
   it("EVT-04 the position of an id is found before filtering, and is exclusive", () => {
@@ -78,7 +78,7 @@ describe("reading the buffer", () => {
     const read: string[] = [];
     const sizes: number[] = [];
     for (let cursor = first; ; ) {
-      const { events, next } = bus.agentEvents(() => true, cursor, 500);
+      const { events, next } = bus.page(() => true, cursor, 500);
       if (events.length === 0) {
         expect(next).toBe(cursor);
         break;
@@ -93,14 +93,14 @@ describe("reading the buffer", () => {
 
   it("EVT-05 the cursor holds on ids that another implementation made, and says when unread events are gone", () => {
     const { bus } = setUp(2);
-    expect(bus.agentEvents(() => true)).toEqual({ events: [], next: null });
+    expect(bus.page(() => true)).toEqual({ events: [], next: null });
     bus.inject(foreign("theirs-000012"));
-    const { next } = bus.agentEvents(() => true);
+    const { next } = bus.page(() => true);
     expect(next).toBe("theirs-000012");
     const [own = ""] = fill(bus, 1);
-    expect(ids(bus.agentEvents(() => true, next as string).events)).toEqual([own]);
+    expect(ids(bus.page(() => true, next as string).events)).toEqual([own]);
     fill(bus, 5);
-    expect(bus.agentEvents(() => true, own)).toMatchObject({ gap: true, events: [{}, {}] });
+    expect(bus.page(() => true, own)).toMatchObject({ gap: true, events: [{}, {}] });
   });
 
   it("EVT-06 the ring holds the last ringSize of all kinds, floods of steps count", () => {

@@ -31,11 +31,6 @@ export interface Bus extends Omit<Events, "recent" | "publish"> {
   /** Take in an event of another node as it is. False when it was here before or claims to be ours. */
   inject(envelope: Envelope): boolean;
   recent(query?: RecentQuery): Recent;
-  /**
-   * Cursor reading for one agent (000:L300): without `since` the newest, with it the oldest after it; at most 50. `next` is the last
-   * event's id, or `since` when there were no events. `gap`: events have left the buffer unread.
-   */
-  agentEvents(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): Recent & { readonly next: string | null };
   /** Keeps the newest that fit. */
   resize(ringSize: number): void;
 }
@@ -50,7 +45,7 @@ export interface BusOptions {
 }
 
 /** Most events an agent reads at once. */
-const AGENT_EVENTS = 50;
+const PAGE_EVENTS = 50;
 /** Ids of foreign events that are remembered, so that a peer's backfill and its stream give each once. */
 const FOREIGN_IDS = 10_000;
 
@@ -119,8 +114,8 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
       if (limit === undefined) return { events, ...gap };
       return { events: limit > 0 ? events.slice(-limit) : [], ...gap };
     },
-    agentEvents(matches, since, limit = AGENT_EVENTS) {
-      const most = Math.max(1, Math.min(limit, AGENT_EVENTS));
+    page(matches, since, limit = PAGE_EVENTS) {
+      const most = Math.max(1, Math.min(limit, PAGE_EVENTS));
       const { events: found, ...gap } = later(since);
       const known = found.filter(matches);
       const events = since === undefined ? known.slice(-most) : known.slice(0, most);

@@ -15,7 +15,6 @@ export interface AgentSettings {
   readonly intents: readonly string[];
   readonly maxDelegationDepth: number;
   readonly toolUseRequired: readonly string[];
-  readonly subscriptions: readonly unknown[];
   /** Why it cannot run: a variable of its configuration is not set. */
   readonly unusable?: string;
 }
@@ -81,6 +80,5 @@ function readAgent(id: string, raw: Record<string, unknown>, folder: string, inh
     intents: list("intents"),
     maxDelegationDepth: (raw.maxDelegationDepth as number | undefined) ?? 5,
     toolUseRequired: list("toolUseRequired"),
-    subscriptions: (raw.subscriptions as unknown[] | undefined) ?? [],
   };
 }

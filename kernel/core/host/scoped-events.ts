@@ -16,6 +16,7 @@ export function scopedEvents(scope: Scope, bus: Bus, failed: (scope: Scope, what
       return bus.publish(event, scope.id);
     },
     recent: (since) => bus.recent(since === undefined ? {} : { since }),
+    page: (matches, since, limit) => bus.page(matches, since, limit),
     root: (entry) => bus.root(entry),
     within: (root, work) => bus.within(root, work),
     subscribe(listener, type) {

@@ -20,19 +20,6 @@ export function agentsRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute
   };
 }
 
-/** `GET /agents/:id/events` (000:L300): what the agent subscribes to, at most 50 events a read, oldest first; `next` is the `since` of the next read, `gap` says that events left the buffer unread. */
-export function agentEventsRoute(kernel: Pick<Kernel, "agentEvents">): HttpRoute {
-  return {
-    method: "GET",
-    path: "/agents/:id/events",
-    guard: "peer",
-    query: { type: "object", properties: { since: { type: "string" }, limit: { type: "integer", minimum: 1 } } },
-    handle({ params, query: { since, limit } }) {
-      return kernel.agentEvents(params.id as string, since || undefined, limit === undefined ? undefined : Number(limit));
-    },
-  };
-}
-
 /** `GET /agents/:id/capability` (000:L235): what the agent can do, and whether its engine is usable. */
 export function agentCapabilityRoute(kernel: Pick<Kernel, "capability">): HttpRoute {
   return { method: "GET", path: "/agents/:id/capability", guard: "peer", handle: ({ params }) => kernel.capability(params.id as string) };

@@ -34,7 +34,6 @@ describe("guards", () => {
           "/task",
           "/ask",
           "/agents",
-          "/agents/echo/events",
           "/events/recent",
           "/traces",
           "/traces/x",

@@ -1,6 +1,6 @@
 import type { HttpRoute } from "@svc/sdk";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
-import { agentCapabilityRoute, agentEventsRoute, agentsRoute } from "./agents-routes.ts";
+import { agentCapabilityRoute, agentsRoute } from "./agents-routes.ts";
 import { askRoute } from "./ask-route.ts";
 import { channelsRoute, testChannelRoute } from "./channels-routes.ts";
 import { eventsRoute, recentEventsRoute } from "./events-routes.ts";
@@ -17,7 +17,6 @@ import { traceRoute, tracesRoute } from "./traces-routes.ts";
 /** What the routes need of the kernel. */
 export type RoutesKernel = Pick<
   Kernel,
-  | "agentEvents"
   | "agents"
   | "bus"
   | "capability"
@@ -44,7 +43,6 @@ export function kernelRoutes(kernel: RoutesKernel): HttpRoute[] {
     cancelRoute(kernel),
     followupRoute(kernel),
     agentsRoute(kernel),
-    agentEventsRoute(kernel),
     agentCapabilityRoute(kernel),
     channelsRoute(kernel),
     testChannelRoute(kernel),

@@ -134,11 +134,6 @@ export function memoryKernel() {
       if (state.reload !== undefined) throw state.reload;
       return { reloaded: true, changed: ["agents.echo.model"], restartRequired: [], failed: [] };
     },
-    agentEvents(agentId, since, limit) {
-      if (!agents.has(agentId)) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
-      const subscriptions = agentId === "echo" ? [{ kinds: ["run"] }] : [];
-      return { agentId, subscriptions, ...bus.agentEvents(({ kind }) => agentId === "echo" && kind === "run", since, limit) };
-    },
   };
   return { port, state, live, bus, traces };
 }

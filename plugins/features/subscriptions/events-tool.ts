@@ -1,8 +1,6 @@
 import type { AgentTool, PluginContext, Subscription } from "@svc/sdk";
 import { concerns, lineOf } from "./subscribed.ts";
 
-const AT_ONCE = 50;
-
 /** `svc_events`: an agent reads the events it subscribed to, whatever their delivery; `next` is the `since` of the next call. */
 export function eventsTool(ctx: PluginContext): AgentTool {
   return {
@@ -13,14 +11,8 @@ export function eventsTool(ctx: PluginContext): AgentTool {
       const found = ctx.agents.get(agent);
       const subscriptions = (found?.settings.subscriptions ?? []) as readonly Subscription[];
       const since = typeof input.since === "string" && input.since !== "" ? input.since : undefined;
-      const { events, gap } = ctx.events.recent(since);
-      const mine = events.filter((envelope) => concerns(subscriptions, envelope));
-      const page = since === undefined ? mine.slice(-AT_ONCE) : mine.slice(0, AT_ONCE);
-      return JSON.stringify({
-        events: page.map((envelope) => ({ id: envelope.id, text: lineOf(envelope) })),
-        next: page.at(-1)?.id ?? since ?? null,
-        ...(gap ? { gap } : {}),
-      });
+      const { events, ...place } = ctx.events.page((envelope) => concerns(subscriptions, envelope), since);
+      return JSON.stringify({ events: events.map((envelope) => ({ id: envelope.id, text: lineOf(envelope) })), ...place });
     },
   };
 }
