@@ -50,7 +50,7 @@ export interface Queue<T> {
   /** Resolves after the commit. With a `dedupKey` seen before (kept 7 days) nothing is added and the answer is `undefined`. */
   push(value: T, options?: PushOptions): Promise<string | undefined>;
   /**
-   * Up to `limit` items that are due, leased for `leaseMs`. A lease ends with the daemon too: what a killed one held is due again at the
+   * Up to `limit` items that are due, leased for `leaseMs`. A lease ends with the daemon too: what a killed daemon had leased is due again at the
    * next start. A plugin that is only stopped gives its items back with `release`, or they wait for the end of their lease.
    */
   claim(limit: number, leaseMs: number): Promise<readonly Claimed<T>[]>;

@@ -3,7 +3,7 @@ import { open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { processAlive } from "./process-identity.ts";
 
-/** `.<name>.<pid>.<n>.tmp`: hidden, of one writer, and told apart from anything a person would name. */
+/** `.<name>.<pid>.<n>.tmp`: hidden, of one writer, with a name that no person would give. */
 const TEMPORARY = /^\..+\.(\d+)\.\d+\.tmp$/;
 
 /** Starts anywhere: in a container every daemon has the same process id, and a killed one may have left its files. */
@@ -61,7 +61,7 @@ export async function sweepTemporary(folder: string): Promise<readonly string[]>
 
 /** Brings the names in `folder` to the disk: a rename is there only when its folder is. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows can not open a folder; NTFS journals the rename itself.
+  // Windows cannot open a folder; NTFS journals the rename itself.
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
   try {

@@ -163,6 +163,7 @@ export const ERRORS = {
   SVC_TOOL_UNKNOWN: [404, "There is no agent tool '{tool}'; GET /agents/<id>/tools lists them."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
+/** A code of the table: what `fail` takes. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Makes the error of a code, its message filled from `facts`; the facts are its properties too. */

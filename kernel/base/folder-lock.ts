@@ -10,10 +10,10 @@ import { processAlive, processIdentity } from "./process-identity.ts";
 /** The right to be the one daemon of a data folder. */
 export interface FolderLock {
   /**
-   * Looks every two seconds whether the lock file is still there, and puts it back when somebody removed it. `lost` hears once, in words, when
-   * that cannot be: another process holds the folder now, or the folder is gone.
+   * Looks every two seconds whether the lock file is still there, and puts it back when it was removed. `onLost` is called once, with the
+   * reason, when that fails: another process has the folder now, or the folder is gone.
    */
-  watch(lost: (reason: string) => void): void;
+  watch(onLost: (reason: string) => void): void;
   /** Gives it up. Idempotent. */
   release(): void;
 }
@@ -51,34 +51,34 @@ export function tryLock(path: string): FolderLock | { readonly holder: LockHolde
   const mine = JSON.stringify({ pid: process.pid, startedAt: Date.now(), ...(identity === undefined ? {} : { identity }), nonce: randomUUID() });
   const holder = take(path, mine);
   if (holder !== undefined) return { holder: { pid: holder.pid, startedAt: holder.startedAt } };
-  let held = true;
+  let locked = true;
   let timer: NodeJS.Timeout | undefined;
   return {
-    watch(lost) {
+    watch(onLost) {
       timer = setInterval(async () => {
-        const reason = await lossOf(path, mine, () => held);
-        if (reason === undefined || !held) return;
+        const reason = await lossOf(path, mine, () => locked);
+        if (reason === undefined || !locked) return;
         clearInterval(timer);
-        lost(reason);
+        onLost(reason);
       }, LOOK_EVERY_MS);
       timer.unref();
     },
     release() {
       clearInterval(timer);
-      if (held && read(path) === mine) rmSync(path, { force: true });
-      held = false;
+      if (locked && read(path) === mine) rmSync(path, { force: true });
+      locked = false;
     },
   };
 }
 
 /** Why the lock with the content `mine` is lost; undefined when it is there, or there again. */
-async function lossOf(path: string, mine: string, held: () => boolean): Promise<string | undefined> {
+async function lossOf(path: string, mine: string, isLocked: () => boolean): Promise<string | undefined> {
   try {
     const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
-    if (content === mine || !held()) return undefined;
+    if (content === mine || !isLocked()) return undefined;
     const holder = take(path, mine);
     return holder === undefined ? undefined : `${path} was removed, and process ${holder.pid} has taken the folder`;
   } catch (error) {
@@ -95,13 +95,13 @@ export function lockHolder(folder: string): LockHolder | undefined {
 }
 
 /**
- * Puts `mine` at `path` when nobody alive is there, and answers with whoever is. A dead holder's file may be replaced only by
- * whoever holds the claim named after its content; the content is unique, so a slow contender finds another one under its claim
- * and starts again.
+ * Creates the lock file `path` with the content `mine`, unless a live process has it: then answers with that holder. A contender may
+ * replace a dead holder's file only while it has the claim named after that file's content; the content is unique, so a slow contender
+ * finds another file under its claim and starts again.
  */
 function take(path: string, mine: string): LockRecord | undefined {
   for (;;) {
-    if (place(path, mine)) return undefined;
+    if (createWhole(path, mine)) return undefined;
     const content = read(path);
     if (content === undefined) continue;
     const holder = liveRecord(content);
@@ -121,7 +121,7 @@ function take(path: string, mine: string): LockRecord | undefined {
 }
 
 /** Creates `path` with its whole content in one step; false when it is there already. */
-function place(path: string, content: string): boolean {
+function createWhole(path: string, content: string): boolean {
   const temporary = written(path, content);
   try {
     linkSync(temporary, path);

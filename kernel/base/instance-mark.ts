@@ -8,6 +8,7 @@ import { join } from "node:path";
 export const INSTANCE = "svc-instance";
 /** The instance that a request is meant for; any other daemon refuses it before it does anything. */
 export const INSTANCE_EXPECTED = "svc-expect-instance";
+/** Holds the identity, in the data folder. */
 export const INSTANCE_FILE = "instance.json";
 
 /** The identity of a data folder; undefined where no daemon ran yet, or where the folder is a copy of another one. */

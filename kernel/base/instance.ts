@@ -8,7 +8,7 @@ import { INSTANCE_EXPECTED, INSTANCE_FILE, readInstance } from "./instance-mark.
 
 /**
  * The identity of a data folder: random, made once, kept in it. A folder that was copied gets one of its own, one that was moved keeps
- * it. To be called by whoever holds the folder's lock.
+ * it. The caller holds the folder's lock.
  */
 export function ensureInstance(folder: string): string {
   const known = readInstance(folder);

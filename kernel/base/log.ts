@@ -13,6 +13,7 @@ export interface RootLog extends Log {
   reopen(): void;
 }
 
+/** How a log is made. */
 export interface LogOptions {
   readonly level?: string;
   /** `none` writes nothing and loads nothing. Anything but `stderr` and `none` is a file, made with mode 0600. */

@@ -11,7 +11,7 @@ export interface ProtectedDeps {
   readonly dataFolder: string;
 }
 
-/** The files that only the daemon and its operator may touch, whatever roots somebody is given. */
+/** The files that only the daemon and its operator may touch, whatever roots a plugin or an action is given. */
 export interface Protected {
   /** Is this real path, there or not, one of them or below one? */
   holds(path: string): boolean;

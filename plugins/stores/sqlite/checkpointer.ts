@@ -11,8 +11,8 @@ const CEILING = 16_384;
 const CLOSE_MS = 2000;
 
 /**
- * The worker's whole program, as text: a file of its own would be another one in the sources and in the build. PASSIVE makes
- * nobody wait.
+ * The worker's whole program, as text: a file of its own would be another one in the sources and in the build. A PASSIVE
+ * checkpoint makes no writer wait.
  */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");

@@ -41,7 +41,7 @@ export class DocumentTable implements Table {
     this.created = this.#stored();
   }
 
-  /** Adds indexed fields. Throws `SVC_STORE_NAME` for a field that is none or differs from another by case alone. */
+  /** Adds indexed fields. Throws `SVC_STORE_NAME` for a text that names no field, or that differs from another by case alone. */
   declare(fields: readonly string[]): void {
     for (const field of fields) {
       if (this.#fields.includes(field)) continue;

@@ -10,7 +10,7 @@ interface Migration {
   apply(database: Database): void;
 }
 
-/** Forward only. Collections, queues and journals make their own tables; a migration is for what those can not know. */
+/** Forward only. Collections, queues and journals make their own tables; a migration is for what those cannot know. */
 const MIGRATIONS: readonly Migration[] = [
   {
     // Version 8 keeps whole messages. Rows from before have the preview alone and are never completed (000:L116).

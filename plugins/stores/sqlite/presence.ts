@@ -11,15 +11,15 @@ const LOOK_EVERY_MS = 2_000;
  */
 export class Presence {
   readonly #files: readonly { readonly file: string; readonly identity: string }[];
-  readonly #gone: (reason: string) => void;
+  readonly #onGone: (reason: string) => void;
   readonly #timer: NodeJS.Timeout;
   #looking = false;
   #closed = false;
 
-  /** `gone` hears once, in words. */
-  constructor(files: readonly string[], gone: (reason: string) => void) {
+  /** `onGone` is called once, with the reason. */
+  constructor(files: readonly string[], onGone: (reason: string) => void) {
     this.#files = files.map((file) => ({ file, identity: identityOf(statSync(file)) }));
-    this.#gone = gone;
+    this.#onGone = onGone;
     this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS);
     this.#timer.unref();
   }
@@ -48,7 +48,7 @@ export class Presence {
       }
       if (found === identity || this.#closed) continue;
       this.close();
-      this.#gone(`${file} was ${found === undefined ? "deleted" : "replaced"} while the daemon used it`);
+      this.#onGone(`${file} was ${found === undefined ? "deleted" : "replaced"} while the daemon used it`);
     }
   }
 }

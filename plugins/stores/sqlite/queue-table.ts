@@ -121,8 +121,8 @@ export class QueueTable implements Table {
   }
 
   #complete(item: string, attempt: number | undefined): void {
-    const { complete, completeHeld } = this.#statements;
-    const row = (attempt === undefined ? complete.get(item) : completeHeld.get(item, attempt)) as { line: string | null } | undefined;
+    const { complete, completeLeased } = this.#statements;
+    const row = (attempt === undefined ? complete.get(item) : completeLeased.get(item, attempt)) as { line: string | null } | undefined;
     if (row === undefined && attempt !== undefined) throw this.#conflict(item);
     if (row !== undefined && row.line !== null) this.#statements.promote.run(row.line);
   }
@@ -152,7 +152,7 @@ function prepareStatements(database: Database, table: string, seen: string) {
     push: prepare(`INSERT INTO ${table} (item, line, head, due, since, value) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (item) DO NOTHING`),
     busy: prepare(`SELECT 1 FROM ${table} WHERE line = ? LIMIT 1`),
     complete: prepare(`DELETE FROM ${table} WHERE item = ? RETURNING line`),
-    completeHeld: prepare(`DELETE FROM ${table} WHERE item = ? AND attempt = ? AND leased = 1 RETURNING line`),
+    completeLeased: prepare(`DELETE FROM ${table} WHERE item = ? AND attempt = ? AND leased = 1 RETURNING line`),
     promote: prepare(`UPDATE ${table} SET head = 1 WHERE id = (SELECT min(id) FROM ${table} WHERE line = ?)`),
     due: prepare(`SELECT * FROM ${table} WHERE head = 1 AND (due <= ? OR (leased = 0 AND since > ?)) ORDER BY id LIMIT ?`),
     lease: prepare(`UPDATE ${table} SET due = ?, since = ?, again = ?, leased = 1, attempt = attempt + 1 WHERE id = ?`),

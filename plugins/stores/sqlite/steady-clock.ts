@@ -36,9 +36,9 @@ export class SteadyClock {
   constructor(wall: () => number, monotonic: () => number = sinceBoot, note?: ClockNote) {
     this.#wall = wall;
     this.#monotonic = monotonic;
-    const told = isNote(note) ? note : undefined;
-    this.#base = startOf(wall(), monotonic(), this.#boot, told) - monotonic();
-    this.#noted = told;
+    const earlier = isNote(note) ? note : undefined;
+    this.#base = startOf(wall(), monotonic(), this.#boot, earlier) - monotonic();
+    this.#noted = earlier;
   }
 
   readonly now = (): number => Math.floor(this.#base + this.#monotonic());
@@ -54,7 +54,7 @@ export class SteadyClock {
   }
 }
 
-/** A note that is none would stay so for ever: each one is made from the one before. */
+/** A damaged note would damage all later ones: each is made from the one before. */
 function isNote(note: ClockNote | null | undefined): note is ClockNote {
   return [note?.steady, note?.wall, note?.monotonic].every((time) => typeof time === "number" && time >= 0 && time <= LATEST);
 }

@@ -61,7 +61,7 @@ export interface WriteJob {
 /** Names become table names, which SQLite compares without case. */
 const NAME = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
-/** `name` itself. Throws `SVC_STORE_NAME` for one that can not name stored state. */
+/** `name` itself. Throws `SVC_STORE_NAME` for one that cannot name stored state. */
 export function checkedName(name: string): string {
   if (NAME.test(name)) return name;
   throw fail("SVC_STORE_NAME", { name });
