@@ -22,7 +22,7 @@ const MAX_BYTES = 5 * 1024 * 1024;
 const MOST = 20;
 
 /**
- * What the capability `media` answers, for hosts: `read` gives the bytes of a file, or undefined when it is none or larger
+ * What the capability `media` answers, for hosts: `read` gives the bytes of a file, or undefined for anything else and for one that is larger
  * than `maxBytes`. A picture is told by its bytes, not by what its sender claims: so nothing else leaves this machine as one.
  */
 export async function readPictures(

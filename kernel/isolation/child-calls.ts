@@ -1,5 +1,5 @@
 import type { Args } from "./frames.ts";
-import type { Peer } from "./peer.ts";
+import type { RpcPeer } from "./peer.ts";
 
 /** Asks the daemon and waits for its answer. */
 export type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;
@@ -19,7 +19,7 @@ const SIDE_BY_SIDE = 128;
 const LASTING: ReadonlySet<string> = new Set(["tasks.run", "tasks.sent"]);
 
 /** Calls over the wire of this process. */
-export function createChildCalls(peer: Peer): ChildCalls {
+export function createChildCalls(peer: RpcPeer): ChildCalls {
   const functions = new Map<number, (value: never) => unknown>();
   const waiting: (() => void)[] = [];
   let last = 0;

@@ -25,7 +25,7 @@ import { remoteSockets } from "./child-sockets.ts";
 import { remoteStore } from "./child-store.ts";
 import { remoteTasks } from "./child-tasks.ts";
 import type { Args, Origin } from "./frames.ts";
-import type { Peer } from "./peer.ts";
+import type { RpcPeer } from "./peer.ts";
 import { refused } from "./refused.ts";
 import type { Mirror } from "./registrations.ts";
 
@@ -52,13 +52,13 @@ export interface ChildContext {
 }
 
 /** What is loaded before setup where it is declared, because the context answers it at once. */
-export interface Loaded {
+export interface Preloaded {
   readonly render?: Render;
   readonly schedule?: ScheduleChecks;
 }
 
 /** The context of the plugin in its own process: what crosses asks the daemon, everything else is refused. */
-export function createChildContext(facts: ContextFacts, peer: Peer, loaded: Loaded, need: RequireCapability, register: Register): ChildContext {
+export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: Preloaded, need: RequireCapability, register: Register): ChildContext {
   const { id, config, node, own = [] } = facts;
   const abort = new AbortController();
   const calls = createChildCalls(peer);

@@ -1,9 +1,9 @@
 import type { FetchAnswer, FetchHead, StreamingFetch } from "@svc/sdk";
 import type { Ask } from "./child-calls.ts";
-import type { Peer } from "./peer.ts";
+import type { RpcPeer } from "./peer.ts";
 
 /** `ctx.fetch` over the wire. A body comes as the items of a stream: the window of the wire is its back-pressure. */
-export function remoteFetch(ask: Ask, peer: Pick<Peer, "stream">): StreamingFetch {
+export function remoteFetch(ask: Ask, peer: Pick<RpcPeer, "stream">): StreamingFetch {
   async function whole(url: string, { signal, ...init }: Parameters<StreamingFetch>[1] = {}): Promise<FetchAnswer> {
     const answer = await ask<Omit<FetchAnswer, "text">>("fetch", { url, init }, signal);
     // A decoder that expects more keeps a character cut in half to itself.

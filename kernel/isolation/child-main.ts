@@ -10,7 +10,7 @@ import { createLines } from "../capabilities/processes/lines.ts";
 import { importPlugin } from "../sources/code.ts";
 import { placeOf } from "../sources/failure-place.ts";
 import type { Source } from "../sources/source.ts";
-import { type ChildContext, type ContextFacts, callOrigin, createChildContext, type Loaded } from "./child-context.ts";
+import { type ChildContext, type ContextFacts, callOrigin, createChildContext, type Preloaded } from "./child-context.ts";
 import { createRegister, type Register } from "./child-register.ts";
 import { type Args, writeError } from "./frames.ts";
 import { ISOLATION_LIMITS } from "./isolation-limits.ts";
@@ -112,7 +112,7 @@ async function load(named: Pick<Source, "id" | "entry" | "folder">): Promise<Des
 async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly mirror: Mirror }): Promise<SetUp> {
   id = facts.id;
   const has = (capability: Capability) => facts.capabilities.includes(capability);
-  const loaded: Loaded = {
+  const loaded: Preloaded = {
     ...(has("render") ? { render: (await import("../capabilities/render/render.ts")).createRender() } : {}),
     ...(has("jobs") ? { schedule: await import("../core/schedule/index.ts") } : {}),
   };

@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sockets, SocketTarget } from "@svc/sdk";
-import type { Peer } from "./peer.ts";
+import type { RpcPeer } from "./peer.ts";
 
 /** Fits into a frame as base64. */
 const WRITE_BYTES = 1_048_576;
@@ -9,7 +9,7 @@ const WRITE_BYTES = 1_048_576;
 const PACE_MS = 1;
 
 /** `ctx.sockets` over the wire: the daemon connects. A WebSocket is spoken here, over such a connection. */
-export function remoteSockets(peer: Pick<Peer, "call" | "stream">): Sockets {
+export function remoteSockets(peer: Pick<RpcPeer, "call" | "stream">): Sockets {
   let last = 0;
   const connect = async ({ signal, ...to }: SocketTarget): Promise<Duplex> => {
     const n = (last += 1);

@@ -5,11 +5,11 @@ import { crosses } from "../core/host/capabilities.ts";
 import { createChildContext } from "./child-context.ts";
 import { createRegister } from "./child-register.ts";
 import { refuseDeclared } from "./crossing.ts";
-import type { Peer } from "./peer.ts";
+import type { RpcPeer } from "./peer.ts";
 
 const id = "feature-far";
 const need = declarationCheck(id, CAPABILITIES);
-const silent = { call: async () => {}, stream: () => {}, notify: () => true } as unknown as Peer;
+const silent = { call: async () => {}, stream: () => {}, notify: () => true } as unknown as RpcPeer;
 const facts = { id, config: {}, node: { id: "n", name: "n" }, capabilities: CAPABILITIES } as const;
 const loaded = { render: { split: () => [], to: () => "" }, schedule: { parseCron: () => {}, zoneOf: () => {} } };
 const code = (act: () => unknown): unknown => {

@@ -7,7 +7,7 @@ type HostCall = (ctx: PluginContext<never>, args: never, signal: AbortSignal) =>
 const collection = (ctx: PluginContext<never>, { name, indexes }: { name: string; indexes?: readonly string[] }) =>
   ctx.store.collection<unknown>(name, indexes === undefined ? {} : { indexes });
 
-interface Kept {
+interface StoreArgs {
   readonly name: string;
   readonly indexes?: readonly string[];
   readonly id: string;
@@ -20,23 +20,23 @@ interface Kept {
 
 /** Members of the context that take data and answer data. */
 export const HOST_API: Readonly<Record<string, HostCall>> = {
-  "store.get": (ctx, kept: Kept) => collection(ctx, kept).get(kept.key),
-  "store.list": (ctx, kept: Kept) => collection(ctx, kept).list(kept.query),
-  "store.count": (ctx, kept: Kept) => collection(ctx, kept).count(kept.query),
-  "store.put": (ctx, kept: Kept) => collection(ctx, kept).put(kept.key, kept.value, kept.expect),
-  "store.delete": (ctx, kept: Kept) => collection(ctx, kept).delete(kept.key, kept.expect),
+  "store.get": (ctx, args: StoreArgs) => collection(ctx, args).get(args.key),
+  "store.list": (ctx, args: StoreArgs) => collection(ctx, args).list(args.query),
+  "store.count": (ctx, args: StoreArgs) => collection(ctx, args).count(args.query),
+  "store.put": (ctx, args: StoreArgs) => collection(ctx, args).put(args.key, args.value, args.expect),
+  "store.delete": (ctx, args: StoreArgs) => collection(ctx, args).delete(args.key, args.expect),
   "store.commit": (ctx, { ops }: { ops: readonly Op[] }) => ctx.store.commit(ops),
-  "queue.push": (ctx, { name, value, options }: Kept & { options?: object }) => ctx.store.queue(name).push(value, options),
-  "queue.claim": (ctx, { name, limit, leaseMs }: Kept & { leaseMs: number }) => ctx.store.queue(name).claim(limit, leaseMs),
-  "queue.complete": (ctx, { name, id }: Kept) => ctx.store.queue(name).complete(id),
-  "queue.release": (ctx, { name, id, delayMs, ...rest }: Kept & { delayMs: number }) =>
+  "queue.push": (ctx, { name, value, options }: StoreArgs & { options?: object }) => ctx.store.queue(name).push(value, options),
+  "queue.claim": (ctx, { name, limit, leaseMs }: StoreArgs & { leaseMs: number }) => ctx.store.queue(name).claim(limit, leaseMs),
+  "queue.complete": (ctx, { name, id }: StoreArgs) => ctx.store.queue(name).complete(id),
+  "queue.release": (ctx, { name, id, delayMs, ...rest }: StoreArgs & { delayMs: number }) =>
     "value" in rest ? ctx.store.queue(name).release(id, delayMs, rest.value) : ctx.store.queue(name).release(id, delayMs),
-  "queue.size": (ctx, { name }: Kept) => ctx.store.queue(name).size(),
-  "queue.list": (ctx, { name, limit }: Kept) => ctx.store.queue(name).list(limit),
-  "journal.append": (ctx, { name, value }: Kept) => ctx.store.journal(name).append(value),
-  "journal.read": (ctx, { name, after, limit }: Kept & { after: number }) => ctx.store.journal(name).read(after, limit),
-  "journal.tail": (ctx, { name, limit }: Kept) => ctx.store.journal(name).tail(limit),
-  "journal.trim": (ctx, { name, keep }: Kept & { keep: number }) => ctx.store.journal(name).trim(keep),
+  "queue.size": (ctx, { name }: StoreArgs) => ctx.store.queue(name).size(),
+  "queue.list": (ctx, { name, limit }: StoreArgs) => ctx.store.queue(name).list(limit),
+  "journal.append": (ctx, { name, value }: StoreArgs) => ctx.store.journal(name).append(value),
+  "journal.read": (ctx, { name, after, limit }: StoreArgs & { after: number }) => ctx.store.journal(name).read(after, limit),
+  "journal.tail": (ctx, { name, limit }: StoreArgs) => ctx.store.journal(name).tail(limit),
+  "journal.trim": (ctx, { name, keep }: StoreArgs & { keep: number }) => ctx.store.journal(name).trim(keep),
   "tasks.cancel": (ctx, { id, reason }: { id: string; reason?: string }) => ctx.tasks.cancel(id, reason),
   "tasks.followup": (ctx, { id, message }: { id: string; message: never }) => ctx.tasks.followup(id, message),
   "jobs.missed": (ctx, { id }: { id: string }) => ctx.jobs.missed(id),

@@ -10,7 +10,7 @@
  *   run     a proxy is called     call, stream ->  child-register: the plugin's own function
  *           process-api     <- call, stream, notify  child-context: a member of the context
  *   ends    supervisor: pause, growing; then set up and start again, which must register the same
- *           too many ends in an hour: held until `svc plugin retry`
+ *           too many ends in an hour: quarantined until `svc plugin retry`
  *   stop    set-up                        stop ->  run its stop and leave
  */
 import { randomUUID } from "node:crypto";

@@ -32,7 +32,7 @@ export interface IsolationLimits {
   readonly longestPauseMs: number;
   /** Up for so long, it counts as well again. */
   readonly steadyMs: number;
-  /** So many ends within `endsWindowMs`, and it is held back until `svc plugin retry`. */
+  /** So many ends within `endsWindowMs`, and it is quarantined until `svc plugin retry`. */
   readonly ends: number;
   readonly endsWindowMs: number;
   /** A new process must be up within this time: imported, set up and started. */
@@ -43,6 +43,7 @@ export interface IsolationLimits {
   readonly termMs: number;
 }
 
+/** The limits that hold unless a kernel is given others. */
 export const ISOLATION_LIMITS: IsolationLimits = {
   heapMb: 256,
   frameBytes: 8 * 1_048_576,

@@ -14,6 +14,7 @@ export interface OwnFiles {
   media<T>(value: T, shown?: readonly unknown[]): Promise<T>;
 }
 
+/** The files that the plugin of this context may name. */
 export function createOwnFiles(ctx: PluginContext<never>, capabilities: readonly Capability[]): OwnFiles {
   const folders = (): readonly string[] => {
     const workspaces = capabilities.includes("agents") ? ctx.agents.list().map(({ workspace }) => workspace) : [];

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { WINDOW } from "./frames.ts";
-import { createPeer, type Peer, type PeerOptions } from "./peer.ts";
+import { createPeer, type RpcPeer, type RpcPeerOptions } from "./peer.ts";
 
 const coded = (code: string) => (): Error => Object.assign(new Error(code), { code });
 
 /** Two ends and the lines between them, which a test may hold back. */
-function pair(serve: PeerOptions["serve"], options: Partial<PeerOptions> = {}) {
+function pair(serve: RpcPeerOptions["serve"], options: Partial<RpcPeerOptions> = {}) {
   const told: [string, unknown][] = [];
-  const lines: { to: () => Peer; line: string }[] = [];
+  const lines: { to: () => RpcPeer; line: string }[] = [];
   const gate = { open: true };
   const deliver = () => {
     while (gate.open && lines.length > 0) {
@@ -15,7 +15,7 @@ function pair(serve: PeerOptions["serve"], options: Partial<PeerOptions> = {}) {
       next?.to().take(next.line);
     }
   };
-  const end = (to: () => Peer, more: Partial<PeerOptions>): Peer =>
+  const end = (to: () => RpcPeer, more: Partial<RpcPeerOptions>): RpcPeer =>
     createPeer({
       write(line) {
         lines.push({ to, line });
@@ -32,8 +32,8 @@ function pair(serve: PeerOptions["serve"], options: Partial<PeerOptions> = {}) {
       tooLarge: coded("LARGE"),
       ...more,
     });
-  const near: Peer = end(() => far, options);
-  const far: Peer = end(() => near, options);
+  const near: RpcPeer = end(() => far, options);
+  const far: RpcPeer = end(() => near, options);
   return { near, far, told, gate, deliver };
 }
 

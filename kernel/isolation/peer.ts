@@ -11,7 +11,8 @@ export interface Served {
   readonly of: Origin | undefined;
 }
 
-export interface PeerOptions {
+/** What one end of the wire stands on. */
+export interface RpcPeerOptions {
   /** Hands a line, without its end, to the other side. */
   write(line: string): void;
   /** Answers a call, with a stream where `streams`. Whatever it throws becomes the answer. */
@@ -32,7 +33,7 @@ export interface PeerOptions {
 }
 
 /** One end of the wire: calls, streams and notifications in both directions. */
-export interface Peer {
+export interface RpcPeer {
   /** Rejects with the other side's error, with `busy`, `tooLarge`, or with the reason of `end`; never later than `abandonMs` after `signal`. */
   call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
@@ -51,7 +52,7 @@ export interface Peer {
   readonly serving: number;
 }
 
-interface Open {
+interface OpenCall {
   readonly done: (value: unknown) => void;
   readonly fail: (error: unknown) => void;
   readonly item?: (value: unknown) => void;
@@ -70,8 +71,9 @@ interface Serving {
 /** A character takes at most this many bytes. */
 const WIDEST = 3;
 
-export function createPeer(options: PeerOptions): Peer {
-  const open = new Map<number, Open>();
+/** One end of the wire; both ends are the same. */
+export function createPeer(options: RpcPeerOptions): RpcPeer {
+  const open = new Map<number, OpenCall>();
   const serving = new Map<number, Serving>();
   let last = 0;
   let over: Error | undefined;
@@ -94,7 +96,7 @@ export function createPeer(options: PeerOptions): Peer {
     on: string,
     args: Args,
     signal: AbortSignal | undefined,
-    answer: Pick<Open, "done" | "fail" | "item">,
+    answer: Pick<OpenCall, "done" | "fail" | "item">,
   ): number | undefined {
     const refusal = over ?? (open.size >= options.pending ? options.busy(options.pending) : signal?.aborted ? signal.reason : undefined);
     if (refusal !== undefined) {
@@ -125,7 +127,7 @@ export function createPeer(options: PeerOptions): Peer {
     return id;
   }
 
-  function settle(id: number): Open | undefined {
+  function settle(id: number): OpenCall | undefined {
     const call = open.get(id);
     if (call === undefined) return undefined;
     open.delete(id);

@@ -13,13 +13,13 @@ import type { Confinement } from "./confinement.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { followOutput } from "./output.ts";
 import { watchTree } from "./own-sockets.ts";
-import { createPeer, type Peer, type PeerOptions } from "./peer.ts";
+import { createPeer, type RpcPeer, type RpcPeerOptions } from "./peer.ts";
 
 /** A process of an isolated plugin. */
 export interface PluginProcess {
   readonly pid: number;
-  readonly peer: Peer;
-  /** Why it ended, in words; every call to it fails from then on. */
+  readonly peer: RpcPeer;
+  /** Why it ended, for people; every call to it fails from then on. */
   readonly ended: Promise<string>;
   /** It has ended, and whatever it had started. */
   readonly gone: Promise<unknown>;
@@ -31,7 +31,8 @@ export interface PluginProcess {
   close(): Promise<void>;
 }
 
-export interface PluginProcessOptions extends Pick<PeerOptions, "serve" | "onNotify"> {
+/** How a process of an isolated plugin is started, and what it is answered. */
+export interface PluginProcessOptions extends Pick<RpcPeerOptions, "serve" | "onNotify"> {
   readonly plugin: string;
   readonly confinement: Confinement;
   readonly limits: IsolationLimits;
@@ -138,7 +139,7 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
     gone,
     watch() {
       watching ??= setInterval(() => {
-        if (gate.held) return;
+        if (gate.paused) return;
         if (open >= limits.missedPings) return kill(`it did not answer for ${(limits.missedPings * limits.pingMs) / 1000} s`);
         open += 1;
         peer.notify("ping", {});
@@ -171,12 +172,12 @@ function signalGroup(pid: number, name: NodeJS.Signals): void {
 }
 
 /** Reads frames as fast as the rules allow; beyond that it reads nothing for a while, and at last gives the process up. */
-function readFrames(wire: Duplex, peer: Peer, limits: IsolationLimits, kill: (why: string) => void): { readonly held: boolean; close(): void } {
+function readFrames(wire: Duplex, peer: RpcPeer, limits: IsolationLimits, kill: (why: string) => void): { readonly paused: boolean; close(): void } {
   let tokens = limits.frameBurst;
   let filled = performance.now();
   let pauses = 0;
   let resumed = 0;
-  let held: NodeJS.Timeout | undefined;
+  let pause: NodeJS.Timeout | undefined;
   const lines = createLines({
     maxBytes: limits.frameBytes,
     line(text) {
@@ -196,16 +197,16 @@ function readFrames(wire: Duplex, peer: Peer, limits: IsolationLimits, kill: (wh
   }
 
   function hold(): void {
-    if (held !== undefined) return;
+    if (pause !== undefined) return;
     wire.pause();
-    held = setTimeout(() => {
-      held = undefined;
+    pause = setTimeout(() => {
+      pause = undefined;
       refill();
       if (tokens < 0) return hold();
       resumed = performance.now();
       wire.resume();
     }, limits.pauseMs);
-    held.unref();
+    pause.unref();
   }
 
   wire.on("data", (chunk: Buffer) => {
@@ -218,9 +219,9 @@ function readFrames(wire: Duplex, peer: Peer, limits: IsolationLimits, kill: (wh
   });
   wire.on("error", () => undefined);
   return {
-    get held() {
-      return held !== undefined;
+    get paused() {
+      return pause !== undefined;
     },
-    close: () => clearTimeout(held),
+    close: () => clearTimeout(pause),
   };
 }

@@ -4,7 +4,7 @@ import type { Args, Origin } from "./frames.ts";
 import { HOST_API, writeLog } from "./host-api.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
-import type { Peer } from "./peer.ts";
+import type { RpcPeer } from "./peer.ts";
 import { refused } from "./refused.ts";
 import { createSocketApi } from "./socket-api.ts";
 
@@ -21,11 +21,12 @@ export interface ProcessApi {
 /** Cron jobs of a plugin over all its processes, by id. */
 export type Crons = Map<string, { readonly key: string; readonly stop: () => void; n: number; instance: object }>;
 
+/** What the calls of one process need of the daemon. */
 export interface ProcessApiDeps {
   readonly ctx: PluginContext<never>;
   readonly capabilities: readonly Capability[];
   readonly limits: IsolationLimits;
-  readonly peer: () => Peer;
+  readonly peer: () => RpcPeer;
   readonly crons: Crons;
   /** Calls the process there is; fails at once while there is none. */
   call(on: string, args: Args): Promise<unknown>;
@@ -49,6 +50,7 @@ const FILES: Readonly<Record<string, (files: Confined, args: FileArgs) => unknow
   "files.remove": (files, { path }) => files.remove(path),
 };
 
+/** Serves the calls and notifications of one process. */
 export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   const { ctx, crons, limits } = deps;
   const files = createOwnFiles(ctx, deps.capabilities);
@@ -90,7 +92,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
       case "tasks.deliver": {
         const delivery = await ctx.tasks.deliver(await files.media(args.delivery as never));
         handed += 1;
-        // Nobody may ask for its end.
+        // The plugin may never ask for its end: avoid an unhandled rejection.
         delivery.sent.catch(() => undefined);
         remember(sent, handed, delivery.sent);
         return { id: delivery.id, n: handed };

@@ -7,6 +7,7 @@ export type Described = Pick<Plugin<never>, "kind" | "name" | "version" | "svc" 
 
 /** The optional members of a channel that may be called. */
 export type ChannelMethod = "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test";
+/** The same, for asking which of them a channel has. */
 export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "react", "typing", "fetchMedia", "test"];
 
 /** What the daemon gets to know of a thing of a kind: all of it that is data, and which of its optional functions are there. */

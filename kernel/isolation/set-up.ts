@@ -19,6 +19,7 @@ export type StartProcess = (
   capabilities: readonly Capability[],
 ) => Promise<PluginProcess>;
 
+/** What an isolated plugin is set up with. */
 export interface SetUpOptions {
   readonly ctx: PluginContext<never>;
   readonly described: Described;

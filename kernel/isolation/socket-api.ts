@@ -4,14 +4,14 @@ import { fail } from "../base/errors.ts";
 import type { Args } from "./frames.ts";
 import { small } from "./host-api.ts";
 
-interface Asked extends Args {
+interface SocketArgs extends Args {
   readonly n: number;
   readonly to: SocketTarget;
   readonly data: Uint8Array;
 }
 
 /** The connections of one process of an isolated plugin, by the numbers that it gave them; guarded by its context as any plugin's. */
-export function createSocketApi(ctx: PluginContext<never>): Readonly<Record<string, (args: Asked, signal: AbortSignal) => unknown>> {
+export function createSocketApi(ctx: PluginContext<never>): Readonly<Record<string, (args: SocketArgs, signal: AbortSignal) => unknown>> {
   const open = new Map<number, Duplex>();
   const find = (n: number): Duplex => {
     const socket = open.get(n);

@@ -12,9 +12,9 @@ export async function isHeldBy(socket: Socket, trees: Iterable<Tree>): Promise<b
   if (tables.every((table) => table === undefined)) return false;
   const inode = inodeOf(socket, tables.join("\n"));
   if (inode === undefined || inode === "0") return true;
-  const held = `socket:[${inode}]`;
+  const link = `socket:[${inode}]`;
   for (const tree of trees) {
-    for (const { pid } of await treeMembers(tree)) if (holds(pid, held)) return true;
+    for (const { pid } of await treeMembers(tree)) if (holds(pid, link)) return true;
   }
   return false;
 }
@@ -50,7 +50,7 @@ function addressOf(hex: string): string {
 }
 
 /** A process of the tree that hides its files counts as the holder, one that is gone does not. */
-function holds(pid: number, held: string): boolean {
+function holds(pid: number, link: string): boolean {
   let files: string[];
   try {
     files = readdirSync(`/proc/${pid}/fd`);
@@ -59,7 +59,7 @@ function holds(pid: number, held: string): boolean {
   }
   return files.some((file) => {
     try {
-      return readlinkSync(`/proc/${pid}/fd/${file}`) === held;
+      return readlinkSync(`/proc/${pid}/fd/${file}`) === link;
     } catch {
       return false;
     }

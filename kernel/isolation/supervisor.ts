@@ -12,11 +12,12 @@ export interface Instance {
   close(): void;
 }
 
+/** What the supervisor of one plugin stands on. */
 export interface SupervisorOptions {
   readonly plugin: string;
   readonly limits: IsolationLimits;
   readonly now: () => number;
-  /** Starts a process and brings it as far as it was; on failure nothing of it is left. An error with `final` is not worth another try. */
+  /** Starts a process, sets it up and starts it as the one before; on failure nothing of it is left. An error with `final` is not tried again. */
   restart(): Promise<Instance>;
   /** It ended by itself, and is started again after that pause. */
   down(reason: string, pauseMs: number): void;
@@ -34,6 +35,7 @@ export interface Supervisor extends Remote {
   readonly status: Omit<ProcessStatus, "dropped">;
 }
 
+/** Watches over the processes of one plugin. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { plugin, limits, now } = options;
   let instance: Instance | undefined;

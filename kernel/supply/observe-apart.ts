@@ -26,7 +26,7 @@ const MOST_WORDS = 2_048;
 
 /**
  * Looks at a plugin as `observe` does, in a process of its own behind the walls of an isolated plugin and without a network: for code
- * that was not trusted yet, whichever process it will run in. Rejects with the reason, in words.
+ * that was not trusted yet, in whichever process it will run. Rejects with the reason, for people.
  */
 export async function observeApart(source: Source, { env, hidden, limitMs }: ObserveDeps): Promise<Observed> {
   const { closed } = await confine(source, { heapMb: ISOLATION_LIMITS.heapMb, path: env["PATH"] ?? "", hidden, program: PROGRAM });

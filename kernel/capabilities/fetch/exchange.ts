@@ -15,6 +15,7 @@ export interface Exchange {
   end(): void;
 }
 
+/** Begins an exchange; `caller` is the signal of its caller. */
 export function createExchange(host: string, caller: AbortSignal | undefined): Exchange {
   const controller = new AbortController();
   let given: SvcError | undefined;

@@ -32,7 +32,7 @@ export async function streamedAnswer(
 ): Promise<FetchStream> {
   const source = await bodyOf(reached);
   const wait = () => exchange.limit(idleMs, () => fail("SVC_FETCH_IDLE", { host, ms: idleMs }));
-  // Nobody may be reading when it is given up.
+  // There may be no reader when it is given up.
   source.on("error", () => undefined);
   const drop = () => {
     source.destroy();

@@ -6,7 +6,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import type { FetchInit, FetchStreamInit } from "@svc/sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createFetch } from "./fetch.ts";
-import type { Address } from "./lookup.ts";
+import type { ResolvedAddress } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { nextHop } from "./redirect.ts";
 
@@ -38,7 +38,7 @@ beforeEach(() => {
 const fetch = createFetch();
 const trusting = (path: string, init: FetchInit = {}) => fetch(origin + path, { trustedOrigins: [origin], ...init });
 const named = (...addresses: readonly string[]) =>
-  createFetch({ resolve: async () => addresses.map((address): Address => ({ address, family: address.includes(":") ? 6 : 4 })) });
+  createFetch({ resolve: async () => addresses.map((address): ResolvedAddress => ({ address, family: address.includes(":") ? 6 : 4 })) });
 
 describe("addresses", () => {
   it.each([

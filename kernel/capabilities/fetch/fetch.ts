@@ -10,10 +10,11 @@ import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { type Hop, nextHop, redirectTarget } from "./redirect.ts";
 
+/** For whom a fetch is made. */
 export interface FetchOptions {
   /** The addresses of a host name. Default: the system's resolver. */
   readonly resolve?: Resolve;
-  /** For whom no origin is trusted that leads back to this machine: its services take whoever calls from here for one of its users. Default false. */
+  /** No origin is trusted that leads back to this machine, whose services take every caller from here for one of its users. Default false. */
   readonly isolated?: boolean;
 }
 
@@ -57,7 +58,7 @@ export function createFetch({ resolve = systemResolve, isolated = false }: Fetch
       if (target === undefined) return { hop, response };
       response.destroy();
       if (redirects >= maxRedirects) throw fail("SVC_FETCH_REDIRECT", { host: first.url.host, limit: maxRedirects });
-      // Trust is the operator's word for one origin; a redirect cannot carry it to another, or bring it.
+      // The operator trusts one origin; a redirect can neither move that trust nor add any.
       trust &&= target.origin === hop.url.origin;
       hop = nextHop(hop, response.statusCode ?? 0, target);
     }
@@ -123,7 +124,7 @@ function targetOf(response: IncomingMessage, from: URL): URL | undefined {
     return redirectTarget(response.statusCode ?? 0, response.headers.location, from);
   } catch {
     response.destroy();
-    throw fail("SVC_FETCH_URL", { address: from.origin, reason: "it redirects to what is no URL" });
+    throw fail("SVC_FETCH_URL", { address: from.origin, reason: "it redirects to something other than a URL" });
   }
 }
 

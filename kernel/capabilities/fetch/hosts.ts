@@ -6,6 +6,7 @@ export function requireNamed(plugin: string, hosts: readonly string[] | undefine
   throw fail("SVC_SOCKET_HOST", { plugin, host: written(host, port), hosts: hosts.join(", ") });
 }
 
+/** A host and port as one writes them: an IPv6 address in brackets. */
 export const written = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 function names(pattern: string, section: unknown, host: string, port: number): boolean {
@@ -25,4 +26,5 @@ function standsIn(value: unknown, host: string, port: number): boolean {
   return URL.canParse(value) && bare(new URL(value).hostname.toLowerCase()) === host;
 }
 
+/** A host without the brackets of an IPv6 address. */
 export const bare = (host: string): string => host.replace(/^\[|\]$/g, "");

@@ -2,14 +2,16 @@ import { lookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import { type ErrorCode, fail } from "../../base/errors.ts";
 
-export interface Address {
+/** An address that a name resolves to. */
+export interface ResolvedAddress {
   readonly address: string;
   readonly family: number;
 }
 
 /** The addresses of a host name. */
-export type Resolve = (hostname: string) => Promise<readonly Address[]>;
+export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
+/** The system's resolver. */
 export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
 
 /** The resolver of a connection: what it answers is what is connected to, so nothing can change between the check and the use. */

@@ -11,7 +11,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** What another origin gets to see. All else, under whatever name, may be a key to the first one. */
 const HARMLESS = new Set(["accept", "accept-encoding", "accept-language", "content-length", "content-type", "user-agent"]);
 
-/** The address a response redirects to; undefined when it is no redirect. Throws a `TypeError` for what is no address. */
+/** The address a response redirects to; undefined for any other response. Throws a `TypeError` for a location that cannot be parsed. */
 export function redirectTarget(status: number, location: string | undefined, from: URL): URL | undefined {
   return REDIRECTS.has(status) && location !== undefined ? new URL(location, from) : undefined;
 }

@@ -10,6 +10,7 @@ import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { openWebSocket } from "./web-socket.ts";
 
+/** For whom sockets are made. */
 export interface SocketsOptions {
   readonly plugin: string;
   /** Ends all of them: the end of the plugin. */
@@ -76,7 +77,7 @@ export function createSockets({ plugin, signal, hosts, section, isolated = false
         clearTimeout(timer);
         socket.off("error", failed);
         stop();
-        // Whoever ended it knows: it needs no error that nobody may hear.
+        // Ended by the plugin itself: an error might have no listener.
         socket.once(
           "close",
           onAbort(ends, () => void socket.destroy()),

@@ -119,7 +119,7 @@ function connectionOf(client: WebSocket, pingMs: number): WebSocketConnection {
     closed,
     send: (data) => new Promise((done, refuse) => client.send(data, (error) => (error ? refuse(error) : done()))),
     async close(code = 1000, reason = "") {
-      // A goodbye that nobody reads would not be heard.
+      // A close frame is only seen by a reader.
       client.resume();
       client.close(code, reason);
       await closed;

@@ -18,8 +18,8 @@ export interface Place {
   readonly missing: readonly string[];
 }
 
-/** Folders, and the guarantee that what is opened through here lies below one of them, whoever moves links about meanwhile. */
-export interface Confinement {
+/** Folders, and the guarantee that what is opened through here lies below one of them, even if links are moved meanwhile. */
+export interface ConfinedFolders {
   readonly roots: readonly string[];
   /** The absolute form of a path, before links are looked at. Throws `SVC_FILE_OUTSIDE`. */
   spell(path: string): string;
@@ -50,7 +50,7 @@ export interface ConfineOptions {
 }
 
 /** Confines to `roots`; relative paths start at the first. */
-export function confine(given: readonly string[], { prepare = async () => undefined, kept }: ConfineOptions = {}): Confinement {
+export function confine(given: readonly string[], { prepare = async () => undefined, kept }: ConfineOptions = {}): ConfinedFolders {
   const roots = given.map((root) => resolve(root));
   const refuse = (path: string) => fail("SVC_FILE_OUTSIDE", { file: path, roots: roots.join(", ") });
 
@@ -73,7 +73,7 @@ export function confine(given: readonly string[], { prepare = async () => undefi
     await prepare();
     const real = await realRoots();
     if (real.length === 0) throw fail("SVC_FILE_MISSING", { file: roots[0] });
-    // Before the disk is asked, so that nobody learns what exists elsewhere.
+    // Before the disk is asked, so that the caller does not learn what exists elsewhere.
     if (!isBelow(spelled, roots) && !isBelow(spelled, real)) throw refuse(path);
     const missing: string[] = [];
     for (let at = spelled; ; ) {

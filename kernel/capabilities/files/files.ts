@@ -9,7 +9,7 @@ import type { LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import { fail } from "../../base/errors.ts";
 import { type FolderLock, tryLock } from "../../base/folder-lock.ts";
 import { type ProtectedDeps, protectedFiles } from "../../base/protected-files.ts";
-import { type Confinement, confine, fileError } from "./confine.ts";
+import { type ConfinedFolders, confine, fileError } from "./confine.ts";
 
 const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = constants;
 /** How many entries of a folder are looked at together. */
@@ -39,10 +39,10 @@ export function createFiles({ own, deps }: { readonly own: string; readonly deps
 export const createFolder = (folder: string): Confined => confined(confine([folder], { prepare: () => mkdir(folder, { recursive: true, mode: 0o700 }) }));
 
 /**
- * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, and nobody can tell.
+ * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, which cannot be found out.
  * `write` puts a new file in its place, so it needs no such rule.
  */
-function confined(deps: Confinement): Confined {
+function confined(deps: ConfinedFolders): Confined {
   const inOrder = oneAtATime();
 
   async function append(path: string, data: string): Promise<void> {
@@ -150,7 +150,7 @@ async function locked(lockFile: string, path: string): Promise<FolderLock> {
   }
 }
 
-async function requireFile(handle: FileHandle, path: string, deps: Confinement): Promise<Stats> {
+async function requireFile(handle: FileHandle, path: string, deps: ConfinedFolders): Promise<Stats> {
   const found = await handle.stat();
   if (!found.isFile()) throw fail("SVC_FILE_KIND", { file: path, expected: "regular file" });
   if (found.nlink > 1) throw fail("SVC_FILE_LINKED", { file: path, roots: deps.roots.join(", ") });

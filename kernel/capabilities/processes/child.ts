@@ -176,7 +176,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
 
   const launched = launch();
   const started = launched.then(record);
-  // Whoever reads only `ended` must not make an unhandled rejection of it.
+  // Callers may read only `ended`: avoid an unhandled rejection.
   started.catch(() => undefined);
   const ended = run();
   return {

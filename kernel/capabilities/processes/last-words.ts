@@ -6,7 +6,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const CREDENTIAL = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASS|KEY|COOKIE|CREDENTIALS?)$/i;
 
 /**
- * What a child printed on its standard error, fit to be shown to whoever asked for the work: without terminal control codes and
+ * What a child printed on its standard error, fit to be shown to the caller: without terminal control codes and
  * without the credentials of its own environment and the daemon's, which it may have printed.
  */
 export function lastWords(stderr: string, ...environments: readonly Environment[]): string {

@@ -1,6 +1,7 @@
 const NEWLINE = 10;
 const RETURN = 13;
 
+/** How a stream is cut into lines. */
 export interface LinesOptions {
   /** The longest line in bytes, without its end. */
   readonly maxBytes: number;

@@ -21,7 +21,7 @@ export interface Tree {
   readonly since?: number;
 }
 
-interface Row extends Member {
+interface ProcessRow extends Member {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
@@ -49,7 +49,7 @@ function isAlive(member: Member): boolean {
 /**
  * Ends a tree: SIGTERM to all of it, SIGKILL to what is left after `graceMs`. The tree is looked up anew before each kill, since
  * it may grow while it dies. `survivors` is empty unless a process belongs to another user. Without /proc it ends the process
- * group of the leader and can name nobody.
+ * group of the leader and can name no process.
  */
 export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly found: readonly Member[]; readonly survivors: readonly Member[] }> {
   if (rowOf(process.pid) === undefined) {
@@ -71,13 +71,13 @@ export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly f
   return { found, survivors: members.filter(isAlive) };
 }
 
-/** The processes of a tree now: the known ones, the group and session, every descendant of those and whoever carries the mark, also from a session of its own. */
+/** The processes of a tree now: the known ones, the group and session, every descendant of those and every process with the mark, also from a session of its own. */
 export async function treeMembers({ known, leader, mark, since = Math.min(...known.map(({ start }) => start)) }: Tree): Promise<readonly Member[]> {
   const rows = await look();
   const above = ancestors(rows);
   const others = rows.filter(({ pid }) => !above.has(pid));
   const starts = new Map(known.map(({ pid, start }) => [pid, start]));
-  const found = new Map<number, Row>();
+  const found = new Map<number, ProcessRow>();
   let looked = 0;
   for (const row of others) {
     if (starts.get(row.pid) === row.start || (leader !== undefined && (row.group === leader || row.session === leader))) found.set(row.pid, row);
@@ -123,11 +123,11 @@ function signal(members: readonly Member[], name: NodeJS.Signals): void {
   }
 }
 
-let looking: Promise<readonly Row[]> | undefined;
-let following: Promise<readonly Row[]> | undefined;
+let looking: Promise<readonly ProcessRow[]> | undefined;
+let following: Promise<readonly ProcessRow[]> | undefined;
 
 /** A look at all processes that begins after the call; those who ask during one look share the next. */
-function look(): Promise<readonly Row[]> {
+function look(): Promise<readonly ProcessRow[]> {
   const done = () => {
     looking = following;
     following = undefined;
@@ -136,8 +136,8 @@ function look(): Promise<readonly Row[]> {
   return (looking = allRows().finally(done));
 }
 
-async function allRows(): Promise<Row[]> {
-  const rows: Row[] = [];
+async function allRows(): Promise<ProcessRow[]> {
+  const rows: ProcessRow[] = [];
   let read = 0;
   for (const pid of processIds()) {
     const row = rowOf(pid);
@@ -155,7 +155,7 @@ function processIds(): number[] {
   }
 }
 
-function rowOf(pid: number): Row | undefined {
+function rowOf(pid: number): ProcessRow | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -169,7 +169,7 @@ function rowOf(pid: number): Row | undefined {
 }
 
 /** This process and those above it: one of our own children may have started this daemon. */
-function ancestors(rows: readonly Row[]): ReadonlySet<number> {
+function ancestors(rows: readonly ProcessRow[]): ReadonlySet<number> {
   const parents = new Map(rows.map(({ pid, parent }) => [pid, parent]));
   const above = new Set<number>();
   for (let pid: number | undefined = process.pid; pid !== undefined && pid > 0 && !above.has(pid); pid = parents.get(pid)) above.add(pid);

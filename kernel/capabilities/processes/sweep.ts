@@ -2,6 +2,7 @@ import type { Log } from "@svc/sdk";
 import { processIdentity } from "../../base/process-identity.ts";
 import { endTree, type Member, memberOf } from "./process-tree.ts";
 
+/** Which processes are orphans. */
 export interface SweepOptions {
   /** The marker given to `createSpawn`. */
   readonly marker: string;

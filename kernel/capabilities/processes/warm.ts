@@ -28,7 +28,7 @@ export interface Pool {
   end(owner?: string): Promise<void>;
 }
 
-interface Kept {
+interface IdleThing {
   readonly owner: string;
   readonly thing: unknown;
   readonly stop: () => Promise<void>;
@@ -52,13 +52,13 @@ export function warmCapability({ config, log }: LibraryDeps): LoadedCapability<W
 
 /** The pool behind the capability `warm` (001:L99-100). It never stops what is in use. */
 export function createPool({ limits, now = () => performance.now(), room = 8, failed }: PoolDeps): Pool {
-  const idle = new Map<string, Kept>();
+  const idle = new Map<string, IdleThing>();
   const taken = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
 
-  const idleSeconds = ({ idleSince }: Kept): number => (now() - idleSince) / 1000;
+  const idleSeconds = ({ idleSince }: IdleThing): number => (now() - idleSince) / 1000;
 
-  async function send(key: string, kept: Kept): Promise<void> {
+  async function send(key: string, kept: IdleThing): Promise<void> {
     if (idle.get(key) === kept) idle.delete(key);
     try {
       await kept.stop();
@@ -101,7 +101,7 @@ export function createPool({ limits, now = () => performance.now(), room = 8, fa
         const before = idle.get(key);
         if (before !== undefined) void send(key, before);
         taken.delete(key);
-        const kept: Kept = { owner, thing, stop, idleSince: now() };
+        const kept: IdleThing = { owner, thing, stop, idleSince: now() };
         if (!makeRoom()) return void send(key, kept);
         idle.set(key, kept);
         void ended.then(() => {

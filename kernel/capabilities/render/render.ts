@@ -15,13 +15,13 @@ import { PLAIN, type Writer, writerOf } from "./writer.ts";
  */
 const parser = new Marked({ gfm: true });
 
-type Node = Tokens.Generic;
+type MarkdownNode = Tokens.Generic;
 
 /** Marks that are open around a piece of inline text: most platforms cannot nest one in itself. */
-type Open = ReadonlySet<string>;
+type OpenMarks = ReadonlySet<string>;
 
-const NOTHING_OPEN: Open = new Set();
-const BOLD: Open = new Set(["bold"]);
+const NOTHING_OPEN: OpenMarks = new Set();
+const BOLD: OpenMarks = new Set(["bold"]);
 /** What may be clicked. Anything else stays words. */
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:|tel:|tg:)/i;
 
@@ -63,14 +63,14 @@ function normal(markdown: string): string {
   return markdown.replace(/\r\n?/g, "\n").replaceAll("\0", "");
 }
 
-function blocks(tokens: readonly Node[], writer: Writer, open: Open): string {
+function blocks(tokens: readonly MarkdownNode[], writer: Writer, open: OpenMarks): string {
   return tokens
     .map((token) => block(token, writer, open))
     .filter((text) => text !== "")
     .join("\n\n");
 }
 
-function block(token: Node, writer: Writer, open: Open): string {
+function block(token: MarkdownNode, writer: Writer, open: OpenMarks): string {
   switch (token.type) {
     case "space":
     case "def":
@@ -96,9 +96,9 @@ function block(token: Node, writer: Writer, open: Open): string {
   }
 }
 
-function list({ items, ordered, start }: Tokens.List, writer: Writer, open: Open): string {
+function list({ items, ordered, start }: Tokens.List, writer: Writer, open: OpenMarks): string {
   return items
-    .map(({ tokens }: { readonly tokens: readonly Node[] }, index) => {
+    .map(({ tokens }: { readonly tokens: readonly MarkdownNode[] }, index) => {
       const parts = tokens
         .filter(({ type }) => type !== "space" && type !== "checkbox")
         .map((token) => {
@@ -112,11 +112,11 @@ function list({ items, ordered, start }: Tokens.List, writer: Writer, open: Open
     .join("\n");
 }
 
-function inline(tokens: readonly Node[], writer: Writer, open: Open): string {
+function inline(tokens: readonly MarkdownNode[], writer: Writer, open: OpenMarks): string {
   return tokens.map((token) => span(token, writer, open)).join("");
 }
 
-function span(token: Node, writer: Writer, open: Open): string {
+function span(token: MarkdownNode, writer: Writer, open: OpenMarks): string {
   const insideOf = (mark: string) => inline(token.tokens ?? [], writer, new Set([...open, mark]));
   const marked = (mark: "bold" | "italic" | "strike") => (open.has(mark) ? insideOf(mark) : writer[mark](insideOf(mark)));
   switch (token.type) {

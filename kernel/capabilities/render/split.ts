@@ -1,5 +1,6 @@
 import type { Render } from "@svc/sdk";
 
+/** In what a platform counts its limit. */
 export type Unit = Parameters<Render["split"]>[2];
 
 /** A part of the text as it stands in the original, and the fence lines added around it. */

@@ -24,7 +24,7 @@ export function inScope<T>(scope: Scope, work: () => T): T {
 }
 
 /** The last argument of a tap. The signal is made only when a tap asks for it: most never do. */
-class Call implements HookCall {
+class GuardedCall implements HookCall {
   readonly deadline: number;
   readonly #parent: AbortSignal | undefined;
   #own: AbortController | undefined;
@@ -73,7 +73,7 @@ export interface Callee<A extends unknown[], R> {
  * handed to `late`.
  */
 export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, parent?: AbortSignal): R | Promise<R> {
-  const handle = new Call(callee.limitMs, parent);
+  const handle = new GuardedCall(callee.limitMs, parent);
   let answer: R | Promise<R>;
   try {
     answer = running.run(callee.scope, callee.run, ...args, handle);
@@ -86,7 +86,7 @@ export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, pare
   return answer;
 }
 
-function withDeadline<A extends unknown[], R>(answer: Promise<R>, { scope, what, limitMs, late }: Callee<A, R>, handle: Call): Promise<R> {
+function withDeadline<A extends unknown[], R>(answer: Promise<R>, { scope, what, limitMs, late }: Callee<A, R>, handle: GuardedCall): Promise<R> {
   return new Promise<R>((resolve, reject) => {
     let expired = false;
     const waiting = watch(limitMs, () => {
@@ -112,28 +112,28 @@ function withDeadline<A extends unknown[], R>(answer: Promise<R>, { scope, what,
 }
 
 /** A call whose promise has not settled yet, in a list of them: a set would keep what has passed through it. */
-interface Waiting {
+interface PendingCall {
   readonly until: number;
   readonly expire: () => void;
-  before: Waiting | undefined;
-  after: Waiting | undefined;
+  before: PendingCall | undefined;
+  after: PendingCall | undefined;
   listed: boolean;
 }
 
 const LOOK_MS = 20;
-let newest: Waiting | undefined;
+let newest: PendingCall | undefined;
 let look: NodeJS.Timeout | undefined;
 
 /** One timer for all calls that are under way: a timer for each would cost as much as most of what plugins do in a hook. */
-function watch(limitMs: number, expire: () => void): Waiting {
-  const waiting: Waiting = { until: performance.now() + limitMs, expire, before: newest, after: undefined, listed: true };
+function watch(limitMs: number, expire: () => void): PendingCall {
+  const waiting: PendingCall = { until: performance.now() + limitMs, expire, before: newest, after: undefined, listed: true };
   if (newest !== undefined) newest.after = waiting;
   newest = waiting;
   look ??= outside.runInAsyncScope(() => setInterval(expireLate, LOOK_MS));
   return waiting;
 }
 
-function unwatch(waiting: Waiting): void {
+function unwatch(waiting: PendingCall): void {
   if (!waiting.listed) return;
   const { before, after } = waiting;
   waiting.listed = false;
