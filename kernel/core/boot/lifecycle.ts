@@ -1,0 +1,211 @@
+import { fail } from "../../base/errors.ts";
+import { keepLastGood, readConfiguration } from "../config/configuration.ts";
+import { drainSeconds } from "../config/environment.ts";
+import { noteStop } from "../flow/recover.ts";
+import type { Assembly } from "./assembly.ts";
+import { boot } from "./boot.ts";
+import { healthOf } from "./health.ts";
+import type { HttpServing } from "./http-port.ts";
+import type { Health, ReloadReport } from "./kernel-api.ts";
+import type { KernelOptions } from "./options.ts";
+import { reloadConfiguration } from "./reload.ts";
+import type { Runtime } from "./runtime.ts";
+import { createShutdown, type Shutdown } from "./shutdown.ts";
+import { createStatusEvents, type StatusEvents } from "./status-events.ts";
+import { UndoList } from "./undo-list.ts";
+import type { RestartRequest, UpkeepPart, Workspaces } from "./upkeep-port.ts";
+
+/** The version that `/health` shows when the embedding program gives none. */
+const VERSION = "0.1.0";
+
+/** Where a kernel stands in its life, with what there is of it. */
+type Phase =
+  | { readonly at: "stopped" }
+  | { readonly at: "starting"; readonly runtime: Runtime | undefined }
+  | { readonly at: "running"; readonly runtime: Runtime }
+  | { readonly at: "leaving"; readonly runtime: Runtime };
+
+/** What a lifecycle moves. */
+export interface LifecycleDeps {
+  readonly assembly: Assembly;
+  readonly options: KernelOptions;
+  readonly http: HttpServing;
+  readonly upkeep: UpkeepPart;
+}
+
+/** The phases of a kernel, and the ways from one to the next. */
+export class Lifecycle {
+  readonly #assembly: Assembly;
+  readonly #options: KernelOptions;
+  readonly #http: HttpServing;
+  readonly #status: StatusEvents;
+  readonly #workspaces: Workspaces;
+  readonly #shutdown: Shutdown;
+  /** What has to be undone when it stops. */
+  readonly #steps: UndoList;
+  #phase: Phase = { at: "stopped" };
+  #startedAt: number;
+  /** Why state can no longer be kept. */
+  #fatal: Error | undefined;
+  #instance: string | undefined;
+  #crashedAt: number | undefined;
+  /** The latest start and reload, settled either way. */
+  #starting: Promise<unknown> = Promise.resolve();
+  #reloading: Promise<unknown> = Promise.resolve();
+
+  constructor({ assembly, options, http, upkeep }: LifecycleDeps) {
+    const { settings, log, bus, node, now, locations } = assembly;
+    this.#assembly = assembly;
+    this.#options = options;
+    this.#http = http;
+    this.#startedAt = now();
+    this.#steps = new UndoList(log);
+    this.#status = createStatusEvents(log, bus, node.name);
+    this.#workspaces = upkeep.createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
+    this.#shutdown = createShutdown({
+      log,
+      now,
+      config: () => settings.value,
+      createRestarts: upkeep.createRestarts,
+      runtime: () => this.runtime,
+      drainSeconds: (agent) => Math.max(drainSeconds(settings.value, locations.env), settings.agents.settings(agent)?.drainTimeoutSeconds ?? 0),
+      enter: (at) => {
+        this.#phase = { at, runtime: this.runtime };
+      },
+      close: () => this.#leave(),
+      tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
+      onRestart: options.onRestart,
+    });
+  }
+
+  /** The identity of the data folder, once a start has seen it. */
+  get instance(): string | undefined {
+    return this.#instance;
+  }
+  /** What exists between `start` and `stop`. Throws `SVC_KERNEL_STOPPED` where there is none. */
+  get runtime(): Runtime {
+    const runtime = this.#running;
+    if (runtime === undefined) throw fail("SVC_KERNEL_STOPPED");
+    return runtime;
+  }
+  get #running(): Runtime | undefined {
+    return this.#phase.at === "stopped" ? undefined : this.#phase.runtime;
+  }
+
+  /** As `Kernel.start`. */
+  async start(): Promise<void> {
+    if (this.#phase.at !== "stopped") throw fail("SVC_KERNEL_STARTED");
+    const start = this.#start();
+    this.#starting = start.catch(() => {});
+    await start;
+  }
+
+  async #start(): Promise<void> {
+    const { host, settings, log, locations, node, now } = this.#assembly;
+    const { dataFolder, folder, onDisk } = locations;
+    const version = this.#options.version ?? VERSION;
+    this.#phase = { at: "starting", runtime: undefined };
+    this.#startedAt = now();
+    this.#fatal = undefined;
+    this.#status.starting({ version, node: node.id, folder, ...(onDisk ? { dataFolder } : {}) });
+    try {
+      const { crashedAt, ...tasks } = await boot({
+        assembly: this.#assembly,
+        options: this.#options,
+        http: this.#http,
+        workspaces: this.#workspaces,
+        status: this.#status,
+        steps: this.#steps,
+        health: () => this.health(),
+        onInstance: (id) => {
+          this.#instance = id;
+        },
+        onRuntime: (runtime) => {
+          this.#phase = { at: "starting", runtime };
+        },
+        onLost: (error) => this.#lost(error),
+      });
+      this.#crashedAt = crashedAt;
+      this.#phase = { at: "running", runtime: this.runtime };
+      await keepLastGood(settings.configuration, dataFolder, log);
+      this.#status.running({ ...tasks, startMs: now() - this.#startedAt }, host.statuses());
+    } catch (error) {
+      await this.#close().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** As `Kernel.stop`. */
+  async stop(drainSeconds: number | undefined): Promise<void> {
+    // A start that is under way ends first: half of it could not be ended in good order.
+    if (this.#phase.at === "starting") await this.#starting;
+    if (this.#phase.at !== "stopped") await this.#shutdown.stop(drainSeconds);
+  }
+
+  async #leave(): Promise<void> {
+    // A reload may still set plugins up.
+    await this.#reloading;
+    await noteStop(this.runtime.core).catch((error) => this.#assembly.log.error({ err: error }, "the clean stop was not stored"));
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#steps.undo();
+    } finally {
+      this.#status.stopped();
+      this.#phase = { at: "stopped" };
+    }
+  }
+
+  #lost(error: Error): void {
+    this.#fatal = error;
+    this.#assembly.log.error({ err: error }, "state can no longer be kept; stopping");
+    this.#options.onFatal?.(error);
+  }
+
+  /** As `Kernel.reload`; one after the other. */
+  reload(): Promise<ReloadReport> {
+    const turn = this.#reloading.then(() => this.#reload());
+    this.#reloading = turn.catch((error) => this.#status.refused(error));
+    return turn;
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    await this.#starting;
+    this.#assembly.log.reopen();
+    if (this.#phase.at === "leaving") throw fail("SVC_DAEMON_DRAINING");
+    const report = await reloadConfiguration(this.#assembly, this.runtime, this.#workspaces);
+    this.#status.reloaded(report);
+    return report;
+  }
+
+  /** As `Kernel.restart`. */
+  async restart(request: RestartRequest): Promise<number> {
+    if (this.#phase.at !== "running") throw fail("SVC_DAEMON_DRAINING");
+    // What could not start again must not be stopped for it.
+    await readConfiguration(this.#assembly.locations.reopen(), this.#assembly.host);
+    return this.#shutdown.restart(request);
+  }
+
+  /** As `Kernel.health`. */
+  health(): Health {
+    const { node, host, settings, locations, now } = this.#assembly;
+    const state = this.#phase.at === "leaving" ? "draining" : this.#phase.at;
+    return healthOf({
+      ok: state === "running" && this.#fatal === undefined,
+      state,
+      node,
+      ...(this.#instance === undefined ? {} : { instance: this.#instance, folder: locations.folder }),
+      version: this.#options.version ?? VERSION,
+      ...(this.#crashedAt === undefined ? {} : { lastCrash: new Date(this.#crashedAt).toISOString() }),
+      startedAt: this.#startedAt,
+      now: now(),
+      tasks: this.#running?.pipeline.tasks,
+      plugins: host.statuses(),
+      unusable: settings.unusable,
+      storage: this.#running?.store.health(),
+      fatal: this.#fatal,
+    });
+  }
+}
