@@ -5,13 +5,17 @@ import type { Schema } from "@svc/sdk";
  * What svc.json has always taken, whether or not a plugin here owns it: data of the contract, in kernel/contract/keys.json. Who owns a
  * key brings its schema; until then it is taken as it is, and does nothing.
  */
-const { agentKeys, sections } = createRequire(import.meta.url)("#contract/keys.json") as {
+const { agentKeys, sections, settings } = createRequire(import.meta.url)("#contract/keys.json") as {
   readonly agentKeys: readonly string[];
   readonly sections: Readonly<Record<string, Schema>>;
+  readonly settings: { readonly session: Readonly<Record<string, Schema>> };
 };
 
 /** Keys of agents of the contract, beside the kernel's own. */
 export const CONTRACT_AGENT_KEYS: ReadonlySet<string> = new Set(agentKeys);
+
+/** Settings in the kernel's own sections that only a plugin reads. */
+export const CONTRACT_SETTINGS: { readonly session: Readonly<Record<string, Schema>> } = settings;
 
 /** Sections of the contract that are taken as they are until a plugin owns them (CFG-20). */
 export const CONTRACT_SECTIONS: Readonly<Record<string, Schema>> = sections;

@@ -1,4 +1,5 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { CONTRACT_SETTINGS } from "../contract-keys.ts";
 import { count, flag, range, word, words } from "./shapes.ts";
 
 /** `session` (001:L81-91). Where the reference states two defaults, the first (CFG-01). */
@@ -10,8 +11,7 @@ export const SESSION: ObjectSchema = {
     staleMinutes: range("idle minutes after which the next turn starts fresh", 1, 1440, { default: 720 }),
     maxTurnsPerSession: range("turns before rotation", 2, 200, { type: "integer", default: 40 }),
     tierTwoThresholdTokens: range("rotate when the prior turn's total input crosses this many tokens", 50_000, 200_000, { default: 180_000 }),
-    maxClaudeCodeDispatchesPerHour: range("new cli-a runs in an hour, at most", 1, 10_000, { type: "integer", default: 80 }),
-    maxClaudeCodeDispatchesPer5h: range("new cli-a runs in five hours, at most", 1, 50_000, { type: "integer", default: 180 }),
+    ...CONTRACT_SETTINGS.session,
     continuityStateTurns: range("extra earlier requests shown to the continuity decision", 0, 5, { type: "integer", default: 0 }),
   },
 };
