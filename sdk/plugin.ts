@@ -14,6 +14,7 @@ export const API_GENERATION = 1;
 /** The oldest generation that this version still loads. */
 export const API_FLOOR = 1;
 
+/** What a plugin mainly is: the first part of its id. */
 export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature";
 
 /** `<kind>-<name>`, the same in the folder, the package, the log and every error. */
@@ -90,6 +91,7 @@ export interface PluginContext<C = Record<string, unknown>> extends Readonly<Cap
   env(name: string): string | undefined;
 }
 
+/** A tool that agents may call; an error it throws is told to the agent. */
 export interface AgentTool {
   readonly name: string;
   readonly description: string;

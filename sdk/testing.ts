@@ -12,6 +12,7 @@ export { createMemoryEvents, type MemoryEvents } from "./testing/memory-events.t
 export { createMemoryFiles } from "./testing/memory-files.ts";
 export { createMemoryStore } from "./testing/memory-store.ts";
 export { createMemoryWarm } from "./testing/memory-warm.ts";
+export { type PanelSubject, panelContract } from "./testing/panel-contract.ts";
 export { createRealSpawn, type RealSpawn } from "./testing/real-spawn.ts";
 export type { Registered, RegisteredJob, RegisteredTap } from "./testing/registered.ts";
 export { type Recorded, type RecordedTurn, type Replay, readRecording, replayTier } from "./testing/replay.ts";

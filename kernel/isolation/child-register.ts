@@ -25,7 +25,7 @@ import type { Served } from "./peer.ts";
 import { refused } from "./refused.ts";
 import { CHANNEL_METHODS, type Crossed, type Registration, type RouteAnswer } from "./registrations.ts";
 
-/** What the plugin registers, and the way to call it by its place. */
+/** What the plugin registers, and the way to call each thing by its index. */
 export interface Register {
   readonly hooks: Hooks;
   readonly provide: Provide;

@@ -21,11 +21,11 @@ import type { Args } from "./frames.ts";
 import type { OwnFiles } from "./own-files.ts";
 import type { ChannelMethod, Crossed, Registration, RouteAnswer } from "./registrations.ts";
 
-/** The plugin's process, whichever it is now. Every call fails at once while there is none. */
+/** The plugin's process, whichever it is now. Every call fails at once while no process runs. */
 export interface Remote {
   call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
-  /** False when it was lost: there is none, or it is too large. */
+  /** False when the notification was lost: no process runs, or it is too large. */
   notify(on: string, args: Args): boolean;
 }
 
@@ -69,7 +69,7 @@ const PROXIES: { readonly [K in CrossingKind]: MakeProxy<K> } = {
   },
 };
 
-/** Registers in place of what the plugin registered in its process: the same things, whose functions ask there. */
+/** Registers here what the plugin registered in its process: the same things, whose functions ask there. */
 export function createProxies(ctx: PluginContext<never>, n: number, registration: Registration, remote: Remote, sight: Sight): PluginProxy {
   if (registration.kind === "tap") {
     tapProxy(ctx, n, registration, remote, sight);

@@ -11,7 +11,7 @@ export type ChannelMethod = "edit" | "remove" | "react" | "typing" | "fetchMedia
 export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "react", "typing", "fetchMedia", "test"];
 
 /** What the daemon gets to know of a thing of a kind: all of it that is data, and which of its optional functions are there. */
-interface Crossing {
+interface CrossedThings {
   channel: { readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] };
   tier: { readonly name: string; readonly abilities: TierAbilities; readonly probe: boolean };
   action: Omit<Action, "run">;
@@ -19,10 +19,10 @@ interface Crossing {
   route: { readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };
 }
 
-/** How a thing of a kind crosses: a kind that `KINDS` lets cross and that is missing in `Crossing` does not compile. */
-export type Crossed<K extends CrossingKind> = Crossing[K];
+/** How a thing of a kind crosses: a kind that `KINDS` lets cross and that is missing in `CrossedThings` does not compile. */
+export type Crossed<K extends CrossingKind> = CrossedThings[K];
 
-/** A thing that its setup registered. Its place in the list is what it is called by. */
+/** A thing that its setup registered. It is called by its index in the list. */
 export type Registration =
   | { readonly kind: "tap"; readonly hook: HookName; readonly options: TapOptions }
   | { [K in CrossingKind]: { readonly kind: K; readonly thing: Crossed<K> } }[CrossingKind];

@@ -33,7 +33,7 @@ export interface SetUpOptions {
 }
 
 /**
- * Sets an isolated plugin up: its setup runs in its process, and what it registered there is registered here by stand-ins, which stay
+ * Sets an isolated plugin up: its setup runs in its process, and what it registered there is registered here by proxies, which stay
  * when the process comes and goes. A later process must register the same again, or the plugin is given up.
  *
  *   spawn > load > setup > (same as before?) > start > up > ends > pause, growing > spawn ...

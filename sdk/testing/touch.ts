@@ -54,7 +54,7 @@ const TOUCHES: { readonly [K in ProvidedKind]?: (thing: Provided[K], touching: T
   authority: (authority, { text }) => [
     {
       what: `authority ${authority.name}`,
-      run: async () => assert.equal(await authority.verify(text), undefined, "it knows a bearer that nobody was given"),
+      run: async () => assert.equal(await authority.verify(text), undefined, "it knows a bearer that was never given out"),
     },
   ],
   board: (board, { text }) => [
@@ -166,7 +166,7 @@ async function runTier(tier: Tier, text: string, signal: AbortSignal): Promise<v
   const turn = turnOf(inbound(text), new Promise(() => {}));
   const ends: string[] = [];
   for await (const event of tier.run(turn, frozen({ system: "", layers: [], prompt: text, media: [], history: [] }), signal)) {
-    assert.equal(typeof event?.type, "string", "it yielded what is no event");
+    assert.equal(typeof event?.type, "string", "it yielded something that is not an event");
     assert.equal(ends.length, 0, `something came after its ${ends[0]}`);
     if (END.includes(event.type)) ends.push(event.type);
   }

@@ -142,6 +142,7 @@ const TESTING_NAMES = [
   "createMemoryWarm",
   "createRealSpawn",
   "engineContract",
+  "panelContract",
   "readRecording",
   "replayTier",
   "serviceContract",

@@ -107,7 +107,8 @@ class PluginKernel implements Kernel {
     return abilitiesOf(agent, this.#assembly.settings.agents, this.#live);
   }
   async channels(): Promise<readonly ChannelStatus[]> {
-    return channelsOf(this.#live, this.#life.runtime.deliveries.unsent);
+    const { deliveries } = this.#life.runtime;
+    return channelsOf(this.#live, (channel) => deliveries.unsent(channel));
   }
   testChannel(name: string, signal: AbortSignal): Promise<string> {
     return testChannelOf(name, this.#live, signal);

@@ -1,11 +1,24 @@
-import type { Actions, Agents, Capability, CapabilityTypes, HealthReader, Jobs, Log, PermissionTypes, ServiceTypes, Store, Tasks, Traces } from "@svc/sdk";
+import type {
+  Actions,
+  Agents,
+  Capability,
+  CapabilityTypes,
+  HealthReader,
+  Jobs,
+  Log,
+  PermissionTypes,
+  Services,
+  ServiceTypes,
+  Store,
+  Tasks,
+  Traces,
+} from "@svc/sdk";
 import { CAPABILITIES } from "@svc/sdk/host";
 import type { CapabilityRow, CapabilityRows, CapabilityScope, LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { fail } from "../../base/errors.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Live } from "./live.ts";
-import { createServices } from "./references.ts";
 import type { Scope } from "./scope.ts";
 import { scopedEvents } from "./scoped-events.ts";
 import { servedModels } from "./served.ts";
@@ -49,7 +62,13 @@ export const CORE_CAPABILITIES = {
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
   models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),
-  services: served((deps, { scope }) => createServices(scope, deps), false),
+  services: {
+    crosses: false,
+    async load(deps) {
+      const { createServices } = await import("./references.ts");
+      return { make: ({ scope }) => createServices(scope, deps) };
+    },
+  } satisfies CoreRow<Services>,
 };
 
 /** What is declared without a member of the context. */

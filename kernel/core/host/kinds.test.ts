@@ -169,7 +169,7 @@ it.each([
   ["files", { ...SAMPLES.files.thing, prefix: "acme/" }, /its prefix/],
   ["files", { ...SAMPLES.files.thing, folder: "ui" }, /must be absolute/],
   ["panel", { ...SAMPLES.panel.thing, id: "../acme" }, /the id '..\/acme'/],
-  ["panel", { ...SAMPLES.panel.thing, place: "footer" }, /the place 'footer'/],
+  ["panel", { ...SAMPLES.panel.thing, place: "footer" }, /its place 'footer'/],
   ["panel", { ...SAMPLES.panel.thing, module: "https://elsewhere.example/x.js" }, /is not a path/],
   ["panel", { ...SAMPLES.panel.thing, module: "//elsewhere.example/x.js" }, /is not a path/],
 ] as const)("a %s like %j is refused", (kind, thing, words) => {

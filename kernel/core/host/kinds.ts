@@ -117,7 +117,7 @@ export const KINDS = {
     title: ["id"],
     whyUnusable({ id, place, module }) {
       if (!/^[a-z0-9][a-z0-9-]*$/.test(id)) return `the id '${id}' is not of lower-case letters, digits and '-'`;
-      if (!["page", "admin", "card"].includes(place)) return `the place '${place}' is none of page, admin and card`;
+      if (!["page", "admin", "card"].includes(place)) return `its place '${place}' must be page, admin or card`;
       return /^\/(?!\/)/.test(module) ? undefined : `its module '${module}' is not a path on the dashboard's server`;
     },
     agreed: ({ guard }) => [`panel ${guard}`],

@@ -99,7 +99,7 @@ export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: T
   if (typeof run !== "function") throw refuse("it is no function");
   const { phase } = options;
   if (phase !== undefined && hook !== "assembleContext") throw refuse(`only assembleContext has phases, such as '${phase}'`);
-  if (phase !== undefined && !Object.hasOwn(PHASES, phase)) throw refuse(`its phase '${phase}' is none of ${Object.keys(PHASES).join(", ")}`);
+  if (phase !== undefined && !Object.hasOwn(PHASES, phase)) throw refuse(`its phase '${phase}' must be one of ${Object.keys(PHASES).join(", ")}`);
   requireDeclared(scope, `hook ${hook}`);
   // A copy: what a plugin hands over is looked at here and never again.
   scope.taps.push({ scope, hook, run, options: { ...options, ...(phase === undefined ? {} : { stage: PHASES[phase] }) }, breaker: createBreaker() });
