@@ -1,10 +1,10 @@
+export { loadEnvironment } from "./base/config-text/environment.ts";
 export { ERRORS } from "./base/errors.ts";
 export { lockHolder, tryLock } from "./base/folder-lock.ts";
 export { createFolder } from "./capabilities/files/files.ts";
 export type { RequestHandler } from "./core/boot/http-port.ts";
 export type * from "./core/boot/kernel-api.ts";
 export { describeProblem } from "./core/config/configuration.ts";
-export { loadEnvironment } from "./core/config/environment.ts";
 export type { AgentAbilities } from "./core/host/agent-abilities.ts";
 export type { AgentTable } from "./core/host/agents.ts";
 export { blame } from "./core/host/call.ts";

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { parsePath } from "../base/config-path.ts";
+import { loadEnvironment } from "../base/config-text/environment.ts";
 import { fail } from "../base/errors.ts";
 import { lastGood } from "../base/last-good.ts";
 import type { PluginStatus } from "../core/boot/kernel-api.ts";
@@ -8,7 +9,6 @@ import type { ConfigProblem } from "../core/config/check.ts";
 import { composeSchema } from "../core/config/compose.ts";
 import { type Configuration, describeProblems, entriesOf, examine, partsOf } from "../core/config/configuration.ts";
 import { openDocument, readText } from "../core/config/document.ts";
-import { loadEnvironment } from "../core/config/environment.ts";
 import type { Host, HostParts } from "../core/host/host.ts";
 import { createHost } from "../core/host/plugin-host.ts";
 import { readEntry } from "../sources/source.ts";
@@ -51,6 +51,7 @@ export interface Editor {
   restore(text: string): Promise<void>;
 }
 
+/** Opens a configuration for changes. Nothing is written before `save`; throws `SVC_CONFIG_*` where the document cannot be read. */
 export async function openEditor(options: EditorOptions): Promise<Editor> {
   const original = readText(options.file);
   const opened = await readEdited(options, original);

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { ProvidedStore } from "@svc/sdk";
+import { loadEnvironment } from "../base/config-text/environment.ts";
 import { createLog } from "../base/log.ts";
-import { loadEnvironment } from "../core/config/environment.ts";
 import { type EditorOptions, readableText, readEdited } from "./editor.ts";
 
 /**

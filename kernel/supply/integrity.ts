@@ -22,6 +22,7 @@ export interface Pin {
   readonly trustedAt: string;
 }
 
+/** What was trusted, by the name of the package. */
 export type Pins = Readonly<Record<string, Pin>>;
 
 const NAME = "plugins.lock.json";
@@ -43,6 +44,7 @@ export async function readPins(dataFolder: string): Promise<Pins> {
   }
 }
 
+/** Replaces the pins of a data folder, sorted by name. */
 export async function writePins(dataFolder: string, pins: Pins): Promise<void> {
   const sorted = Object.fromEntries(Object.entries(pins).sort(([left], [right]) => (left < right ? -1 : 1)));
   await atomicWrite(join(dataFolder, NAME), `${JSON.stringify(sorted, null, 2)}\n`);

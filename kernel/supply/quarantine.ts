@@ -116,6 +116,7 @@ const versionOf = ({ version = "" }: { readonly version?: string }): string => v
 /** Runs phases of plugins one after the other, each under its marker, so that a death names exactly one. */
 export type Marked = <T>(suspect: Suspect, phase: Phase, work: () => Promise<T>) => Promise<T>;
 
+/** Makes the marker of a data folder; see `Marked`. */
 export function createMarked(dataFolder: string): Marked {
   let last: Promise<unknown> = Promise.resolve();
   return (suspect, phase, work) => {

@@ -1,6 +1,6 @@
+import { drainSeconds } from "../../base/config-text/environment.ts";
 import { fail } from "../../base/errors.ts";
 import { keepLastGood, readConfiguration } from "../config/configuration.ts";
-import { drainSeconds } from "../config/environment.ts";
 import { noteStop } from "../flow/recover.ts";
 import type { Assembly } from "./assembly.ts";
 import { boot } from "./boot.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { loadEnvironment } from "../../base/config-text/environment.ts";
 import { type ConfigDocument, type DocumentSource, openDocument } from "../config/document.ts";
-import { loadEnvironment } from "../config/environment.ts";
 import type { KernelOptions } from "./options.ts";
 
 /** Where a kernel reads its configuration, and where it writes. */

@@ -1,9 +1,9 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { choice, text } from "../../base/schema/shapes.ts";
 import { CONTRACT_SECTIONS } from "./contract-keys.ts";
 import { AGENT, AGENT_ID } from "./sections/agent-keys.ts";
 import { NODE } from "./sections/node-sections.ts";
 import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, RETENTION, SESSION, SHUTDOWN } from "./sections/runtime-sections.ts";
-import { choice, text } from "./sections/shapes.ts";
 
 /** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
 export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {

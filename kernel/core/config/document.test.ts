@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { drainSeconds, loadEnvironment } from "../../base/config-text/environment.ts";
 import { openDocument } from "./document.ts";
-import { drainSeconds, loadEnvironment } from "./environment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

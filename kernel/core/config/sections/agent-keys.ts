@@ -1,5 +1,5 @@
 import type { ObjectSchema } from "@svc/sdk";
-import { choice, count, flag, range, text, word, words } from "./shapes.ts";
+import { choice, count, flag, range, text, word, words } from "../../../base/schema/shapes.ts";
 
 /** Lower-case letters, digits, `_` and `-`: an agent's id is part of URLs, lanes and token scopes. */
 export const AGENT_ID = "^[a-z0-9][a-z0-9_-]*$";

@@ -1,5 +1,5 @@
 import type { ObjectSchema } from "@svc/sdk";
-import { flag, word, words } from "./shapes.ts";
+import { flag, word, words } from "../../../base/schema/shapes.ts";
 
 /** `node`: who this daemon is (001:L16-23). */
 export const NODE: ObjectSchema = {

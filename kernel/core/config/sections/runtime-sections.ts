@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema } from "@svc/sdk";
+import { count, flag, range, word, words } from "../../../base/schema/shapes.ts";
 import { CONTRACT_SETTINGS } from "../contract-keys.ts";
-import { count, flag, range, word, words } from "./shapes.ts";
 
 /** `session` (001:L81-91). Where the reference states two defaults, the first (CFG-01). */
 export const SESSION: ObjectSchema = {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { codeOf } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
+import { fail } from "../errors.ts";
 
 /**
  * The environment with the folder's `.env` added; a variable that is already set wins, even when it is empty. A new record: `env`

@@ -9,6 +9,7 @@ export const text = (description: string, more: Schema = {}): Schema => ({ type:
 /** A list of texts, empty unless configured. */
 export const words = (description: string, more: Schema = {}): Schema => ({ type: "array", items: { type: "string" }, description, ...more });
 
+/** True or false. */
 export const flag = (description: string, more: Schema = {}): Schema => ({ type: "boolean", description, ...more });
 
 /** One of a few words. */
