@@ -40,6 +40,7 @@ export const FAILURES = {
   cancelled: {},
 } as const satisfies Readonly<Record<string, FailureTraits>>;
 
+/** The kinds of failure whose meaning the kernel knows. */
 export type FailureKind = keyof typeof FAILURES;
 
 /** How a tier's stream ends when it failed. What the flags leave open, the kind says (`FAILURES`); a kind of its own has no more than its flags. */

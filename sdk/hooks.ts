@@ -16,6 +16,7 @@ export interface HookCall {
  */
 export type ContextPhase = "session" | "history" | "strategy" | "layers" | "fit";
 
+/** When and how a tap runs. */
 export interface TapOptions {
   /** Only on `assembleContext`: when the tap runs; default `layers`. Taps of one phase run in the order in which their plugins are set up. */
   readonly phase?: ContextPhase;
@@ -43,6 +44,7 @@ export interface Rejection {
 }
 
 type MaybePromise<T> = T | Promise<T>;
+/** One hook point of the context: `tap` registers a function. */
 export interface HookPoint<F> {
   tap(tap: F, options?: TapOptions): void;
 }

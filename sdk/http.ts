@@ -34,6 +34,7 @@ export interface HttpRoute {
   handle(request: HttpRequest, reply: HttpReply): unknown;
 }
 
+/** A request that passed admission and guard, its body checked against the route's schema. */
 export interface HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -58,6 +59,7 @@ export interface Caller {
   readonly peer?: string;
 }
 
+/** How a handler answers other than by its return value, which is sent as JSON. */
 export interface HttpReply {
   status(code: number): HttpReply;
   header(name: string, value: string): HttpReply;
@@ -70,6 +72,7 @@ export interface HttpReply {
   stream(options?: { readonly deferred?: boolean }): EventStream;
 }
 
+/** A stream of server-sent events to one client. */
 export interface EventStream {
   /**
    * False when the client is gone or too slow and was dropped. One that reads the answer of a `POST` too slowly is not: it misses

@@ -60,6 +60,7 @@ export interface ModelReply {
   readonly cache?: boolean;
 }
 
+/** A tool that a model may call. */
 export interface ModelTool {
   /** Letters, digits, `_` and `-`, at most 64. */
   readonly name: string;
@@ -67,6 +68,7 @@ export interface ModelTool {
   readonly input: ObjectSchema;
 }
 
+/** A call that a model asks for. */
 export interface ModelToolCall {
   readonly id: string;
   readonly name: string;

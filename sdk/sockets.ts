@@ -11,6 +11,7 @@ export interface Sockets {
   webSocket(url: string, init?: WebSocketInit): Promise<WebSocketConnection>;
 }
 
+/** Where a socket connects to, and how long that may take. */
 export interface SocketTarget {
   readonly host: string;
   readonly port: number;
@@ -27,6 +28,7 @@ export interface SocketTarget {
   readonly trustedHosts?: readonly string[];
 }
 
+/** How a WebSocket is opened. */
 export interface WebSocketInit extends Pick<SocketTarget, "signal" | "timeoutMs"> {
   readonly protocols?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -38,6 +40,7 @@ export interface WebSocketInit extends Pick<SocketTarget, "signal" | "timeoutMs"
   readonly trustedOrigins?: readonly string[];
 }
 
+/** An open WebSocket. */
 export interface WebSocketConnection {
   /** Which of `protocols` the far end chose; empty for none. */
   readonly protocol: string;

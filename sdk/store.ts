@@ -19,6 +19,7 @@ export interface Collection<T> {
   delete(key: string, expect?: Expect): Promise<void>;
 }
 
+/** Which documents of a collection, and in which order. */
 export interface Query {
   /** Equality on declared indexes. */
   readonly where?: Readonly<Record<string, string | number | null>>;
@@ -63,6 +64,7 @@ export interface Queue<T> {
   list(limit?: number): Promise<readonly (Claimed<T> & { readonly dueAt: number; readonly group?: string })[]>;
 }
 
+/** How an item enters a queue. */
 export interface PushOptions {
   readonly id?: string;
   readonly group?: string;

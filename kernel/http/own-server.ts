@@ -14,6 +14,7 @@ export interface OwnServer {
   take(): HttpServer | undefined;
 }
 
+/** What the daemon's own server needs. */
 export interface OwnServerDeps {
   readonly kernel: RoutesKernel | undefined;
   readonly options: Omit<HttpServerOptions, "name" | "routes">;
@@ -21,6 +22,7 @@ export interface OwnServerDeps {
   readonly find: (server: string) => HttpServer | undefined;
 }
 
+/** Makes the daemon's own server; it is built when first needed and listens when asked to. */
 export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps): OwnServer {
   let current: HttpServer | undefined;
 

@@ -19,6 +19,7 @@ export interface Servers {
   changed(): void;
 }
 
+/** What the servers of plugins need. */
 export interface ServersDeps {
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
@@ -39,6 +40,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open that port; choose one above 1023",
 };
 
+/** Makes the servers that plugins provide; each opens its port when its plugin asks for it. */
 export function createServers({ listen, reach, routes, authorities, scopes, isIsolated, log }: ServersDeps): Servers {
   const provided = new Map<string, ProvidedServer>();
   // One that only is mounted stays while its plugin is set up anew: the application that carries it cannot mount it twice.

@@ -118,6 +118,7 @@ const REQUIRED: readonly (keyof Manifest)[] = ["api", "kind", "name", "entry", "
 /** A kind that plugins of this version can be. */
 export const isKind = (value: unknown): value is Kind => PLUGIN_KINDS.includes(value as Kind);
 
+/** Whether a value can be a plugin's name: lower-case letters, digits and `-`. */
 export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
 
 /** Why a plugin of that kind cannot be taken, in words; undefined when it can. */

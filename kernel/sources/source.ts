@@ -32,6 +32,7 @@ export interface PluginEntry {
 
 const ISOLATED = "process:";
 
+/** Takes an entry of `plugins` apart. */
 export function readEntry(entry: string): PluginEntry {
   if (entry.startsWith("!")) return { name: entry.slice(1), off: true, isolated: false };
   const isolated = entry.startsWith(ISOLATED);

@@ -12,11 +12,13 @@ export interface RetentionRules {
   readonly maxMegabytes: number;
 }
 
+/** The section `retention` with its defaults. */
 export function readRetention(config: Readonly<Record<string, unknown>>): RetentionRules {
   const { traceDays = 90, historyDays = 365, maxMegabytes = 2_048 } = (config.retention ?? {}) as Partial<RetentionRules>;
   return { traceDays, historyDays, maxMegabytes };
 }
 
+/** What retention needs. */
 export interface RetentionDeps {
   readonly store: Pick<StateStore, "size" | "shrink">;
   readonly core: Pick<ScopedStore, "prune" | "keyBefore" | "fill" | "journal">;
@@ -58,6 +60,7 @@ const FREE_BYTES = 4 * MEGABYTE;
 const FIRST = "task_0";
 const SPARED = { field: "status", value: "in-flight" } as const;
 
+/** Makes the retention of a store and of the plugins' folders. */
 export function createRetention({ store, core, plugins, log, rules, tell }: RetentionDeps): Retention {
   let histories: Kept = { bytes: 0, files: 0 };
   /** Looks left until the histories are measured again. */

@@ -54,6 +54,7 @@ interface Opening {
   waiting: number;
 }
 
+/** Makes a pool of running programs that speak JSON-RPC in lines. */
 export function createEnginePool({ spawn, warm, name, handshake, clean }: PoolOptions): EnginePool {
   const inUse = new Map<string, PooledEngine>();
   const openings = new Map<string, Opening>();

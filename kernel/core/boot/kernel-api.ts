@@ -37,6 +37,7 @@ export interface PluginStatus {
   readonly isolation?: ProcessStatus & { readonly walls: readonly string[] };
 }
 
+/** What `/health` answers. */
 export interface Health {
   readonly ok: boolean;
   readonly state: "starting" | "running" | "draining" | "stopped";

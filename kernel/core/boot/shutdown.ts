@@ -39,6 +39,7 @@ interface Departure {
   readonly hurry: AbortController;
 }
 
+/** Makes the ways out of a running kernel. */
 export function createShutdown(deps: ShutdownDeps): Shutdown {
   let leaving: { readonly departure: Departure; readonly left: Promise<boolean> } | undefined;
   const begin = (request: RestartRequest) => void restart(request).catch((error) => deps.log.error({ err: error }, "the restart failed"));

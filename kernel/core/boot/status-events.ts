@@ -18,6 +18,7 @@ export interface StatusEvents {
 
 const PATHS_SHOWN = 20;
 
+/** Makes what reports the life of a kernel to log and bus. */
 export function createStatusEvents(log: RootLog, bus: Bus, name: string): StatusEvents {
   const publish = (summary: string, data: Record<string, unknown>) => void bus.publish({ kind: "status", type: "status", summary, data });
   return {

@@ -14,6 +14,7 @@ export interface Breaker {
   fail(): CallConsequence;
 }
 
+/** Makes a circuit breaker; `now` is monotonic, in milliseconds. */
 export function createBreaker(now: () => number = () => performance.now()): Breaker {
   let failures: number[] = [];
   let openings: number[] = [];

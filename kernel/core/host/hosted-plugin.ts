@@ -20,6 +20,7 @@ export interface PhaseLimits {
   readonly stopMs: number;
 }
 
+/** The limits where none are set: ten seconds for each phase. */
 export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
 
 /** Runs a phase of a plugin, under a marker on disk where the plugin is somebody else's. */
@@ -216,6 +217,7 @@ export async function stopPlugin(hosted: HostedPlugin, limits: PhaseLimits): Pro
   return errors;
 }
 
+/** The status of a plugin, as `svc plugin list` and `/health` show it. */
 export function pluginStatus(hosted: HostedPlugin): PluginStatus {
   const { scope, plugin, source, isolated } = hosted;
   const version = source.version ?? plugin?.version;

@@ -4,6 +4,7 @@ import { type Breaker, createBreaker } from "./breaker.ts";
 import { PROVIDED_KINDS } from "./kinds.ts";
 import { requireDeclared } from "./registered.ts";
 
+/** The six hook points. */
 export type HookName = "inbound" | "route" | "assembleContext" | "dispatch" | "deliver" | "emit";
 
 /** One tap as registered. tapable cannot remove taps: hooks are compiled afresh from these. */
