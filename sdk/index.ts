@@ -21,7 +21,7 @@ export * from "./names.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
 export type * from "./processes.ts";
-export * from "./program-tier.ts";
+export type * from "./program-tier.ts";
 export type * from "./provided.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";

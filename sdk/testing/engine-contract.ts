@@ -5,7 +5,7 @@ import { collections } from "./collections.ts";
 import { answerOf, type ContractAgent, type ContractTurn, howItEnded, isEnd, runTurn, sessionOf, until } from "./contract-turn.ts";
 import { inTime, type Runner } from "./runner.ts";
 
-/** The program that a tier is started with: the engine, one that starts and says nothing (and ignores SIGTERM), or one that is not there. */
+/** The program that a tier is started with: the engine, one that starts and says nothing (best one that ignores SIGTERM), or one that is not there. */
 export type EngineProgram = "engine" | "mute" | "missing";
 
 /** A tier as a daemon has it from its start to its stop. */

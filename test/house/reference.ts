@@ -11,6 +11,7 @@ const DIST = "sdk/dist";
 const ENTRIES = [
   { entry: "@svc/sdk", file: "index.d.ts", about: "The contract: what a plugin is made of." },
   { entry: "@svc/sdk/testing", file: "testing.d.ts", about: "What a plugin is tested with." },
+  { entry: "@svc/sdk/program-tier", file: "program-tier.d.ts", about: "For the entry of a tier on a program." },
   { entry: "@svc/sdk/engine", file: "engine.d.ts", about: "For tiers that drive another program." },
   { entry: "@svc/sdk/host", file: "host.d.ts", about: "For programs that run plugins, not for plugins." },
 ] as const;
@@ -18,10 +19,11 @@ const ENTRIES = [
 /** Every exported name of the sdk with its words and its signature, from the built declarations. */
 export function reference(read: (path: string) => string): string {
   const parts = ENTRIES.map(({ entry, file, about }) => {
-    const modules = modulesOf(file, read).map(({ file: module, names, typesOnly }) => ({
+    const own: HandedOn = { file, names: undefined };
+    const modules = [own, ...modulesOf(file, read)].map(({ file: module, names, typesOnly }) => ({
       module: module.replace(/\.d\.ts$/, ""),
       things: declaredIn(read(join(DIST, module))).filter(
-        ({ name, code }) => (names === undefined || names.has(name)) && !(typesOnly && code.startsWith("const ")),
+        ({ name, code }) => (names === undefined || names.has(name)) && !(typesOnly && /^(const|function) /.test(code)),
       ),
     }));
     const sections = modules.filter(({ things }) => things.length > 0).map(({ module, things }) => `### ${module}\n\n${things.map(described).join("\n\n")}`);

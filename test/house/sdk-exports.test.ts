@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import * as sdk from "@svc/sdk";
 import * as engine from "@svc/sdk/engine";
 import * as host from "@svc/sdk/host";
+import * as program from "@svc/sdk/program-tier";
 import * as testing from "@svc/sdk/testing";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -22,7 +23,6 @@ const NAMES = [
   "API_GENERATION",
   "FAILURES",
   "LAYERS",
-  "PERMISSION_MODES",
   "SDK_VERSION",
   "append",
   "backoffMs",
@@ -35,8 +35,6 @@ const NAMES = [
   "keepTrying",
   "linked",
   "onAbort",
-  "programSection",
-  "programSettings",
   "push",
   "put",
   "readPictures",
@@ -129,6 +127,7 @@ const HOST_NAMES = [
   "tierAbilities",
   "whyNoScope",
 ];
+const PROGRAM_NAMES = ["PERMISSION_MODES", "programSection", "programSettings"];
 const TESTING_NAMES = [
   "actionContract",
   "boardContract",
@@ -159,6 +158,7 @@ describe("@svc/sdk", () => {
     expect(Object.keys(sdk).sort()).toEqual(NAMES);
     expect(Object.keys(testing).sort()).toEqual(TESTING_NAMES);
     expect(Object.keys(engine).sort()).toEqual(ENGINE_NAMES);
+    expect(Object.keys(program).sort()).toEqual(PROGRAM_NAMES);
     expect(Object.keys(host).sort()).toEqual(HOST_NAMES);
   });
 

@@ -54,5 +54,5 @@ describe.concurrent.each(["channel", "tier", "engine", "action", "feature"])("sv
     await run("npm", ["run", "prepack"], { cwd: folder, env: { ...env, PATH: `${join(ROOT, "node_modules/.bin")}:${env.PATH}` } });
     expect(existsSync(join(folder, "dist/index.js"))).toBe(true);
     expect(existsSync(join(folder, "dist/deleted.js"))).toBe(false);
-  }, 120_000);
+  }, 240_000);
 });

@@ -1,4 +1,5 @@
-import { definePlugin, PERMISSION_MODES, type Tier } from "@svc/sdk";
+import { definePlugin, type Tier } from "@svc/sdk";
+import { PERMISSION_MODES } from "@svc/sdk/program-tier";
 import { type AcpSettings, agentConfig, sectionSchema } from "./settings.ts";
 
 /** Runs agents on any program that speaks the Agent Client Protocol. */

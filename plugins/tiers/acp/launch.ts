@@ -1,5 +1,6 @@
-import { type Agent, type PluginContext, programSettings, svcError } from "@svc/sdk";
+import { type Agent, type PluginContext, svcError } from "@svc/sdk";
 import { engineEnvironment, executableOf, type RpcOptions, requireExecutable } from "@svc/sdk/engine";
+import { programSettings } from "@svc/sdk/program-tier";
 import { type AcpSettings, acpSettings } from "./settings.ts";
 
 /** Variables of the daemon that reach the program: the ways out. Everything else it gets by `env`. */

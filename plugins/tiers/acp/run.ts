@@ -1,4 +1,4 @@
-import { type PluginContext, programSettings, type SvcError, svcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
+import { type PluginContext, type SvcError, svcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
 import {
   type AcpAgent,
   acpAgentOf,
@@ -19,6 +19,7 @@ import {
   textOf,
   unsentLayers,
 } from "@svc/sdk/engine";
+import { programSettings } from "@svc/sdk/program-tier";
 import { launchOf } from "./launch.ts";
 import { mayRun, modeOf } from "./permission.ts";
 import { createReader, refusal } from "./reader.ts";

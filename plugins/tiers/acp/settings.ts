@@ -1,4 +1,5 @@
-import { type Agent, type ObjectSchema, type PermissionMode, programSection, type Schema } from "@svc/sdk";
+import type { Agent, ObjectSchema, PermissionMode, Schema } from "@svc/sdk";
+import { programSection } from "@svc/sdk/program-tier";
 
 /** How a program is started and spoken to: the section `tiers.acp`, and `agents.<id>.acp` over it. */
 export interface AcpSettings {

@@ -1,5 +1,6 @@
-import { definePlugin, type Lifecycle, PERMISSION_MODES } from "@svc/sdk";
+import { definePlugin, type Lifecycle } from "@svc/sdk";
 import type { KeyRelays, ToolServers } from "@svc/sdk/engine";
+import { PERMISSION_MODES } from "@svc/sdk/program-tier";
 import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";

@@ -1,7 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, type PluginContext, programSettings, type SvcError } from "@svc/sdk";
+import type { Agent, PluginContext, SvcError } from "@svc/sdk";
+import { programSettings } from "@svc/sdk/program-tier";
 import { environmentOf } from "./environment.ts";
 import { type Decision, decide, type GuardedCall, type Level } from "./guard.ts";
 import { mayChange } from "./permission.ts";

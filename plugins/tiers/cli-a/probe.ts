@@ -1,6 +1,7 @@
 import { tmpdir } from "node:os";
-import { type Agent, type PluginContext, programSettings } from "@svc/sdk";
+import type { Agent, PluginContext } from "@svc/sdk";
 import { ask, probeProgram } from "@svc/sdk/engine";
+import { programSettings } from "@svc/sdk/program-tier";
 import { environmentOf } from "./environment.ts";
 import { findProgram } from "./program.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type PluginContext, type ProgramSettings, programSettings, type TierEvent, type Turn, type TurnContext } from "@svc/sdk";
+import type { PluginContext, ProgramSettings, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { type Fields, fieldsOf, goneFailure, type KeyRelays, listOf, type RpcGone, runFailure, type ToolServers, textOf, unsentLayers } from "@svc/sdk/engine";
+import { programSettings } from "@svc/sdk/program-tier";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, isGone, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";

@@ -1,4 +1,5 @@
-import { type ProgramSection, programSection } from "@svc/sdk";
+import type { ProgramSection } from "@svc/sdk";
+import { programSection } from "@svc/sdk/program-tier";
 
 /** The section `tiers.cli-a`. */
 export interface Section extends ProgramSection {

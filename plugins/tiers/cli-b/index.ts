@@ -1,4 +1,5 @@
-import { definePlugin, PERMISSION_MODES, type ProgramSection, programSection, type Tier } from "@svc/sdk";
+import { definePlugin, type ProgramSection, type Tier } from "@svc/sdk";
+import { PERMISSION_MODES, programSection } from "@svc/sdk/program-tier";
 import { READ } from "./variables.ts";
 
 /** Runs agents on the Codex program. */

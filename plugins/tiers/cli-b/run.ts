@@ -1,14 +1,4 @@
-import {
-  codeOf,
-  type MediaReader,
-  type PluginContext,
-  type ProgramSection,
-  programSettings,
-  type TierEvent,
-  type Turn,
-  type TurnContext,
-  turnText,
-} from "@svc/sdk";
+import { codeOf, type MediaReader, type PluginContext, type ProgramSection, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
 import {
   createEnginePool,
   createInbox,
@@ -26,6 +16,7 @@ import {
   textOf,
   unsentLayers,
 } from "@svc/sdk/engine";
+import { programSettings } from "@svc/sdk/program-tier";
 import { instruct } from "./instructions.ts";
 import { argumentsOf, environmentOf } from "./launch.ts";
 import { answer, sandboxOf } from "./permission.ts";

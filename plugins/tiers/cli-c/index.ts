@@ -1,4 +1,5 @@
-import { definePlugin, PERMISSION_MODES, type ProgramSection, programSection } from "@svc/sdk";
+import { definePlugin, type ProgramSection } from "@svc/sdk";
+import { PERMISSION_MODES, programSection } from "@svc/sdk/program-tier";
 import type { Runner } from "./run.ts";
 import { READ } from "./variables.ts";
 

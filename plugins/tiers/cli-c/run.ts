@@ -1,14 +1,4 @@
-import {
-  type PluginContext,
-  type ProgramSection,
-  type ProgramSettings,
-  programSettings,
-  type SvcError,
-  type TierEvent,
-  type Turn,
-  type TurnContext,
-  turnText,
-} from "@svc/sdk";
+import { type PluginContext, type ProgramSection, type ProgramSettings, type SvcError, type TierEvent, type Turn, type TurnContext, turnText } from "@svc/sdk";
 import {
   acpPictures,
   acpServers,
@@ -30,6 +20,7 @@ import {
   unsentLayers,
   workspaceServers,
 } from "@svc/sdk/engine";
+import { programSettings } from "@svc/sdk/program-tier";
 import { argumentsOf, environmentOf, overridesOf, withoutKey } from "./launch.ts";
 import { mayRun, modeOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
