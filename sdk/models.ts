@@ -4,7 +4,7 @@ import type { Usage } from "./messages.ts";
 import type { Picture } from "./picture.ts";
 import { recentHistory, type TurnContext, turnText } from "./tier.ts";
 
-/** Capability `models`: the models of the configuration. Addresses and keys are the kernel's business: a plugin sees neither. */
+/** Capability `models`: the models of the configuration. Addresses and keys stay with the plugin that serves the models. */
 export interface Models {
   /**
    * One forced-tool extraction call to the configured small model; the answer is validated against `schema`. Throws
@@ -20,10 +20,10 @@ export interface Models {
   /**
    * One streamed call of an agent's model: its `provider` says where and how, its `model` which. Ends with exactly one `end` or `error`,
    * or, when `signal` aborts, without one; never throws. What fails before the first word is tried again where that may help.
-   * Whoever stops reading ends the call.
+   * A reader that stops ends the call.
    */
   stream(call: ModelCall): AsyncIterable<ModelEvent>;
-  /** Whether the agent's model can be called, as far as the configuration tells. Asks nobody. */
+  /** Whether the agent's model can be called, as far as the configuration says. Makes no request. */
   usable(agent: string): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
@@ -42,7 +42,7 @@ export interface ModelCall {
 }
 
 /**
- * A part of a conversation. `cache`: the next call begins with the same words up to here, so that a vendor that wants to be told may
+ * A part of a conversation. `cache`: the next call begins with the same words up to here, so that a vendor that wants such a mark may
  * keep them; two such marks count, later ones first.
  */
 export type ModelMessage =
@@ -84,7 +84,7 @@ export interface ModelToolResult {
   readonly failed?: boolean;
 }
 
-/** What a model's call brings. `usage` comes once, also of a call that was ended, as far as the vendor has told it by then. */
+/** What a model's call brings. `usage` comes once, also of a call that was ended, as far as the vendor had sent it by then. */
 export type ModelEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
@@ -103,7 +103,7 @@ export function turnMessages(
   given: { readonly pictures: readonly Picture[]; readonly note: string } = { pictures: [], note: "" },
   share = 1,
 ): ModelMessage[] {
-  // An empty text is no message to the vendors.
+  // Vendors refuse an empty text.
   const past = recentHistory(
     context.history.filter(({ text }) => text.trim() !== ""),
     share,

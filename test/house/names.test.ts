@@ -31,6 +31,7 @@ const ALLOWED: readonly { readonly file: string; readonly words: readonly string
   { file: "kernel/http/guard.ts", words: ["mesh"], because: "generation 1 of the plugin API calls the guard peer so" },
   { file: "kernel/http/plain-events.ts", words: ["mesh"], because: "a kind of events of the contract" },
   { file: "kernel/core/host/kinds.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },
+  { file: "sdk/testing/panel-contract.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },
   { file: "sdk/panel.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },
   { file: "sdk/provided.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },
   { file: "sdk/failure.ts", words: ["billing"], because: "a kind of failure: the account is refused" },

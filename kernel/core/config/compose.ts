@@ -111,7 +111,7 @@ export function composeSchema(parts: Parts): ComposedSchema {
 
 function troubleWith({ at, owner }: Section, before: readonly Section[]): string | undefined {
   const [top = ""] = at.split(".");
-  if (!SECTION.test(at) || at.split(".").some(isForbiddenKey)) return `'${at}' is no name for a section`;
+  if (!SECTION.test(at) || at.split(".").some(isForbiddenKey)) return `'${at}' cannot name a section`;
   if (CORE_KEYS.has(top)) return `'${top}' belongs to the kernel; a plugin adds keys of agents with agentConfig`;
   const other = before.find((section) => `${section.at}.`.startsWith(`${at}.`) || `${at}.`.startsWith(`${section.at}.`));
   if (other === undefined) return undefined;

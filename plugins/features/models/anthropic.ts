@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelMessage, ModelReply, Usage } from "@svc/sdk";
-import { countOf, type Dialect, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText } from "./model-api.ts";
+import { countOf, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText, type WireFormat } from "./model-api.ts";
 import { fieldsOf, vendorError } from "./model-failure.ts";
 import type { ModelAddress } from "./provider-address.ts";
 
@@ -13,7 +13,7 @@ const CACHED = { cache_control: { type: "ephemeral" } };
 const MOST_MARKS = 2;
 
 /** Anthropic's messages. */
-export const ANTHROPIC: Dialect = {
+export const ANTHROPIC: WireFormat = {
   path: "/messages",
   headers: ({ key }) => ({ "anthropic-version": "2023-06-01", ...(key === undefined ? {} : { "x-api-key": key }) }),
   body(address, { system = "", messages, tools = [], maxOutputTokens = MAX_OUTPUT_TOKENS }) {
@@ -45,7 +45,7 @@ function write(message: ModelMessage, marked: boolean): object {
   if (!marked && message.role !== "tool" && isPlain(message)) return { role, content: message.text };
   const content = blocksOf(message);
   const last = content.at(-1);
-  // A thought can not be marked.
+  // A thought cannot be marked.
   if (marked && last !== undefined && !textIn(last["type"]).includes("thinking")) content[content.length - 1] = { ...last, ...CACHED };
   return { role, content };
 }
@@ -119,14 +119,14 @@ class AnthropicReader implements Reader {
       case "error":
         throw vendorError(event["error"]);
       default:
-      // A ping, or something that a later version of the API tells.
+      // A ping, or an event of a later version of the API.
     }
   }
 
   #grow(index: number, delta: Fields, out: ModelEvent[]): void {
-    const held = this.#blocks.get(index);
-    if (held === undefined) return;
-    const { block } = held;
+    const growing = this.#blocks.get(index);
+    if (growing === undefined) return;
+    const { block } = growing;
     const add = (key: string, text: string) => {
       block[key] = textIn(block[key]) + text;
     };
@@ -140,29 +140,29 @@ class AnthropicReader implements Reader {
       add("thinking", text);
       if (text !== "" && this.#thinking) out.push({ type: "thinking", text });
     } else if (delta["type"] === "signature_delta") add("signature", textIn(delta["signature"]));
-    else if (delta["type"] === "input_json_delta") held.json += textIn(delta["partial_json"]);
+    else if (delta["type"] === "input_json_delta") growing.json += textIn(delta["partial_json"]);
   }
 
   /** Later counts are of the whole so far, and win. */
-  #count(told: Fields): void {
+  #count(counted: Fields): void {
     const { input = 0, output = 0, cacheRead = 0, cacheCreate = 0 } = this.usage ?? {};
-    if (Object.keys(told).length === 0) return;
+    if (Object.keys(counted).length === 0) return;
     this.usage = {
-      input: countOf(told["input_tokens"] ?? input),
-      output: countOf(told["output_tokens"] ?? output),
-      cacheRead: countOf(told["cache_read_input_tokens"] ?? cacheRead),
-      cacheCreate: countOf(told["cache_creation_input_tokens"] ?? cacheCreate),
+      input: countOf(counted["input_tokens"] ?? input),
+      output: countOf(counted["output_tokens"] ?? output),
+      cacheRead: countOf(counted["cache_read_input_tokens"] ?? cacheRead),
+      cacheCreate: countOf(counted["cache_creation_input_tokens"] ?? cacheCreate),
     };
   }
 
   reply(): ModelReply {
-    const held = [...this.#blocks.values()];
-    const calls = held.flatMap(({ block, json }) =>
+    const grown = [...this.#blocks.values()];
+    const calls = grown.flatMap(({ block, json }) =>
       block["type"] === "tool_use"
         ? [{ id: textIn(block["id"]), name: textIn(block["name"]), ...(json === "" ? { input: block["input"] ?? {} } : readInput(json)) }]
         : [],
     );
-    const blocks = held.flatMap(({ block, json }) => {
+    const blocks = grown.flatMap(({ block, json }) => {
       if (block["type"] === "tool_use") return [{ ...block, input: json === "" ? fieldsOf(block["input"]) : fieldsOf(readInput(json).input) }];
       // The API refuses an empty text.
       return block["type"] === "text" && block["text"] === "" ? [] : [block];

@@ -6,6 +6,7 @@ import type { ModelApi } from "./provider-address.ts";
 import { compileSchema } from "./shape.ts";
 import { SMALL_MODELS, type SmallModel } from "./vendors.ts";
 
+/** What an extraction needs from outside. */
 export interface ExtractOptions {
   /** Reads the variables of `SMALL_MODELS`, and `SVC_EXTRACT_MODEL`; asked at each call. */
   env(name: string): string | undefined;
@@ -18,7 +19,7 @@ type Request = Parameters<Models["extract"]>[0];
 interface Api {
   headers(key: string): Readonly<Record<string, string>>;
   body(model: string, request: Request, parameters: Schema): unknown;
-  /** What the tool was called with; undefined when it was not called. Throws a `SyntaxError` for what is no JSON. */
+  /** What the tool was called with; undefined when it was not called. Throws a `SyntaxError` for a text that is not JSON. */
   call(answer: unknown): unknown;
   /** Why an answer may be incomplete: it met the limit of tokens. */
   cut(answer: unknown): boolean;

@@ -2,7 +2,7 @@ import type { ModelCall, ModelEvent, ModelReply, Usage } from "@svc/sdk";
 import type { ModelAddress } from "./provider-address.ts";
 
 /** How one kind of API is asked, and how its answer is read. */
-export interface Dialect {
+export interface WireFormat {
   /** Appended to the address. */
   readonly path: string;
   headers(address: Pick<ModelAddress, "key">): Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface Reader {
   readonly over: boolean;
   /** The vendor's word for why it stopped; an answer without one was cut. */
   readonly stopped: string | undefined;
-  /** As far as it was told. */
+  /** As far as the vendor has sent it. */
   readonly usage: Usage | undefined;
   readonly model: string | undefined;
   /** The answer as a part of the conversation. */
@@ -29,10 +29,10 @@ export interface Reader {
 /** Room for the whole answer where the call names no smaller one. */
 export const MAX_OUTPUT_TOKENS = 16_384;
 
-/** An empty answer of a tool is no message to the vendors. */
+/** Vendors refuse an empty answer of a tool. */
 export const toolText = (text: string): string => text || "(nothing)";
 
-/** What a tool was called with; nothing when it is no JSON. Some vendors send no text at all for an empty object. */
+/** What a tool was called with; nothing when it is not JSON. Some vendors send no text at all for an empty object. */
 export function readInput(json: string): { readonly input?: unknown } {
   if (json.trim() === "") return { input: {} };
   try {
@@ -42,5 +42,7 @@ export function readInput(json: string): { readonly input?: unknown } {
   }
 }
 
+/** A count in an answer; 0 for anything that is not one. */
 export const countOf = (value: unknown): number => (typeof value === "number" && value >= 0 ? value : 0);
+/** A text in an answer; empty for anything that is not one. */
 export const textIn = (value: unknown): string => (typeof value === "string" ? value : "");

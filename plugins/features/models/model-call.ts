@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ModelCall, type ModelEvent, type TierFailure, traitsOf } from "@svc/sdk";
 import { ANTHROPIC } from "./anthropic.ts";
-import type { Dialect, Reader } from "./model-api.ts";
+import type { Reader, WireFormat } from "./model-api.ts";
 import type { Answer, Connections } from "./model-connection.ts";
 import { fieldsOf, judgeAnswer, judgeError, VendorError } from "./model-failure.ts";
 import { OPENAI } from "./openai.ts";
 import type { ModelAddress, ModelApi } from "./provider-address.ts";
 
-const DIALECTS: Readonly<Record<ModelApi, Dialect>> = { anthropic: ANTHROPIC, openai: OPENAI };
+const WIRE_FORMATS: Readonly<Record<ModelApi, WireFormat>> = { anthropic: ANTHROPIC, openai: OPENAI };
 const TRIES = 3;
 /** Before the second try, and once more of it before the third, unless the vendor asks for another time. */
 const RETRY_MS = 1_000;
-/** A vendor that asks for more patience than this is told to the caller instead. */
+/** When a vendor asks for a longer wait, the caller gets the failure at once. */
 const LONGEST_RETRY_MS = 60_000;
 
 /**
@@ -23,12 +23,12 @@ const LONGEST_RETRY_MS = 60_000;
  */
 export async function* callModel(connections: Connections, address: ModelAddress, call: ModelCall): AsyncGenerator<ModelEvent> {
   const { signal } = call;
-  const dialect = DIALECTS[address.api];
-  const url = new URL(address.url + dialect.path);
-  const headers = { "content-type": "application/json", accept: "text/event-stream", "accept-encoding": "identity", ...dialect.headers(address) };
-  const body = JSON.stringify(dialect.body(address, call));
+  const format = WIRE_FORMATS[address.api];
+  const url = new URL(address.url + format.path);
+  const headers = { "content-type": "application/json", accept: "text/event-stream", "accept-encoding": "identity", ...format.headers(address) };
+  const body = JSON.stringify(format.body(address, call));
   for (let tried = 1; signal?.aborted !== true; tried += 1) {
-    const reader = dialect.reader(address);
+    const reader = format.reader(address);
     let said = false;
     let answer: Answer | undefined;
     let failure: TierFailure | undefined;
@@ -57,7 +57,7 @@ export async function* callModel(connections: Connections, address: ModelAddress
       answer.release();
       answer = undefined;
     } catch (error) {
-      // The vendor's last word was heard: what comes after it is no loss.
+      // The vendor had finished: an error after its last event costs nothing.
       if (reader.stopped === undefined || error instanceof VendorError) failure = judgeError(address, error, said);
     } finally {
       answer?.close();
@@ -78,7 +78,7 @@ export async function* callModel(connections: Connections, address: ModelAddress
   }
 }
 
-/** What is wrong with an event, if anything: what came before it is told first. */
+/** The error in an event, if there is one; events that came before it are passed on first. */
 function taken(reader: Reader, data: string, out: ModelEvent[]): unknown {
   try {
     reader.take(data === "[DONE]" ? { done: true } : fieldsOf(JSON.parse(data)), out);

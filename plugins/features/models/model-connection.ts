@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 const IDLE_MS = 60_000;
-/** Read of a body that is no stream of events. */
+/** Characters read of a body that is not a stream of events. */
 const MAX_TEXT = 65_536;
 const TEXT_MS = 10_000;
 /** Of one event, in characters. */
@@ -36,6 +36,7 @@ const MOST_WAITING = 1_000;
 /** How long the rest of an answer may take that is over. */
 const REST_MS = 1_000;
 
+/** No connection is opened before the first `post`. */
 export function createConnections(): Connections {
   const kept = { keepAlive: true, timeout: IDLE_MS, scheduling: "lifo" } as const;
   const plain = new HttpAgent(kept);
@@ -65,7 +66,7 @@ export function createConnections(): Connections {
       } catch (error) {
         const { code, stale } = error as { code?: string; stale?: boolean };
         if (signal?.aborted || stale !== true || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
-        // The vendor had closed the idle connection when the request was on its way: nobody has read it.
+        // The vendor closed the idle connection while the request was on its way, so it has not read it: send it again.
         return await send(url, headers, bytes, signal);
       }
     },

@@ -17,7 +17,7 @@ const LONGEST_REASON = 500;
 const TOO_LONG =
   /context.{0,12}(length|window|size)|context_length_exceeded|exceed_context_size|prompt is too long|input is too long|(maximum|too many)( input| prompt)? tokens|request_too_large/i;
 
-/** The vendors' names for errors that come inside of a stream, where there is no status. */
+/** The vendors' names for errors inside a stream, where a status is missing. */
 const TYPES: Readonly<Record<string, FailureKind>> = {
   overloaded_error: "overloaded",
   rate_limit_error: "rate-limit",

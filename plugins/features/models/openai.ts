@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelMessage, ModelReply, ModelToolCall, Usage } from "@svc/sdk";
-import { countOf, type Dialect, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText } from "./model-api.ts";
+import { countOf, MAX_OUTPUT_TOKENS, type Reader, readInput, textIn, toolText, type WireFormat } from "./model-api.ts";
 import { fieldsOf, vendorError } from "./model-failure.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ const OPENAI_HOST = "api.openai.com";
 const THOUGHTS = ["reasoning_content", "reasoning"] as const;
 
 /** The chat completions of OpenAI, which most other servers speak too. */
-export const OPENAI: Dialect = {
+export const OPENAI: WireFormat = {
   path: "/chat/completions",
   headers: ({ key }) => (key === undefined ? {} : { authorization: `Bearer ${key}` }),
   body: ({ model, url }, { system = "", messages, tools = [], maxOutputTokens = MAX_OUTPUT_TOKENS }) => ({

@@ -38,8 +38,8 @@ export async function* runCalls(
     const { at, answer, durationMs } = ended;
     running.delete(at);
     answers[at] = answer;
-    const told = answer.failed ? { error: atMost(answer.text, 300) } : { output: atMost(answer.text, 300) };
-    yield { type: "step", step: { id: idOf(at), name: tools.get(answer.call.name)?.name ?? answer.call.name, phase: "end", ...told, durationMs } };
+    const outcome = answer.failed ? { error: atMost(answer.text, 300) } : { output: atMost(answer.text, 300) };
+    yield { type: "step", step: { id: idOf(at), name: tools.get(answer.call.name)?.name ?? answer.call.name, phase: "end", ...outcome, durationMs } };
   }
   signal.removeEventListener("abort", stopped);
   return answers;

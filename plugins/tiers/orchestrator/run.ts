@@ -65,19 +65,19 @@ export async function* runTurn(
       const said = yield* ask(ctx.models, call, talk, bill);
       if (said === undefined) break;
       if (said.type === "error") {
-        yield* bill.told();
+        yield* bill.event();
         yield said;
         return;
       }
       const { reply, stopped } = said;
       const { calls = [] } = reply;
       if (calls.length === 0) {
-        yield* bill.told();
+        yield* bill.event();
         yield talk.begun ? { type: "done" } : tierFailure("no-answer", `The model gave no answer; it stopped with '${stopped}'.`);
         return;
       }
       if (round === settings.maxSteps) {
-        yield* bill.told();
+        yield* bill.event();
         yield tierFailure(
           "step-limit",
           `The work was not done after ${settings.maxSteps} model calls; raise agents.${turn.agent.id}.orchestrator.maxSteps, or ask for less at once.`,
@@ -88,8 +88,8 @@ export async function* runTurn(
       if (answers === undefined) break;
       talk.since.push(reply, resultsOf(answers));
     }
-    // Ended from outside: what was spent is told all the same.
-    yield* bill.told();
+    // Ended from outside: report what was spent all the same.
+    yield* bill.event();
   } finally {
     await servers?.release(!signal.aborted);
   }
@@ -144,20 +144,20 @@ const resultsOf = (answers: readonly ToolAnswer[]): ModelMessage => ({
 
 /** What the calls of a turn have cost together. */
 interface Bill {
-  add(told: Extract<ModelEvent, { type: "usage" }>): void;
-  /** Nothing when no vendor has told anything. */
-  told(): TierEvent[];
+  add(cost: Extract<ModelEvent, { type: "usage" }>): void;
+  /** Empty until a vendor has sent a count. */
+  event(): TierEvent[];
 }
 
 function createBill(): Bill {
   let spent: Usage | undefined;
   let model: string | undefined;
   return {
-    add(told) {
-      model = told.model;
-      spent = sum(spent, told.usage);
+    add(cost) {
+      model = cost.model;
+      spent = sum(spent, cost.usage);
     },
-    told: () => (spent === undefined ? [] : [{ type: "usage", usage: spent, ...(model === undefined ? {} : { model }) }]),
+    event: () => (spent === undefined ? [] : [{ type: "usage", usage: spent, ...(model === undefined ? {} : { model }) }]),
   };
 }
 

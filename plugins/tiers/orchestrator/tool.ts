@@ -6,7 +6,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly input: ObjectSchema;
-  /** Rejects with the reason when it failed. `step` is the id under which the call is told. */
+  /** Rejects with the reason when it failed. `step` is the id under which the call is shown. */
   run(input: Record<string, unknown>, signal: AbortSignal, step: string): Promise<string>;
 }
 
