@@ -28,7 +28,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 if (!existsSync(join(ROOT, "kernel/dist/index.js"))) {
-  console.error("Nothing is built yet; build first with: npx tsc -b");
+  console.error("Nothing is built yet; build first with: npm run build");
   process.exit(2);
 }
 
