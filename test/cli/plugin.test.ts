@@ -264,7 +264,7 @@ describe("svc plugin check and new", () => {
 
   it("refuses kinds and names that there are not, and folders that are there", async () => {
     const shell = await shellWith();
-    expect(await shell.svc("plugin", "new", "store", "x")).toMatchObject({ code: 2, err: expect.stringContaining("action, channel, feature, tier") });
+    expect(await shell.svc("plugin", "new", "store", "x")).toMatchObject({ code: 2, err: expect.stringContaining("action, channel, engine, feature, tier") });
     expect((await shell.svc("plugin", "new", "channel", "Ac me")).code).toBe(2);
     expect((await shell.svc("plugin", "new", "action", "twice")).code).toBe(0);
     expect((await shell.svc("plugin", "new", "action", "twice")).err).toContain("exists already");
