@@ -1,6 +1,7 @@
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
-import { allImports, read } from "./house.ts";
+import { allImports, ROOT, read } from "./house.ts";
 import { production, ROOMS, sharedNames } from "./sources.ts";
 
 describe("the sources", () => {
@@ -35,5 +36,37 @@ describe("the rooms of the kernel", () => {
         .map((target) => `${path} imports ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+});
+
+describe("CONTRIBUTING.md", () => {
+  const page = read("CONTRIBUTING.md");
+
+  it("draws every room of the kernel and of its core", () => {
+    const plan = page.slice(page.indexOf("```"), page.indexOf("## One message"));
+    const drawn = [...plan.matchAll(/^ {2,4}([a-z-]+)\/ /gm)].map(([, name]) => name as string);
+    const folders = (parent: string) => readdirSync(join(ROOT, parent), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    const rooms = [...folders("kernel").filter((name) => existsSync(join(ROOT, "kernel", name, "tsconfig.json"))), ...folders("kernel/core")];
+    expect(drawn.sort()).toEqual(rooms.sort());
+  });
+
+  it("reads POST /task in at most eight files, each of which is there", () => {
+    const order = page.slice(page.indexOf("is read in this order:"), page.indexOf("## Who may import whom"));
+    const files = [...order.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, path]) => path as string);
+    expect(files.length).toBeGreaterThan(4);
+    expect(files.length).toBeLessThanOrEqual(8);
+    expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it("has a glossary of at most 25 words", () => {
+    const glossary = page.slice(page.indexOf("## Glossary"), page.indexOf("## Add a first-party plugin"));
+    const words = [...glossary.matchAll(/^\| ([^|]+) \|/gm)].length - 1;
+    expect(words).toBeGreaterThan(15);
+    expect(words).toBeLessThanOrEqual(25);
+  });
+
+  it("names no file of the tree that is not there", () => {
+    const named = [...page.matchAll(/`((?:kernel|sdk|cli|test|plugins)\/[\w./-]+)`/g)].map(([, path]) => path as string);
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 });
