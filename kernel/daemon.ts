@@ -1,6 +1,10 @@
 /* What a process that is the daemon loads: the kernel without what the command line alone needs. The rest is in index.ts. */
 
-// Every daemon needs these rooms. Loaded here they are read at once; an `import()` reads each file on another thread.
+// Every daemon needs these. Loaded here they are read at once; an `import()` reads each file on another thread, and makes a hundred
+// promises of it, which carry a scope as soon as a plugin has run.
+import "./capabilities/files/files.ts";
+import "./capabilities/processes/spawn.ts";
+import "./capabilities/processes/warm.ts";
 import "./editor/exposure.ts";
 import "./http/index.ts";
 import "./http/serving.ts";
