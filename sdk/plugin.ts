@@ -145,7 +145,8 @@ export interface Manifest {
   readonly commands?: readonly { readonly name: string; readonly summary: string; readonly module: string }[];
   /**
    * What it registers, shown before any of its code runs: `channel acme`, `hook inbound`, `tier acme`, `action acme.*`, `tool acme-search`,
-   * `route GET /acme open`, `server acme`, `authority acme`, `cron nightly *`; `*` stands for any text. What is not here may then not be
+   * `route GET /acme open`, `server acme`, `authority acme`, `store acme`, `board acme`, `service acme.notes`, `panel acme`, `files /acme open`,
+   * `cron nightly *`; `*` stands for any text. What is not here may then not be
    * registered. Without it an operator sees it only after a first yes, from a dry run.
    */
   readonly registers?: readonly string[];
