@@ -44,6 +44,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     integrity: () => import("./supply/integrity.ts"),
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
+    status: () => import("./status/index.ts"),
     async upkeep() {
       const [{ createWorkspaces }, { createRestarts }] = await Promise.all([import("./upkeep/workspaces.ts"), import("./upkeep/restart.ts")]);
       return {

@@ -8,9 +8,9 @@ import type { KernelParts } from "../core/boot/kernel-parts.ts";
 import { locationsOf } from "../core/boot/locations.ts";
 import { openState } from "../core/boot/open-state.ts";
 import { buildRuntime } from "../core/boot/runtime.ts";
+import type { AgentAbilities } from "../core/boot/status-port.ts";
 import type { ConfigProblem } from "../core/config/check.ts";
 import { readText } from "../core/config/document.ts";
-import { type AgentAbilities, abilitiesOf } from "../core/host/agent-abilities.ts";
 import { authoritiesOf, routesOf } from "../core/host/live.ts";
 import { type EditorOptions, problemsOf, readEdited } from "./editor.ts";
 
@@ -32,8 +32,8 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
   const { parts, file: config, env, dataFolder } = options;
   const scratch = join(tmpdir(), `svc-${randomUUID()}`);
   const locations = { ...locationsOf({ config, env }), dataFolder: scratch, stateFolder: scratch, onDisk: false };
-  const assembly = build({ parts, locations, host, configuration, log: undefined, now: Date.now });
-  const { settings } = assembly;
+  const assembly = await build({ parts, locations, host, configuration, log: undefined, now: Date.now });
+  const { settings, status } = assembly;
   const { provide } = (await parts.http()).open({
     kernel: undefined,
     listen: false,
@@ -58,7 +58,7 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     await host.setUp(configuration.wanted, runtime.contexts);
     const engines = await Promise.all(
       settings.agents.list().map(async ({ id }) => {
-        const { tier, engine } = await abilitiesOf(id, settings.agents, host.live);
+        const { tier, engine } = await status.abilitiesOf(id, settings.agents, host.live);
         return { agent: id, tier, engine };
       }),
     );

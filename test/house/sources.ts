@@ -44,6 +44,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: ["base", "core"],
   isolation: ["base", "sources", "core", "capabilities"],
   supply: ["base", "sources", "core", "capabilities", "isolation"],
+  status: ["base", "core"],
   upkeep: ["base", "core"],
   editor: ["base", "sources", "core", "supply"],
 };

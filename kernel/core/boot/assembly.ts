@@ -8,8 +8,8 @@ import { createHost } from "../host/plugin-host.ts";
 import type { KernelParts } from "./kernel-parts.ts";
 import { type Locations, locationsOf } from "./locations.ts";
 import { type KernelOptions, requireKnownOptions } from "./options.ts";
-import { pluginEvents } from "./plugin-events.ts";
 import { Settings } from "./settings.ts";
+import type { StatusPart } from "./status-port.ts";
 
 /** What a kernel is made of, whether it runs or not: nothing of it is open. */
 export interface Assembly {
@@ -22,6 +22,8 @@ export interface Assembly {
   readonly log: RootLog;
   readonly bus: Bus;
   readonly now: () => number;
+  /** Says how the kernel is. */
+  readonly status: StatusPart;
 }
 
 /** Steps 1 and 2 of a kernel's life: read the configuration with the plugins it asks for, and build what needs nothing open. Throws `SVC_CONFIG_*`, `SVC_KERNEL_OPTION`. */
@@ -58,7 +60,8 @@ export interface BuildDeps extends Pick<Assembly, "parts" | "locations" | "host"
 }
 
 /** Step 2: log, bus and agents of a configuration. */
-export function build({ parts, locations, host, configuration, log: given, now }: BuildDeps): Assembly {
+export async function build({ parts, locations, host, configuration, log: given, now }: BuildDeps): Promise<Assembly> {
+  const status = await parts.status();
   const settings = new Settings(configuration, locations.folder);
   const log = logOf(given, () => settings.configuration);
   const { id, name } = settings.node;
@@ -68,6 +71,6 @@ export function build({ parts, locations, host, configuration, log: given, now }
     onListenerError: (error) => log.error({ err: error }, "an event listener failed"),
     now,
   });
-  host.report(pluginEvents(log, bus));
-  return { parts, locations, host, node: { id, name }, settings, log, bus, now };
+  host.report(status.pluginEvents(log, bus));
+  return { parts, locations, host, node: { id, name }, settings, log, bus, now, status };
 }

@@ -11,7 +11,7 @@ import type { Health } from "./kernel-api.ts";
 import { openState } from "./open-state.ts";
 import type { KernelOptions } from "./options.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
-import type { StatusEvents } from "./status-events.ts";
+import type { StatusEvents } from "./status-port.ts";
 import type { UndoList } from "./undo-list.ts";
 import type { Workspaces } from "./upkeep-port.ts";
 

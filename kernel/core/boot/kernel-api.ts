@@ -1,12 +1,11 @@
 import type { Agents, AgentTool, Log, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import type { Configuration } from "../config/configuration.ts";
-import type { AgentAbilities } from "../host/agent-abilities.ts";
-import type { ChannelStatus } from "../host/channel-status.ts";
 import type { ProcessStatus } from "../host/isolation-port.ts";
 import type { routesOf } from "../host/live.ts";
 import type { PluginState } from "../host/plugin-states.ts";
 import type { Address, HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
+import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
 import type { RestartRequest } from "./upkeep-port.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */

@@ -6,6 +6,7 @@ import type { IsolationPart } from "../host/isolation-port.ts";
 import type { DefaultStore } from "../host/store-plugin.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
+import type { StatusPart } from "./status-port.ts";
 import type { UpkeepPart } from "./upkeep-port.ts";
 
 /** What others on this machine could see of the daemon's own files. */
@@ -23,6 +24,7 @@ export interface KernelParts {
   integrity(): Promise<IntegrityPart>;
   quarantine(): Promise<QuarantinePart>;
   exposures(): Promise<ExposurePart>;
+  status(): Promise<StatusPart>;
   upkeep(): Promise<UpkeepPart>;
   readonly defaultStore: DefaultStore;
   readonly delivery: DeliveryPart;

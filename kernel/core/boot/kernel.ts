@@ -13,9 +13,7 @@
  *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
 import type { AgentTool } from "@svc/sdk";
-import { type AgentAbilities, abilitiesOf } from "../host/agent-abilities.ts";
 import { runToolOf, toolsOf } from "../host/agent-tools.ts";
-import { type ChannelStatus, channelsOf, testChannelOf } from "../host/channel-status.ts";
 import { authoritiesOf, routesOf } from "../host/live.ts";
 import { type Assembly, assemble } from "./assembly.ts";
 import type { HttpPart, HttpServing } from "./http-port.ts";
@@ -23,6 +21,7 @@ import type { Health, Kernel, ReloadReport } from "./kernel-api.ts";
 import type { KernelParts } from "./kernel-parts.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { KernelOptions } from "./options.ts";
+import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
 import type { RestartRequest, UpkeepPart } from "./upkeep-port.ts";
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
@@ -104,14 +103,14 @@ class PluginKernel implements Kernel {
     return this.#assembly.host.strategies();
   }
   capability(agent: string): Promise<AgentAbilities> {
-    return abilitiesOf(agent, this.#assembly.settings.agents, this.#live);
+    return this.#assembly.status.abilitiesOf(agent, this.#assembly.settings.agents, this.#live);
   }
   async channels(): Promise<readonly ChannelStatus[]> {
     const { deliveries } = this.#life.runtime;
-    return channelsOf(this.#live, (channel) => deliveries.unsent(channel));
+    return this.#assembly.status.channelsOf(this.#live, (channel) => deliveries.unsent(channel));
   }
   testChannel(name: string, signal: AbortSignal): Promise<string> {
-    return testChannelOf(name, this.#live, signal);
+    return this.#assembly.status.testChannelOf(name, this.#live, signal);
   }
   tools(): readonly AgentTool[] {
     return toolsOf(this.#live);

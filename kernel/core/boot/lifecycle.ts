@@ -4,14 +4,13 @@ import { keepLastGood, readConfiguration } from "../config/configuration.ts";
 import { noteStop } from "../flow/recover.ts";
 import type { Assembly } from "./assembly.ts";
 import { boot } from "./boot.ts";
-import { healthOf } from "./health.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health, ReloadReport } from "./kernel-api.ts";
 import type { KernelOptions } from "./options.ts";
 import { reloadConfiguration } from "./reload.ts";
 import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
-import { createStatusEvents, type StatusEvents } from "./status-events.ts";
+import type { StatusEvents } from "./status-port.ts";
 import { UndoList } from "./undo-list.ts";
 import type { RestartRequest, UpkeepPart, Workspaces } from "./upkeep-port.ts";
 
@@ -60,7 +59,7 @@ export class Lifecycle {
     this.#http = http;
     this.#startedAt = now();
     this.#steps = new UndoList(log);
-    this.#status = createStatusEvents(log, bus, node.name);
+    this.#status = assembly.status.createStatusEvents(log, bus, node.name);
     this.#workspaces = upkeep.createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
     this.#shutdown = createShutdown({
       log,
@@ -192,7 +191,7 @@ export class Lifecycle {
   health(): Health {
     const { node, host, settings, locations, now } = this.#assembly;
     const state = this.#phase.at === "leaving" ? "draining" : this.#phase.at;
-    return healthOf({
+    return this.#assembly.status.healthOf({
       ok: state === "running" && this.#fatal === undefined,
       state,
       node,

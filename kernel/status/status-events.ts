@@ -1,20 +1,7 @@
-import type { RootLog } from "../../base/log.ts";
-import type { Bus } from "../bus/index.ts";
+import type { RootLog } from "../base/log.ts";
+import type { StatusEvents } from "../core/boot/status-port.ts";
+import type { Bus } from "../core/bus/index.ts";
 import { isDown } from "./health.ts";
-import type { PluginStatus, ReloadReport } from "./kernel-api.ts";
-
-/** What log and bus are told of a daemon's life: enough to see afterwards what happened and when. */
-export interface StatusEvents {
-  starting(facts: { readonly version: string; readonly node: string; readonly folder: string; readonly dataFolder?: string }): void;
-  listening(address: { readonly host: string; readonly port: number }): void;
-  plugins(statuses: readonly PluginStatus[]): void;
-  /** The run before was killed or crashed. */
-  crashed(): void;
-  running(facts: { readonly resumed: number; readonly reported: number; readonly startMs: number }, plugins: readonly PluginStatus[]): void;
-  reloaded(report: ReloadReport): void;
-  refused(error: unknown): void;
-  stopped(): void;
-}
 
 const PATHS_SHOWN = 20;
 
@@ -41,7 +28,7 @@ export function createStatusEvents(log: RootLog, bus: Bus, name: string): Status
     reloaded({ changed, restartRequired, failed }) {
       const facts = { changed: changed.slice(0, PATHS_SHOWN), changes: changed.length };
       const waits = restartRequired.length === 0 ? {} : { waitsForRestart: restartRequired };
-      // Why was told with its stack when it happened.
+      // The reason was logged with its stack when it happened.
       const down = failed.length === 0 ? {} : { failed: failed.map(({ plugin }) => plugin) };
       log.info({ ...facts, ...waits, ...down }, "configuration reloaded");
       publish(`configuration reloaded: ${changed.length} changes`, { state: "running", changed, restartRequired });

@@ -1,21 +1,8 @@
-import { type ChannelTraits, codeOf, type PluginId, reasonOf } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
-import { call } from "./call.ts";
-import type { Live } from "./live.ts";
-
-/** One channel as it stands now, as `svc channel list` shows it. Holds no credential. */
-export interface ChannelStatus {
-  readonly name: string;
-  readonly plugin: PluginId;
-  readonly state: "connecting" | "ready" | "down";
-  /** Why it is down, in the plugin's words. */
-  readonly reason?: string;
-  readonly traits: ChannelTraits;
-  /** `svc channel test` can ask it who it is. */
-  readonly testable: boolean;
-  /** Deliveries that wait in the outbox. */
-  readonly unsent: number;
-}
+import { codeOf, reasonOf } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import type { ChannelStatus } from "../core/boot/status-port.ts";
+import { call } from "../core/host/call.ts";
+import type { Live } from "../core/host/live.ts";
 
 /** How long a platform may take to say who we are, in milliseconds. */
 const TEST_MS = 15_000;

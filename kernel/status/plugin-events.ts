@@ -1,7 +1,7 @@
-import type { RootLog } from "../../base/log.ts";
-import type { Bus } from "../bus/index.ts";
-import type { HostEvents } from "../host/host.ts";
-import type { PluginIncident } from "../host/incident.ts";
+import type { RootLog } from "../base/log.ts";
+import type { Bus } from "../core/bus/index.ts";
+import type { HostEvents } from "../core/host/host.ts";
+import type { PluginIncident } from "../core/host/incident.ts";
 
 /** Writes what becomes of plugins to the log, and publishes what an operator should hear of at once. */
 export function pluginEvents(log: RootLog, bus: Bus): HostEvents {

@@ -1,7 +1,7 @@
 import { type Channel, channelError, definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
-import { createKernel } from "../../create-kernel.ts";
-import type { Kernel } from "../boot/options.ts";
+import type { Kernel } from "../core/boot/kernel-api.ts";
+import { createKernel } from "../create-kernel.ts";
 
 const open: Kernel[] = [];
 afterEach(async () => {

@@ -1,52 +1,10 @@
-import { type Agent, coversName, reasonOf, type TierAbilities } from "@svc/sdk";
+import { type Agent, reasonOf } from "@svc/sdk";
 import { tierAbilities } from "@svc/sdk/host";
-import { fail } from "../../base/errors.ts";
-import type { AgentTable } from "./agents.ts";
-import { call } from "./call.ts";
-import type { Live } from "./live.ts";
-
-/** What an agent can do here and now, as `svc agent capability` shows it. Names only: no address, no credential. */
-export interface AgentAbilities {
-  readonly id: string;
-  readonly name: string;
-  readonly tier: string;
-  readonly model?: string;
-  /** Is its engine usable? The tier's own word, or why there is none. */
-  readonly engine: { readonly ok: boolean; readonly detail: string };
-  /** Its engine keeps conversations itself. */
-  readonly nativeSessions: boolean;
-  /** It can be run with `autonomy: report` and `propose`. */
-  readonly enforcesAutonomy: boolean;
-  /** What its engine can do, as its tier declares it; unset where the tier is missing. */
-  readonly abilities?: Required<TierAbilities>;
-  /** Actions and tools that plugins offer. */
-  readonly actions: readonly string[];
-  readonly tools: readonly string[];
-  /** Intents it takes; empty means any. */
-  readonly intents: readonly string[];
-  /** Names of its tool servers. */
-  readonly mcpServers: readonly string[];
-  /** Its keys that say what it may not do, or how much of it. */
-  readonly restrictions: Readonly<Record<string, unknown>>;
-}
-
-const NONE: readonly string[] = [];
-
-/** The actions that the agent can call itself while it runs. */
-export function callableBy(agent: Agent, live: Live): readonly string[] {
-  const patterns = patternsOf(agent, live);
-  if (patterns.length === 0) return NONE;
-  return [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined && coversName(patterns, thing.name) ? [thing.name] : []));
-}
-
-/** A tier that fails to say it offers none: the run itself will tell what is wrong. */
-function patternsOf(agent: Agent, live: Live): readonly string[] {
-  try {
-    return live.tiers.get(agent.tier)?.thing.actions?.(agent) ?? NONE;
-  } catch {
-    return NONE;
-  }
-}
+import { fail } from "../base/errors.ts";
+import type { AgentAbilities } from "../core/boot/status-port.ts";
+import type { AgentTable } from "../core/host/agents.ts";
+import { call } from "../core/host/call.ts";
+import type { Live } from "../core/host/live.ts";
 
 /** Keys of an agent that restrict it. */
 const RESTRICTING = ["access", "permissionMode", "toolUseRequired", "maxConcurrent", "maxExecutionMinutes", "maxDelegationDepth"];
