@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin, TierEvent } from "@svc/sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import acp from "../../plugins/tiers/acp/index.ts";
 import cliA from "../../plugins/tiers/cli-a/index.ts";
 import cliB from "../../plugins/tiers/cli-b/index.ts";
 import cliC from "../../plugins/tiers/cli-c/index.ts";
@@ -50,7 +51,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   } else if (message.type === "control_request" && message.request.subtype === "initialize") {
     out({ type: "control_response", response: { subtype: "success", request_id: message.request_id, response: {} } });
   } else if (message.id !== undefined) {
-    out({ jsonrpc: "2.0", id: message.id, result: { thread: { id: "t" }, sessionId: "s" } });
+    out({ jsonrpc: "2.0", id: message.id, result: { thread: { id: "t" }, sessionId: "s", protocolVersion: 1 } });
   }
 });
 `;
@@ -64,19 +65,21 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const TIERS: readonly (readonly [string, unknown])[] = [
+/** A tier, and the settings with which its program gets the key of this test. */
+const TIERS: readonly (readonly [name: string, plugin: unknown, settings?: Readonly<Record<string, unknown>>])[] = [
+  ["acp", acp, { billing: "api" }],
   ["cli-a", cliA],
   ["cli-b", cliB],
   ["cli-c", cliC],
 ];
 
-describe.each(TIERS)("%s on a program that misbehaves", (_, plugin) => {
+describe.each(TIERS)("%s on a program that misbehaves", (_, plugin, given = {}) => {
   let stage: Stage;
   afterEach(() => stage.dispose());
 
   async function run(mode: string, options: RunOptions = {}, command = join(folder, "fake.mjs")): Promise<TierEvent[]> {
     stage = await createStage(plugin as Plugin<never>, { config: { command, env: { FAKE_MODE: mode, MODEL_API_KEY: KEY } }, env: () => ({}) });
-    return stage.run("hello", options);
+    return stage.run("hello", { ...options, settings: { ...given, ...options.settings } });
   }
 
   it("FAULT-22 RUN-01 ends one that ignores SIGTERM, and its child that does so too", async () => {
@@ -136,7 +139,7 @@ describe.each(TIERS)("%s on a program that misbehaves", (_, plugin) => {
   it("ENG-8 one of two runs that wait for a shared program is cancelled: the other goes on waiting", async () => {
     const abort = new AbortController();
     const other = new AbortController();
-    const settings = { persistentProcess: true };
+    const settings = { ...given, persistentProcess: true };
     const one = run("mute", { signal: abort.signal, settings, conversation: "one" });
     while ((stage?.processes() ?? []).length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
     const two = stage.run("hello", { signal: other.signal, settings, conversation: "two" });

@@ -50,4 +50,5 @@ const isFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false
 
 /** Goes on with a native session. Without the second switch the program keeps the system prompt that the session began with; older ones do not know it. */
 export const resuming = (session: string, knowsSnapshot: boolean): string[] => ["--resume", session, ...(knowsSnapshot ? [SNAPSHOT, "off"] : [])];
+/** The switch that says whether a resumed session keeps its first system prompt. */
 export const SNAPSHOT = "--system-prompt-snapshot";

@@ -1,5 +1,4 @@
-import type { PluginContext } from "@svc/sdk";
-import type { Autonomy } from "./guard.ts";
+import type { Autonomy, PluginContext } from "@svc/sdk";
 import type { Section } from "./settings.ts";
 
 /** A refused call. The call's input is not kept: it may hold anything. */
@@ -24,6 +23,7 @@ export interface GuardLog {
 const KEEP = 5000;
 const TRIM_EVERY = 100;
 
+/** Opens the log of the plugin; nothing is read or written yet. */
 export function createGuardLog(ctx: PluginContext<Section>): GuardLog {
   let added = 0;
   const journal = () => ctx.store.journal<Refusal>("guard");

@@ -24,6 +24,7 @@ export interface Deps {
   readonly proposing: boolean;
 }
 
+/** What the reading of commands is told about a run. */
 export interface Narrow {
   /** For bash, started without any of its files. */
   readonly text: string;

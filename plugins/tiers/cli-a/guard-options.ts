@@ -23,6 +23,7 @@ export interface Line {
   readonly named: readonly string[];
 }
 
+/** A command that is refused; the message says why, for the model. */
 export class Refused extends Error {}
 
 /**

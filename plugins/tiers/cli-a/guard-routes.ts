@@ -1,6 +1,6 @@
-import { type Agent, type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
+import { type Agent, type Autonomy, type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
 import type { Fields } from "@svc/sdk/engine";
-import type { Autonomy, Decision, GuardedCall, Level } from "./guard.ts";
+import type { Decision, GuardedCall, Level } from "./guard.ts";
 import type { GuardLog } from "./guard-log.ts";
 import type { Section } from "./settings.ts";
 

@@ -18,13 +18,16 @@ export interface Word {
   readonly glob?: RegExp;
 }
 
+/** One program of a command line, with its words and redirections. */
 export interface Command {
   readonly words: readonly Word[];
   readonly redirects: readonly Redirect[];
 }
 
+/** A redirection that may be in a command: silenced, joined, or read from a file. */
 export type Redirect = { readonly kind: "quiet"; readonly from: "1" | "2" } | { readonly kind: "join" } | { readonly kind: "read"; readonly file: Word };
 
+/** Commands whose output goes from one to the next. */
 export interface Pipeline {
   readonly commands: readonly Command[];
   /** What stands before it; the first one has `;`. */

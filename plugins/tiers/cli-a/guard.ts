@@ -17,8 +17,6 @@ import { hasNested, makeShadow } from "./guard-shadow.ts";
  *   others  by the lists below: whatever is not in them is refused
  */
 
-export type Autonomy = "report" | "propose" | "act";
-
 /** How the shell is held: by the kernel, or by reading its commands. */
 export type Level = { readonly kind: "wall"; readonly bubblewrap: Bubblewrap } | { readonly kind: "narrow"; readonly reason: string };
 
@@ -45,6 +43,7 @@ export interface GuardedCall {
   readonly input: Fields;
 }
 
+/** May the call run, and if not, why. */
 export interface Decision {
   readonly allow: boolean;
   /** Why not, for the model and the guard log. Empty when allowed. */

@@ -1,5 +1,4 @@
-import type { PermissionMode, ProgramSettings } from "@svc/sdk";
-import type { Autonomy } from "./guard.ts";
+import type { Autonomy, PermissionMode, ProgramSettings } from "@svc/sdk";
 
 /** The program's own permission mode. In a restricted run only what the guard's hook allows runs, so that a call which escaped it is refused. */
 export const nativeMode = (mode: PermissionMode, autonomy: Autonomy): PermissionMode | "dontAsk" => (autonomy === "act" ? mode : "dontAsk");

@@ -11,6 +11,7 @@ export interface Reader {
 /** What a tool call is about, in one line: never the content that it writes. */
 const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt", "name"] as const;
 
+/** Makes a reader for one turn. */
 export function createReader(servers: ServerNews, now: () => number = Date.now): Reader {
   const open = new Map<string, { readonly name: string; readonly at: number }>();
   let begun = false;

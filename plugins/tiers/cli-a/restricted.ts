@@ -25,6 +25,7 @@ export interface Start {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** A run of restricted autonomy that is ready to start. */
 export interface Restricted {
   readonly level: Level;
   readonly restriction: Restriction;

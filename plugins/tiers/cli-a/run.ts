@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PluginContext, ProgramSettings, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import type { Autonomy, PluginContext, ProgramSettings, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { type Fields, fieldsOf, goneFailure, type KeyRelays, listOf, type RpcGone, runFailure, type ToolServers, textOf, unsentLayers } from "@svc/sdk/engine";
 import { programSettings } from "@svc/sdk/program-tier";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, isGone, openClaude } from "./claude.ts";
 import { contentOf } from "./content.ts";
 import { environmentOf } from "./environment.ts";
-import type { Autonomy, Decision } from "./guard.ts";
+import type { Decision } from "./guard.ts";
 import type { GuardLog } from "./guard-log.ts";
 import { mayUse } from "./permission.ts";
 import { findProgram } from "./program.ts";

@@ -6,6 +6,7 @@ export interface Reader {
   read(method: string, params: Fields): readonly TierEvent[];
 }
 
+/** Makes a reader for one turn. */
 export function createReader(model: string | undefined, servers: ServerNews): Reader {
   const open = new Map<string, string>();
   let tokens: { readonly before: Fields; readonly total: Fields } | undefined;
