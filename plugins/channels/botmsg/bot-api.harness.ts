@@ -165,7 +165,11 @@ export async function startBotApi(): Promise<BotApi> {
     poller.answer(due(bot, poller.limit));
   }
 
-  const due = (bot: Bot, limit: number) => [...bot.queue.slice(0, limit), ...bot.again.splice(0)];
+  /** Nothing is handed out once more while an earlier update waits beyond the limit: confirming the later one would lose the earlier. */
+  const due = (bot: Bot, limit: number) => {
+    const beyond = bot.queue[limit]?.update_id ?? Number.POSITIVE_INFINITY;
+    return [...bot.queue.slice(0, limit), ...bot.again.splice(0).filter(({ update_id }) => update_id < beyond)];
+  };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (refusing) return void request.socket.destroy();
