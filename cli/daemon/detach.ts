@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -13,8 +14,6 @@ export const START_MS = 60_000;
 
 /** Milliseconds without a lock holder after which no daemon is starting. */
 const ALONE_MS = 15_000;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Start the daemon in a session of its own and print its verdict: up, with what is wrong with it, or why not. */
 export async function startDetached(cli: Cli, flags: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel/daemon";
 import { firstParty } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
@@ -116,7 +117,7 @@ async function predecessorGone(cli: Cli): Promise<void> {
   const pid = Number(process.env.SVC_REPLACES ?? 0);
   delete process.env.SVC_REPLACES;
   for (let waited = 0; pid > 0 && waited < 10_000 && lockHolder(cli.dataFolder)?.pid === pid; waited += 20) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
 }
 
@@ -132,7 +133,7 @@ function catchStrays(kernel: Kernel, exit: (code: number) => never): void {
 }
 
 async function end(kernel: Kernel, code: number, exit: (code: number) => never): Promise<never> {
-  await Promise.race([kernel.stop({ drainSeconds: 0 }).catch(() => {}), new Promise((resolve) => setTimeout(resolve, 3_000))]);
+  await Promise.race([kernel.stop({ drainSeconds: 0 }).catch(() => {}), sleep(3_000)]);
   return exit(code);
 }
 

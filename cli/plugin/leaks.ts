@@ -1,4 +1,4 @@
-import type { Plugin } from "@svc/sdk";
+import { type Plugin, sleep, withTimeout } from "@svc/sdk";
 import { createFakeContext, withDefaults } from "@svc/sdk/testing";
 
 /** What stayed open after the last unload that was not after the first. */
@@ -28,7 +28,7 @@ export async function measureLeaks(plugin: Plugin<never>, sample: unknown): Prom
     if (!(await ends(lifecycle.stop?.()))) unstopped += 1;
     context.end();
     // Closed handles leave the process's list a turn of the loop later.
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await sleep(10);
     if (round === 0) first = open();
   }
   const last = open();
@@ -41,17 +41,11 @@ export async function measureLeaks(plugin: Plugin<never>, sample: unknown): Prom
 }
 
 async function ends(work: Promise<void> | undefined): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PHASE_MS);
-  });
-  try {
-    return await Promise.race([Promise.resolve(work).then(() => true), late]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
+  const ended = Promise.resolve(work).then(
+    () => true,
+    () => false,
+  );
+  return withTimeout(ended, PHASE_MS, () => false);
 }
 
 /** DNS look-ups of the system: they cannot be cancelled, and each ends by itself. */

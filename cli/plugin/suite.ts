@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { importFile } from "@svc/kernel";
-import type { Plugin } from "@svc/sdk";
+import { type Plugin, reasonOf, withTimeout } from "@svc/sdk";
 import { type Runner, tortureContract } from "@svc/sdk/testing";
 
 /** How the tests of a contract suite ended, in their order. */
@@ -39,16 +39,13 @@ async function runTests(define: (runner: Runner) => void): Promise<SuiteReport> 
 }
 
 async function failure(run: () => Promise<void>): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it took longer than ${LIMIT_MS / 1000} s`)), LIMIT_MS);
-  });
+  const late = (): never => {
+    throw new Error(`it took longer than ${LIMIT_MS / 1000} s`);
+  };
   try {
-    await Promise.race([run(), late]);
+    await withTimeout(run(), LIMIT_MS, late);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  } finally {
-    clearTimeout(timer);
+    return reasonOf(error);
   }
 }

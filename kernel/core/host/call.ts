@@ -1,5 +1,5 @@
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
-import type { HookCall } from "@svc/sdk";
+import { type HookCall, onAbort } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import type { Scope } from "./scope.ts";
@@ -28,7 +28,7 @@ class GuardedCall implements HookCall {
   readonly deadline: number;
   readonly #parent: AbortSignal | undefined;
   #own: AbortController | undefined;
-  #follow: (() => void) | undefined;
+  #release: (() => void) | undefined;
 
   constructor(limitMs: number, parent: AbortSignal | undefined) {
     this.deadline = Date.now() + limitMs;
@@ -39,11 +39,7 @@ class GuardedCall implements HookCall {
     if (this.#own === undefined) {
       const own = new AbortController();
       this.#own = own;
-      if (this.#parent?.aborted) own.abort(this.#parent.reason);
-      else if (this.#parent !== undefined) {
-        this.#follow = () => own.abort(this.#parent?.reason);
-        this.#parent.addEventListener("abort", this.#follow, { once: true });
-      }
+      this.#release = onAbort(this.#parent, (reason) => own.abort(reason));
     }
     return this.#own.signal;
   }
@@ -51,7 +47,7 @@ class GuardedCall implements HookCall {
   /** The call is over: nothing of it stays attached to the turn's signal. */
   end(reason?: Error): void {
     if (this.#own === undefined) return;
-    if (this.#follow !== undefined) this.#parent?.removeEventListener("abort", this.#follow);
+    this.#release?.();
     if (reason !== undefined) this.#own.abort(reason);
   }
 }

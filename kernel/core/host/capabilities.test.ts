@@ -46,10 +46,10 @@ it("keeps nothing of a plugin that has ended, however often it is set up again",
     disposeScope(scope);
     return spawn;
   };
-  const lent = Array.from({ length: 20 }, reload);
+  const ended = Array.from({ length: 20 }, reload);
   await vi.waitFor(() => {
     collectGarbage();
-    expect(lent.filter((spawn) => spawn.deref() !== undefined)).toEqual([]);
+    expect(ended.filter((spawn) => spawn.deref() !== undefined)).toEqual([]);
   });
   await close();
 });
