@@ -4,13 +4,13 @@
  *   1 accept    stored with its dedup key, then acknowledged           SVC_DAEMON_DRAINING, SVC_TASK_DUPLICATE, SVC_STORE_*
  *   2 advance   one at a time for each origin (`intake.ts`): the
  *               taps of `inbound` and `route`, or the default route    dropped, refused (SVC_AGENT_*, SVC_INTENT_REFUSED, ...)
- *   3 queue     its lane: one turn a conversation, `maxConcurrent` an
- *               agent; `queueMode` decides about what waits (`work.ts`)  dropped, deadlock
+ *   3 queue     its lane (`work.ts`): one turn a conversation,
+ *               `maxConcurrent` an agent; `queueMode` for what waits   dropped, deadlock
  *   4 work      context, engine, its events (`turn.ts`); what is shown
  *               of the answer while it grows (`answer-stream.ts`)      timeout, stalled, cancelled, the engine's own
  *   5 finish    the `deliver` taps; answer and outbox in one commit;
  *               then `Turn.ended`, events, callers, and when what
- *               waited on `ended` has run, the next of the lane        held, store
+ *               waited on `ended` has run, the next of the lane        held (kept until released or refused), store
  *
  * A restart enters at 2 with what is stored (`recover.ts`); nothing leaves 2 before `open`.
  */
