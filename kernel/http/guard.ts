@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Authority, Caller, HttpRoute, Identity, ScopeTable } from "@svc/sdk";
 import type { Peer } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
-import { guardScope } from "../core/host/token-scopes.ts";
+import { guardScope } from "../base/guard-scope.ts";
 import type { StreamProof } from "./open-streams.ts";
 import type { Throttle } from "./throttle.ts";
 

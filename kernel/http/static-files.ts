@@ -3,7 +3,7 @@ import { open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { HttpReply } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
-import type { FileRoot } from "../core/host/file-root.ts";
+import type { FileRoot } from "../base/file-root.ts";
 
 const MAX_BYTES = 26_214_400;
 /** One name on the way to a file: no dots before it, no separators of any system, no control characters. */

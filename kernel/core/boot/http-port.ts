@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, HttpReply, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
 import type { FastifyPluginCallback } from "fastify";
+import type { FileRoot } from "../../base/file-root.ts";
 import type { RootLog } from "../../base/log.ts";
-import type { FileRoot } from "../host/file-root.ts";
 import type { routesOf } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { Kernel } from "./kernel-api.ts";

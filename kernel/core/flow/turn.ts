@@ -1,8 +1,8 @@
 import { onAbort, reasonOf, type TierEvent, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { isTierEvent } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
 import { inScope } from "../host/call.ts";
-import { isTierEvent } from "../host/hook-answers.ts";
 import type { Live } from "../host/live.ts";
 import { controlOf, type Prepared, prepareTurn, type RunRequest, STALLED, type TurnControl } from "./prepare.ts";
 import { baseContext, endedOutcome, errorOutcome } from "./routing.ts";

@@ -13,10 +13,10 @@ import {
 } from "@svc/sdk";
 import type * as Tapable from "tapable";
 import { fail } from "../../base/errors.ts";
+import { fitsHook } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
 import { abandon } from "./abandon.ts";
 import { type Callee, call } from "./call.ts";
-import { fitsHook } from "./hook-answers.ts";
 import type { CallConsequence } from "./incident.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
 

@@ -1,9 +1,9 @@
 import type { Capability, ChannelTraits, HttpReply, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
 import { PROVIDED } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
-import { type FileRoot, fileRoot } from "./file-root.ts";
+import { type FileRoot, fileRoot } from "../../base/file-root.ts";
+import { guardScope } from "../../base/guard-scope.ts";
 import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
-import { guardScope } from "./token-scopes.ts";
 
 type MemberType = "string" | "number" | "object" | "function";
 type Members = Readonly<Record<string, MemberType>>;

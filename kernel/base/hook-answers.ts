@@ -1,12 +1,11 @@
-import type { TierEvent } from "@svc/sdk";
-import type { HookName } from "./scope.ts";
+import type { Hooks, TierEvent } from "@svc/sdk";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const isTarget = (value: unknown): boolean => isObject(value) && typeof value.channel === "string" && typeof value.chat === "string";
 
-const FITS: Readonly<Record<HookName, (answer: Fields) => boolean>> = {
+const FITS: Readonly<Record<keyof Hooks, (answer: Fields) => boolean>> = {
   inbound: ({ reject }) => typeof reject === "string",
   route: ({ agent, conversation, reply }) => typeof agent === "string" && typeof conversation === "string" && isTarget(reply),
   assembleContext: ({ system, prompt, layers, media, history }) =>
@@ -51,7 +50,7 @@ export function isTierEvent(event: unknown): event is TierEvent {
 }
 
 /** Is it what the hook asks for, at the places that the kernel reads next? A plugin's answer is foreign data, and may even throw when it is looked at. */
-export function fitsHook(hook: HookName, answer: unknown): boolean {
+export function fitsHook(hook: keyof Hooks, answer: unknown): boolean {
   try {
     return isObject(answer) && FITS[hook](answer);
   } catch {

@@ -1,5 +1,5 @@
 import type { HttpRoute, ScopeTable } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
+import { fail } from "./errors.ts";
 
 /** A guard's scope in its two parts. A name that starts with `:` is the path parameter that gives it. */
 export interface GuardScope {
