@@ -42,170 +42,145 @@ export function tierContract(
   make: () => TierSubject | Promise<TierSubject>,
   { lacks = [] }: { readonly lacks?: readonly TierLack[] } = {},
 ): void {
-  const given = (test: (subject: TierSubject) => Promise<void>) => async () => {
-    const subject = await make();
-    try {
-      await test(subject);
-    } finally {
-      await subject.dispose?.();
-    }
-  };
-
   runner.describe("tier contract", () => {
-    runner.it(
-      "ends with exactly one done or error, and nothing after it",
-      given(async (subject) => {
-        for (const prompt of [subject.works.prompt, subject.fails]) {
-          const events = await collect(subject, prompt);
-          const ends = events.filter(isEnd);
-          assert.equal(ends.length, 1, `the stream has ${ends.length} ends`);
-          assert.equal(events.at(-1), ends[0], "something came after the end");
+    const it: TierTest = (name, test) =>
+      void runner.it(name, async () => {
+        const subject = await make();
+        try {
+          await test(subject);
+        } finally {
+          await subject.dispose?.();
         }
-      }),
-    );
+      });
+    eventTests(it);
+    abortTests(it, lacks);
+    conversationTests(it);
+  });
+}
 
-    runner.it(
-      "streams the text that done.text repeats, where done has one",
-      given(async (subject) => {
-        const { works } = subject;
-        const events = await collect(subject, works.prompt);
-        const done = events.at(-1);
-        assert.equal(done?.type, "done", howItEnded(events));
-        const streamed = streamedText(events);
-        if (done?.type === "done" && done.text !== undefined && streamed !== "") assert.equal(streamed, done.text);
-        assert.ok(answerOf(events).includes(works.answer), `the answer was ${JSON.stringify(answerOf(events))}`);
-      }),
-    );
+/** Defines one test, which is given a subject of its own. */
+type TierTest = (name: string, test: (subject: TierSubject) => Promise<void>) => void;
 
-    runner.it(
-      "pairs the start and end of a step by id, and ends all that it starts",
-      given(async (subject) => {
-        const open = new Map<string, string>();
-        let steps = 0;
-        for (const event of await collect(subject, subject.works.prompt)) {
-          if (event.type !== "step") continue;
-          steps += 1;
-          const { id, name, phase } = event.step;
-          if (phase === "start") {
-            assert.ok(!open.has(id), `the step ${id} starts twice`);
-            open.set(id, name);
-          } else if (open.has(id)) {
-            assert.equal(name, open.get(id), `the step ${id} changes its name`);
-            open.delete(id);
-          }
-        }
-        assert.ok(subject.toolless || steps > 0, "give a prompt that makes the engine take a step");
-        assert.deepEqual([...open.keys()], [], "steps without an end");
-      }),
-    );
+/** What a tier tells of one run. */
+function eventTests(it: TierTest): void {
+  it("ends with exactly one done or error, and nothing after it", async (subject) => {
+    for (const prompt of [subject.works.prompt, subject.fails]) {
+      const events = await collect(subject, prompt);
+      const ends = events.filter(isEnd);
+      assert.equal(ends.length, 1, `the stream has ${ends.length} ends`);
+      assert.equal(events.at(-1), ends[0], "something came after the end");
+    }
+  });
 
-    runner.it(
-      "tells the tokens of the turn, not a running sum",
-      given(async (subject) => {
-        const usage = async () => (await collect(subject, subject.works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
-        const [once, again] = [await usage(), await usage()];
-        assert.ok(once && again, "no usage was told");
-        const { cost = 0, ...counts } = once;
-        assert.ok(Number.isFinite(cost) && cost >= 0, `${cost} is no cost in US dollars`);
-        for (const count of Object.values(counts)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
-        assert.ok(again.output < once.output * 2 || once.output === 0, `the same turn costs ${once.output}, then ${again.output}`);
-      }),
-    );
+  it("streams the text that done.text repeats, where done has one", async (subject) => {
+    const { works } = subject;
+    const events = await collect(subject, works.prompt);
+    const done = events.at(-1);
+    assert.equal(done?.type, "done", howItEnded(events));
+    const streamed = streamedText(events);
+    if (done?.type === "done" && done.text !== undefined && streamed !== "") assert.equal(streamed, done.text);
+    assert.ok(answerOf(events).includes(works.answer), `the answer was ${JSON.stringify(answerOf(events))}`);
+  });
 
-    runner.it(
-      "tells a failing engine as an error event with kind and message, and does not throw",
-      given(async (subject) => {
-        const end = (await collect(subject, subject.fails)).at(-1);
-        assert.equal(end?.type, "error");
-        assert.ok(end?.type === "error" && end.kind && end.message, "kind or message is empty");
-      }),
-    );
+  it("pairs the start and end of a step by id, and ends all that it starts", async (subject) => {
+    const open = new Map<string, string>();
+    let steps = 0;
+    for (const event of await collect(subject, subject.works.prompt)) {
+      if (event.type !== "step") continue;
+      steps += 1;
+      const { id, name, phase } = event.step;
+      if (phase === "start") {
+        assert.ok(!open.has(id), `the step ${id} starts twice`);
+        open.set(id, name);
+      } else if (open.has(id)) {
+        assert.equal(name, open.get(id), `the step ${id} changes its name`);
+        open.delete(id);
+      }
+    }
+    assert.ok(subject.toolless || steps > 0, "give a prompt that makes the engine take a step");
+    assert.deepEqual([...open.keys()], [], "steps without an end");
+  });
 
-    runner.it(
-      "ends within 5 s of an abort, without throwing and without calling it done",
-      given(async (subject) => void (await aborted(subject, subject.endless, () => sleep(200)))),
-    );
+  it("tells the tokens of the turn, not a running sum", async (subject) => {
+    const usage = async () => (await collect(subject, subject.works.prompt)).filter((event) => event.type === "usage").at(-1)?.usage;
+    const [once, again] = [await usage(), await usage()];
+    assert.ok(once && again, "no usage was told");
+    const { cost = 0, ...counts } = once;
+    assert.ok(Number.isFinite(cost) && cost >= 0, `${cost} is no cost in US dollars`);
+    for (const count of Object.values(counts)) assert.ok(Number.isInteger(count) && count >= 0, `${count} is no number of tokens`);
+    assert.ok(again.output < once.output * 2 || once.output === 0, `the same turn costs ${once.output}, then ${again.output}`);
+  });
 
-    runner.it(
-      "ends within 5 s of an abort while it starts",
-      given(async (subject) => {
-        for (const ms of [0, 1, 10, 50]) await aborted(subject, subject.endless, () => sleep(ms));
-      }),
-    );
+  it("tells a failing engine as an error event with kind and message, and does not throw", async (subject) => {
+    const end = (await collect(subject, subject.fails)).at(-1);
+    assert.equal(end?.type, "error");
+    assert.ok(end?.type === "error" && end.kind && end.message, "kind or message is empty");
+  });
 
-    runner.it(
-      "hears an abort after the garbage collector has run, also while the engine is silent",
-      given(async (subject) => {
-        const silent = asked(subject.silent, lacks, "silence", "silent") ?? [];
-        for (const prompt of [subject.endless, ...silent]) await aborted(subject, prompt, collections);
-      }),
-    );
+  it("yields events that are plain JSON", async (subject) => {
+    for (const event of await collect(subject, subject.works.prompt)) assert.deepEqual(JSON.parse(JSON.stringify(event)), event);
+  });
+}
 
-    runner.it(
-      "tells the tokens of a cancelled run",
-      given(async (subject) => {
-        const spends = asked(subject.spends, lacks, "tokens of a cancelled run", "spends");
-        if (spends === undefined) return;
-        const events = await aborted(subject, spends, () => sleep(1_000));
-        const told = events.filter((event) => event.type === "usage").at(-1)?.usage;
-        assert.ok(told !== undefined && told.input + told.output > 0, "no tokens were told of the run that was cancelled");
-      }),
-    );
+/** How a run ends when it is aborted. */
+function abortTests(it: TierTest, lacks: readonly TierLack[]): void {
+  it("ends within 5 s of an abort, without throwing and without calling it done", async (subject) =>
+    void (await aborted(subject, subject.endless, () => sleep(200))));
 
-    runner.it(
-      "starts nothing when the signal has aborted before",
-      given(async (subject) => {
-        const events = await inTime(5_000, "a run aborted before", collect(subject, subject.endless, { signal: AbortSignal.abort(new Error("cancelled")) }));
-        assert.ok(!events.some((event) => event.type === "done"));
-        await idle(subject);
-      }),
-    );
+  it("ends within 5 s of an abort while it starts", async (subject) => {
+    for (const ms of [0, 1, 10, 50]) await aborted(subject, subject.endless, () => sleep(ms));
+  });
 
-    runner.it(
-      "keeps two runs side by side apart",
-      given(async (subject) => {
-        const { works, other } = subject;
-        const [left, right] = await Promise.all([collect(subject, works.prompt, { name: "left" }), collect(subject, other.prompt, { name: "right" })]);
-        assert.ok(answerOf(left).includes(works.answer) && !answerOf(left).includes(other.answer), howItEnded(left));
-        assert.ok(answerOf(right).includes(other.answer) && !answerOf(right).includes(works.answer), howItEnded(right));
-      }),
-    );
+  it("hears an abort after the garbage collector has run, also while the engine is silent", async (subject) => {
+    const silent = asked(subject.silent, lacks, "silence", "silent") ?? [];
+    for (const prompt of [subject.endless, ...silent]) await aborted(subject, prompt, collections);
+  });
 
-    runner.it(
-      "leaves a conversation alone when another one is cancelled",
-      given(async (subject) => {
-        const { works } = subject;
-        const abort = new AbortController();
-        const cancelled = collect(subject, subject.endless, { signal: abort.signal, name: "left" });
-        const kept = collect(subject, works.prompt, { name: "right" });
-        await sleep(50);
-        abort.abort(new Error("cancelled"));
-        assert.ok(!(await inTime(5_200, "the end of the cancelled run", cancelled)).some((event) => event.type === "done"), "an aborted run is not done");
-        const events = await kept;
-        assert.ok(answerOf(events).includes(works.answer), howItEnded(events));
-      }),
-    );
+  it("tells the tokens of a cancelled run", async (subject) => {
+    const spends = asked(subject.spends, lacks, "tokens of a cancelled run", "spends");
+    if (spends === undefined) return;
+    const events = await aborted(subject, spends, () => sleep(1_000));
+    const told = events.filter((event) => event.type === "usage").at(-1)?.usage;
+    assert.ok(told !== undefined && told.input + told.output > 0, "no tokens were told of the run that was cancelled");
+  });
 
-    runner.it(
-      "goes on with a session that it has named, where it keeps sessions",
-      given(async (subject) => {
-        const { tier, works, other } = subject;
-        if (!keepsSessions(tier)) return;
-        const first = await collect(subject, other.prompt);
-        const session = first.flatMap((event) => (event.type === "session" ? [event.id] : [])).at(-1);
-        assert.ok(session, `no session was named: ${howItEnded(first)}`);
-        const second = await collect(subject, works.prompt, { session });
-        assert.equal(second.at(-1)?.type, "done", howItEnded(second));
-        assert.ok(answerOf(second).includes(works.answer), `the answer was ${JSON.stringify(answerOf(second))}`);
-      }),
-    );
+  it("starts nothing when the signal has aborted before", async (subject) => {
+    const events = await inTime(5_000, "a run aborted before", collect(subject, subject.endless, { signal: AbortSignal.abort(new Error("cancelled")) }));
+    assert.ok(!events.some((event) => event.type === "done"));
+    await idle(subject);
+  });
+}
 
-    runner.it(
-      "yields events that are plain JSON",
-      given(async (subject) => {
-        for (const event of await collect(subject, subject.works.prompt)) assert.deepEqual(JSON.parse(JSON.stringify(event)), event);
-      }),
-    );
+/** How a tier keeps conversations apart, and goes on with one. */
+function conversationTests(it: TierTest): void {
+  it("keeps two runs side by side apart", async (subject) => {
+    const { works, other } = subject;
+    const [left, right] = await Promise.all([collect(subject, works.prompt, { name: "left" }), collect(subject, other.prompt, { name: "right" })]);
+    assert.ok(answerOf(left).includes(works.answer) && !answerOf(left).includes(other.answer), howItEnded(left));
+    assert.ok(answerOf(right).includes(other.answer) && !answerOf(right).includes(works.answer), howItEnded(right));
+  });
+
+  it("leaves a conversation alone when another one is cancelled", async (subject) => {
+    const { works } = subject;
+    const abort = new AbortController();
+    const cancelled = collect(subject, subject.endless, { signal: abort.signal, name: "left" });
+    const kept = collect(subject, works.prompt, { name: "right" });
+    await sleep(50);
+    abort.abort(new Error("cancelled"));
+    assert.ok(!(await inTime(5_200, "the end of the cancelled run", cancelled)).some((event) => event.type === "done"), "an aborted run is not done");
+    const events = await kept;
+    assert.ok(answerOf(events).includes(works.answer), howItEnded(events));
+  });
+
+  it("goes on with a session that it has named, where it keeps sessions", async (subject) => {
+    const { tier, works, other } = subject;
+    if (!keepsSessions(tier)) return;
+    const first = await collect(subject, other.prompt);
+    const session = first.flatMap((event) => (event.type === "session" ? [event.id] : [])).at(-1);
+    assert.ok(session, `no session was named: ${howItEnded(first)}`);
+    const second = await collect(subject, works.prompt, { session });
+    assert.equal(second.at(-1)?.type, "done", howItEnded(second));
+    assert.ok(answerOf(second).includes(works.answer), `the answer was ${JSON.stringify(answerOf(second))}`);
   });
 }
 
