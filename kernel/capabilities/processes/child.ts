@@ -7,9 +7,9 @@ import { type Child, type ChildEnd, onAbort, type SpawnOptions, type SvcError } 
 import { fail } from "../../base/errors.ts";
 import { processIdentity } from "../../base/process-identity.ts";
 import { childEnvironment } from "./child-env.ts";
-import { createKeptOutput } from "./kept-output.ts";
+import { createKeptOutput, type KeptOutput } from "./kept-output.ts";
 import { lastWords } from "./last-words.ts";
-import { createLines } from "./lines.ts";
+import { createLines, type Lines } from "./lines.ts";
 import { endTree, type Member, memberOf } from "./process-tree.ts";
 import type { SpawnDeps } from "./spawn.ts";
 import { startTurn } from "./start-turn.ts";
@@ -33,14 +33,13 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
   const stderr = createKeptOutput(maxOutputBytes);
   const outLines = onLine && createLines({ maxBytes: maxLineBytes, line: heard(onLine), tooLong: () => void end("protocol") });
   const errorLines = onErrorLine && createLines({ maxBytes: maxLineBytes, line: heard(onErrorLine) });
+  const output = createChildOutput({ kept: stdout, lines: outLines }, { kept: stderr, lines: errorLines });
   let pid = 0;
   let member: Member | undefined;
   let reason: ChildEnd["reason"];
   let exited = false;
   let stopped = false;
-  let bytesRead = 0;
   let ending: Promise<void> | undefined;
-  let drain: Promise<void> | undefined;
 
   /** A reader that throws must not take the daemon along: it can make nothing of what it was told, so the run is over. */
   function heard(reader: (line: string) => void): (line: string) => void {
@@ -71,23 +70,13 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
       if (running.pid === undefined) throw (await once(running, "error"))[0];
       pid = running.pid;
       member = memberOf(pid);
-      connect(running);
+      // EPIPE: it does not want to read any more; its end tells the rest.
+      for (const part of [running, running.stdin, running.stdout, running.stderr]) part?.on("error", () => undefined);
+      output.connect(running);
       if (stdin !== "ignore" && stdin !== "pipe") running.stdin?.end(stdin);
       return running;
     } catch (error) {
       throw startFailure(command, options.cwd, env["PATH"], error);
-    }
-  }
-
-  function connect(running: ChildProcess): void {
-    // EPIPE: it does not want to read any more; its end tells the rest.
-    for (const part of [running, running.stdin, running.stdout, running.stderr]) part?.on("error", () => undefined);
-    for (const [stream, kept, lines] of [[running.stdout, stdout, outLines] as const, [running.stderr, stderr, errorLines] as const]) {
-      stream?.on("data", (chunk: Buffer) => {
-        bytesRead += chunk.length;
-        kept.push(chunk);
-        lines?.push(chunk);
-      });
     }
   }
 
@@ -126,7 +115,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
       exited = true;
       lift();
       await (ending ??= endAll());
-      await silence(running, closed);
+      await output.silence(running, closed);
       outLines?.end();
       errorLines?.end();
     }
@@ -140,42 +129,8 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
     };
   }
 
-  async function silence(running: ChildProcess, closed: Promise<boolean>): Promise<void> {
-    for (let before = -1; before !== bytesRead; ) {
-      before = bytesRead;
-      if (await Promise.race([closed, sleep(SILENCE_MS, false, { ref: false })])) return;
-    }
-    running.stdout?.destroy();
-    running.stderr?.destroy();
-  }
-
-  async function record(): Promise<void> {
-    const identity = processIdentity(pid);
-    if (taskId === undefined || identity === undefined) return;
-    try {
-      await deps.record?.(taskId, pid, identity);
-    } catch (error) {
-      deps.log.warn({ err: error, command }, "a child could not be recorded; after a crash it is found by its mark only");
-    }
-  }
-
-  async function write(data: string): Promise<void> {
-    const stdin = (await launched.catch(() => undefined))?.stdin;
-    if (!stdin?.writable) return;
-    if (stdin.write(data)) return;
-    drain ??= new Promise<void>((resolve) => {
-      const flow = () => {
-        stdin.off("drain", flow).off("close", flow);
-        drain = undefined;
-        resolve();
-      };
-      stdin.on("drain", flow).on("close", flow);
-    });
-    await drain;
-  }
-
   const launched = launch();
-  const started = launched.then(record);
+  const started = launched.then(() => recordChild(deps, command, taskId, pid));
   // Callers may read only `ended`: avoid an unhandled rejection.
   started.catch(() => undefined);
   const ended = run();
@@ -185,13 +140,76 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
     },
     started,
     ended,
-    write,
-    closeStdin: () => void launched.then(({ stdin }) => stdin?.end()).catch(() => undefined),
+    ...createChildInput(launched),
     async stop() {
       await end();
       await ended;
     },
   };
+}
+
+/** Where the output of one stream goes. */
+interface ChildStream {
+  readonly kept: KeptOutput;
+  readonly lines: Lines | undefined;
+}
+
+/** Reads the output of a child until its end. */
+function createChildOutput(stdout: ChildStream, stderr: ChildStream) {
+  let bytesRead = 0;
+  return {
+    connect(running: ChildProcess): void {
+      for (const [stream, { kept, lines }] of [[running.stdout, stdout] as const, [running.stderr, stderr] as const]) {
+        stream?.on("data", (chunk: Buffer) => {
+          bytesRead += chunk.length;
+          kept.push(chunk);
+          lines?.push(chunk);
+        });
+      }
+    },
+    /** Resolves when the streams of an ended child have closed, or have been silent for so long that they are closed here. */
+    async silence(running: ChildProcess, closed: Promise<boolean>): Promise<void> {
+      for (let before = -1; before !== bytesRead; ) {
+        before = bytesRead;
+        if (await Promise.race([closed, sleep(SILENCE_MS, false, { ref: false })])) return;
+      }
+      running.stdout?.destroy();
+      running.stderr?.destroy();
+    },
+  };
+}
+
+/** Writes to a child as fast as it reads, from its start on. */
+function createChildInput(launched: Promise<ChildProcess>): Pick<Child, "write" | "closeStdin"> {
+  let drain: Promise<void> | undefined;
+  return {
+    async write(data) {
+      const stdin = (await launched.catch(() => undefined))?.stdin;
+      if (!stdin?.writable) return;
+      if (stdin.write(data)) return;
+      drain ??= new Promise<void>((resolve) => {
+        const flow = () => {
+          stdin.off("drain", flow).off("close", flow);
+          drain = undefined;
+          resolve();
+        };
+        stdin.on("drain", flow).on("close", flow);
+      });
+      await drain;
+    },
+    closeStdin: () => void launched.then(({ stdin }) => stdin?.end()).catch(() => undefined),
+  };
+}
+
+/** Records a child that runs for a task, so that it is found after a crash. */
+async function recordChild(deps: SpawnDeps, command: string, taskId: string | undefined, pid: number): Promise<void> {
+  const identity = processIdentity(pid);
+  if (taskId === undefined || identity === undefined) return;
+  try {
+    await deps.record?.(taskId, pid, identity);
+  } catch (error) {
+    deps.log.warn({ err: error, command }, "a child could not be recorded; after a crash it is found by its mark only");
+  }
 }
 
 function startFailure(command: string, cwd: string, path: string | undefined, error: unknown): SvcError {
