@@ -45,12 +45,12 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
     status: () => import("./status/index.ts"),
-    async upkeep() {
-      const [{ createWorkspaces }, { createRestarts }] = await Promise.all([import("./upkeep/workspaces.ts"), import("./upkeep/restart.ts")]);
+    async maintenance() {
+      const [{ createWorkspaces }, { createRestarts }] = await Promise.all([import("./maintenance/workspaces.ts"), import("./maintenance/restart.ts")]);
       return {
         createRestarts,
         createWorkspaces,
-        startMaintenance: async (deps) => (await import("./upkeep/maintenance.ts")).startMaintenance(deps),
+        startMaintenance: async (deps) => (await import("./maintenance/maintenance.ts")).startMaintenance(deps),
       };
     },
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },

@@ -50,20 +50,14 @@ interface Holder {
 }
 
 /** One getter for each capability, for the contexts of all plugins: a start makes many. */
-const MEMBERS: object = Object.defineProperties(
-  {},
-  Object.fromEntries(
-    CAPABILITIES.map((name) => [
-      name,
-      {
-        enumerable: true,
-        get(this: Holder) {
-          return this[MADE](name);
-        },
-      },
-    ]),
-  ),
-);
+const MEMBERS: object = {};
+for (const name of CAPABILITIES)
+  Object.defineProperty(MEMBERS, name, {
+    enumerable: true,
+    get(this: Holder) {
+      return this[MADE](name);
+    },
+  });
 
 /** The context of one plugin: each capability is checked at every use, made at the first one and kept. */
 export function buildContext<C>({ need, source, variable, ...members }: ContextOptions<C>): PluginContext<C> {

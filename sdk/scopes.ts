@@ -7,7 +7,7 @@ export interface DeclaredScope {
   readonly name: string;
   /** What a token with it may do, for people. */
   readonly summary?: string;
-  /** Scopes of the same family that whoever has this one has as well. */
+  /** Scopes of the same family that a token with this one has as well. */
   readonly includes?: readonly string[];
 }
 

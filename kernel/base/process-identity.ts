@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/** Whether a process of that id runs now, whoever owns it. One that has ended and only waits to be reaped does not. */
+/** Whether a process of that id runs now, of any user. One that has ended and only waits to be reaped does not. */
 export function processAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

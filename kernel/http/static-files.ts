@@ -37,7 +37,7 @@ export async function serveFile({ folder, within }: FileRoot, path: string, repl
   reply.send(bytes, TYPES[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream");
 }
 
-/** Undefined for what is no plain file of the folder, or lies elsewhere. */
+/** Undefined for anything but a regular file inside the folder. */
 async function read(folder: string, within: string | undefined, segments: readonly string[]): Promise<Uint8Array | undefined> {
   const root = await realpath(folder);
   if (within !== undefined && !root.startsWith((await realpath(within)) + sep)) return undefined;

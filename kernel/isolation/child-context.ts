@@ -143,12 +143,13 @@ function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls):
 
 /** What `publish` answers here: the daemon gives the id later, so asking for it says so instead of answering a wrong one. */
 function published(plugin: string, facts: object): Envelope {
-  const unknown = {
-    get: (): never => {
-      throw refused(plugin, "the id of an event that was just published");
-    },
-  };
-  return Object.defineProperties(facts, { id: unknown, rootId: unknown }) as Envelope;
+  for (const name of ["id", "rootId"])
+    Object.defineProperty(facts, name, {
+      get(): never {
+        throw refused(plugin, "the id of an event that was just published");
+      },
+    });
+  return facts as Envelope;
 }
 
 /** A call of a model ends without an event when it is aborted: the wire's own error for that is no failure. */

@@ -78,7 +78,7 @@ describe("errors on the wire", () => {
     expect(Object.keys(writeError(Object.assign(new Error("x"), Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`f${n}`, n])))))).toHaveLength(17);
   });
 
-  it("can not say that a process is away: that is known on this side alone", () => {
+  it("cannot say that a process is away: that is known on this side alone", () => {
     expect(readError({ message: "x", code: "SVC_ISOLATION_DOWN" }, "")).not.toHaveProperty("code");
     expect(readError({ message: "x", stack: "theirs", name: "Theirs" }, "ours")).toMatchObject({ name: "Error", stack: expect.stringContaining("ours") });
   });

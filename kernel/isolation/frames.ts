@@ -42,7 +42,7 @@ export function writeFrame(frame: Frame): string {
   });
 }
 
-/** A line as a frame. Throws for anything that is none. */
+/** A line as a frame. Throws for a line that is not a frame. */
 export function readFrame(line: string): Frame {
   const frame = parse(line);
   if (frame === null || typeof frame !== "object" || !hasShape(frame)) throw new Error("a line that is no frame");

@@ -4,7 +4,7 @@ import type { Tree } from "../capabilities/processes/process-tree.ts";
 
 /**
  * Processes of isolated plugins that share this machine's network, of every kernel in this process. Their calls to our own ports are
- * refused: loopback means one of this machine's users, and a plugin behind walls is none.
+ * refused: loopback means one of this machine's users, and an isolated plugin is not one of them.
  */
 const trees = new Set<Tree>();
 const judged = new WeakMap<Socket, Promise<boolean>>();

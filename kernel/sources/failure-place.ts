@@ -20,8 +20,8 @@ const LONGEST = 200;
 
 /** Where in a plugin's own files an error arose, as `file:line:column` below its folder; of files of its vendors only where none of its own is in the stack. */
 export function placeOf(error: unknown, source: Source): string | undefined {
-  const told = (error as { place?: unknown } | null | undefined)?.place;
-  if (typeof told === "string") return told.slice(0, LONGEST);
+  const reported = (error as { place?: unknown } | null | undefined)?.place;
+  if (typeof reported === "string") return reported.slice(0, LONGEST);
   const places = linesOf(error).flatMap((line) => placeIn(line, source) ?? []);
   return places.find((place) => !place.includes("node_modules/")) ?? places[0];
 }

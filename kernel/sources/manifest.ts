@@ -121,7 +121,7 @@ export const isKind = (value: unknown): value is Kind => PLUGIN_KINDS.includes(v
 /** Whether a value can be a plugin's name: lower-case letters, digits and `-`. */
 export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
 
-/** Why a plugin of that kind cannot be taken, in words; undefined when it can. */
+/** Why a plugin of that kind cannot be taken; undefined when it can. */
 export const whyNoKind = (kind: unknown): string | undefined => CHECKS.kind(kind);
 
 function whyNoCapability(capability: string): string | undefined {

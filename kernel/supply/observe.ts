@@ -38,12 +38,12 @@ export interface Observed {
  */
 export async function observe(source: Source): Promise<Observed> {
   requireBuilt(source);
-  const plugin = await told("import", source, () => importPlugin(source));
+  const plugin = await inPhase("import", source, () => importPlugin(source));
   await checkPlugin(source, plugin);
   requireSchemas(plugin, source.id);
   const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest, source.folder);
   try {
-    await told("setup", source, async () =>
+    await inPhase("setup", source, async () =>
       inScope(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
     );
     return {
@@ -62,7 +62,7 @@ export async function observe(source: Source): Promise<Observed> {
 }
 
 /** What a phase throws, said as in the daemon: with the phase and the place. */
-async function told<T>(phase: FailedPhase, source: Source, work: () => Promise<T>): Promise<T> {
+async function inPhase<T>(phase: FailedPhase, source: Source, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

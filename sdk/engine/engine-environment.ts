@@ -6,7 +6,7 @@ export interface EngineVariables {
   readonly tier: string;
   /** Carry a model API key, the first one that is set counts. A run on the shared sign-in gets none of them. */
   readonly keys: readonly string[];
-  /** Reach the program whoever pays: where the vendor and the sign-in are, and the proxies. */
+  /** Reach the program under either billing: where the vendor and the sign-in are, and the proxies. */
   readonly passed: readonly string[];
   /** Carry the shared sign-in; a run that pays by key gets none of them. */
   readonly signIn?: readonly string[];

@@ -18,15 +18,15 @@ export interface Probing {
 
 /** Three answers in one line: installed, signed in, vendor reachable. Spends nothing. Never rejects. */
 export async function probeEngine({ installed, signedIn, vendor }: Probing): Promise<{ readonly ok: boolean; readonly detail: string }> {
-  let told = "";
+  let found = "";
   try {
-    told = await installed();
-    told += `; ${await signedIn()}`;
-    if (vendor === undefined) return { ok: true, detail: told };
+    found = await installed();
+    found += `; ${await signedIn()}`;
+    if (vendor === undefined) return { ok: true, detail: found };
     const obstacle = await unreachable(vendor.address, vendor.proxy);
-    return { ok: obstacle === undefined, detail: `${told}; ${obstacle ?? "vendor reachable"}` };
+    return { ok: obstacle === undefined, detail: `${found}; ${obstacle ?? "vendor reachable"}` };
   } catch (error) {
-    return { ok: false, detail: [told, (error as Error).message].filter((text) => text !== "").join("; ") };
+    return { ok: false, detail: [found, (error as Error).message].filter((text) => text !== "").join("; ") };
   }
 }
 
@@ -69,7 +69,7 @@ export interface ProgramProbe {
   environment(agent: Agent, settings: ProgramSettings): EngineEnvironment;
   /** How an agent on the shared sign-in is signed in, by the program's own word; rejects with what to do. */
   signedIn(program: Executable, env: Readonly<Record<string, string>>): Promise<string>;
-  /** The vendor: the variable that names its address, and the address without it. `always`: whoever pays. */
+  /** The vendor: the variable that names its address, and the address without it. `always`: under either billing. */
   readonly vendor: { readonly variable: string; readonly address: string; readonly always?: boolean };
 }
 

@@ -41,13 +41,13 @@ export async function checkSandbox(spawn: Spawn, bubblewrap: Bubblewrap, writabl
     });
     await child.started;
     const { stdout, stderr } = await child.ended;
-    const told = stdout.split("\n").filter((line) => line.startsWith(MARK));
-    const breach = told.find((line) => line !== `${MARK} end`);
+    const lines = stdout.split("\n").filter((line) => line.startsWith(MARK));
+    const breach = lines.find((line) => line !== `${MARK} end`);
     if (breach !== undefined) return no(breach.slice(MARK.length).trim());
     if (callers > 0) return no("ports of this machine are reached from inside");
     const made = shape(scratch).filter((path) => !before.includes(path) && !(writable && isStub(path)));
     if (made.length > 0) return no(`${made[0]} was made from inside`);
-    if (!told.includes(`${MARK} end`)) return no(stderr.trim().split("\n").at(-1)?.slice(0, 200) || "a command in it does not run");
+    if (!lines.includes(`${MARK} end`)) return no(stderr.trim().split("\n").at(-1)?.slice(0, 200) || "a command in it does not run");
     return { holds: true };
   } catch (error) {
     return no((error as Error).message);

@@ -200,9 +200,9 @@ function describeFailures(it: It, has: Has): void {
         .send(outgoing(far.target, "hello"), new AbortController().signal)
         .catch((error) => errors.push([error, error.message, error.stack, error.cause]));
     }
-    const told = textOf([errors, context.logged, toldBy(running)]);
+    const shown = textOf([errors, context.logged, toldBy(running)]);
     for (const secret of secretsOf(plugin.config?.schema, context.config))
-      assert.ok(!told.includes(secret), "a secret of the configuration is in an error, a log line or an event");
+      assert.ok(!shown.includes(secret), "a secret of the configuration is in an error, a log line or an event");
   });
 }
 

@@ -28,7 +28,7 @@ export function createRealSpawn(base: Readonly<Record<string, string>> = {}): Re
       stdio: [options.stdin === undefined || options.stdin === "ignore" ? "ignore" : "pipe", "pipe", "pipe"],
       detached: true,
     });
-    const told = { stdout: "", stderr: "" };
+    const output = { stdout: "", stderr: "" };
     const keep = (stream: "stdout" | "stderr", onLine?: (line: string) => void) => {
       const readable = child[stream] as NodeJS.ReadableStream;
       readable.setEncoding("utf8");
@@ -37,7 +37,7 @@ export function createRealSpawn(base: Readonly<Record<string, string>> = {}): Re
         const lines = `${rest}${piece}`.split("\n");
         rest = lines.pop() ?? "";
         for (const line of lines) onLine?.(line);
-        told[stream] = (told[stream] + piece).slice(0, options.maxOutputBytes ?? 32_768);
+        output[stream] = (output[stream] + piece).slice(0, options.maxOutputBytes ?? 32_768);
       });
     };
     keep("stdout", options.onLine);
@@ -57,7 +57,7 @@ export function createRealSpawn(base: Readonly<Record<string, string>> = {}): Re
     const ended = new Promise<ChildEnd>((resolve) => {
       const end = (code: number | null, by: string | null) => {
         living.delete(child.pid ?? 0);
-        resolve({ code, signal: by, ...told, truncated: false });
+        resolve({ code, signal: by, ...output, truncated: false });
       };
       child.once("close", end);
       child.once("error", () => end(null, null));

@@ -83,7 +83,7 @@ describe("svc plugin with --isolate", () => {
     const shell = await shellWith([{ name: "starter", capabilities: ["spawn"], setup: "" }]);
     expect(await shell.svc("plugin", "add", "./starter", "--isolate", "--yes")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("can not have the capability 'spawn'"),
+      err: expect.stringContaining("cannot have the capability 'spawn'"),
     });
     expect(shell.config().plugins).toBeUndefined();
   });

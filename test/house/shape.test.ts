@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { allImports, ROOT, read } from "./house.ts";
-import { production, ROOMS, sharedNames } from "./sources.ts";
+import { codeOnly, linesOf, production, ROOMS, sharedNames, undocumented } from "./sources.ts";
 
 describe("the sources", () => {
   it("no file name stands twice in a package, so that a name in a stack or a search leads to one file", () => {
@@ -12,6 +12,29 @@ describe("the sources", () => {
   it("kernel and sdk name no database: the assembling file alone knows the package of the default store", () => {
     const named = production().filter((path) => /^(kernel|sdk)\//.test(path) && /sqlite/i.test(read(path)));
     expect(named).toEqual(["kernel/create-kernel.ts"]);
+  });
+
+  it("no file is longer than 350 lines", () => {
+    expect(production().filter((path) => linesOf(path) > 350)).toEqual([]);
+  });
+
+  it("every export has a sentence", () => {
+    expect(production().flatMap(undocumented)).toEqual([]);
+  });
+
+  it("speak the field's words", () => {
+    const houseWords =
+      /\b(?:\w*Ground|\w*Lender|[kK]eeper|[iI]ncarnation|[sS]tandIn\w*|[wW]ayOut|[uU]pkeep|LifeNews|openDoors|Inside|halt|Letter|defineProperties)\b/g;
+    const found = production().flatMap((path) => [...codeOnly(read(path)).matchAll(houseWords)].map(([word]) => `${path}: ${word}`));
+    expect(found).toEqual([]);
+    const riddles = /\b(?:[Ww]hoever|what is no|can not|in words)\b/;
+    const lines = production().flatMap((path) =>
+      read(path)
+        .split("\n")
+        .flatMap((line, at) => (riddles.test(line) ? [`${path}:${at + 1}`] : [])),
+    );
+    expect(lines).toEqual([]);
+    expect(codeOnly('const halt = "Letter"; // halt\n/* halt */ halt')).toBe("const halt = ; \n halt");
   });
 });
 
@@ -25,6 +48,12 @@ describe("the rooms of the kernel", () => {
       const { references } = JSON.parse(read(`kernel/${room}/tsconfig.json`)) as { references: { path: string }[] };
       expect([room, ...references.map(({ path }) => path)]).toEqual([room, "../../sdk", ...others.map((other) => `../${other}`)]);
     }
+  });
+
+  it("the core is at most 8,500 lines", () => {
+    const lines = sources.filter((path) => roomOf(path) === "core").reduce((sum, path) => sum + linesOf(path), 0);
+    expect(lines).toBeGreaterThan(5_000);
+    expect(lines).toBeLessThanOrEqual(8_500);
   });
 
   it("import in the drawn direction only", () => {

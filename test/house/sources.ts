@@ -45,7 +45,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   isolation: ["base", "sources", "core", "capabilities"],
   supply: ["base", "sources", "core", "capabilities", "isolation"],
   status: ["base", "core"],
-  upkeep: ["base", "core"],
+  maintenance: ["base", "core"],
   editor: ["base", "sources", "core", "supply"],
 };
 

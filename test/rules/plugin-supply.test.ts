@@ -174,10 +174,10 @@ describe("what a mistake is called", () => {
   it.each([
     [
       'ctx.provide.action({ name: "x.y", input: 5, output: {}, timeoutMs: 1, run() {} });',
-      "provides an action 'x.y' that can not be used: input must be an object",
+      "provides an action 'x.y' that cannot be used: input must be an object",
     ],
-    ['ctx.provide.route({ method: "GET", path: "/x", handle() {} });', "provides a route 'GET /x' that can not be used: guard must be a string"],
-    ['ctx.provide.tool({ name: "t", run() {} });', "provides a tool 't' that can not be used: input must be an object"],
+    ['ctx.provide.route({ method: "GET", path: "/x", handle() {} });', "provides a route 'GET /x' that cannot be used: guard must be a string"],
+    ['ctx.provide.tool({ name: "t", run() {} });', "provides a tool 't' that cannot be used: input must be an object"],
   ])("AUT-B20 %s", async (setup, words) => {
     const folder = await temporaryFolder();
     write(folder, "wrong", define("wrong", setup).replace("capabilities: []", 'capabilities: ["routes"]'), { svc: { capabilities: ["routes"] } });

@@ -300,7 +300,7 @@ describe("requests", () => {
     expect(bytes).toMatchObject({ body: "hi", headers: { "content-type": "application/json", "content-length": "2" } });
   });
 
-  it("refuses what can not be sent as it is", async () => {
+  it("refuses what cannot be sent as it is", async () => {
     for (const init of [
       { method: "CONNECT" },
       { method: "trace" },

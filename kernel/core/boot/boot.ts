@@ -8,12 +8,12 @@ import { lastCrash, noteStart, readResume, recover } from "../flow/recover.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health } from "./kernel-api.ts";
+import type { Workspaces } from "./maintenance-port.ts";
 import { openState } from "./open-state.ts";
 import type { KernelOptions } from "./options.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
 import type { StatusEvents } from "./status-port.ts";
 import type { UndoList } from "./undo-list.ts";
-import type { Workspaces } from "./upkeep-port.ts";
 
 /** What a start needs, and whom it tells how far it has come. */
 export interface BootDeps {
@@ -113,8 +113,8 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   const crashedAt = await lastCrash(runtime.core);
   if (looked !== undefined) void runtime.schedule.since(looked);
   // Not before the daemon answers: its first look is later still.
-  const upkeep = await parts.upkeep();
-  await upkeep.startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, config: () => settings.value });
+  const maintenance = await parts.maintenance();
+  await maintenance.startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, config: () => settings.value });
   return { crashedAt, resumed: recovery.resumed, reported };
 }
 

@@ -5,8 +5,8 @@ import type { ProcessStatus } from "../host/isolation-port.ts";
 import type { routesOf } from "../host/live.ts";
 import type { PluginState } from "../host/plugin-states.ts";
 import type { Address, HttpServing, RequestHandler, ServerAddress } from "./http-port.ts";
+import type { RestartRequest } from "./maintenance-port.ts";
 import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
-import type { RestartRequest } from "./upkeep-port.ts";
 
 /** What happened to a reload, in the words of the HTTP answer. */
 export interface ReloadReport {
@@ -51,7 +51,7 @@ export interface Health {
   readonly lastCrash?: string;
   readonly tasks: { readonly running: number; readonly queued: number };
   readonly plugins: readonly PluginStatus[];
-  /** What a person should look at, in words. Empty when all is well. */
+  /** What a person should look at, one sentence each. Empty when all is well. */
   readonly problems: readonly string[];
 }
 

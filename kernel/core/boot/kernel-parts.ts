@@ -6,8 +6,8 @@ import type { IsolationPart } from "../host/isolation-port.ts";
 import type { DefaultStore } from "../host/store-plugin.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
+import type { MaintenancePart } from "./maintenance-port.ts";
 import type { StatusPart } from "./status-port.ts";
-import type { UpkeepPart } from "./upkeep-port.ts";
 
 /** What others on this machine could see of the daemon's own files. */
 export interface ExposurePart {
@@ -25,7 +25,7 @@ export interface KernelParts {
   quarantine(): Promise<QuarantinePart>;
   exposures(): Promise<ExposurePart>;
   status(): Promise<StatusPart>;
-  upkeep(): Promise<UpkeepPart>;
+  maintenance(): Promise<MaintenancePart>;
   readonly defaultStore: DefaultStore;
   readonly delivery: DeliveryPart;
   readonly capabilities: CapabilityPart;

@@ -20,14 +20,14 @@ import type { HttpPart, HttpServing } from "./http-port.ts";
 import type { Health, Kernel, ReloadReport } from "./kernel-api.ts";
 import type { KernelParts } from "./kernel-parts.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import type { MaintenancePart, RestartRequest } from "./maintenance-port.ts";
 import type { KernelOptions } from "./options.ts";
 import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
-import type { RestartRequest, UpkeepPart } from "./upkeep-port.ts";
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
 export async function createKernel(options: KernelOptions, parts: KernelParts): Promise<Kernel> {
   const assembly = await assemble(options, parts);
-  return new PluginKernel(assembly, options, await parts.http(), await parts.upkeep());
+  return new PluginKernel(assembly, options, await parts.http(), await parts.maintenance());
 }
 
 class PluginKernel implements Kernel {
@@ -39,7 +39,7 @@ class PluginKernel implements Kernel {
   readonly #http: HttpServing;
   readonly #life: Lifecycle;
 
-  constructor(assembly: Assembly, options: KernelOptions, http: HttpPart, upkeep: UpkeepPart) {
+  constructor(assembly: Assembly, options: KernelOptions, http: HttpPart, maintenance: MaintenancePart) {
     const { host, settings, locations, node, bus, log } = assembly;
     this.node = node;
     this.bus = bus;
@@ -58,7 +58,7 @@ class PluginKernel implements Kernel {
       log,
     });
     host.onChange(this.#http.changed);
-    this.#life = new Lifecycle({ assembly, options, http: this.#http, upkeep });
+    this.#life = new Lifecycle({ assembly, options, http: this.#http, maintenance });
   }
 
   get tasks() {

@@ -6,13 +6,13 @@ import type { Assembly } from "./assembly.ts";
 import { boot } from "./boot.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health, ReloadReport } from "./kernel-api.ts";
+import type { MaintenancePart, RestartRequest, Workspaces } from "./maintenance-port.ts";
 import type { KernelOptions } from "./options.ts";
 import { reloadConfiguration } from "./reload.ts";
 import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import type { StatusEvents } from "./status-port.ts";
 import { UndoList } from "./undo-list.ts";
-import type { RestartRequest, UpkeepPart, Workspaces } from "./upkeep-port.ts";
 
 /** The version that `/health` shows when the embedding program gives none. */
 const VERSION = "0.1.0";
@@ -29,7 +29,7 @@ export interface LifecycleDeps {
   readonly assembly: Assembly;
   readonly options: KernelOptions;
   readonly http: HttpServing;
-  readonly upkeep: UpkeepPart;
+  readonly maintenance: MaintenancePart;
 }
 
 /** The phases of a kernel, and the ways from one to the next. */
@@ -52,7 +52,7 @@ export class Lifecycle {
   #starting: Promise<unknown> = Promise.resolve();
   #reloading: Promise<unknown> = Promise.resolve();
 
-  constructor({ assembly, options, http, upkeep }: LifecycleDeps) {
+  constructor({ assembly, options, http, maintenance }: LifecycleDeps) {
     const { settings, log, bus, node, now, locations } = assembly;
     this.#assembly = assembly;
     this.#options = options;
@@ -60,12 +60,12 @@ export class Lifecycle {
     this.#startedAt = now();
     this.#steps = new UndoList(log);
     this.#status = assembly.status.createStatusEvents(log, bus, node.name);
-    this.#workspaces = upkeep.createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
+    this.#workspaces = maintenance.createWorkspaces(log, (problems) => settings.noteWorkspaces(problems));
     this.#shutdown = createShutdown({
       log,
       now,
       config: () => settings.value,
-      createRestarts: upkeep.createRestarts,
+      createRestarts: maintenance.createRestarts,
       runtime: () => this.runtime,
       drainSeconds: (agent) => Math.max(drainSeconds(settings.value, locations.env), settings.agents.settings(agent)?.drainTimeoutSeconds ?? 0),
       enter: (at) => {

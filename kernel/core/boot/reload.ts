@@ -2,8 +2,8 @@ import { keepLastGood, readConfiguration, withTroubles } from "../config/configu
 import { diffConfig } from "../config/diff.ts";
 import type { Assembly } from "./assembly.ts";
 import type { ReloadReport } from "./kernel-api.ts";
+import type { Workspaces } from "./maintenance-port.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Workspaces } from "./upkeep-port.ts";
 
 /** Takes in the configuration as it is now. A reload is refused as a whole, with `SVC_CONFIG_*`: what can fail comes first. */
 export async function reloadConfiguration(

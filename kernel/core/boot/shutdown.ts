@@ -2,13 +2,13 @@ import type { Log } from "@svc/sdk";
 import { drain } from "../flow/drain.ts";
 import type { Pipeline } from "../flow/pipeline.ts";
 import type { Schedule } from "../schedule/index.ts";
-import type { RestartRequest, Restarts, UpkeepPart } from "./upkeep-port.ts";
+import type { MaintenancePart, RestartRequest, Restarts } from "./maintenance-port.ts";
 
 /** What leaving stands on. */
 export interface ShutdownDeps {
   readonly log: Log;
   config(): Readonly<Record<string, unknown>>;
-  readonly createRestarts: UpkeepPart["createRestarts"];
+  readonly createRestarts: MaintenancePart["createRestarts"];
   now(): number;
   /** Throws `SVC_KERNEL_STOPPED` when nothing runs. */
   runtime(): { readonly pipeline: Pipeline; readonly schedule: Pick<Schedule, "hold" | "resume"> };

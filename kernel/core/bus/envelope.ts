@@ -28,7 +28,7 @@ export const isEventId = (text: string): boolean => /^evt_[0-9a-f]{10}_[0-9a-z]{
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * The Unix milliseconds of a strict ISO 8601 date, or date and time; UTC where it names no offset. Undefined when it is none:
+ * The Unix milliseconds of a strict ISO 8601 date, or date and time; UTC where it names no offset. Undefined when it is not one:
  * `Date.parse` takes `"1"`, `"foo 2024"` and 30 February, too.
  */
 export function isoTime(text: string): number | undefined {

@@ -91,9 +91,9 @@ export function createActions(deps: ActionDeps): Actions {
     };
     const task = asked.taskId === undefined ? undefined : deps.task(asked.taskId);
     if (task !== undefined) {
-      const told = asked.step === undefined ? undefined : openStep(task.steps, asked.step);
-      if (told === undefined) task.steps.push(step);
-      else Object.assign(told, { envelope: step.envelope });
+      const openedStep = asked.step === undefined ? undefined : openStep(task.steps, asked.step);
+      if (openedStep === undefined) task.steps.push(step);
+      else Object.assign(openedStep, { envelope: step.envelope });
       return;
     }
     const id = newTaskId(deps.now());

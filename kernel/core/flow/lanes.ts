@@ -65,7 +65,7 @@ export class Lanes<T> implements Work<T> {
     const entry: Queued<T> = { item, placement };
     if (placement.front) lane.queued.unshift(entry);
     else lane.queued.push(entry);
-    this.#standInLine(lane, placement.front);
+    this.#queueForSlot(lane, placement.front);
     this.#fill(lane.awaited);
     return lane.queued[0] === entry || lane.queued.at(-1) === entry ? "queued" : "started";
   }
@@ -153,7 +153,7 @@ export class Lanes<T> implements Work<T> {
   }
 
   /** The lane waits for the agent of its next batch, which may be another one than before: two agents may share a conversation. */
-  #standInLine(lane: Lane<T>, first = false): void {
+  #queueForSlot(lane: Lane<T>, first = false): void {
     const next = lane.claim === undefined ? (lane.returned?.agent ?? lane.queued[0]?.placement.agent) : undefined;
     if (lane.awaited === next && !(first && next !== undefined)) return;
     if (lane.awaited !== undefined) {
@@ -212,7 +212,7 @@ export class Lanes<T> implements Work<T> {
 
   /** The lane's claim or first item has changed: what may start by that starts. */
   #goOn(lane: Lane<T>, agent: string | undefined, first = false): void {
-    this.#standInLine(lane, first);
+    this.#queueForSlot(lane, first);
     this.#fill(agent);
     this.#fill(lane.awaited);
     if (lane.claim === undefined && lane.returned === undefined && lane.queued.length === 0) this.#lanes.delete(lane.key);

@@ -239,8 +239,8 @@ export class Pipeline {
       if (delivery !== undefined) deliveries.committed(delivery);
     } catch (error) {
       log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
-      const { withheld: _, ...told } = result;
-      result = { ...told, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
+      const { withheld: _, ...rest } = result;
+      result = { ...rest, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
       if (delivery !== undefined && delivery.held === undefined) void tellUnstored(record, live, error, this.deps);
       await endBare(batch, result, error, this.deps);
     }

@@ -68,7 +68,7 @@ export interface Host {
   failed(scope: Scope, what: string, error: unknown): void;
   /**
    * Count an error that nobody caught against the plugin whose code is running, else the one whose file stands topmost in its stack.
-   * False when it is none of this host's: there may be another one in the process.
+   * False when it is not this host's: there may be another one in the process.
    */
   stray(error: unknown): boolean;
   /** Who hears what becomes of plugins from now on. Incidents from before the plugins are set up are reported then. */

@@ -49,9 +49,9 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "strategies" | "tasks"
       const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
       const result = await kernel.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
       // The asker does not see an answer that is withheld.
-      const told = result.withheld === undefined ? result : { ...result, withheld: { id: result.withheld.id } };
-      if (stream === undefined) return told;
-      stream.event("done", told);
+      const answered = result.withheld === undefined ? result : { ...result, withheld: { id: result.withheld.id } };
+      if (stream === undefined) return answered;
+      stream.event("done", answered);
       stream.end();
     },
   };

@@ -88,10 +88,10 @@ export default definePlugin({
         ...past.layers,
       ]).filter(({ text }) => text !== "");
       const size = sizeOf(layers);
-      const told = fitMessages(past.messages, CAP - size);
-      const characters = size + told.characters;
+      const fitted = fitMessages(past.messages, CAP - size);
+      const characters = size + fitted.characters;
       if (characters > REMARKABLE) remark(turn.agent.id, characters);
-      return { ...context, system, layers, history: told.messages, strategy: context.strategy ?? "layered" };
+      return { ...context, system, layers, history: fitted.messages, strategy: context.strategy ?? "layered" };
     }
 
     async function verifiedOf({ agent }: Turn): Promise<Layer> {

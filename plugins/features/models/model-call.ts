@@ -84,6 +84,6 @@ function taken(reader: Reader, data: string, out: ModelEvent[]): unknown {
     reader.take(data === "[DONE]" ? { done: true } : fieldsOf(JSON.parse(data)), out);
     return undefined;
   } catch (error) {
-    return error instanceof SyntaxError ? new VendorError("protocol", "it sent what is no JSON") : error;
+    return error instanceof SyntaxError ? new VendorError("protocol", "it sent invalid JSON") : error;
   }
 }

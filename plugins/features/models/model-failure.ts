@@ -74,7 +74,7 @@ export function judgeError(address: ModelAddress, error: unknown, said: boolean)
     if (said) return tierFailure("cut", `The answer of the provider '${provider}' broke off in the middle; ask again.`);
     return tierFailure("network", `The provider '${provider}' could not be reached: ${reason}`);
   }
-  if (error.kind === "protocol") return tierFailure("protocol", `The answer of the provider '${provider}' can not be read: ${reason}`);
+  if (error.kind === "protocol") return tierFailure("protocol", `The answer of the provider '${provider}' cannot be read: ${reason}`);
   if (said) return tierFailure("cut", `The answer of the provider '${provider}' broke off in the middle (${reason}); ask again.`);
   if (error.kind === "auth") return judgeAnswer(address, 401, {}, "", 0);
   return tierFailure(error.kind, `The provider '${provider}' gave up: ${reason}`);

@@ -31,7 +31,7 @@ function host(answers: Record<string, unknown> = {}) {
 }
 const read = async (id: string) => JSON.parse(await readFile(join(dataFolder, "actions", `${id}.json`), "utf8"));
 
-it("CLI-03 adds, lists and removes without a daemon, whole files that others can not read", async () => {
+it("CLI-03 adds, lists and removes without a daemon, whole files that others cannot read", async () => {
   const { svc, printed, asked } = host();
   await svc("add", ["weather"], {
     url: "https://example.org/{{city}}",

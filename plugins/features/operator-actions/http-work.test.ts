@@ -90,7 +90,7 @@ it.each(['{"a": "{{x}}', '{"a": b{{x}}}', '{"a": "x\\{{x}}"}', "[{{x}}{{x}}]"])(
   expect(() => parse({ method: "POST", body })).toThrow(refusal("body", "not JSON"));
 });
 
-it("percent-encodes a form, leaves plain text, and refuses inputs in bodies it can not escape", () => {
+it("percent-encodes a form, leaves plain text, and refuses inputs in bodies it cannot escape", () => {
   const form = { method: "POST", headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: "q={{x}}&z=1" };
   expect(fill(form, { x: "a&z=2" }).body).toBe("q=a%26z%3D2&z=1");
   expect(fill({ method: "POST", body: "hello {{x}}" }, { x: "a\nb" })).toMatchObject({

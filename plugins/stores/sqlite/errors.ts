@@ -12,7 +12,7 @@ export const ERRORS = {
   SVC_STORE_NAME: [400, "'{name}' is no name for stored state: lower-case letters, digits and '-', '_', '.', starting with a letter or digit."],
   SVC_STORE_INDEX: [400, "'{field}' is no declared index of {collection}; declare it in `indexes` where the collection is opened."],
   SVC_STORE_CURSOR: [400, "The document '{key}' to continue after is no longer in {collection}; start the list again."],
-  SVC_STORE_VALUE: [400, "The value for {collection} '{key}' can not be stored as JSON: {reason}."],
+  SVC_STORE_VALUE: [400, "The value for {collection} '{key}' cannot be stored as JSON: {reason}."],
   SVC_BACKUP_FAILED: [500, "The database {file} could not be copied to {target}: {reason}."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 

@@ -26,17 +26,17 @@ const HTTP_STATUS = /\b(?:status|http|error|code)\D{0,12}(4\d\d|5\d\d)\b/i;
 /** What the program, or the vendor through it, refused. Errors that were not refusals of the program are passed by. */
 export function refusal(error: SvcError, agent: AcpAgent | undefined, said = false): TierFailure {
   const { code, message, data } = fieldsOf((error as unknown as Fields).reply);
-  const told = [textOf(message) ?? error.message, detailsOf(data)].filter((text) => text !== "").join(": ");
+  const failureText = [textOf(message) ?? error.message, detailsOf(data)].filter((text) => text !== "").join(": ");
   if (code === AUTH_REQUIRED) {
     const ways = (agent?.authMethods ?? []).map(({ id, name }) => (name === "" || name === id ? id : `${name} (${id})`)).join(", ");
     return tierFailure(
       "auth",
-      `The program is not signed in: ${told}. Sign in with it as the daemon's user, or set agents.<id>.acp.authMethod${ways === "" ? "" : ` to one of: ${ways}`}.`,
+      `The program is not signed in: ${failureText}. Sign in with it as the daemon's user, or set agents.<id>.acp.authMethod${ways === "" ? "" : ` to one of: ${ways}`}.`,
     );
   }
-  const request = /invalid_request/.test(told) ? 400 : 0;
-  const status = typeof code === "number" && code >= 400 && code < 600 ? code : Number(HTTP_STATUS.exec(told)?.[1] ?? request);
-  return vendorFailure({ status, message: told, said });
+  const request = /invalid_request/.test(failureText) ? 400 : 0;
+  const status = typeof code === "number" && code >= 400 && code < 600 ? code : Number(HTTP_STATUS.exec(failureText)?.[1] ?? request);
+  return vendorFailure({ status, message: failureText, said });
 }
 
 function detailsOf(data: unknown): string {

@@ -7,7 +7,7 @@ export const nativeMode = (mode: PermissionMode, autonomy: Autonomy): Permission
 export const mayChange = (mode: PermissionMode, autonomy: Autonomy): boolean =>
   autonomy === "propose" && (mode === "acceptEdits" || mode === "bypassPermissions");
 
-/** The answer to a question that the program's mode left open. There is nobody at a terminal, so whoever must ask may not. */
+/** The answer to a question that the program's mode left open. No person is at a terminal, so a call that needs a question is refused. */
 export function mayUse(
   { permissionMode: mode, servers }: Pick<ProgramSettings, "permissionMode" | "servers">,
   tool: string,

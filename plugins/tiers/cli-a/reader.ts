@@ -131,8 +131,8 @@ function retrying(retry: Fields): readonly TierEvent[] {
 
 /** A failed result, told by what the vendor answered. Its `subtype` may well be "success". */
 function failure(result: Fields, said: boolean): TierEvent {
-  const told = textOf(result.result) ?? (Array.isArray(result.errors) ? result.errors.map(String).join("; ") : "");
-  const message = told || `The program ended the turn with '${String(result.subtype)}'.`;
+  const failureText = textOf(result.result) ?? (Array.isArray(result.errors) ? result.errors.map(String).join("; ") : "");
+  const message = failureText || `The program ended the turn with '${String(result.subtype)}'.`;
   if (textOf(result.terminal_reason)?.startsWith("aborted")) return tierFailure("cancelled", "The program was interrupted.");
   if (/not logged in|\/login/i.test(message)) {
     return tierFailure("auth", "Claude Code is not signed in: run `claude` once as the daemon's user, or set billing 'api' and ANTHROPIC_API_KEY.");
@@ -153,8 +153,8 @@ function costOf({ model_usage_since_last_result: models }: Fields): { cost?: num
 }
 
 function summarize(input: Fields): string {
-  const told = TELLING.map((name) => textOf(input[name])).find((text) => text);
-  return brief(told ?? Object.keys(input).join(", "));
+  const summary = TELLING.map((name) => textOf(input[name])).find((text) => text);
+  return brief(summary ?? Object.keys(input).join(", "));
 }
 
 function flatten(content: unknown): string {

@@ -18,13 +18,13 @@ export async function instruct(
   rpc: LineRpc,
   { conversation, thread, system, resumed }: { readonly conversation: string; readonly thread: string; readonly system: string; readonly resumed: boolean },
 ): Promise<void> {
-  const told = ctx.store.collection<Told>("instructions");
+  const sent = ctx.store.collection<Told>("instructions");
   const digest = createHash("sha256").update(system).digest("hex");
-  const before = (await told.get(conversation))?.value;
+  const before = (await sent.get(conversation))?.value;
   if (before?.thread === thread && before.digest === digest) return;
   if (resumed) {
     const text = `These instructions replace the ones you were given before:\n\n${system}`;
     await rpc.request("thread/inject_items", { threadId: thread, items: [{ type: "message", role: "developer", content: [{ type: "input_text", text }] }] });
   }
-  await told.put(conversation, { thread, digest });
+  await sent.put(conversation, { thread, digest });
 }

@@ -30,9 +30,9 @@ export function createReader(model: string | undefined, servers: ServerNews): Re
     if (broken === undefined) return [{ type: "text", text: gap ? `\n\n${text}` : text }];
     // The program asks again after a cut stream: what the sender has already is not told twice.
     if (broken.startsWith(said)) return [];
-    const told = broken;
+    const sent = broken;
     broken = undefined;
-    return [{ type: "text", text: said.startsWith(told) ? said.slice(told.length) : `\n\n${said}` }];
+    return [{ type: "text", text: said.startsWith(sent) ? said.slice(sent.length) : `\n\n${said}` }];
   }
 
   function retrying({ error, willRetry }: Fields): TierEvent[] {
@@ -175,12 +175,12 @@ function failure({ status, error }: Fields, said: boolean): TierEvent {
   const { message, codexErrorInfo: info } = fieldsOf(error);
   const name = textOf(info) ?? Object.keys(fieldsOf(info))[0] ?? "";
   const code = countOf(fieldsOf(Object.values(fieldsOf(info))[0]).httpStatusCode);
-  const told = textOf(message) ?? `The program ended the turn with '${String(status)}'.`;
-  if (name === "unauthorized" || code === 401 || code === 403 || /\b401\b|missing environment variable/i.test(told)) {
-    return tierFailure("auth", `${told} Sign in with \`codex login\` as the daemon's user, or set billing 'api' and OPENAI_API_KEY.`);
+  const failureText = textOf(message) ?? `The program ended the turn with '${String(status)}'.`;
+  if (name === "unauthorized" || code === 401 || code === 403 || /\b401\b|missing environment variable/i.test(failureText)) {
+    return tierFailure("auth", `${failureText} Sign in with \`codex login\` as the daemon's user, or set billing 'api' and OPENAI_API_KEY.`);
   }
   const named = KINDS.find(([pattern]) => pattern.test(name))?.[1];
-  const judged = vendorFailure({ status: code, message: told, said });
+  const judged = vendorFailure({ status: code, message: failureText, said });
   return named === undefined ? judged : { ...judged, kind: named };
 }
 

@@ -18,11 +18,11 @@ function usageOf(result: Fields): Extract<TierEvent, { type: "usage" }> | undefi
 /** What the program, or the vendor through it, refused. */
 export function refusal(error: SvcError, said = false): TierFailure {
   const { code, message, data } = fieldsOf((error as unknown as Fields).reply);
-  const told = unfold(textOf(message) ?? error.message) || String(fieldsOf(data).details ?? "");
-  if (code === 401 || code === 403 || code === -32000 || /auth|api key/i.test(told)) {
-    return tierFailure("auth", `${told} Sign in with \`gemini\` as the daemon's user, or set billing 'api' and GEMINI_API_KEY.`);
+  const failureText = unfold(textOf(message) ?? error.message) || String(fieldsOf(data).details ?? "");
+  if (code === 401 || code === 403 || code === -32000 || /auth|api key/i.test(failureText)) {
+    return tierFailure("auth", `${failureText} Sign in with \`gemini\` as the daemon's user, or set billing 'api' and GEMINI_API_KEY.`);
   }
-  return vendorFailure({ status: countOf(code), message: told, said });
+  return vendorFailure({ status: countOf(code), message: failureText, said });
 }
 
 /** The vendor's own words, where they come wrapped in JSON. */

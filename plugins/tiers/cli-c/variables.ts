@@ -1,7 +1,7 @@
 /** Variables that carry a model API key, the first one that is set counts. A run on the shared sign-in gets none of them. */
 export const KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY"] as const;
 
-/** Variables of the daemon that reach the program whoever pays. */
+/** Variables of the daemon that reach the program under either billing. */
 export const PASSED = [
   "GOOGLE_GEMINI_BASE_URL",
   "GEMINI_CLI_HOME",

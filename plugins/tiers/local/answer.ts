@@ -34,8 +34,8 @@ export async function* answer(ctx: PluginContext, library: Library, turn: Turn, 
       durationMs: Date.now() - began,
     },
   };
-  const told = found.length === 0 ? nothing(turn, text, workspace.files) : passages(turn, found);
-  yield* said(context.history.some(({ text: earlier }) => earlier.includes(HONEST)) ? told : `${told}\n\n${HONEST} ${NEXT}`, signal);
+  const reply = found.length === 0 ? nothing(turn, text, workspace.files) : passages(turn, found);
+  yield* said(context.history.some(({ text: earlier }) => earlier.includes(HONEST)) ? reply : `${reply}\n\n${HONEST} ${NEXT}`, signal);
 }
 
 /** Others may wait for the same reading: it goes on, and only this turn stops waiting. */
@@ -53,7 +53,7 @@ async function* said(text: string, signal: AbortSignal): AsyncIterable<TierEvent
   yield { type: "done", text };
 }
 
-/** Once a conversation: whoever has read it knows. */
+/** Said once in a conversation. */
 const HONEST = "I search the text files of this agent's workspace and am no language model.";
 const NEXT = "For real answers its operator chooses an engine with: svc setup";
 

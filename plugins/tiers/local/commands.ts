@@ -2,7 +2,7 @@ import { coversName, type PluginContext, type Turn } from "@svc/sdk";
 import type { LocalSettings } from "./settings.ts";
 import type { Library } from "./workspace.ts";
 
-/** Carries out a chat command and answers in words. */
+/** Runs a chat command and answers with its result as text. */
 export async function command(ctx: PluginContext, library: Library, turn: Turn, text: string, signal: AbortSignal): Promise<string> {
   const [, name = "", rest = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
   switch (name) {

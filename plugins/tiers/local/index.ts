@@ -16,7 +16,7 @@ const agentConfig: ObjectSchema = {
           type: "array",
           items: { type: "string", minLength: 1 },
           default: [],
-          description: "actions that whoever writes to the agent may run with /run, * for any characters; empty means none",
+          description: "actions that people who write to the agent may run with /run, * for any characters; empty means none",
         },
         mode: {
           type: "string",

@@ -108,7 +108,7 @@ async function look(confined: Confined, before: ReadonlyMap<string, Kept>, signa
   return { kept, changed: fresh > 0 || kept.size !== before.size };
 }
 
-/** The paragraphs of a text file; undefined when it is none. */
+/** The paragraphs of a text file; undefined for a file that is not text. */
 async function read(confined: Confined, path: string): Promise<readonly Found[] | undefined> {
   let text: string;
   try {

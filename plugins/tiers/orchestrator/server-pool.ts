@@ -15,6 +15,7 @@ export interface ServerPool {
 /** Sets kept for one agent at most. */
 const SLOTS = 4;
 
+/** Makes the pool of running tool servers; each set serves one run at a time. */
 export function createServerPool(warm: () => Warm): ServerPool {
   const current = new Map<string, string>();
   const slots = (agent: string, configuration: string) =>
@@ -48,4 +49,5 @@ export function createServerPool(warm: () => Warm): ServerPool {
   };
 }
 
+/** Closes every server of a set. */
 export const closeAll = async (set: ServerSet): Promise<void> => void (await Promise.all([...set.values()].map((server) => server.close())));

@@ -11,6 +11,7 @@ export interface Settings {
 
 const DEFAULTS: Settings = { actions: [], maxSteps: 25, serverTimeoutSeconds: 10 };
 
+/** The keys that this tier adds to an agent. */
 export const agentConfig: ObjectSchema = {
   type: "object",
   additionalProperties: false,

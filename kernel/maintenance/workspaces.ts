@@ -1,7 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Agent, type Log, withTimeout } from "@svc/sdk";
-import type { Workspaces } from "../core/boot/upkeep-port.ts";
+import type { Workspaces } from "../core/boot/maintenance-port.ts";
 
 /** How long one folder may take, and how long all of them may hold up a start, in milliseconds. */
 const ONE_MS = 5_000;

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, remove, type Store } from "@svc/sdk";
 import { sweepTemporary } from "../base/atomic-file.ts";
-import type { MaintenanceDeps } from "../core/boot/upkeep-port.ts";
+import type { MaintenanceDeps } from "../core/boot/maintenance-port.ts";
 import { MINUTES } from "../core/schedule/job-records.ts";
 import { createRetention, readRetention } from "./retention.ts";
 

@@ -55,7 +55,7 @@ export interface Restarts {
 }
 
 /** The room that looks after what a daemon keeps and when it may restart: workspaces, how long and how much is kept, rules of restarts. */
-export interface UpkeepPart {
+export interface MaintenancePart {
   createRestarts(deps: RestartDeps): Restarts;
   /** `onChange` hears the problems when an agent lost its folder or has it again. */
   createWorkspaces(log: Log, onChange: (problems: ReadonlyMap<string, string>) => void): Workspaces;

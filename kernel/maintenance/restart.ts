@@ -1,6 +1,6 @@
 import { fail } from "../base/errors.ts";
 import { compilePattern, patternTrouble } from "../base/schema/safe-pattern.ts";
-import type { RestartDeps, RestartRequest, Restarts } from "../core/boot/upkeep-port.ts";
+import type { RestartDeps, RestartRequest, Restarts } from "../core/boot/maintenance-port.ts";
 
 /** `shutdown.restart` (001:L208). */
 export interface RestartRules {
