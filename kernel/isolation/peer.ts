@@ -71,11 +71,10 @@ interface Serving {
 /** A character takes at most this many bytes. */
 const WIDEST = 3;
 
+type SendFrame = (frame: Frame) => void;
+
 /** One end of the wire; both ends are the same. */
 export function createPeer(options: RpcPeerOptions): RpcPeer {
-  const open = new Map<number, OpenCall>();
-  const serving = new Map<number, Serving>();
-  let last = 0;
   let over: Error | undefined;
 
   function send(frame: Frame): void {
@@ -85,13 +84,83 @@ export function createPeer(options: RpcPeerOptions): RpcPeer {
     options.write(line);
   }
 
-  const origin = () => {
-    const of = options.origin?.();
-    return of === undefined ? {} : { of };
+  const asked = createAskedCalls(options, send);
+  const served = createServedCalls(options, send);
+
+  return {
+    call: (on, args, signal) => new Promise((done, fail) => void asked.begin("call", on, args, signal, { done, fail })),
+    stream: (on, args, signal) => streamOf(options, send, asked, on, args, signal),
+    notify(on, args) {
+      if (over !== undefined) return false;
+      try {
+        send({ is: "notify", on, args, ...originField(options) });
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    take(line) {
+      const frame = readFrame(line);
+      if (over !== undefined) return false;
+      const awaited = frame.is !== "notify" && asked.open.has(frame.id);
+      switch (frame.is) {
+        case "call":
+        case "stream":
+          served.answer(frame.id, frame.on, frame.args, frame.of, frame.is === "stream");
+          return false;
+        case "notify":
+          options.onNotify(frame.on, frame.args, frame.of);
+          return false;
+        case "done":
+          asked.settle(frame.id)?.done(frame.value);
+          return awaited;
+        case "fail":
+          asked.settle(frame.id)?.fail(readError(frame.error, options.where));
+          return awaited;
+        case "item":
+          asked.open.get(frame.id)?.item?.(frame.value);
+          return awaited;
+        default:
+          served.steer(frame.is, frame.id);
+          return false;
+      }
+    },
+    inCall(id, work) {
+      const call = asked.open.get(id);
+      call?.resource.runInAsyncScope(work);
+      return call !== undefined;
+    },
+    end(reason) {
+      if (over !== undefined) return;
+      over = reason;
+      asked.end(reason);
+      served.end(reason);
+    },
+    get pending() {
+      return asked.open.size;
+    },
+    get serving() {
+      return served.serving.size;
+    },
   };
+}
+
+/** The part of a frame that says what this side works for. */
+const originField = (options: RpcPeerOptions) => {
+  const of = options.origin?.();
+  return of === undefined ? {} : { of };
+};
+
+type AskedCalls = ReturnType<typeof createAskedCalls>;
+
+/** The calls and streams that this side has asked for. */
+function createAskedCalls(options: RpcPeerOptions, send: SendFrame) {
+  const open = new Map<number, OpenCall>();
+  let last = 0;
+  let over: Error | undefined;
 
   /** Asks; answers with the number of the call, or with nothing when it has failed already. */
-  function ask(
+  function begin(
     is: "call" | "stream",
     on: string,
     args: Args,
@@ -118,7 +187,7 @@ export function createPeer(options: RpcPeerOptions): RpcPeer {
     };
     open.set(id, { ...answer, resource: new AsyncResource("svc.isolation"), release });
     try {
-      send({ is, id, on, args, ...origin() });
+      send({ is, id, on, args, ...originField(options) });
       unlisten = onAbort(signal, stop);
     } catch (error) {
       settle(id)?.fail(error);
@@ -135,50 +204,73 @@ export function createPeer(options: RpcPeerOptions): RpcPeer {
     return call;
   }
 
-  async function* stream(on: string, args: Args, signal?: AbortSignal): AsyncGenerator<unknown> {
-    const items: unknown[] = [];
-    let wake = () => {};
-    let ended: { error?: unknown } | undefined;
-    let taken = 0;
-    const finish = (how: { error?: unknown }) => {
-      ended = how;
+  return {
+    open: open as ReadonlyMap<number, OpenCall>,
+    begin,
+    settle,
+    end(reason: Error): void {
+      over = reason;
+      for (const id of [...open.keys()]) settle(id)?.fail(reason);
+    },
+  };
+}
+
+/** The items of a stream, asked for as fast as they are taken. */
+async function* streamOf(
+  options: RpcPeerOptions,
+  send: SendFrame,
+  asked: AskedCalls,
+  on: string,
+  args: Args,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<unknown> {
+  const items: unknown[] = [];
+  let wake = () => {};
+  let ended: { error?: unknown } | undefined;
+  let taken = 0;
+  const finish = (how: { error?: unknown }) => {
+    ended = how;
+    wake();
+  };
+  const id = asked.begin("stream", on, args, signal, {
+    done: () => finish({}),
+    fail: (error) => finish({ error }),
+    item(value) {
+      if (items.length >= 2 * WINDOW) throw new Error("more items than were asked for");
+      items.push(value);
       wake();
-    };
-    const id = ask("stream", on, args, signal, {
-      done: () => finish({}),
-      fail: (error) => finish({ error }),
-      item(value) {
-        if (items.length >= 2 * WINDOW) throw new Error("more items than were asked for");
-        items.push(value);
-        wake();
-      },
-    });
-    const news = () => new Promise<void>((resolve) => (wake = resolve));
-    try {
-      for (;;) {
-        while (items.length > 0) {
-          yield items.shift();
-          taken += 1;
-          if (taken % (WINDOW / 2) === 0 && id !== undefined && ended === undefined) send({ is: "more", id });
-        }
-        if (ended !== undefined) break;
-        await news();
+    },
+  });
+  const news = () => new Promise<void>((resolve) => (wake = resolve));
+  try {
+    for (;;) {
+      while (items.length > 0) {
+        yield items.shift();
+        taken += 1;
+        if (taken % (WINDOW / 2) === 0 && id !== undefined && ended === undefined) send({ is: "more", id });
       }
-      if ("error" in ended) throw ended.error;
-    } finally {
-      if (ended === undefined && id !== undefined) {
-        send({ is: "quit", id });
-        const patience = setTimeout(() => settle(id)?.done(undefined), options.abandonMs);
-        patience.unref();
-        items.length = 0;
-        // What it puts away at its end belongs to the call.
-        while (ended === undefined) await news();
-        clearTimeout(patience);
-      }
+      if (ended !== undefined) break;
+      await news();
+    }
+    if ("error" in ended) throw ended.error;
+  } finally {
+    if (ended === undefined && id !== undefined) {
+      send({ is: "quit", id });
+      const patience = setTimeout(() => asked.settle(id)?.done(undefined), options.abandonMs);
+      patience.unref();
+      items.length = 0;
+      // What it puts away at its end belongs to the call.
+      while (ended === undefined) await news();
+      clearTimeout(patience);
     }
   }
+}
 
-  function answerCall(id: number, on: string, args: Args, of: Origin | undefined, streams: boolean): void {
+/** The calls and streams of the other side that are under way here. */
+function createServedCalls(options: RpcPeerOptions, send: SendFrame) {
+  const serving = new Map<number, Serving>();
+
+  function answer(id: number, on: string, args: Args, of: Origin | undefined, streams: boolean): void {
     if (serving.has(id)) throw new Error("a call of a number that is under way already");
     const one: Serving = { abort: new AbortController(), more: () => {}, quit: false, credit: WINDOW };
     serving.set(id, one);
@@ -230,52 +322,10 @@ export function createPeer(options: RpcPeerOptions): RpcPeer {
   }
 
   return {
-    call: (on, args, signal) => new Promise((done, fail) => void ask("call", on, args, signal, { done, fail })),
-    stream,
-    notify(on, args) {
-      if (over !== undefined) return false;
-      try {
-        send({ is: "notify", on, args, ...origin() });
-        return true;
-      } catch {
-        return false;
-      }
-    },
-    take(line) {
-      const frame = readFrame(line);
-      if (over !== undefined) return false;
-      const asked = frame.is !== "notify" && open.has(frame.id);
-      switch (frame.is) {
-        case "call":
-        case "stream":
-          answerCall(frame.id, frame.on, frame.args, frame.of, frame.is === "stream");
-          return false;
-        case "notify":
-          options.onNotify(frame.on, frame.args, frame.of);
-          return false;
-        case "done":
-          settle(frame.id)?.done(frame.value);
-          return asked;
-        case "fail":
-          settle(frame.id)?.fail(readError(frame.error, options.where));
-          return asked;
-        case "item":
-          open.get(frame.id)?.item?.(frame.value);
-          return asked;
-        default:
-          steer(frame.is, frame.id);
-          return false;
-      }
-    },
-    inCall(id, work) {
-      const call = open.get(id);
-      call?.resource.runInAsyncScope(work);
-      return call !== undefined;
-    },
-    end(reason) {
-      if (over !== undefined) return;
-      over = reason;
-      for (const id of [...open.keys()]) settle(id)?.fail(reason);
+    serving: serving as ReadonlyMap<number, Serving>,
+    answer,
+    steer,
+    end(reason: Error): void {
       const served = [...serving.values()];
       serving.clear();
       for (const one of served) {
@@ -283,12 +333,6 @@ export function createPeer(options: RpcPeerOptions): RpcPeer {
         one.abort.abort(reason);
         one.more();
       }
-    },
-    get pending() {
-      return open.size;
-    },
-    get serving() {
-      return serving.size;
     },
   };
 }
