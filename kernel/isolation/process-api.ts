@@ -52,16 +52,15 @@ const FILES: Readonly<Record<string, (files: Confined, args: FileArgs) => unknow
 
 /** Serves the calls and notifications of one process. */
 export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
-  const { ctx, crons, limits } = deps;
+  const { ctx } = deps;
   const files = createOwnFiles(ctx, deps.capabilities);
-  const declared = (capability: Capability) => deps.capabilities.includes(capability);
+  const cronJobs = createCronJobs(deps);
+  const log = createLogQuota(deps);
+  const surroundings = createSurroundings(deps);
   const ends = new Map<number, () => void>();
-  const begun = new Map<string, AsyncResource>();
   const sent = new Map<number, Promise<unknown>>();
   const sockets = createSocketApi(ctx);
-  const instance = {};
   let handed = 0;
-  let [windowBegan, lines] = [0, 0];
 
   /** Its keys are its own: under one of somebody else's it would have that one's message taken for a repetition. */
   async function incoming(message: Message): Promise<Message> {
@@ -119,7 +118,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
         ctx.events.subscribe((value) => hand(n, value), type as string | undefined),
       ),
     "events.unsubscribe": (n) => end(n),
-    "jobs.cron": (_n, args) => cron(args as never),
+    "jobs.cron": (_n, args) => cronJobs.keep(args as never),
     "jobs.after": (n, { ms }) =>
       keep(
         n,
@@ -132,7 +131,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
       ),
     "jobs.end"(n, { id }) {
       end(n);
-      if (crons.get(id as string)?.n === n) endCron(id as string);
+      cronJobs.end(id as string, n);
     },
   };
 
@@ -148,14 +147,6 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     notification(args.n as number, args);
   }
 
-  function log(args: Args): void {
-    const now = performance.now();
-    if (now - windowBegan > limits.outputWindowMs) [windowBegan, lines] = [now, 0];
-    lines += 1;
-    if (lines > limits.outputLines) deps.dropped("lines", 1);
-    else writeLog(ctx, args);
-  }
-
   function keep(n: number, stop: () => void): void {
     ends.get(n)?.();
     ends.set(n, stop);
@@ -169,65 +160,97 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     ends.delete(n);
   }
 
-  function cron({ n, id, expression, timezone }: { n: number; id: string; expression: string; timezone?: string }): void {
-    const key = JSON.stringify([expression, timezone]);
-    const known = crons.get(id);
-    if (known?.key === key) {
-      known.n = n;
-      known.instance = instance;
-      return;
-    }
-    if (known !== undefined) endCron(id);
-    const stop = ctx.jobs.cron(id, expression, timezone, async (minute) => {
-      await deps.call("function", { n: crons.get(id)?.n, value: minute.getTime() });
-    });
-    crons.set(id, { key, n, stop, instance });
-  }
+  return {
+    serve: (on, args, signal, of) => surroundings.run(of, () => serve(on, args, signal)),
+    onNotify(on, args, of) {
+      try {
+        surroundings.run(of, () => onNotify(on, args));
+      } catch (error) {
+        deps.stray(error);
+      }
+    },
+    settle: () => cronJobs.settle(),
+    close() {
+      for (const stop of ends.values()) stop();
+      ends.clear();
+      surroundings.clear();
+      sent.clear();
+    },
+  };
+}
+
+/** Writes the log lines of one process, and drops those over its quota. */
+function createLogQuota({ ctx, limits, dropped }: ProcessApiDeps): (args: Args) => void {
+  let [windowBegan, lines] = [0, 0];
+  return (args) => {
+    const now = performance.now();
+    if (now - windowBegan > limits.outputWindowMs) [windowBegan, lines] = [now, 0];
+    lines += 1;
+    if (lines > limits.outputLines) dropped("lines", 1);
+    else writeLog(ctx, args);
+  };
+}
+
+/** The cron jobs that one process asks for. One that an earlier process asked for in the same way goes on. */
+function createCronJobs({ ctx, crons, call }: ProcessApiDeps) {
+  const instance = {};
 
   function endCron(id: string): void {
     crons.get(id)?.stop();
     crons.delete(id);
   }
 
-  /** In the surroundings of the call it serves, of the root it named, or of one that it began. */
-  function inOrigin<T>(of: Origin | undefined, work: () => T): T {
-    if (typeof of === "number") return inCall(of, work);
-    if (of === undefined || !declared("events")) return work();
-    if (!("begun" in of)) return ctx.events.within(of, work);
-    let origin = begun.get(of.begun);
-    if (origin === undefined) {
-      origin = ctx.events.root(() => new AsyncResource("svc.isolation"));
-      remember(begun, of.begun, origin);
-    }
-    return origin.runInAsyncScope(work);
-  }
+  return {
+    keep({ n, id, expression, timezone }: { n: number; id: string; expression: string; timezone?: string }): void {
+      const key = JSON.stringify([expression, timezone]);
+      const known = crons.get(id);
+      if (known?.key === key) {
+        known.n = n;
+        known.instance = instance;
+        return;
+      }
+      if (known !== undefined) endCron(id);
+      const stop = ctx.jobs.cron(id, expression, timezone, async (minute) => {
+        await call("function", { n: crons.get(id)?.n, value: minute.getTime() });
+      });
+      crons.set(id, { key, n, stop, instance });
+    },
+    /** Ends a job, unless it has been replaced since the function `n` was registered for it. */
+    end(id: string, n: number): void {
+      if (crons.get(id)?.n === n) endCron(id);
+    },
+    /** Ends the jobs that this process has not asked for. */
+    settle(): void {
+      for (const [id, job] of crons) if (job.instance !== instance) endCron(id);
+    },
+  };
+}
+
+/** Where the work of one process belongs: to a call that it serves, to a root that it named, or to one that it began. */
+function createSurroundings({ ctx, capabilities, peer }: ProcessApiDeps) {
+  const begun = new Map<string, AsyncResource>();
 
   function inCall<T>(id: number, work: () => T): T {
     let answer: { value: T } | undefined;
-    deps.peer().inCall(id, () => {
+    peer().inCall(id, () => {
       answer = { value: work() };
     });
     return answer === undefined ? work() : answer.value;
   }
 
   return {
-    serve: (on, args, signal, of) => inOrigin(of, () => serve(on, args, signal)),
-    onNotify(on, args, of) {
-      try {
-        inOrigin(of, () => onNotify(on, args));
-      } catch (error) {
-        deps.stray(error);
+    run<T>(of: Origin | undefined, work: () => T): T {
+      if (typeof of === "number") return inCall(of, work);
+      if (of === undefined || !capabilities.includes("events")) return work();
+      if (!("begun" in of)) return ctx.events.within(of, work);
+      let origin = begun.get(of.begun);
+      if (origin === undefined) {
+        origin = ctx.events.root(() => new AsyncResource("svc.isolation"));
+        remember(begun, of.begun, origin);
       }
+      return origin.runInAsyncScope(work);
     },
-    settle() {
-      for (const [id, job] of crons) if (job.instance !== instance) endCron(id);
-    },
-    close() {
-      for (const stop of ends.values()) stop();
-      ends.clear();
-      begun.clear();
-      sent.clear();
-    },
+    clear: () => begun.clear(),
   };
 }
 
