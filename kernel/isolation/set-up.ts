@@ -42,11 +42,6 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   const { ctx, described, deps, limits } = options;
   const { capabilities } = described;
   const crons: Crons = new Map();
-  const sight = { view: (agent: Agent) => viewOf(agent, described), files: createOwnFiles(ctx, capabilities) };
-  const early = new Map<number, () => void>();
-  const withdrawn = new Set<number>();
-  let things: readonly PluginProxy[] = [];
-  let first: SetUp | undefined;
   let config: unknown = ctx.config;
   let started = false;
   let starting: PluginProcess | undefined;
@@ -57,31 +52,22 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     now: deps.now ?? (() => performance.now()),
     restart,
     down(reason, pauseMs) {
-      channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);
+      proxies.channelsDown(`${reason}; it is started again in ${Math.ceil(pauseMs / 1000)} s`);
       deps.onEnded?.("restarting", `${reason}; it is started again in ${(pauseMs / 1000).toFixed(1)} s`);
     },
     up: () => deps.onRecovered?.(),
     gaveUp(reason, consequence) {
-      channelsDown(reason);
+      proxies.channelsDown(reason);
       deps.onEnded?.(consequence, reason);
     },
   });
+  const proxies = createPluginProxies(ctx, described, supervisor);
   options.supervisor(supervisor);
   onAbort(ctx.signal, () => {
     const why = "its plugin has ended";
     starting?.kill(why);
     supervisor.stop()?.pluginProcess.kill(why);
   });
-
-  function channelsDown(reason: string): void {
-    for (const { channel } of things) channel?.down(reason);
-  }
-
-  function channelState(n: number, state: "ready" | "down", reason: string): void {
-    const report = () => (state === "ready" ? things[n]?.channel?.ready() : things[n]?.channel?.down(reason));
-    if (first === undefined) early.set(n, report);
-    else report();
-  }
 
   /** A process with the plugin set up in it. On failure it is gone. */
   async function startInstance(): Promise<{ readonly instance: Instance; readonly api: ProcessApi; readonly setUp: SetUp; readonly refresh: () => void }> {
@@ -92,13 +78,8 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       peer: () => pluginProcess.peer,
       crons,
       call: supervisor.call,
-      channel: channelState,
-      withdraw(n) {
-        const taken = things[n]?.withdraw;
-        if (taken === undefined) return;
-        withdrawn.add(n);
-        taken();
-      },
+      channel: proxies.channelState,
+      withdraw: proxies.withdraw,
       stray: (error) => deps.onStray?.(error instanceof Error ? error : readError(error as WireError, `in the process of ${ctx.id}`)),
       dropped: (_what, count) => options.dropped(count),
     });
@@ -113,23 +94,17 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     );
     starting = pluginProcess;
     if (ctx.signal.aborted) pluginProcess.kill("its plugin has ended");
-    let mirrored = mirrorOf(ctx, described);
-    const refresh = () => {
-      const mirror = mirrorOf(ctx, described);
-      if (JSON.stringify(mirror) !== JSON.stringify(mirrored)) pluginProcess.peer.notify("mirror", mirror as Args);
-      mirrored = mirror;
-    };
-    const looking = setInterval(refresh, limits.pingMs).unref();
+    const mirror = keepMirror(ctx, described, pluginProcess, limits.pingMs);
     const close = () => {
-      clearInterval(looking);
+      mirror.end();
       api.close();
     };
     try {
       await answered(pluginProcess, "load", loadArgs(ctx.id, options.source), limits.upMs);
       const own = capabilities.includes("files") ? { own: ctx.files.own.roots } : {};
       const facts = { id: ctx.id, config, node: ctx.node, capabilities, ...own };
-      const setUp = (await answered(pluginProcess, "setup", { facts, mirror: mirrored }, limits.upMs)) as SetUp;
-      return { instance: { pluginProcess, close }, api, setUp, refresh };
+      const setUp = (await answered(pluginProcess, "setup", { facts, mirror: mirror.sent }, limits.upMs)) as SetUp;
+      return { instance: { pluginProcess, close }, api, setUp, refresh: mirror.refresh };
     } catch (error) {
       pluginProcess.kill("it was not set up");
       close();
@@ -145,14 +120,13 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     await deps.verify?.().catch((error) => Promise.reject(Object.assign(error, { final: true })));
     const { instance, api, setUp, refresh } = await startInstance();
     try {
-      if (JSON.stringify(setUp) !== JSON.stringify(first)) throw Object.assign(fail("SVC_ISOLATION_DRIFT", { plugin: ctx.id }), { final: true });
+      if (!proxies.match(setUp)) throw Object.assign(fail("SVC_ISOLATION_DRIFT", { plugin: ctx.id }), { final: true });
       if (started) {
         refresh();
         if (setUp.lifecycle.includes("start")) await answered(instance.pluginProcess, "start", {}, limits.upMs);
       }
       api.settle();
-      for (const n of withdrawn) provide(n);
-      withdrawn.clear();
+      proxies.restore();
       return instance;
     } catch (error) {
       instance.pluginProcess.kill("it was not started");
@@ -162,19 +136,9 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     }
   }
 
-  function provide(n: number): PluginProxy {
-    const registration = first?.registrations[n];
-    if (registration === undefined) throw new Error(`nothing is registered as ${n}`);
-    const made = createProxies(ctx, n, registration, supervisor, sight);
-    things = Object.assign([...things], { [n]: made });
-    return made;
-  }
-
   const { instance, setUp, refresh } = await startInstance();
   supervisor.keep(instance);
-  first = setUp;
-  for (const n of setUp.registrations.keys()) provide(n);
-  for (const report of early.values()) report();
+  proxies.register(setUp);
 
   const has = (member: "start" | "stop" | "reload") => setUp.lifecycle.includes(member);
   return {
@@ -204,6 +168,69 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
           },
         }
       : {}),
+  };
+}
+
+/** The proxies of what the first process of a plugin registered, by its number there. */
+function createPluginProxies(ctx: PluginContext<never>, described: Described, supervisor: Supervisor) {
+  const sight = { view: (agent: Agent) => viewOf(agent, described), files: createOwnFiles(ctx, described.capabilities) };
+  const early = new Map<number, () => void>();
+  const withdrawn = new Set<number>();
+  let things: readonly PluginProxy[] = [];
+  let first: SetUp | undefined;
+
+  function provide(n: number): void {
+    const registration = first?.registrations[n];
+    if (registration === undefined) throw new Error(`nothing is registered as ${n}`);
+    things = Object.assign([...things], { [n]: createProxies(ctx, n, registration, supervisor, sight) });
+  }
+
+  return {
+    /** Registers what the first process did, and reports what its channels have said meanwhile. */
+    register(setUp: SetUp): void {
+      first = setUp;
+      for (const n of setUp.registrations.keys()) provide(n);
+      for (const report of early.values()) report();
+    },
+    /** Whether a further process has registered the same. */
+    match: (setUp: SetUp): boolean => JSON.stringify(setUp) === JSON.stringify(first),
+    withdraw(n: number): void {
+      const taken = things[n]?.withdraw;
+      if (taken === undefined) return;
+      withdrawn.add(n);
+      taken();
+    },
+    /** Registers again what an earlier process has withdrawn. */
+    restore(): void {
+      for (const n of withdrawn) provide(n);
+      withdrawn.clear();
+    },
+    channelState(n: number, state: "ready" | "down", reason: string): void {
+      const report = () => (state === "ready" ? things[n]?.channel?.ready() : things[n]?.channel?.down(reason));
+      if (first === undefined) early.set(n, report);
+      else report();
+    },
+    channelsDown(reason: string): void {
+      for (const { channel } of things) channel?.down(reason);
+    },
+  };
+}
+
+/** Keeps the copy at the plugin's side of what the context answers at once. */
+function keepMirror(ctx: PluginContext<never>, described: Described, pluginProcess: PluginProcess, everyMs: number) {
+  let sent = mirrorOf(ctx, described);
+  const refresh = () => {
+    const mirror = mirrorOf(ctx, described);
+    if (JSON.stringify(mirror) !== JSON.stringify(sent)) pluginProcess.peer.notify("mirror", mirror as Args);
+    sent = mirror;
+  };
+  const looking = setInterval(refresh, everyMs).unref();
+  return {
+    get sent() {
+      return sent;
+    },
+    refresh,
+    end: () => clearInterval(looking),
   };
 }
 
