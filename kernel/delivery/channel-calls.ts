@@ -3,10 +3,10 @@ import { inScope } from "../core/host/call.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 
 /** How one call to a platform ended. */
-export type Answer<T> = { readonly ok: true; readonly value: T } | Refusal;
+export type CallAnswer<T> = { readonly ok: true; readonly value: T } | SendRefusal;
 
 /** A call that the platform refused, or that brought no answer. */
-export interface Refusal {
+export interface SendRefusal {
   readonly ok: false;
   readonly failure: ChannelFailure;
   readonly reason: string;
@@ -18,18 +18,18 @@ export const CALL_LIMIT_MS = 60_000;
 
 /** Calls to one channel. Never rejects; an error that does not say what it means may have arrived: `unknown`. */
 export interface ChannelCalls {
-  send(out: Outgoing): Promise<Answer<string>>;
-  edit(platformId: string, out: Outgoing): Promise<Answer<void>>;
+  send(out: Outgoing): Promise<CallAnswer<string>>;
+  edit(platformId: string, out: Outgoing): Promise<CallAnswer<void>>;
   /** Take a message back; where the platform cannot, empty it. */
-  remove(platformId: string, out: Outgoing): Promise<Answer<void>>;
+  remove(platformId: string, out: Outgoing): Promise<CallAnswer<void>>;
 }
 
 /** Stops at the limit, when `stop` aborts, and when the plugin is stopped: the plugin is told by its signal and not waited for. */
 export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, stop: AbortSignal, limitMs: number = CALL_LIMIT_MS): ChannelCalls {
-  const ask = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<Answer<T>> =>
+  const ask = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<CallAnswer<T>> =>
     new Promise((resolve) => {
       const own = new AbortController();
-      const over = (answer: Answer<T>) => {
+      const over = (answer: CallAnswer<T>) => {
         clearTimeout(timer);
         stop.removeEventListener("abort", cut);
         scope.abort.signal.removeEventListener("abort", cut);
@@ -51,7 +51,7 @@ export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, s
     });
 
   /** Markup that the platform does not take must not cost the words. */
-  const orPlain = async <T>(out: Outgoing, work: (out: Outgoing, signal: AbortSignal) => Promise<T>): Promise<Answer<T>> => {
+  const orPlain = async <T>(out: Outgoing, work: (out: Outgoing, signal: AbortSignal) => Promise<T>): Promise<CallAnswer<T>> => {
     const first = await ask((signal) => work(out, signal));
     if (first.ok || first.failure !== "format") return first;
     const second = await ask((signal) => work({ ...out, text: out.plain }, signal));
@@ -75,7 +75,7 @@ export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, s
 
 const FAILURES: ReadonlySet<unknown> = new Set<ChannelFailure>(["retry", "permanent", "format", "unknown"]);
 
-function refusalOf(error: unknown): Refusal {
+function refusalOf(error: unknown): SendRefusal {
   const { failure, retryAfterMs } = (error ?? {}) as { failure?: ChannelFailure; retryAfterMs?: number };
   return {
     ok: false,

@@ -1,12 +1,12 @@
 import { type Claimed, complete, type Op, type Queue, type Store } from "@svc/sdk";
 import type { Live } from "../core/host/live.ts";
-import type { Refusal } from "./channel-calls.ts";
+import type { SendRefusal } from "./channel-calls.ts";
 import { type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
 import { createOutages } from "./outages.ts";
 import { type OutboxEntry, outboxOf } from "./outbox-entry.ts";
 
 /** Why an entry is given up; `uncertain`: it may have arrived, and there is no way to know. */
-export type Failure = "refused" | "expired" | "uncertain";
+export type GivenUp = "refused" | "expired" | "uncertain";
 
 /** What the outbox stands on, and what it tells of each delivery. */
 export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
@@ -18,8 +18,8 @@ export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
   now(): number;
   sent(entry: OutboxEntry, ids: readonly string[]): void;
   /** Once for each entry that failed by itself, once for all that expired together. */
-  failed(entries: readonly OutboxEntry[], why: Failure, reason: string): void;
-  delayed(entry: OutboxEntry, refusal: Refusal): void;
+  failed(entries: readonly OutboxEntry[], why: GivenUp, reason: string): void;
+  delayed(entry: OutboxEntry, refusal: SendRefusal): void;
 }
 
 /** Sends at the same time on one channel, to different places. */

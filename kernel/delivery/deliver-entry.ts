@@ -1,7 +1,7 @@
 import type { Log, Outgoing } from "@svc/sdk";
 import type { ChannelRender } from "../base/channel-render.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
-import { type Answer, createChannelCalls, type Refusal } from "./channel-calls.ts";
+import { type CallAnswer, createChannelCalls, type SendRefusal } from "./channel-calls.ts";
 import { digestOf, type OutboxEntry, openEntry } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
 import { admitMedia, partsOf } from "./parts.ts";
@@ -13,7 +13,7 @@ import { type ProgressBook, type Shown, withShown } from "./progress.ts";
  */
 export type Carried =
   | { readonly kind: "sent"; readonly ids: readonly string[] }
-  | { readonly kind: "later"; readonly waitMs: number; readonly counts: "nothing" | "try" | "doubt"; readonly refusal?: Refusal }
+  | { readonly kind: "later"; readonly waitMs: number; readonly counts: "nothing" | "try" | "doubt"; readonly refusal?: SendRefusal }
   | { readonly kind: "failed"; readonly reason: string };
 
 /** What one attempt to deliver an entry stands on. */
@@ -63,7 +63,7 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
     const waitMs = await rest(pace, out);
     if (waitMs > 0) return { kind: "later", waitMs, counts: "nothing" };
     let id = known;
-    let answer: Answer<unknown> | undefined = known === undefined ? undefined : await calls.edit(known, out);
+    let answer: CallAnswer<unknown> | undefined = known === undefined ? undefined : await calls.edit(known, out);
     let repeatable = true;
     if (answer === undefined || (!answer.ok && answer.failure === "permanent")) {
       if (doubtful && traits.keyed !== true)
@@ -131,7 +131,7 @@ async function rest(pace: Pace, { target }: Outgoing): Promise<number> {
 }
 
 /** `repeatable`: doing it again cannot show anything twice. */
-function refused(refusal: Refusal, repeatable: boolean, entry: OutboxEntry, provided: ProvidedChannel, { pace, log, backoff }: DeliverEntryDeps): Carried {
+function refused(refusal: SendRefusal, repeatable: boolean, entry: OutboxEntry, provided: ProvidedChannel, { pace, log, backoff }: DeliverEntryDeps): Carried {
   const { thing: channel } = provided;
   const { target } = entry.delivery;
   if (refusal.failure === "permanent") return { kind: "failed", reason: refusal.reason };

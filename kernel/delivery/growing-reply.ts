@@ -2,7 +2,7 @@ import type { Log, Outgoing, Target } from "@svc/sdk";
 import type { ChannelRender } from "../base/channel-render.ts";
 import type { ReplyStream } from "../core/flow/deliveries-port.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
-import { createChannelCalls, type Refusal } from "./channel-calls.ts";
+import { createChannelCalls, type SendRefusal } from "./channel-calls.ts";
 import { digestOf } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
@@ -106,7 +106,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
     else unsaved = true;
   }
 
-  async function refused(refusal: Refusal, had: Shown, index: number): Promise<void> {
+  async function refused(refusal: SendRefusal, had: Shown, index: number): Promise<void> {
     const { failure, reason, retryAfterMs } = refusal;
     const sending = had.ids[index] === undefined;
     log.debug({ channel: channel.name, task: taskId, failure, reason }, "a block of a growing answer was refused");

@@ -1,7 +1,7 @@
 import type { Delivery, Log } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { Bus } from "../core/bus/bus.ts";
-import type { Failure, OutboxDeps } from "./channel-queue.ts";
+import type { GivenUp, OutboxDeps } from "./channel-queue.ts";
 import { type OutboxEntry, openEntry } from "./outbox-entry.ts";
 
 /** What tells of the outbox's deliveries. */
@@ -25,7 +25,7 @@ export interface OutboxReport extends Pick<OutboxDeps, "sent" | "failed" | "dela
 }
 
 /** Words for the log. */
-const GIVEN_UP: Readonly<Record<Failure, string>> = {
+const GIVEN_UP: Readonly<Record<GivenUp, string>> = {
   refused: "a delivery failed for good",
   expired: "deliveries expired",
   uncertain: "a delivery is given up after doubtful sends: the platform may have taken it",

@@ -9,7 +9,7 @@ const PLAIN = /^(?:true|false|null|-?\d+(?:\.\d+)?)$/;
 const PRIVATE_MAP = /^(?:env|headers)$/;
 const SCHEME = /\b(bearer|basic|token)\s+\S+/i;
 
-interface Frame {
+interface NestedValue {
   readonly hidden: boolean;
   key?: string;
   /** A colon stood after the key and no value yet: what comes now is one, though another colon may follow. */
@@ -23,12 +23,12 @@ const tells = (name: string): boolean => CREDENTIAL_NAME.test(name);
  * looks random are `***`. The text need not be valid JSON: broken configurations are shown, too.
  */
 export function maskText(text: string): string {
-  const frames: Frame[] = [{ hidden: false }];
+  const frames: NestedValue[] = [{ hidden: false }];
   let masked = "";
   let copied = 0;
   for (const found of text.matchAll(TOKEN)) {
     const [token] = found;
-    const top = frames.at(-1) as Frame;
+    const top = frames.at(-1) as NestedValue;
     const telling = top.hidden || (top.key !== undefined && tells(top.key));
     if (token === "{" || token === "[") frames.push({ hidden: telling || (top.key !== undefined && PRIVATE_MAP.test(top.key)) });
     else if (token === "}" || token === "]") {

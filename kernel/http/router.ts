@@ -6,7 +6,7 @@ import { type Rule, ruleOf } from "./guard.ts";
 export type OwnedRoute = HttpRoute & { readonly owner?: string };
 
 /** A route in the table, with what was worked out about it once. */
-export interface Entry {
+export interface RouteEntry {
   readonly route: OwnedRoute;
   readonly rule: Rule;
   /** Names of its parameters, in the order of the path. */
@@ -15,13 +15,13 @@ export interface Entry {
 
 /** The route that a request matches, with the values of its path parameters. */
 export interface Found {
-  readonly entry: Entry;
+  readonly entry: RouteEntry;
   readonly params: Readonly<Record<string, string>>;
 }
 
 /** A table of routes, built from a list and never changed: a new list makes a new table. */
 export interface Router {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly RouteEntry[];
   /** Undefined when no route matches. Throws 400 for a path that cannot be decoded safely, 405 for a known path with another method. */
   find(method: string, path: string): Found | undefined;
 }
@@ -30,8 +30,8 @@ interface Node {
   readonly fixed: Map<string, Node>;
   param?: Node;
   /** Behind a trailing `*`: the rest of the path, as the parameter `*`. */
-  rest?: Map<string, Entry>;
-  readonly entries: Map<string, Entry>;
+  rest?: Map<string, RouteEntry>;
+  readonly entries: Map<string, RouteEntry>;
 }
 
 /** What a route may ask for, in bytes. */
@@ -47,7 +47,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DE
 export function createRouter(routes: readonly OwnedRoute[], scopes: ScopeTable, refused: (route: OwnedRoute, error: Error) => void): Router {
   const root = node();
   const direct = new Map<string, Found>();
-  const entries: Entry[] = [];
+  const entries: RouteEntry[] = [];
   for (const route of routes) {
     try {
       const entry = checkRoute(route, scopes);
@@ -84,7 +84,7 @@ export function createRouter(routes: readonly OwnedRoute[], scopes: ScopeTable, 
 }
 
 /** Works out a route's guard and parameters. Throws `SVC_HTTP_ROUTE` when it may not be served. */
-export function checkRoute(route: OwnedRoute, scopes: ScopeTable): Entry {
+export function checkRoute(route: OwnedRoute, scopes: ScopeTable): RouteEntry {
   const { method, path } = route;
   const bad = (reason: string) => fail("SVC_HTTP_ROUTE", { method, target: path, reason });
   if (!METHODS.has(method)) throw bad("its method must be one of GET, POST, PUT, PATCH, DELETE");
@@ -102,7 +102,7 @@ export function checkRoute(route: OwnedRoute, scopes: ScopeTable): Entry {
 
 const node = (): Node => ({ fixed: new Map(), entries: new Map() });
 
-function place(root: Node, path: string): Map<string, Entry> {
+function place(root: Node, path: string): Map<string, RouteEntry> {
   let at = root;
   for (const part of path.slice(1).split("/")) {
     if (part === "*") {
@@ -119,7 +119,7 @@ function place(root: Node, path: string): Map<string, Entry> {
   return at.entries;
 }
 
-function walk(at: Node, parts: readonly string[], index: number, method: string, values: string[], other: Set<string>): Entry | undefined {
+function walk(at: Node, parts: readonly string[], index: number, method: string, values: string[], other: Set<string>): RouteEntry | undefined {
   if (index === parts.length) return pick(at.entries, method, other);
   const part = parts[index] as string;
   const next = at.fixed.get(part);
@@ -136,7 +136,7 @@ function walk(at: Node, parts: readonly string[], index: number, method: string,
   return rest;
 }
 
-function pick(entries: Map<string, Entry>, method: string, other: Set<string>): Entry | undefined {
+function pick(entries: Map<string, RouteEntry>, method: string, other: Set<string>): RouteEntry | undefined {
   const entry = entries.get(method);
   if (entry === undefined) for (const known of entries.keys()) other.add(known);
   return entry;

@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { processAlive, processIdentity } from "../base/process-identity.ts";
 
 /** What of a plugin was under way. `run`: anything after its start. */
-export type Phase = "import" | "setup" | "start" | "run";
+export type SuspectPhase = "import" | "setup" | "start" | "run";
 
 /** Why a plugin is kept from loading. `at` is ISO 8601. */
 export interface Quarantined {
-  readonly phase: Phase;
+  readonly phase: SuspectPhase;
   readonly reason: string;
   readonly at: string;
 }
@@ -21,7 +21,7 @@ interface Suspect {
 interface Marker {
   readonly plugin: string;
   readonly version?: string;
-  readonly phase: Phase;
+  readonly phase: SuspectPhase;
   /** The watchdog saw this plugin hold the loop: no other can be to blame. */
   readonly certain?: true;
   readonly pid: number;
@@ -38,7 +38,7 @@ const provenFile = (dataFolder: string): string => join(dataFolder, "proven.json
  * Notes on disk whose code is about to run: should this process die now, that plugin is the suspect at the next start. Synchronous,
  * so that nothing runs in between. Another live process's marker is left alone.
  */
-function markLoading(dataFolder: string, { id, version }: Suspect, phase: Phase): void {
+function markLoading(dataFolder: string, { id, version }: Suspect, phase: SuspectPhase): void {
   if (isTaken(dataFolder)) return;
   note(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
 }
@@ -114,7 +114,7 @@ function prove(dataFolder: string, suspect: Suspect): void {
 const versionOf = ({ version = "" }: { readonly version?: string }): string => version;
 
 /** Runs phases of plugins one after the other, each under its marker, so that a death names exactly one. */
-export type Marked = <T>(suspect: Suspect, phase: Phase, work: () => Promise<T>) => Promise<T>;
+export type Marked = <T>(suspect: Suspect, phase: SuspectPhase, work: () => Promise<T>) => Promise<T>;
 
 /** Makes the marker of a data folder; see `Marked`. */
 export function createMarked(dataFolder: string): Marked {

@@ -15,24 +15,24 @@ export interface Listeners {
   tell(envelope: Envelope): void;
 }
 
-interface Entry {
+interface ListenerEntry {
   readonly listener: Listener;
   live: boolean;
 }
 
 /** Events that answer events, from listener to listener, without anything in between. */
 const LONGEST_CHAIN = 16;
-const NOBODY: readonly Entry[] = [];
+const NOBODY: readonly ListenerEntry[] = [];
 
 /** `around` runs the telling of one event, `onError` hears what a listener threw. */
 export function createListeners(around: (envelope: Envelope, tell: () => void) => void, onError: (error: unknown) => void): Listeners {
   // Replaced at each change, never edited: a telling goes on with the list it began with.
   let everyone = NOBODY;
-  const byType = new Map<string, readonly Entry[]>();
+  const byType = new Map<string, readonly ListenerEntry[]>();
   let waiting: { readonly envelope: Envelope; readonly links: number }[] | undefined;
   let links = 0;
 
-  function hand(entries: readonly Entry[], envelope: Envelope): void {
+  function hand(entries: readonly ListenerEntry[], envelope: Envelope): void {
     for (const entry of entries) {
       if (!entry.live) continue;
       try {
@@ -43,7 +43,7 @@ export function createListeners(around: (envelope: Envelope, tell: () => void) =
     }
   }
 
-  function tellNow(envelope: Envelope, typed: readonly Entry[]): void {
+  function tellNow(envelope: Envelope, typed: readonly ListenerEntry[]): void {
     around(envelope, () => {
       hand(everyone, envelope);
       hand(typed, envelope);
@@ -52,13 +52,13 @@ export function createListeners(around: (envelope: Envelope, tell: () => void) =
 
   return {
     add(listener, type) {
-      const entry: Entry = { listener, live: true };
+      const entry: ListenerEntry = { listener, live: true };
       if (type === undefined) everyone = [...everyone, entry];
       else byType.set(type, [...(byType.get(type) ?? NOBODY), entry]);
       return () => {
         if (!entry.live) return;
         entry.live = false;
-        const others = (entries: readonly Entry[]) => entries.filter((other) => other !== entry);
+        const others = (entries: readonly ListenerEntry[]) => entries.filter((other) => other !== entry);
         if (type === undefined) everyone = others(everyone);
         else {
           const left = others(byType.get(type) ?? NOBODY);

@@ -119,7 +119,7 @@ const isOfContract = ([top, , key]: ConfigPath): boolean =>
   top === "agents" ? CONTRACT_AGENT_KEYS.has(String(key)) : Object.hasOwn(CONTRACT_SECTIONS, String(top));
 
 /** A schema and where the build has compiled it, if it has. */
-interface Prepared {
+interface CheckedSchema {
   readonly schema: Schema;
   readonly prepared?: string;
 }
@@ -147,7 +147,7 @@ function checkCore(core: Record<string, unknown>, { core: whole, chosen }: Compo
 }
 
 /** A schema that ajv cannot use is a finding about its plugin. */
-function validate({ schema, prepared }: Prepared, value: unknown): readonly Finding[] {
+function validate({ schema, prepared }: CheckedSchema, value: unknown): readonly Finding[] {
   try {
     const check = schemaCheck(schema, "document", prepared);
     return check.fits(value) ? [] : explain(check.errors(value), value);
@@ -159,7 +159,7 @@ function validate({ schema, prepared }: Prepared, value: unknown): readonly Find
 /** The keys that one plugin added to agents, judged by its schema alone, defaults filled in. */
 function checkAgentKeys(
   value: Record<string, unknown>,
-  { owner, ...keysOf }: Prepared & { readonly owner: string },
+  { owner, ...keysOf }: CheckedSchema & { readonly owner: string },
   add: (finding: Finding, severity: "error", owner: string) => void,
 ): void {
   if (takesAnything(keysOf.schema)) return;

@@ -37,7 +37,7 @@ export interface Task {
 }
 
 /** How a message comes in: pinned to a conversation, ahead of others, kept whatever the queue mode, in place of a running task. */
-export interface Admission {
+export interface AcceptOptions {
   readonly pinned?: Route;
   readonly front?: boolean;
   readonly keep?: boolean;
@@ -46,7 +46,7 @@ export interface Admission {
 }
 
 /** A task for a record that was just stored, or read back after a restart. */
-export function createTask(record: TaskRecord, live: Live, admission: Admission = {}): Task {
+export function createTask(record: TaskRecord, live: Live, options: AcceptOptions = {}): Task {
   let settle!: (result: TaskResult) => void;
   const result = new Promise<TaskResult>((resolve) => {
     settle = resolve;
@@ -54,13 +54,13 @@ export function createTask(record: TaskRecord, live: Live, admission: Admission 
   return {
     record,
     live,
-    listeners: new Set(admission.listen === undefined ? [] : [admission.listen]),
+    listeners: new Set(options.listen === undefined ? [] : [options.listen]),
     result,
     settle,
     abort: new AbortController(),
-    front: admission.front ?? false,
-    keep: admission.keep ?? false,
-    ...(admission.replaces === undefined ? {} : { replaces: admission.replaces }),
+    front: options.front ?? false,
+    keep: options.keep ?? false,
+    ...(options.replaces === undefined ? {} : { replaces: options.replaces }),
     step: "accepted",
     state: "accepted",
     routed: false,

@@ -31,7 +31,7 @@ import type { Deliveries } from "./deliveries-port.ts";
 import { createIntake } from "./intake.ts";
 import { Lanes } from "./lanes.ts";
 import { ABSENT_MS, COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
-import { type Admission, createTask, markRouted, type Task, tell } from "./live-task.ts";
+import { type AcceptOptions, createTask, markRouted, type Task, tell } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { createLoopGuard } from "./loop-guard.ts";
 import { turnOf } from "./prepare.ts";
@@ -100,7 +100,7 @@ export class Pipeline {
   // ── 1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Store a message and set it on its way. Resolves after the commit; without a task where the dedup key was seen before. */
-  async accept(message: Message, admission: Admission = {}): Promise<{ task?: Task; accepted: Accepted }> {
+  async accept(message: Message, admission: AcceptOptions = {}): Promise<{ task?: Task; accepted: Accepted }> {
     const { store, bus, now } = this.deps;
     if (this.#refusing) throw fail("SVC_DAEMON_DRAINING");
     const id = newTaskId(now());
