@@ -14,8 +14,10 @@ describe("the sources", () => {
     expect(named).toEqual(["kernel/create-kernel.ts"]);
   });
 
-  it("no file is longer than 350 lines", () => {
+  it("no file is longer than 350 lines; the linter holds functions to 120", () => {
     expect(production().filter((path) => linesOf(path) > 350)).toEqual([]);
+    const { linter } = JSON.parse(read("biome.json"));
+    expect(linter.rules.complexity.noExcessiveLinesPerFunction).toEqual({ level: "error", options: { maxLines: 120 } });
   });
 
   it("every export has a sentence", () => {
