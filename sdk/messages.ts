@@ -139,10 +139,10 @@ export interface TaskResult {
   readonly model?: string;
   readonly sessionId?: string;
   /**
-   * The answer of a run that succeeded and whose delivery is withheld (`errorKind: "held"`, `reply` empty): a decision about the delivery
-   * of that id is to come. Not for the one who asked; it never goes out over HTTP.
+   * The delivery that keeps the answer of a run that succeeded (`errorKind: "held"`, `reply` empty): a decision about it is to come. Its
+   * text stands in `tasks.withheld()` and in the trace, and in no result: a result goes to the caller.
    */
-  readonly withheld?: { readonly id: string; readonly text: string };
+  readonly withheld?: string;
 }
 
 /** Tokens of one turn, not a running sum. */

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 
 declare module "@svc/sdk" {
   interface ServiceTypes {
-    "test.notes": { readonly kind: string; add(text: string): Promise<number>; wait(): Promise<never>; fail(how: string): never };
+    "test.notes": { readonly kind: string; add(text: string): Promise<number>; wait(): Promise<never>; fail(how: string): never; hostile(): Promise<never> };
   }
 }
 
@@ -33,6 +33,18 @@ const server = definePlugin<{ word?: string }>({
       }
       wait() {
         return new Promise<never>(() => {});
+      }
+      hostile(): Promise<never> {
+        return Promise.reject(
+          new Proxy(
+            {},
+            {
+              get() {
+                throw new Error("the error bites");
+              },
+            },
+          ),
+        );
       }
       fail(how: string): never {
         throw Object.assign(new Error("it failed"), how === "coded" ? { code: "TEST_CODED" } : {});
@@ -113,4 +125,16 @@ it("lists boards and panels, and nothing that is not shared; without the capabil
   for (const kind of ["authority", "channel", "toString"])
     expect(() => services.list(kind as never)).toThrow(expect.objectContaining({ code: "SVC_SERVICE_KIND" }));
   expect(() => undeclared.services).toThrow(expect.objectContaining({ code: "SVC_CAPABILITY_UNDECLARED" }));
+});
+
+it("a rejection that cannot be looked at reaches the caller, and counts against the plugin that serves", async () => {
+  const { services, failures } = await running(true);
+  const notes = services.get("test.notes");
+  expect(
+    await notes?.hostile().then(
+      () => "answered",
+      () => "rejected",
+    ),
+  ).toBe("rejected");
+  await expect.poll(failures).toBe(1);
 });

@@ -31,7 +31,7 @@ export interface Ending {
 
 const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId", "withheld"] as const satisfies readonly (keyof RunFacts)[];
 const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard"] as const;
-const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "usage"] as const;
+const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "usage", "withheld"] as const;
 const OF_EVENT = ["usage", "sessionId", "errorKind"] as const;
 
 /** The facts of a run for its record, without the keys that are absent. */
@@ -45,7 +45,7 @@ export const eventFacts = (result: Pick<RunFacts, (typeof OF_EVENT)[number]>): R
 
 /** The result of a record, as callers get it: of a withheld answer `reply` is empty. */
 export function resultOf(record: TaskRecord, now: number): TaskResult {
-  const { id, agent, status, response = "", startedAt, endedAt = now, errorKind, withheld } = record;
+  const { id, agent, status, response = "", startedAt, endedAt = now, errorKind } = record;
   return {
     ok: status === "ok",
     taskId: id,
@@ -54,7 +54,6 @@ export function resultOf(record: TaskRecord, now: number): TaskResult {
     status: status === "in-flight" ? "error" : status,
     durationMs: endedAt - startedAt,
     ...present(record, OF_RESULT),
-    ...(withheld === undefined ? {} : { withheld: { id: withheld, text: response } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { onAbort, type Provided, type ServiceName, type Services, type ServiceTypes, type SharedKind } from "@svc/sdk";
+import { codeOf, onAbort, type Provided, type ServiceName, type Services, type ServiceTypes, type SharedKind } from "@svc/sdk";
 import { pluralOf } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
@@ -68,8 +68,8 @@ function createReference<T extends object>(api: T, what: string, owner: Scope, a
           },
           (error) => {
             stop();
-            failed(error);
             reject(error);
+            failed(error);
           },
         );
       });
@@ -95,7 +95,13 @@ function createReference<T extends object>(api: T, what: string, owner: Scope, a
 }
 
 /** An error with a code tells the caller something; the caller's own abort does, too. */
-const isAnswer = (error: unknown): boolean => {
-  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  return code !== undefined || name === "AbortError";
-};
+const isAnswer = (error: unknown): boolean => codeOf(error) !== undefined || isAbort(error);
+
+/** Whether it is an abort. Never throws: the error may come from anywhere. */
+function isAbort(error: unknown): boolean {
+  try {
+    return (error as { readonly name?: unknown } | null | undefined)?.name === "AbortError";
+  } catch {
+    return false;
+  }
+}

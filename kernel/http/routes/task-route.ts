@@ -48,10 +48,8 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "strategies" | "tasks"
       const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
       const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
       const result = await kernel.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
-      // The asker does not see an answer that is withheld.
-      const answered = result.withheld === undefined ? result : { ...result, withheld: { id: result.withheld.id } };
-      if (stream === undefined) return answered;
-      stream.event("done", answered);
+      if (stream === undefined) return result;
+      stream.event("done", result);
       stream.end();
     },
   };

@@ -16,11 +16,9 @@ export function createThisDaemon({ node, agents, tasks, traces }: Pick<PluginCon
       });
     },
     history: (query) => traces.list(query),
-    async run({ agent, text, chat, sender, token }) {
+    run({ agent, text, chat, sender, token }) {
       const from = sender === undefined ? {} : { sender: { id: sender } };
-      // The asker does not see an answer that is withheld.
-      const { withheld: _, ...result } = await tasks.run({ entry: "public", channel: "public-api", account: token, chat, text, agent, ...from });
-      return result;
+      return tasks.run({ entry: "public", channel: "public-api", account: token, chat, text, agent, ...from });
     },
     async act({ task, kind, body }) {
       if (kind === "cancel") {
