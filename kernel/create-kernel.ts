@@ -2,6 +2,7 @@
 
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
+import { createActions } from "./actions/actions.ts";
 import { LIBRARIES } from "./capabilities/libraries.ts";
 import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
@@ -10,6 +11,7 @@ import type { KernelOptions as CoreOptions } from "./core/boot/options.ts";
 import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
 import { createDeliveries } from "./delivery/deliveries.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
+import { Lanes } from "./lanes/lanes.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
 export interface KernelOptions extends Omit<CoreOptions, "limits"> {
@@ -55,6 +57,8 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     },
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     delivery: { createDeliveries },
+    work: { createWork: (worker, commit) => new Lanes(worker, commit) },
+    actions: { createActions },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };
 }

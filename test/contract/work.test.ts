@@ -1,5 +1,5 @@
 import type { Op } from "@svc/sdk";
-import { Lanes } from "../../kernel/core/flow/lanes.ts";
+import { Lanes } from "../../kernel/lanes/lanes.ts";
 import { CONTRACT_LIMITS, workContract } from "../kit/work-contract.ts";
 
 workContract("lanes in memory", (worker) => {

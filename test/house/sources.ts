@@ -39,6 +39,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   sources: ["base"],
   core: ["base", "sources"],
+  lanes: ["core"],
+  actions: ["base", "core"],
   capabilities: ["base"],
   delivery: ["base", "core"],
   http: ["base", "core"],

@@ -1,6 +1,8 @@
 import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
+import type { ActionPart } from "../flow/actions-port.ts";
 import type { DeliveryPart } from "../flow/deliveries-port.ts";
+import type { WorkPart } from "../flow/work.ts";
 import type { CapabilityPart } from "../host/capabilities.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
 import type { DefaultStore } from "../host/store-plugin.ts";
@@ -28,5 +30,7 @@ export interface KernelParts {
   maintenance(): Promise<MaintenancePart>;
   readonly defaultStore: DefaultStore;
   readonly delivery: DeliveryPart;
+  readonly work: WorkPart;
+  readonly actions: ActionPart;
   readonly capabilities: CapabilityPart;
 }

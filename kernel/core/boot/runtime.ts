@@ -4,7 +4,6 @@ import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import type { ScopedStore, StateStore } from "../../base/state-store.ts";
-import { createActions } from "../flow/actions.ts";
 import type { Deliveries } from "../flow/deliveries-port.ts";
 import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
@@ -49,7 +48,7 @@ const MISSED_SHOWN = 20;
 
 /** Build everything that needs the store, in the order in which one stands on the other. */
 export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Runtime {
-  const { bus, log, host, now, settings } = assembly;
+  const { bus, log, host, now, settings, parts } = assembly;
   const { env, configFile, folder, stateFolder: dataFolder } = assembly.locations;
   const core = store.scope("core");
   core.collection(TRACES, { indexes: TRACE_INDEXES });
@@ -77,7 +76,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
     createScope("feature-kernel", () => {}),
     () => {},
   );
-  const deliveries = assembly.parts.delivery.createDeliveries({
+  const deliveries = parts.delivery.createDeliveries({
     store: core,
     live,
     render: () => capabilities.make("render", kernel) as ChannelRender,
@@ -86,12 +85,14 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
     now: store.steady,
     mayLeave,
   });
-  const pipeline = new Pipeline({ store: core, bus, deliveries, log: log.child("flow"), now, live, agents: () => settings.agents, failed: host.failed });
+  const { failed } = host;
+  const { work } = parts;
+  const pipeline = new Pipeline({ store: core, bus, deliveries, work, log: log.child("flow"), now, live, agents: () => settings.agents, failed });
   const tasks = tasksOf(pipeline);
-  const actions = createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed: host.failed });
+  const actions = parts.actions.createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed });
   const traces = createTraces(core);
   const capabilities = createCapabilities(
-    assembly.parts.capabilities.rows,
+    parts.capabilities.rows,
     { env, log, store: core, files, config: () => settings.value },
     {
       bus,
@@ -101,10 +102,10 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
       actions,
       health: () => ({ ...health(), ...storeSize(store) }),
       store: (plugin) => store.scope(plugin),
-      jobs: (scope) => scopedJobs(scope, schedule, jobBook, host.failed),
+      jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,
       live,
-      failed: host.failed,
+      failed,
     },
   );
   const contexts: ContextDeps = {

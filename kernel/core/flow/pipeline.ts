@@ -29,8 +29,7 @@ import { type AnswerDelivery, answerOf } from "./answer-delivery.ts";
 import { openAnswerStream } from "./answer-stream.ts";
 import type { Deliveries } from "./deliveries-port.ts";
 import { createIntake } from "./intake.ts";
-import { Lanes } from "./lanes.ts";
-import { ABSENT_MS, COLLECT_CHARACTERS, COLLECT_MESSAGES } from "./limits.ts";
+import { ABSENT_MS } from "./limits.ts";
 import { type AcceptOptions, createTask, markRouted, type Task, tell } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { createLoopGuard } from "./loop-guard.ts";
@@ -42,13 +41,14 @@ import { attemptTurn } from "./turn.ts";
 import { afterReactions, TurnEnds } from "./turn-end.ts";
 import { endBare, tellUnstored } from "./unstored.ts";
 import { deadlock, tooDeep } from "./waits.ts";
-import type { Claim, Work } from "./work.ts";
+import type { Claim, Work, WorkPart } from "./work.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineDeps {
   readonly store: ScopedStore;
   readonly bus: Bus;
   readonly deliveries: Deliveries;
+  readonly work: WorkPart;
   readonly log: Log;
   readonly now: () => number;
   live(): Live;
@@ -93,7 +93,7 @@ export class Pipeline {
         task.abort.abort(ending);
       },
     };
-    this.#work = new Lanes(worker, (ops) => deps.store.commit(ops), { items: COLLECT_MESSAGES, size: COLLECT_CHARACTERS });
+    this.#work = deps.work.createWork(worker, (ops) => deps.store.commit(ops));
     this.#work.pause();
   }
 

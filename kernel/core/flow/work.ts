@@ -77,3 +77,8 @@ export interface Work<T> {
   /** Claim what may start by now: after a pause, or since a limit has grown. */
   resume(): void;
 }
+
+/** The room of an implementation: makes the work of one kernel, whose `finish` writes through `commit`. */
+export interface WorkPart {
+  createWork<T>(worker: Worker<T>, commit: (ops: readonly Op[]) => Promise<void>): Work<T>;
+}

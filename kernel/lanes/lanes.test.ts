@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Claim, Placement, QueueMode } from "../core/flow/work.ts";
 import { Lanes } from "./lanes.ts";
-import type { Claim, Placement, QueueMode } from "./work.ts";
 
 const LIMITS = { items: 4, size: 100 };
 

@@ -1,25 +1,11 @@
-import { type Action, type ActionCall, type ActionEnvelope, type Actions, type Log, linked, put, reasonOf, type TraceStep } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
-import { type SchemaError, schemaCheck } from "../../base/schema/schema-check.ts";
-import type { ScopedStore } from "../../base/state-store.ts";
-import type { Bus } from "../bus/bus.ts";
-import { call } from "../host/call.ts";
-import type { Live } from "../host/live.ts";
-import type { Owned, Scope } from "../host/scope.ts";
-import { newTaskId, type TaskRecord, TRACES } from "./record.ts";
-import { openStep } from "./trace-steps.ts";
-
-/** What running actions stands on. */
-export interface ActionDeps {
-  readonly store: ScopedStore;
-  readonly bus: Bus;
-  readonly log: Log;
-  readonly now: () => number;
-  live(): Live;
-  /** The running task of that id, to add the call to its trace. */
-  task(id: string): TaskRecord | undefined;
-  failed(scope: Scope, what: string, error: unknown): void;
-}
+import { type Action, type ActionCall, type ActionEnvelope, type Actions, linked, put, reasonOf, type TraceStep } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import { type SchemaError, schemaCheck } from "../base/schema/schema-check.ts";
+import type { ActionDeps } from "../core/flow/actions-port.ts";
+import { newTaskId, type TaskRecord, TRACES } from "../core/flow/record.ts";
+import { openStep } from "../core/flow/trace-steps.ts";
+import { call } from "../core/host/call.ts";
+import type { Owned } from "../core/host/scope.ts";
 
 /** What is longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
 const TRACED = 4_000;

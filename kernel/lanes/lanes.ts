@@ -1,12 +1,15 @@
 import type { Op } from "@svc/sdk";
-import type { Ending } from "./run-facts.ts";
-import type { Blocker, Claim, Placement, Work, Worker } from "./work.ts";
+import type { Ending } from "../core/flow/run-facts.ts";
+import type { Blocker, Claim, Placement, Work, Worker } from "../core/flow/work.ts";
 
 /** How much `collect` makes one turn of at most; an item that is larger by itself is a turn of its own. */
 export interface TurnLimits {
   readonly items: number;
   readonly size: number;
 }
+
+/** `size` is in characters of the messages. */
+const TURN: TurnLimits = { items: 50, size: 64_000 };
 
 interface Queued<T> {
   readonly item: T;
@@ -48,7 +51,7 @@ export class Lanes<T> implements Work<T> {
   #paused = false;
   #claims = 0;
 
-  constructor(worker: Worker<T>, commit: (ops: readonly Op[]) => Promise<void>, limits: TurnLimits) {
+  constructor(worker: Worker<T>, commit: (ops: readonly Op[]) => Promise<void>, limits = TURN) {
     this.#worker = worker;
     this.#commit = commit;
     this.#limits = limits;
