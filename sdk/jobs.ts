@@ -4,6 +4,12 @@ export interface Jobs {
   cron(id: string, expression: string, timezone: string | undefined, run: (minute: Date) => Promise<void>): () => void;
   /** A timer of any length that ends with the plugin. */
   after(ms: number, run: () => void): () => void;
+  /**
+   * Once, when the wall clock shows that time (Unix milliseconds for a number), which may be any number of years away. A time that has passed
+   * comes at once: also one that was slept through or that a clock set ahead has skipped, within some seconds. It ends with the plugin and is
+   * not stored: keep the time in a row, and ask again in `start`. Throws `SVC_TIME_INVALID`.
+   */
+  at(time: Date | number, run: () => Promise<void> | void): () => void;
   every(ms: number, run: () => Promise<void> | void): () => void;
   /** What passed without the cron job of that id, oldest first: nothing is made up for, but nothing is silent either. */
   missed(id: string): Promise<readonly MissedMinutes[]>;

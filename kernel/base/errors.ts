@@ -146,6 +146,7 @@ export const ERRORS = {
   SVC_DELIVERY_UNCERTAIN: [502, "Nobody knows whether the message arrived on {channel}: {reason}. Look there before you send it again."],
   SVC_DELIVERY_WAITING: [504, "{channel} has not taken the message yet; delivery {delivery} is stored and goes out by itself, do not send it again."],
   SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
+  SVC_TIME_INVALID: [400, "'{time}' is no time; give a Date or Unix milliseconds."],
   SVC_EVENT_RESERVED: [500, "Plugin {plugin} publishes an event of the type '{type}', which only the daemon publishes; choose a type of its own."],
   SVC_EVENT_LOOP: [500, "Listeners answer events with events without end; the event '{type}' that a listener published was not told."],
   SVC_CRON_INVALID: [400, "The schedule '{expression}' cannot be used: {reason}."],

@@ -1,5 +1,7 @@
 import type { Jobs } from "@svc/sdk";
+import { timeOf } from "../base/timers.ts";
 import type { ChildCalls } from "./child-calls.ts";
+import type { Args } from "./frames.ts";
 
 /** The checks of the daemon's schedule, for a plugin that declares `jobs`. */
 export interface ScheduleChecks {
@@ -9,13 +11,20 @@ export interface ScheduleChecks {
 
 /** `ctx.jobs` over the wire: the daemon keeps the time and calls back. */
 export function remoteJobs({ ask, notify, keep }: ChildCalls, checks: ScheduleChecks): Jobs {
-  const timer = (on: string, ms: number, run: () => unknown): (() => void) => {
+  const timer = (on: string, when: Args, run: () => unknown): (() => void) => {
     const { n, forget } = keep(run);
-    notify(on, { n, ms });
+    notify(on, { n, ...when });
     return () => {
       forget();
       notify("jobs.end", { n });
     };
+  };
+  const once = (on: string, when: Args, run: () => unknown): (() => void) => {
+    const end = timer(on, when, () => {
+      end();
+      return run();
+    });
+    return end;
   };
   return {
     cron(id, expression, timezone, run) {
@@ -29,14 +38,9 @@ export function remoteJobs({ ask, notify, keep }: ChildCalls, checks: ScheduleCh
         notify("jobs.end", { n, id });
       };
     },
-    after(ms, run) {
-      const end = timer("jobs.after", ms, () => {
-        end();
-        return run();
-      });
-      return end;
-    },
+    after: (ms, run) => once("jobs.after", { ms }, run),
+    at: (time, run) => once("jobs.at", { time: timeOf(time) }, run),
     missed: (id) => ask("jobs.missed", { id }),
-    every: (ms, run) => timer("jobs.every", ms, run),
+    every: (ms, run) => timer("jobs.every", { ms }, run),
   };
 }

@@ -124,6 +124,11 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
         n,
         ctx.jobs.after(Number(ms), () => run(n) as never),
       ),
+    "jobs.at": (n, { time }) =>
+      keep(
+        n,
+        ctx.jobs.at(Number(time), () => run(n)),
+      ),
     "jobs.every": (n, { ms }) =>
       keep(
         n,

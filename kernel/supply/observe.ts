@@ -103,7 +103,7 @@ function recordingContexts(): ContextDeps {
   const recorded = ({ scope, need }: PluginScope): CapabilitySources => ({
     agents: () => ({ get: () => undefined, list: () => [] }),
     events: () => scopedEvents(scope, bus, () => {}),
-    jobs: () => declaredJobs(scope, { cron: () => idle, after: () => idle, every: () => idle, missed: async () => [] }),
+    jobs: () => declaredJobs(scope, { cron: () => idle, after: () => idle, at: () => idle, every: () => idle, missed: async () => [] }),
     files: () => guardedFiles(nothing as never, need),
   });
   return {

@@ -136,13 +136,15 @@ it("keeps jobs for the test to run, one per cron id", () => {
   const ctx = createFakeContext(plugin);
   ctx.jobs.cron("daily", "0 0 * * *", undefined, async () => {});
   ctx.jobs.cron("daily", "5 0 * * *", "UTC", async () => {});
+  ctx.jobs.at(new Date(7), () => {});
   const stop = ctx.jobs.every(1000, () => {});
-  expect(ctx.registered.jobs.map(({ kind, expression }) => [kind, expression])).toEqual([
+  expect(ctx.registered.jobs.map(({ kind, expression, time }) => [kind, expression ?? time])).toEqual([
     ["cron", "5 0 * * *"],
+    ["at", 7],
     ["every", undefined],
   ]);
   stop();
-  expect(ctx.registered.jobs).toHaveLength(1);
+  expect(ctx.registered.jobs).toHaveLength(2);
 });
 
 it("gives events published under one root the same root id", () => {

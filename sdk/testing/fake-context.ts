@@ -143,6 +143,7 @@ function createJobs({ jobs }: Registered): Jobs {
       return enlist(jobs, { kind: "cron", id, expression, ...(timezone === undefined ? {} : { timezone }), run });
     },
     after: (ms, run) => enlist(jobs, { kind: "after", ms, run }),
+    at: (time, run) => enlist(jobs, { kind: "at", time: Number(time), run }),
     every: (ms, run) => enlist(jobs, { kind: "every", ms, run }),
     missed: async () => [],
   };

@@ -20,13 +20,15 @@ export interface RegisteredTap {
 
 /** A job as registered. Nothing runs by itself: a test calls `run`. */
 export interface RegisteredJob {
-  readonly kind: "cron" | "after" | "every";
+  readonly kind: "cron" | "after" | "at" | "every";
   /** Only of `cron`. */
   readonly id?: string;
   readonly expression?: string;
   readonly timezone?: string;
   /** Only of `after` and `every`. */
   readonly ms?: number;
+  /** Only of `at`, in Unix milliseconds. */
+  readonly time?: number;
   readonly run: (minute: Date) => Promise<void> | void;
 }
 

@@ -213,8 +213,10 @@ describe("what of the context an isolated plugin has", () => {
           setup: `const heard = []; let ticks = 0;
             ctx.events.subscribe((envelope) => heard.push(envelope.data.n), "user:told");
             ctx.jobs.after(10, () => { ticks += 1; });
+            ctx.jobs.at(Date.now() + 5, () => { ticks += 1; }); ctx.jobs.at(new Date(0), () => { ticks += 1; }); ctx.jobs.at(Date.now() + 5, () => { ticks += 1; })();
+            let badTime; try { ctx.jobs.at(new Date("never"), () => {}); } catch (error) { badTime = error.code; }
             let badCron; try { ctx.jobs.cron("x", "not a cron", undefined, async () => {}); } catch (error) { badCron = error.code; }
-            ${action("user.config", "return { ...ctx.config, id: ctx.id, node: ctx.node.id, badCron };")}
+            ${action("user.config", "return { ...ctx.config, id: ctx.id, node: ctx.node.id, badCron, badTime };")}
             ${action(
               "user.store",
               `const things = ctx.store.collection("things", { indexes: ["rank"] });
@@ -241,7 +243,7 @@ describe("what of the context an isolated plugin has", () => {
       ],
       { config: { user: { word: "given" } } },
     );
-    expect(await act("user.config")).toEqual({ word: "given", id: "feature-user", node: "n1", badCron: "SVC_CRON_INVALID" });
+    expect(await act("user.config")).toEqual({ word: "given", id: "feature-user", node: "n1", badCron: "SVC_CRON_INVALID", badTime: "SVC_TIME_INVALID" });
     expect(await act("user.store")).toEqual({
       list: ["b", "a", "c"],
       doc: { key: "a", value: { rank: 2, none: null }, version: 1 },
@@ -251,7 +253,7 @@ describe("what of the context an isolated plugin has", () => {
     });
     expect(await act("user.files")).toEqual({ bytes: [0, 255], n: "2", outside: "SVC_ISOLATION_REFUSED", data: "SVC_ISOLATION_REFUSED" });
     await vi.waitFor(
-      async () => expect(await act("user.others")).toEqual({ agents: ["a"], one: "A", actions: true, html: "<b>b</b>", ticks: 1, again: "ok" }),
+      async () => expect(await act("user.others")).toEqual({ agents: ["a"], one: "A", actions: true, html: "<b>b</b>", ticks: 3, again: "ok" }),
       PATIENCE,
     );
     expect(await act("user.tell", { n: 7 })).toEqual({ type: "user:told", id: "SVC_ISOLATION_REFUSED" });

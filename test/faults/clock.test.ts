@@ -23,6 +23,7 @@ export default {
   setup(ctx: any) {
     ctx.jobs.cron("minutely", "* * * * *", "UTC", async (minute: Date) => note({ minute: minute.toISOString() }));
     const began = performance.now();
+    if (process.env.SVC_TEST_AT) ctx.jobs.at(new Date(process.env.SVC_TEST_AT), () => note({ reached: new Date().toISOString() }));
     ctx.jobs.every(500, () => note({ beat: Math.round(performance.now() - began) }));
   },
 };
@@ -40,7 +41,7 @@ afterEach(async () => {
 });
 
 /** Starts it `left` seconds before its minute ends: what ticks by the minute is then not waited for. */
-async function startUnder(left: number) {
+async function startUnder(left: number, given: Record<string, string> = {}) {
   const notes = join(folder, "notes");
   const clock = join(folder, "clock");
   writeFileSync(notes, "");
@@ -53,16 +54,18 @@ async function startUnder(left: number) {
     DONT_FAKE_MONOTONIC: "1",
     FAKETIME_DONT_RESET: "1",
     SVC_TEST_NOTES: notes,
+    ...given,
   };
   const daemon = await startDaemon(folder, { env });
   const lines = () =>
     readFileSync(notes, "utf8")
       .split("\n")
       .filter(Boolean)
-      .map((line) => JSON.parse(line) as { minute?: string; beat?: number });
+      .map((line) => JSON.parse(line) as { minute?: string; beat?: number; reached?: string });
   return {
     daemon,
     minutes: () => lines().flatMap(({ minute }) => (minute === undefined ? [] : [minute])),
+    reached: () => lines().flatMap(({ reached }) => (reached === undefined ? [] : [reached])),
     beats: () => lines().flatMap(({ beat }) => (beat === undefined ? [] : [beat])),
     /** Turns the daemon's clock to so many seconds from where it began. Answers by how many it differs from ours. */
     turn(seconds: number): number {
@@ -118,6 +121,31 @@ it.skipIf(library === undefined)(
     });
     await vi.waitFor(() => expect(beats().length).toBeGreaterThan(told.length + 2), { timeout: 20_000, interval: 250 });
     noneAgain();
+    await again.kill("SIGTERM");
+  },
+);
+
+it.skipIf(library === undefined)(
+  "FAULT-21 a time of tomorrow: the machine sleeps past it, it comes once; after a restart it is asked for again",
+  { timeout: 120_000 },
+  async () => {
+    const tomorrow = new Date(Date.now() + DAY * 1000 + 600_000).toISOString();
+    const { daemon, reached, beats, turn } = await startUnder(30, { SVC_TEST_AT: tomorrow });
+    await vi.waitFor(() => expect(beats().length).toBeGreaterThan(2), { timeout: 20_000, interval: 100 });
+    expect(reached()).toEqual([]);
+    // The wall clock goes on and nothing else does: what a machine that slept looks like.
+    turn(2 * DAY);
+    await vi.waitFor(() => expect(reached()).toHaveLength(1), { timeout: 60_000, interval: 100 });
+    expect(Date.parse(reached()[0] as string)).toBeGreaterThan(Date.parse(tomorrow));
+    turn(0);
+    turn(2 * DAY);
+    const seen = beats().length;
+    await vi.waitFor(() => expect(beats().length).toBeGreaterThan(seen + 2), { timeout: 20_000, interval: 100 });
+    expect(reached()).toHaveLength(1);
+    await daemon.kill("SIGTERM");
+
+    const again = await startDaemon(folder, { env: { SVC_TEST_AT: new Date(Date.now() - 1000).toISOString(), SVC_TEST_NOTES: join(folder, "notes") } });
+    await vi.waitFor(() => expect(reached()).toHaveLength(2), { timeout: 20_000, interval: 100 });
     await again.kill("SIGTERM");
   },
 );

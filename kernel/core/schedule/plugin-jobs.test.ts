@@ -41,9 +41,17 @@ it("a timer that has run, or was stopped, leaves nothing behind with its plugin;
   }
   await vi.waitFor(() => expect(ran).toBe(100));
   expect(scope.disposers.size).toBe(0);
+  jobs.at(new Date(0), () => {
+    ran += 1;
+  });
+  jobs.at(Date.now() + 60_000, () => {})();
+  await vi.waitFor(() => expect(ran).toBe(101));
+  expect(scope.disposers.size).toBe(0);
+  expect(() => jobs.at(new Date("never"), () => {})).toThrow(expect.objectContaining({ code: "SVC_TIME_INVALID" }));
   const late = vi.fn();
   jobs.after(20, late);
-  expect(scope.disposers.size).toBe(1);
+  jobs.at(Date.now() + 20, late);
+  expect(scope.disposers.size).toBe(2);
   disposeScope(scope);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(late).not.toHaveBeenCalled();

@@ -1,4 +1,5 @@
 import { codeOf, type Jobs } from "@svc/sdk";
+import { timeOf } from "../../base/timers.ts";
 import { inScope } from "../host/call.ts";
 import { requireDeclared } from "../host/registered.ts";
 import { onDispose, type Scope } from "../host/scope.ts";
@@ -25,6 +26,13 @@ export function scopedJobs(
   const tell = (error: unknown): never => {
     throw error;
   };
+  const once = (arm: (fire: () => void) => () => void, run: () => unknown) => {
+    const stop = arm(() => {
+      scope.disposers.delete(stop);
+      void guarded("timer", run);
+    });
+    return onDispose(scope, stop);
+  };
   const idOf = (id: string) => `${scope.id}/${id}`;
   return declaredJobs(scope, {
     cron: (id, expression, timezone, run) =>
@@ -32,12 +40,10 @@ export function scopedJobs(
         scope,
         schedule.cron(idOf(id), expression, timezone, (minute) => guarded(`job ${id}`, () => run(minute), tell)),
       ),
-    after(ms, run) {
-      const stop = schedule.after(ms, () => {
-        scope.disposers.delete(stop);
-        void guarded("timer", run);
-      });
-      return onDispose(scope, stop);
+    after: (ms, run) => once((fire) => schedule.after(ms, fire), run),
+    at(time, run) {
+      const due = timeOf(time);
+      return once((fire) => schedule.at(due, fire), run);
     },
     every: (ms, run) =>
       onDispose(

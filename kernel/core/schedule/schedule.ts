@@ -3,7 +3,7 @@ import { codeOf, type Log } from "@svc/sdk";
 import { type Cron, parseCron } from "../../base/calendar/cron.ts";
 import { matches, spanOf } from "../../base/calendar/matcher.ts";
 import { MINUTE, type Zone, zoneOf } from "../../base/calendar/zone.ts";
-import { createTimers } from "./timers.ts";
+import { createTimers, type Timers } from "../../base/timers.ts";
 
 type ScheduleJob = typeof import("node-schedule").scheduleJob;
 
@@ -13,6 +13,8 @@ export interface Schedule {
   cron(id: string, expression: string, timezone: string | undefined, run: (minute: Date) => Promise<void>): () => void;
   /** Once, after any number of milliseconds. */
   after(ms: number, run: () => void): () => void;
+  /** Once, when the wall clock shows `time` or later, in Unix milliseconds; `run` must not throw. */
+  at(time: number, run: () => void): () => void;
   /** Again and again; a run that takes longer than the interval is not started a second time beside itself. */
   every(ms: number, run: () => Promise<void> | void): () => void;
   /** No job by the calendar runs until `resume`: minutes that pass meanwhile are missed ones. Resolves when that is noted. */
@@ -80,7 +82,7 @@ class MinuteSchedule implements Schedule {
   readonly #buckets = new Map<string, Bucket>();
   /** Job id to its zone and expression. */
   readonly #whereOf = new Map<string, string>();
-  readonly #timers = createTimers();
+  readonly #timers: Timers;
   /** Jobs run where the schedule was made, not in the root or plugin of the first registration. */
   readonly #outside = new AsyncResource("svc.schedule");
   readonly #began: number;
@@ -95,6 +97,7 @@ class MinuteSchedule implements Schedule {
   constructor(options: ScheduleOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#timers = createTimers(this.#now);
     this.#began = this.#lastMinute = this.#latest = Math.floor(this.#now() / MINUTE);
   }
 
@@ -114,6 +117,10 @@ class MinuteSchedule implements Schedule {
 
   after(ms: number, run: () => void): () => void {
     return this.#timers.after(ms, run);
+  }
+
+  at(time: number, run: () => void): () => void {
+    return this.#timers.at(time, run);
   }
 
   every(ms: number, run: () => Promise<void> | void): () => void {
