@@ -1,5 +1,6 @@
 export type * from "./action.ts";
 export type * from "./agents.ts";
+export type * from "./approvals.ts";
 export type * from "./capabilities.ts";
 export type * from "./channel.ts";
 export type * from "./cli.ts";
@@ -18,6 +19,7 @@ export * from "./loader-variables.ts";
 export type * from "./messages.ts";
 export * from "./models.ts";
 export * from "./names.ts";
+export type * from "./notifier.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
 export type * from "./processes.ts";

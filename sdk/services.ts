@@ -1,4 +1,6 @@
+import type { Approvals } from "./approvals.ts";
 import type { Models } from "./models.ts";
+import type { Notifier } from "./notifier.ts";
 import type { Provided, SharedKind } from "./provided.ts";
 
 /**
@@ -17,6 +19,10 @@ import type { Provided, SharedKind } from "./provided.ts";
 export interface ServiceTypes {
   /** What `ctx.models` asks. */
   models: Models;
+  /** Questions to the people who run the daemon. */
+  approvals: Approvals;
+  /** Notices to them. */
+  notifier: Notifier;
   [name: `${string}.${string}`]: object;
 }
 
