@@ -1,4 +1,5 @@
 import { CAPABILITIES, type Capability, type CapabilityTypes } from "./capabilities.ts";
+import type { Schema } from "./config.ts";
 import { svcError } from "./errors.ts";
 import type { Files } from "./files.ts";
 import type { PluginContext, PluginId } from "./plugin.ts";
@@ -40,6 +41,12 @@ export function declarationCheck(plugin: PluginId, declared: readonly Capability
 /** A source that makes what the table holds by the table, and everything else by `otherwise`. */
 export function sourceOf(table: CapabilitySources, otherwise: CapabilitySource): CapabilitySource {
   return (name) => table[name]?.() ?? otherwise(name);
+}
+
+/** What a plugin's section is where svc.json has none: a list for a schema of lists, else an object, unless the schema says otherwise. */
+export function emptySection(schema: Schema | undefined): unknown {
+  if (schema?.default !== undefined) return structuredClone(schema.default);
+  return schema?.type === "array" ? [] : {};
 }
 
 /** Where a context keeps what was made for it. */

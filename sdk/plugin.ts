@@ -1,5 +1,5 @@
 import type { Capability, CapabilityTypes } from "./capabilities.ts";
-import type { ObjectSchema } from "./config.ts";
+import type { ObjectSchema, Schema } from "./config.ts";
 import type { EngineOffer } from "./engine-offer.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Provide } from "./provided.ts";
@@ -22,7 +22,7 @@ export type PluginId = `${Kind}-${string}`;
 
 /** One thing that is wrong with a section. */
 export interface SectionProblem {
-  /** Where, from the section on, such as `accounts.main.agentBinding`; empty for the section as a whole. */
+  /** Where, from the section on, such as `accounts.main.agentBinding` or `[0].id`; empty for the section as a whole. */
   readonly path: string;
   /** In words that say what to do. */
   readonly message: string;
@@ -41,7 +41,8 @@ export interface Plugin<C = Record<string, unknown>> {
   /** The section of svc.json it owns, such as `channels.acme`. Without a schema: a section of the kernel, such as `session`, that it reads. */
   readonly config?: {
     readonly at: string;
-    readonly schema?: ObjectSchema;
+    /** Of an object or of a list: `ctx.config` is what it describes. */
+    readonly schema?: Schema;
     /**
      * What a schema cannot say, of a section that has passed it: a name that nothing has, a key that is needed with another one. Asked by
      * `svc config check`, `svc doctor` and at each start and reload; does no I/O. Not asked of a plugin in a process of its own.
@@ -79,7 +80,7 @@ export interface Lifecycle<C = Record<string, unknown>> {
 /** Everything a plugin may touch: what it has declared of `CapabilityTypes`, and these. Registrations belong to the plugin's scope and end with it. */
 export interface PluginContext<C = Record<string, unknown>> extends Readonly<CapabilityTypes> {
   readonly id: PluginId;
-  /** Its own section, `${NAME}` expanded, defaults filled in; `{}` when it owns none. */
+  /** Its own section, `${NAME}` expanded, defaults filled in; where there is none, `{}`, for a section that is a list `[]`. */
   readonly config: C;
   readonly node: { readonly id: string; readonly name: string };
   readonly log: Log;

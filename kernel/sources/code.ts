@@ -89,6 +89,13 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
       reason: `its manifest says ${source.manifest.section ?? "none"}`,
     });
   }
+  if (plugin.config?.schema?.type === "array" && source.manifest?.activate === "enabled") {
+    throw fail("SVC_PLUGIN_SECTION", {
+      plugin: id,
+      section: plugin.config.at,
+      reason: 'a list has no switch \'enabled\': write "activate": "section" in its manifest',
+    });
+  }
   if (isForeign(source) && plugin.config !== undefined && plugin.config.schema === undefined) {
     throw fail("SVC_PLUGIN_SECTION", { plugin: id, section: plugin.config.at, reason: "an added plugin owns its section, so it must bring a schema for it" });
   }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
-import { type CapabilitySources, guardedFiles, sourceOf } from "@svc/sdk/host";
+import { type CapabilitySources, emptySection, guardedFiles, sourceOf } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import { schemaTrouble } from "../base/schema/schema-check.ts";
 import { createBus } from "../core/bus/index.ts";
@@ -83,9 +83,10 @@ function requireSchemas({ config, agentConfig }: Plugin<never>, plugin: string):
 
 function sampleSection(plugin: Plugin<never>, folder: string | undefined): unknown {
   const file = folder === undefined ? undefined : join(folder, "sample.json");
-  if (file === undefined || plugin.config === undefined || !existsSync(file)) return {};
+  const none = emptySection(plugin.config?.schema);
+  if (file === undefined || plugin.config === undefined || !existsSync(file)) return none;
   return (
-    plugin.config.at.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(readFileSync(file, "utf8"))) ?? {}
+    plugin.config.at.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(readFileSync(file, "utf8"))) ?? none
   );
 }
 

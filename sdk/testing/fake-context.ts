@@ -1,8 +1,8 @@
 import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
 import type { CapabilityTypes } from "../capabilities.ts";
-import type { ObjectSchema } from "../config.ts";
-import { buildContext, type CapabilitySources, declarationCheck, guardedFiles, sourceOf } from "../context.ts";
+import type { Schema } from "../config.ts";
+import { buildContext, type CapabilitySources, declarationCheck, emptySection, guardedFiles, sourceOf } from "../context.ts";
 import { svcError } from "../errors.ts";
 import type { GuardedFetch } from "../fetch.ts";
 import type { DaemonHealth } from "../health.ts";
@@ -63,7 +63,7 @@ export interface FakeContext<C> extends PluginContext<C> {
  * first touch, as in the daemon. Call `plugin.setup(context)` with it.
  */
 export function createFakeContext<C = Record<string, unknown>>(
-  plugin: Pick<Plugin<never>, "kind" | "name" | "capabilities"> & { readonly config?: { readonly at: string; readonly schema?: ObjectSchema } },
+  plugin: Pick<Plugin<never>, "kind" | "name" | "capabilities"> & { readonly config?: { readonly at: string; readonly schema?: Schema } },
   options: FakeOptions<C> = {},
 ): FakeContext<C> {
   const id = `${plugin.kind}-${plugin.name}` as const;
@@ -95,7 +95,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const log = (level: keyof Log) => (facts: object | string, text?: string) => void logged.push(text === undefined ? { level, facts } : { level, facts, text });
   const context = buildContext<C>({
     id,
-    config: options.config ?? ({} as C),
+    config: options.config ?? (emptySection(plugin.config?.schema) as C),
     node: { id: "node_test", name: "test" },
     log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
     signal: abort.signal,

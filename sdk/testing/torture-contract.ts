@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Capability } from "../capabilities.ts";
+import { emptySection } from "../context.ts";
 import type { Plugin } from "../plugin.ts";
 import { sleep } from "../time.ts";
 import { withDefaults } from "./defaults.ts";
@@ -113,9 +114,9 @@ function otherSections(run: TortureRun): void {
     const one = await loaded(run.context(farNamed("never answers")));
     const { reload } = one.lifecycle;
     const sections = [
-      run.subject.config ?? {},
+      run.subject.config ?? emptySection(run.subject.plugin.config?.schema),
       ...[...hostileSections(run.subject.plugin.config?.schema, run.subject.config)].slice(0, 10).map(({ section }) => section),
-      run.subject.config ?? {},
+      run.subject.config ?? emptySection(run.subject.plugin.config?.schema),
     ];
     const control = new AbortController();
     const busy = touches(one.context, "hello", false).map((touch) => settledWithin(run.endMs, () => touch.run(control.signal)));

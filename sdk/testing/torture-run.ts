@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { emptySection } from "../context.ts";
 import type { Lifecycle, Plugin } from "../plugin.ts";
 import { sleep } from "../time.ts";
 import { secretsOf, textOf } from "./channel-run.ts";
@@ -55,7 +56,11 @@ export class TortureRun {
   /** A context with this far end and section. */
   context(far: FarEnd = CALM, section = this.subject.config): FakeContext<never> {
     const { plugin, fake } = this.subject;
-    return createFakeContext<never>(plugin, { ...far.fake(), ...fake, config: withDefaults(plugin.config?.schema, section ?? {}) as never });
+    return createFakeContext<never>(plugin, {
+      ...far.fake(),
+      ...fake,
+      config: withDefaults(plugin.config?.schema, section ?? emptySection(plugin.config?.schema)) as never,
+    });
   }
 
   /** Sets the plugin up; a context whose setup fails is ended. */

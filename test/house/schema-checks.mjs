@@ -38,8 +38,9 @@ const sectionOf = ({ kind, config }) => (kind === "store" && config?.schema !== 
 /** What a plugin provides with the defaults of its section; where it needs more than these, its schemas are compiled when they are used. */
 async function providedBy(plugin) {
   const { createFakeContext, createMemoryFiles } = await built("sdk/dist/testing.js");
+  const { emptySection } = await built("sdk/dist/host.js");
   const { schemaCheck } = await built("kernel/dist/base/schema/schema-check.js");
-  const config = {};
+  const config = emptySection(plugin.config?.schema);
   if (plugin.config?.schema !== undefined) schemaCheck(plugin.config.schema, "document").fits(config);
   const context = createFakeContext(plugin, { config, files: createMemoryFiles() });
   try {

@@ -117,6 +117,7 @@ const HOST_NAMES = [
   "buildContext",
   "createScopeTable",
   "declarationCheck",
+  "emptySection",
   "enforcesAutonomy",
   "guardedFiles",
   "keepsSessions",

@@ -1,4 +1,5 @@
 import type { Schema } from "@svc/sdk";
+import { emptySection } from "@svc/sdk/host";
 import { type ConfigPath, formatPath, isRecord, parsePath } from "../../base/config-path.ts";
 import { malformedIn } from "../../base/config-text/expand.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "../../base/config-text/secrets.ts";
@@ -36,7 +37,7 @@ export interface CheckedConfig {
   readonly secrets: readonly string[];
   readonly restartPaths: readonly string[];
   /** A plugin's section with its defaults, also when the document has none: then what the defaults alone make. */
-  section(at: string): Readonly<Record<string, unknown>>;
+  section(at: string): unknown;
 }
 
 /** Validates the core and each plugin's section by itself. Never throws; what is wrong is in `problems`, from the top of the document to its end. */
@@ -75,7 +76,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   for (const { section, path, value: inner } of present) {
     const found = validate(section, inner);
     for (const { path: below, message } of found) add({ path: [...path, ...below], message }, "error", section.owner);
-    if (found.length > 0 || !isRecord(inner)) continue;
+    if (found.length > 0) continue;
     for (const { path: below, message, severity = "warning" } of section.check?.(inner, { agents }) ?? [])
       add({ path: [...path, ...(below === "" ? [] : parsePath(below))], message }, severity, section.owner);
   }
@@ -105,9 +106,9 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
     restartPaths: composed.restartPaths,
     section(at) {
       const found = present.find(({ section }) => section.at === at);
-      if (isRecord(found?.value)) return found.value;
       const section = composed.sections.find((one) => one.at === at);
-      const empty: Record<string, unknown> = {};
+      const empty = emptySection(section?.schema);
+      if (found !== undefined && Array.isArray(found.value) === Array.isArray(empty)) return found.value;
       if (section !== undefined) validate(section, empty);
       return freeze(empty);
     },

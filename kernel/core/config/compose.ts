@@ -8,12 +8,13 @@ import { AGENT_KEYS, type Chosen, CORE_KEYS, coreSchema, PASSED_THROUGH } from "
 export interface Section {
   /** `acme`, `channels.acme`. */
   readonly at: string;
-  readonly schema: ObjectSchema;
+  /** Of an object or of a list. */
+  readonly schema: Schema;
   readonly owner: string;
   /** The module of checks that the plugin's build made, see `schemaCheck`. */
   readonly prepared?: string;
   /** What the plugin itself finds wrong with a section that its schema allows. */
-  check?(section: Readonly<Record<string, unknown>>, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
+  check?(section: unknown, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
 }
 
 /** Keys of agents that a plugin adds. */

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { type Capability, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
-import { createScopeTable } from "@svc/sdk/host";
+import { createScopeTable, emptySection } from "@svc/sdk/host";
 import { type EntryTrouble, troublesOf } from "../../sources/entries.ts";
 import { isForeign, originsOf } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
@@ -231,7 +231,7 @@ class PluginHost implements Host {
     await setUpPlugin(
       one,
       section,
-      (plugin, scope) => createContext(plugin, scope, section ?? {}, contexts, one.source.isolated === true),
+      (plugin, scope) => createContext(plugin, scope, section ?? emptySection(plugin.config?.schema), contexts, one.source.isolated === true),
       changed,
       this.#limits,
       this.#supply.around,
@@ -276,7 +276,10 @@ class PluginHost implements Host {
       return;
     }
     try {
-      await call({ scope, what: "reload", limitMs: this.#limits.startMs, run: () => lifecycle.reload?.((section ?? {}) as never) }, []);
+      await call(
+        { scope, what: "reload", limitMs: this.#limits.startMs, run: () => lifecycle.reload?.((section ?? emptySection(one.plugin?.config?.schema)) as never) },
+        [],
+      );
       one.section = section;
     } catch (error) {
       await this.#stop(one);

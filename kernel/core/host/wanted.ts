@@ -40,9 +40,9 @@ export function isWanted(hosted: HostedPlugin, wanted: Wanted, plugins: readonly
     case "always":
       return true;
     case "section":
-      return section !== undefined && (section as { enabled?: unknown }).enabled !== false;
+      return section !== undefined && (section as { enabled?: unknown } | null)?.enabled !== false;
     case "enabled":
-      return (section as { enabled?: unknown } | undefined)?.enabled === true;
+      return (section as { enabled?: unknown } | null | undefined)?.enabled === true;
     case "agent":
       return wanted.tiers.has(manifest?.name ?? "");
     case "needed": {
