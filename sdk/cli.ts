@@ -15,7 +15,7 @@ export interface CliHost {
    * Asks the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when none answers, and an error with the
    * daemon's own code, message and status when it refuses.
    */
-  request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<unknown>;
+  request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
   /** Writes to standard output: `human` to people, `json` under `--json`. */
   print(human: string, json: unknown): void;
 }

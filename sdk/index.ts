@@ -1,4 +1,5 @@
 export type * from "./action.ts";
+export type * from "./agent-tool.ts";
 export type * from "./agents.ts";
 export type * from "./approvals.ts";
 export type * from "./capabilities.ts";

@@ -92,14 +92,6 @@ export interface PluginContext<C = Record<string, unknown>> extends Readonly<Cap
   env(name: string): string | undefined;
 }
 
-/** A tool that agents may call; an error it throws is told to the agent. */
-export interface AgentTool {
-  readonly name: string;
-  readonly description: string;
-  readonly input: ObjectSchema;
-  run(input: Record<string, unknown>, call: { readonly agent: string; readonly signal: AbortSignal }): Promise<string>;
-}
-
 /** Structured log lines. Secrets the configuration knows are scrubbed; do not log prompts or answers. */
 export interface Log {
   debug(facts: object | string, text?: string): void;

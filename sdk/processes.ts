@@ -15,7 +15,10 @@ export interface SpawnOptions {
   readonly maxLineBytes?: number;
   readonly onLine?: (line: string) => void;
   readonly onErrorLine?: (line: string) => void;
-  /** The task the process works for: recorded with its process before `started` resolves, swept after a crash. */
+  /**
+   * The task the process works for: recorded with its process before `started` resolves, swept after a crash, and named to it as
+   * `SVC_TASK_ID`, by which the tools server that it starts says whose call it passes on.
+   */
   readonly taskId?: string;
 }
 

@@ -1,10 +1,10 @@
 import type { Action } from "./action.ts";
+import type { AgentTool } from "./agent-tool.ts";
 import type { Board } from "./board.ts";
 import type { Capability } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
 import type { Authority, HttpRoute, ProvidedServer, ServerHandle } from "./http.ts";
 import type { Panel } from "./panel.ts";
-import type { AgentTool } from "./plugin.ts";
 import type { ProvidedFiles } from "./provided-files.ts";
 import type { ProvidedService, ServiceName, ServiceTypes } from "./services.ts";
 import type { ProvidedStore } from "./store-driver.ts";

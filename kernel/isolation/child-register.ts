@@ -14,6 +14,7 @@ import type {
   ProvidedHandle,
   TapOptions,
   Tier,
+  ToolCall,
   TurnEnd,
 } from "@svc/sdk";
 import { PROVIDED, providedThing, tierAbilities } from "@svc/sdk/host";
@@ -140,8 +141,11 @@ const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
     handle: (n, notify) => () => notify("withdraw", { n }),
   },
   tool: {
-    describe: ({ run: _, ...tool }) => tool,
-    call: (tool, { input, agent }, { signal }) => tool.run(input as Record<string, unknown>, { agent: String(agent), signal }),
+    describe: ({ run: _, for: chosen, ...tool }) => ({ tool, chosen: chosen !== undefined }),
+    call: (tool, { method, input, call }, { signal }) =>
+      method === "for"
+        ? Promise.resolve(tool.for?.((call as ToolCall).agent))
+        : tool.run(input as Record<string, unknown>, { ...(call as Omit<ToolCall, "signal">), signal }),
   },
   route: { describe: ({ handle: _, before, ...route }) => ({ route, before: before !== undefined }), call: callRoute },
 };

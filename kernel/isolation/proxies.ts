@@ -58,7 +58,11 @@ const PROXIES: { readonly [K in CrossingKind]: MakeProxy<K> } = {
       : {}),
   }),
   action: (action, n, remote) => ({ ...action, run: (input, { signal, ...call }) => remote.call("thing", { n, input, call }, signal) }),
-  tool: (tool, n, remote) => ({ ...tool, run: async (input, { agent, signal }) => String(await remote.call("thing", { n, input, agent }, signal)) }),
+  tool: ({ tool, chosen }, n, remote) => ({
+    ...tool,
+    ...(chosen ? { for: async (agent) => (await remote.call("thing", { n, method: "for", call: { agent } })) === true } : {}),
+    run: async (input, { signal, ...call }) => String(await remote.call("thing", { n, input, call }, signal)),
+  }),
   route({ route, before }, n, remote) {
     const ask = (method: string, request: HttpRequest) => remote.call("thing", { n, method, request: sendable(request, route.guard) }, request.signal);
     return {

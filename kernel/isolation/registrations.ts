@@ -15,7 +15,7 @@ interface CrossedThings {
   channel: { readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] };
   tier: { readonly name: string; readonly abilities: TierAbilities; readonly probe: boolean };
   action: Omit<Action, "run">;
-  tool: Omit<AgentTool, "run">;
+  tool: { readonly tool: Omit<AgentTool, "run" | "for">; readonly chosen: boolean };
   route: { readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };
 }
 

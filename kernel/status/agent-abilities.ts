@@ -2,6 +2,7 @@ import { type Agent, reasonOf } from "@svc/sdk";
 import { tierAbilities } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import type { AgentAbilities } from "../core/boot/status-port.ts";
+import { toolsOf } from "../core/host/agent-tools.ts";
 import type { AgentTable } from "../core/host/agents.ts";
 import { call } from "../core/host/call.ts";
 import type { Live } from "../core/host/live.ts";
@@ -28,7 +29,7 @@ export async function abilitiesOf(id: string, agents: AgentTable, live: Live): P
     enforcesAutonomy: abilities?.autonomy.length === 2,
     ...(abilities === undefined ? {} : { abilities }),
     actions: [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined ? [thing.name] : [])).sort(),
-    tools: [...live.tools.keys()].sort(),
+    tools: (await toolsOf(live, id)).map(({ name }) => name).sort(),
     intents,
     mcpServers: Object.keys((agent.settings.mcp ?? {}) as object),
     restrictions: Object.fromEntries(RESTRICTING.flatMap((key) => (agent.settings[key] === undefined ? [] : [[key, agent.settings[key]]]))),

@@ -8,8 +8,11 @@ export type WorkspaceServer = { readonly name: string } & (
   | { readonly url: string; readonly headers?: Fields }
 );
 
-/** The tool servers of `<workspace>/.mcp.json`. A file that cannot be read gives none, an entry without command and address is left out. */
-export async function workspaceServers(workspace: string): Promise<readonly WorkspaceServer[]> {
+/**
+ * The tool servers of `<workspace>/.mcp.json`. A file that cannot be read gives none, an entry without command and address is left out.
+ * `taskId` is for an engine that starts them without its own environment: then they are told by theirs for which task they run.
+ */
+export async function workspaceServers(workspace: string, taskId?: string): Promise<readonly WorkspaceServer[]> {
   const file = await readFile(join(workspace, ".mcp.json"), "utf8").catch(() => "{}");
   let entries: Fields;
   try {
@@ -20,7 +23,9 @@ export async function workspaceServers(workspace: string): Promise<readonly Work
   return Object.entries(entries).flatMap(([name, entry]): WorkspaceServer[] => {
     const { command, args, env, url, headers } = fieldsOf(entry);
     if (textOf(command)) {
-      return [{ name, command: command as string, args: Array.isArray(args) ? args.map(String) : [], ...(env === undefined ? {} : { env: fieldsOf(env) }) }];
+      const given = { ...fieldsOf(env), ...(taskId === undefined ? {} : { SVC_TASK_ID: taskId }) };
+      const words = Array.isArray(args) ? args.map(String) : [];
+      return [{ name, command: command as string, args: words, ...(env === undefined && taskId === undefined ? {} : { env: given }) }];
     }
     return textOf(url) ? [{ name, url: url as string, ...(headers === undefined ? {} : { headers: fieldsOf(headers) }) }] : [];
   });

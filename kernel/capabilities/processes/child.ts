@@ -58,7 +58,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
     await startTurn();
     if (signal?.aborted) reason = "aborted";
     if (stopped || signal?.aborted) throw fail("SVC_SPAWN_FAILED", { command, reason: "it was stopped before its start" });
-    const env = childEnvironment(command, deps.baseEnv, options.env ?? {}, mark);
+    const env = childEnvironment(command, deps.baseEnv, options.env ?? {}, mark, taskId);
     const stdin = options.stdin ?? "ignore";
     try {
       const running = spawnProcess(command, [...args], {

@@ -128,7 +128,14 @@ describe("the environment", () => {
     expect(stdout).not.toContain(canary);
   });
 
+  it("names its task to the child, and to no child that has none", async () => {
+    const taskOf = async (options: { taskId?: string }) => /^SVC_TASK_ID=(.*)$/m.exec((await spawn("env", [], { cwd: folder, ...options }).ended).stdout)?.[1];
+    expect(await taskOf({ taskId: "task_1" })).toBe("task_1");
+    expect(await taskOf({})).toBeUndefined();
+  });
+
   it.each([
+    "SVC_TASK_ID",
     "NODE_OPTIONS",
     "LD_PRELOAD",
     "LD_LIBRARY_PATH",

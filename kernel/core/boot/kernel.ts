@@ -12,7 +12,7 @@
  *   9 run       and reload                                                                                             lifecycle.ts, reload.ts
  *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
-import type { AgentTool } from "@svc/sdk";
+import type { AgentTool, ToolCall } from "@svc/sdk";
 import { runToolOf, toolsOf } from "../host/agent-tools.ts";
 import { authoritiesOf, routesOf } from "../host/live.ts";
 import { type Assembly, assemble } from "./assembly.ts";
@@ -112,11 +112,12 @@ class PluginKernel implements Kernel {
   testChannel(name: string, signal: AbortSignal): Promise<string> {
     return this.#assembly.status.testChannelOf(name, this.#live, signal);
   }
-  tools(): readonly AgentTool[] {
-    return toolsOf(this.#live);
+  tools(agent: string): Promise<readonly AgentTool[]> {
+    return toolsOf(this.#live, agent);
   }
-  runTool(name: string, input: Record<string, unknown>, caller: { readonly agent: string; readonly signal: AbortSignal }): Promise<string> {
-    return runToolOf(this.#live, name, input, caller);
+  async runTool(name: string, input: Record<string, unknown>, { taskId, ...caller }: Omit<ToolCall, "chain">): Promise<string> {
+    const task = taskId === undefined ? undefined : await this.tasks.caller(caller.agent, taskId);
+    return runToolOf(this.#live, name, input, { ...caller, ...task });
   }
   routes() {
     return routesOf(this.#live);

@@ -89,6 +89,7 @@ export function memoryKernel() {
     tasks: {
       accept: async (message) => ({ taskId: start(message).task.id, rootId: "root", duplicate: false }),
       run: async (message, listen) => start(message, listen).result,
+      caller: async () => undefined,
       async again(id, listen) {
         const running = live.get(id);
         const trace = traces.find((one) => one.id === id);

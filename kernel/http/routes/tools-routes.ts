@@ -1,6 +1,11 @@
-import type { HttpRoute } from "@svc/sdk";
+import type { HttpRequest, HttpRoute, ToolCall } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
+
+/** What the tools server says of where it runs: all of it claims of a program on this machine. */
+const CLAIMS = { task: "x-svc-task", session: "x-svc-session", pid: "x-svc-pid" } as const;
+/** Longer than any id; what is longer is no id. */
+const LONGEST_CLAIM = 200;
 
 /** `GET /agents/:id/tools`: what the tools server offers to this agent: name, description and input schema. */
 export function toolsRoute(kernel: Pick<Kernel, "agents" | "tools">): HttpRoute {
@@ -8,9 +13,10 @@ export function toolsRoute(kernel: Pick<Kernel, "agents" | "tools">): HttpRoute 
     method: "GET",
     path: "/agents/:id/tools",
     guard: "loopback",
-    handle({ params }) {
-      requireAgent(kernel, params.id as string);
-      return { tools: kernel.tools().map(({ name, description, input }) => ({ name, description, input })) };
+    async handle({ params }) {
+      const agent = params.id as string;
+      requireAgent(kernel, agent);
+      return { tools: (await kernel.tools(agent)).map(({ name, description, input }) => ({ name, description, input })) };
     },
   };
 }
@@ -22,14 +28,28 @@ export function runToolRoute(kernel: Pick<Kernel, "agents" | "runTool">): HttpRo
     path: "/agents/:id/tools/:name",
     guard: "loopback",
     body: { type: "object", additionalProperties: true },
-    async handle({ params, body, signal }) {
+    async handle({ params, body, headers, signal }) {
       const agent = params.id as string;
       requireAgent(kernel, agent);
-      return { text: await kernel.runTool(params.name as string, body as Record<string, unknown>, { agent, signal }) };
+      return { text: await kernel.runTool(params.name as string, body as Record<string, unknown>, { agent, ...claimsOf(headers), signal }) };
     },
   };
 }
 
 function requireAgent(kernel: Pick<Kernel, "agents">, agent: string): void {
   if (kernel.agents.get(agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent });
+}
+
+/** A claim that has not the shape of one is none: the call goes on without it. */
+function claimsOf(headers: HttpRequest["headers"]): Pick<ToolCall, "taskId" | "session" | "pid"> {
+  const claim = (name: string) => {
+    const value = headers[name];
+    return typeof value === "string" && value.length <= LONGEST_CLAIM && /^[\w.:@-]+$/.test(value) ? value : undefined;
+  };
+  const [taskId, session, pid] = [claim(CLAIMS.task), claim(CLAIMS.session), Number(claim(CLAIMS.pid))];
+  return {
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(session === undefined ? {} : { session }),
+    ...(Number.isSafeInteger(pid) && pid > 0 ? { pid } : {}),
+  };
 }

@@ -19,7 +19,8 @@ const FOREVER_MS = 2 ** 31 - 1;
  * in between costs nothing. A daemon or an agent that is not there at the start is told on standard error at once, to the model at each
  * call, and thrown at the end.
  */
-export async function serve(agent: string, cli: CliHost): Promise<void> {
+export async function serve(agent: string, cli: CliHost, env: Readonly<Record<string, string | undefined>> = process.env): Promise<void> {
+  const claims = claimsOf(env, process.ppid);
   const path = `/agents/${encodeURIComponent(agent)}/tools`;
   const busy = new Set<Promise<unknown>>();
   const underWay = <T>(call: Promise<T>): Promise<T> => {
@@ -32,7 +33,7 @@ export async function serve(agent: string, cli: CliHost): Promise<void> {
 
   async function call(name: string, input: unknown) {
     try {
-      const { text } = (await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input)) as { text: string };
+      const { text } = (await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input, claims)) as { text: string };
       return { content: [{ type: "text" as const, text: text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)` }] };
     } catch (error) {
       return { content: [{ type: "text" as const, text: (error as Error).message }], isError: true };
@@ -75,4 +76,19 @@ export async function serve(agent: string, cli: CliHost): Promise<void> {
   // The exit code says so, too: 69 where no daemon of this folder answered.
   const error = await trouble;
   if (error !== undefined) throw error;
+}
+
+/** Variables by which interactive programs name their session to what they start, the most certain first. */
+const SESSION_VARIABLES = ["SVC_SESSION_ID", "CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID"];
+
+/** Where this server runs, in the headers of each call: for which task, in which session, and under which process. */
+export function claimsOf(env: Readonly<Record<string, string | undefined>>, parent: number): Readonly<Record<string, string>> {
+  const task = env.SVC_TASK_ID;
+  const session = SESSION_VARIABLES.map((name) => env[name]).find((value) => value !== undefined && value !== "");
+  const sendable = (value: string | undefined): value is string => value !== undefined && /^[\w.:@-]{1,200}$/.test(value);
+  return {
+    "x-svc-pid": String(parent),
+    ...(sendable(task) ? { "x-svc-task": task } : {}),
+    ...(sendable(session) ? { "x-svc-session": session } : {}),
+  };
 }

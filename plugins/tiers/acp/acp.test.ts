@@ -211,7 +211,11 @@ describe("a turn", () => {
       JSON.stringify({ mcpServers: { notes: { command: "notes", args: ["-x"], env: { A: "1" } }, far: { url: "https://far.test/mcp" } } }),
     );
     const events = await stage.run("hello", { settings: { persistentProcess: true } });
-    expect(stage.asked("session/new")[0].mcpServers).toEqual([{ name: "notes", command: "notes", args: ["-x"], env: [{ name: "A", value: "1" }] }]);
+    const env = [
+      { name: "A", value: "1" },
+      { name: "SVC_TASK_ID", value: expect.stringMatching(/^task_/) },
+    ];
+    expect(stage.asked("session/new")[0].mcpServers).toEqual([{ name: "notes", command: "notes", args: ["-x"], env }]);
     expect(events[0]).toMatchObject({ type: "step", step: { name: "mcp far", error: expect.stringContaining("HTTP") } });
     expect((await stage.run("hello"))[0]).toMatchObject({ type: "session" });
   });

@@ -111,7 +111,7 @@ async function* converse({ ctx, servers, process, turn, context, signal, run }: 
   const inbox = createInbox<News>();
   const transcript = await readTranscript(ctx.store, route.conversation, context);
   if (sessions.size === 0) await signIn(rpc, authMethod);
-  const given = await serversFor(program, agent.workspace, servers.of(agent.id));
+  const given = await serversFor(program, turn, servers.of(agent.id));
   yield* given.events;
   const session = await openSession(ctx, process, { workspace: agent.workspace, native: transcript.native, servers: given.servers });
   const { id, held } = session;

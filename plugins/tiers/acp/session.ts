@@ -1,4 +1,4 @@
-import type { TierEvent } from "@svc/sdk";
+import type { TierEvent, Turn } from "@svc/sdk";
 import { type PluginContext, type SvcError, svcError } from "@svc/sdk";
 import { type AcpAgent, acpServers, type Fields, fieldsOf, type LineRpc, listOf, type ServerNews, textOf, workspaceServers } from "@svc/sdk/engine";
 import type { AcpSettings } from "./settings.ts";
@@ -109,10 +109,10 @@ const some = (names: readonly string[]): string => `${names.slice(0, 20).join(",
 /** The workspace's tool servers that the program can use; events tell about the others. */
 export async function serversFor(
   agent: AcpAgent,
-  workspace: string,
+  turn: Pick<Turn, "id" | "agent">,
   news: ServerNews,
 ): Promise<{ readonly servers: readonly Fields[]; readonly events: readonly TierEvent[] }> {
-  const all = await workspaceServers(workspace);
+  const all = await workspaceServers(turn.agent.workspace, turn.id);
   const usable = all.filter((server) => "command" in server || agent.http);
   const events = all.flatMap((server) => (usable.includes(server) ? [] : news.failed(server.name, "the program takes no tool servers over HTTP")));
   return { servers: acpServers(usable), events };

@@ -101,7 +101,7 @@ function launchOf(ctx: PluginContext<ProgramSection>, { early }: Shared, { id, a
 async function* converse(
   ctx: PluginContext<ProgramSection>,
   { servers, early }: Shared,
-  { agent, messages, route }: Turn,
+  { id, agent, messages, route }: Turn,
   context: TurnContext,
   signal: AbortSignal,
   run: PooledRun,
@@ -115,7 +115,7 @@ async function* converse(
     ...sandboxOf(settings),
     ...(model === undefined ? {} : { model }),
     ...(context.system === "" ? {} : { developerInstructions: context.system }),
-    config: { mcp_servers: await serversOf(agent.workspace) },
+    config: { mcp_servers: await serversOf(agent.workspace, id) },
   };
   const opened = await openThread(engine, wanted, context.session, (reason) =>
     ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one"),

@@ -1,9 +1,9 @@
 import { type Fields, workspaceServers } from "@svc/sdk/engine";
 
-/** The tool servers of the workspace in the words of the program's configuration. */
-export async function serversOf(workspace: string): Promise<Fields> {
+/** The tool servers of the workspace in the words of the program's configuration. It starts them with few of its own variables. */
+export async function serversOf(workspace: string, taskId: string): Promise<Fields> {
   // The program takes no other names.
-  const named = (await workspaceServers(workspace)).filter(({ name }) => /^[A-Za-z0-9_-]+$/.test(name));
+  const named = (await workspaceServers(workspace, taskId)).filter(({ name }) => /^[A-Za-z0-9_-]+$/.test(name));
   return Object.fromEntries(
     named.map((server) => [
       server.name,

@@ -89,7 +89,7 @@ async function launchOf(ctx: PluginContext<ProgramSection>, keys: KeyRelays, { i
 
 async function* converse(
   ctx: PluginContext<ProgramSection>,
-  { agent, route }: Turn,
+  { id, agent, route }: Turn,
   context: TurnContext,
   signal: AbortSignal,
   run: PooledRun,
@@ -99,7 +99,7 @@ async function* converse(
   const inbox = createInbox<News>();
   const conversation = await readTranscript(ctx.store, route.conversation, context);
   const held = conversation.native !== undefined && sessions.has(conversation.native);
-  const session = held ? (conversation.native as string) : await newSession(run.engine, agent.workspace);
+  const session = held ? (conversation.native as string) : await newSession(run.engine, agent.workspace, id);
   run.begun(session, () => rpc.notify("session/cancel", { sessionId: session }));
   if (!held) await conversation.keep(session);
   sessions.add(session);
@@ -167,8 +167,8 @@ function noteServers(ctx: PluginContext<ProgramSection>, agent: string, line: st
     ctx.log.warn({ agent }, "tier cli-c: a tool server did not start; Gemini CLI does not tell which: run the commands in the workspace's .mcp.json by hand");
 }
 
-async function newSession({ rpc }: PooledEngine, workspace: string): Promise<string> {
-  const opened = await rpc.request("session/new", { cwd: workspace, mcpServers: acpServers(await workspaceServers(workspace)) });
+async function newSession({ rpc }: PooledEngine, workspace: string, taskId: string): Promise<string> {
+  const opened = await rpc.request("session/new", { cwd: workspace, mcpServers: acpServers(await workspaceServers(workspace, taskId)) });
   return textOf(opened.sessionId) ?? "";
 }
 
