@@ -6,7 +6,10 @@ import type { TierEvent, Turn, TurnContext } from "./tier.ts";
 export interface HookCall {
   /** Unix time in milliseconds after which the kernel goes on without the tap. */
   readonly deadline: number;
-  /** Aborts at the deadline and when the turn is cancelled. */
+  /**
+   * Aborts at the deadline and when the turn is cancelled. On `dispatch` it stays with the stream that the tap hands over, until the turn
+   * ends: it aborts when that is cancelled, over its time limit or interrupted.
+   */
   readonly signal: AbortSignal;
 }
 

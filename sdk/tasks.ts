@@ -45,11 +45,11 @@ export interface WithheldDelivery {
   readonly since: number;
 }
 
-/** A task that holds a slot or waits for one. Times in Unix milliseconds. */
+/** A task that runs or waits for its turn. Times in Unix milliseconds. */
 export interface RunningTask {
   readonly id: string;
   readonly agent: string;
-  /** What it is doing now: `queued`, the preparation step's name, or `agent`. */
+  /** What it is doing now: `queued`, the preparation step's name, `agent`, or `waiting` while its turn is parked. */
   readonly step: string;
   readonly startedAt: number;
   readonly channel: string;
@@ -70,4 +70,4 @@ export type TaskEvent =
   | { readonly type: "accepted"; readonly taskId: string; readonly rootId: string }
   | { readonly type: "queued"; readonly taskId: string }
   | { readonly type: "started"; readonly taskId: string; readonly agent: string }
-  | Exclude<TierEvent, { type: "done" }>;
+  | Exclude<TierEvent, { type: "done" | "pass" }>;

@@ -152,6 +152,16 @@ export type TierEvent =
   | { readonly type: "guard"; readonly level: "wall" | "narrow"; readonly reason?: string }
   /** The engine waits for its vendor and tries again after so many milliseconds: silence until then is meant. */
   | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number }
+  /**
+   * Of a stream that a `dispatch` tap handed over: the turn waits for something outside and gives its agent's slot to others. With the next
+   * event of another kind it takes one again, waiting for it if need be; `done` and `error` need none. Its time limit stands meanwhile.
+   */
+  | { readonly type: "parked"; readonly reason: string }
+  /**
+   * Of such a stream, before its first text: the turn is given back. The agent's own tier runs it, with the context that was prepared and
+   * its whole time limit. Ends the stream like `done`.
+   */
+  | { readonly type: "pass"; readonly reason: string }
   | { readonly type: "done"; readonly text?: string }
   | TierFailure;
 

@@ -31,6 +31,10 @@ export const ERRORS = {
   SVC_RUN_STALLED: [504, "timed out before spawn after {seconds}s in step {step}"],
   SVC_PLUGIN_PROVIDES: [500, "Plugin {plugin} provides {kind} that cannot be used: {reason}."],
   SVC_TIER_EVENT: [502, "Plugin {plugin}: its engine said something that is no event of a tier; the run was ended."],
+  SVC_TIER_HANDED: [
+    502,
+    "Plugin {plugin}: its engine said '{event}', which only a stream of the hook dispatch may, and 'pass' only before its first text; the run was ended.",
+  ],
   SVC_TIER_MISSING: [500, "Agent {agent} wants the tier '{tier}', which no running plugin provides; see svc plugin list."],
   SVC_AUTONOMY_UNENFORCED: [403, "Agent {agent} was asked to run with autonomy '{autonomy}', which the tier '{tier}' cannot enforce; it was not run."],
   SVC_AGENT_UNKNOWN: [404, "There is no agent '{agent}'; see svc agent list."],

@@ -34,6 +34,8 @@ const EVENTS: Readonly<Record<TierEvent["type"], (event: Fields) => boolean>> = 
   blocked: ({ tool, reason }) => text(tool) && text(reason),
   guard: ({ level, reason }) => (level === "wall" || level === "narrow") && maybeText(reason),
   waiting: ({ reason, retryAfterMs }) => text(reason) && Number.isFinite(retryAfterMs),
+  parked: ({ reason }) => text(reason),
+  pass: ({ reason }) => text(reason),
   done: (event) => maybeText(event.text),
   error: ({ kind, message, retryable, sessionLost, retryAfterMs }) =>
     [kind, message].every(text) && [retryable, sessionLost].every(maybeFlag) && maybeNumber(retryAfterMs),

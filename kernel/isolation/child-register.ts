@@ -1,21 +1,24 @@
-import type {
-  ActionCall,
-  Agent,
-  Capability,
-  Channel,
-  HookCall,
-  Hooks,
-  HttpReply,
-  HttpRequest,
-  HttpRoute,
-  PluginId,
-  Provide,
-  Provided,
-  ProvidedHandle,
-  TapOptions,
-  Tier,
-  ToolCall,
-  TurnEnd,
+import {
+  type ActionCall,
+  type Agent,
+  type Capability,
+  type Channel,
+  type HookCall,
+  type Hooks,
+  type HttpReply,
+  type HttpRequest,
+  type HttpRoute,
+  type LinkedAbort,
+  linked,
+  onAbort,
+  type PluginId,
+  type Provide,
+  type Provided,
+  type ProvidedHandle,
+  type TapOptions,
+  type Tier,
+  type ToolCall,
+  type TurnEnd,
 } from "@svc/sdk";
 import { PROVIDED, providedThing, tierAbilities } from "@svc/sdk/host";
 import { articled, type CrossingKind } from "../core/host/kinds.ts";
@@ -41,13 +44,19 @@ export interface Register {
 type Thing = (args: Args, served: Served) => unknown;
 type Notify = (on: string, args: Args) => void;
 
+/** A stream that `dispatch` was answered with; the signal of that call stays with it. */
+interface Taken {
+  readonly items: AsyncIterable<unknown>;
+  readonly stop: LinkedAbort;
+}
+
 const HOOKS: readonly HookName[] = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"];
 
 /** Keeps the plugin's functions here, and hands out what they are. `need` throws for a capability that it has not declared. */
 export function createRegister(id: PluginId, notify: Notify, need: (capability: Capability) => void): Register {
   const registrations: Registration[] = [];
   const things: Thing[] = [];
-  const streams = new Map<number, AsyncIterable<unknown>>();
+  const streams = new Map<number, Taken>();
   const turns = receiveTurns();
   let streamed = 0;
   let closed = false;
@@ -60,13 +69,14 @@ export function createRegister(id: PluginId, notify: Notify, need: (capability: 
 
   const tap = (hook: HookName, run: (...args: never[]) => unknown, options: TapOptions = {}): void => {
     add({ kind: "tap", hook, options }, async (args, { signal }) => {
-      const call: HookCall = { deadline: Number(args.deadline), signal };
+      const stop = linked(signal);
+      const call: HookCall = { deadline: Number(args.deadline), signal: stop.signal };
       const answer = await run(...([...(args.given as unknown[]), call] as never[]));
       // What is no stream is for the daemon to judge, as any answer.
       if (hook !== "dispatch" || typeof (answer as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator] !== "function") return answer;
       // The daemon asks for the stream when the turn runs; one that it never asks for must not stay.
       const stream = (streamed += 1);
-      streams.set(stream, answer as AsyncIterable<unknown>);
+      streams.set(stream, { items: answer as AsyncIterable<unknown>, stop });
       setTimeout(() => streams.delete(stream), 60_000).unref();
       return { stream };
     });
@@ -95,10 +105,11 @@ export function createRegister(id: PluginId, notify: Notify, need: (capability: 
     },
     serve(on, args, served) {
       if (on === "taken") {
-        const stream = streams.get(args.stream as number);
+        const taken = streams.get(args.stream as number);
         streams.delete(args.stream as number);
-        if (stream === undefined) throw new Error("the stream was not asked for in time");
-        return stream;
+        if (taken === undefined) throw new Error("the stream was not asked for in time");
+        onAbort(served.signal, (reason) => taken.stop.abort(reason));
+        return taken.items;
       }
       const thing = things[args.n as number];
       if (thing === undefined) throw new Error(`nothing is registered as ${String(args.n)}`);

@@ -110,7 +110,7 @@ function tapProxy(
   ctx.hooks.dispatch.tap(async (turn, context, call) => {
     const taken = await ask([sendableTurn(turn, view, remote), context], call);
     const stream = (taken as { readonly stream?: unknown } | null | undefined)?.stream;
-    return (typeof stream === "number" ? remote.stream("taken", { stream }) : taken) as AsyncIterable<TierEvent>;
+    return (typeof stream === "number" ? remote.stream("taken", { stream }, call.signal) : taken) as AsyncIterable<TierEvent>;
   }, options);
 }
 

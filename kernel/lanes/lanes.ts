@@ -16,11 +16,11 @@ interface Queued<T> {
   readonly placement: Placement;
 }
 
-/** A claim and what has become of it: `parked` holds the lane without a slot, `over` holds nothing. */
+/** A claim and what has become of it: `parked` holds the lane without a slot, `unparked` waits for one, `over` holds nothing. */
 interface LaneClaim<T> extends Claim<T> {
   /** Of the batch's first item. */
   readonly placement: Placement;
-  state: "running" | "parked" | "over";
+  state: "running" | "parked" | "unparked" | "over";
   finished: boolean;
 }
 
@@ -101,15 +101,12 @@ export class Lanes<T> implements Work<T> {
   }
 
   release(claim: Claim<T>): boolean {
-    const lane = (claim as LaneClaim<T>).finished ? undefined : this.#give(claim);
-    if (lane === undefined) return false;
-    lane.returned = claim as LaneClaim<T>;
-    this.#goOn(lane, claim.agent, true);
-    return true;
+    return !(claim as LaneClaim<T>).finished && this.#giveBack(claim, "over");
   }
 
   park(claim: Claim<T>): boolean {
     const own = claim as LaneClaim<T>;
+    if (own.state === "unparked") return this.#takeBack(own);
     if (own.state !== "running") return false;
     own.state = "parked";
     this.#slotsOf(own.agent).active -= 1;
@@ -119,7 +116,7 @@ export class Lanes<T> implements Work<T> {
   }
 
   unpark(claim: Claim<T>): boolean {
-    return (claim as LaneClaim<T>).state === "parked" && this.release(claim);
+    return (claim as LaneClaim<T>).state === "parked" && this.#giveBack(claim, "unparked");
   }
 
   blockers(): ReadonlyMap<string, Blocker> {
@@ -160,13 +157,15 @@ export class Lanes<T> implements Work<T> {
     const next = lane.claim === undefined ? (lane.returned?.agent ?? lane.queued[0]?.placement.agent) : undefined;
     if (lane.awaited === next && !(first && next !== undefined)) return;
     if (lane.awaited !== undefined) {
-      const { ready } = this.#slotsOf(lane.awaited);
-      ready.splice(ready.indexOf(lane), 1);
+      const stood = this.#slotsOf(lane.awaited).ready;
+      stood.splice(stood.indexOf(lane), 1);
     }
     lane.awaited = next;
     if (next === undefined) return;
-    if (first) this.#slotsOf(next).ready.unshift(lane);
-    else this.#slotsOf(next).ready.push(lane);
+    const { ready } = this.#slotsOf(next);
+    // What was given back goes before all else, in the order in which it was.
+    const at = first ? (lane.returned === undefined ? 0 : ready.findIndex(({ returned }) => returned === undefined)) : -1;
+    ready.splice(at === -1 ? ready.length : at, 0, lane);
   }
 
   #fill(id: string | undefined): void {
@@ -213,6 +212,25 @@ export class Lanes<T> implements Work<T> {
     return lane;
   }
 
+  #giveBack(claim: Claim<T>, state: "unparked" | "over"): boolean {
+    const lane = this.#give(claim);
+    if (lane === undefined) return false;
+    lane.returned = claim as LaneClaim<T>;
+    lane.returned.state = state;
+    this.#goOn(lane, claim.agent, true);
+    return true;
+  }
+
+  #takeBack(own: LaneClaim<T>): boolean {
+    const lane = this.#lanes.get(own.conversation);
+    if (lane?.returned !== own) return false;
+    lane.returned = undefined;
+    lane.claim = own;
+    own.state = "parked";
+    this.#goOn(lane, own.agent);
+    return true;
+  }
+
   /** The lane's claim or first item has changed: what may start by that starts. */
   #goOn(lane: Lane<T>, agent: string | undefined, first = false): void {
     this.#queueForSlot(lane, first);
@@ -240,7 +258,9 @@ export class Lanes<T> implements Work<T> {
   }
 
   #runs(item: T): boolean {
-    for (const { claim } of this.#lanes.values()) if (claim?.batch.includes(item)) return true;
+    for (const { claim, returned } of this.#lanes.values()) {
+      if (claim?.batch.includes(item) || (returned?.state === "unparked" && returned.batch.includes(item))) return true;
+    }
     return false;
   }
 }

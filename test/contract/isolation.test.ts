@@ -155,6 +155,32 @@ describe("what an isolated plugin may register", () => {
     await vi.waitFor(async () => expect(((await act("hooked.heard")) as string[]).length).toBeGreaterThan(0), PATIENCE);
   });
 
+  it("a turn that an isolated plugin takes over is parked, given back, and hears by the tap's signal that it is cancelled", async () => {
+    const { kernel, message, act } = await runIsolated([
+      {
+        name: "holder",
+        setup: `let go = () => {}; const ended = [];
+          ctx.hooks.dispatch.tap((turn, context, { signal }) => context.prompt.startsWith("wait") ? (async function* () {
+            yield { type: "parked", reason: "a person" };
+            await new Promise((resolve) => { go = resolve; signal.addEventListener("abort", () => { ended.push(context.prompt); resolve(); }); });
+            if (!signal.aborted) yield { type: "pass", reason: "nobody came" };
+          })() : undefined);
+          ${action("holder.go", "go();")}
+          ${action("holder.ended", "return ended;")}`,
+      },
+    ]);
+    const parked = () => vi.waitFor(() => expect(kernel.tasks.running()).toMatchObject([{ step: "waiting" }]), PATIENCE);
+    const back = kernel.tasks.run(message("wait for it"));
+    await parked();
+    await act("holder.go");
+    expect(await back).toMatchObject({ ok: true, reply: "wait for it" });
+    const cancelled = kernel.tasks.run(message("wait in vain"));
+    await parked();
+    expect(await kernel.tasks.cancel(kernel.tasks.running()[0]?.id as string)).toBe(true);
+    expect(await cancelled).toMatchObject({ ok: false, errorKind: "cancelled" });
+    await vi.waitFor(async () => expect(await act("holder.ended")).toEqual(["wait in vain"]), PATIENCE);
+  });
+
   it("routes are behind the same guards, see no bearer, and answer whole", async () => {
     const { kernel } = await runIsolated(
       [

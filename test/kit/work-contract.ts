@@ -213,6 +213,104 @@ export function workContract(name: string, open: (worker: Worker<string>) => Wor
       expect(batches()).toEqual([["1"], ["3"], ["1"], ["2"]]);
     });
 
+    check("five conversations are parked at once under a limit of one, and each ends without a slot", async (stage) => {
+      const { work, at, claimed, claims, put, written } = stage;
+      for (const n of [1, 2, 3, 4, 5]) {
+        await work.enter(`${n}`, at(`c${n}`, "followup"));
+        expect(await work.park(await claimed(n))).toBe(true);
+      }
+      await work.enter("6", at("c6", "followup"));
+      await claimed(6);
+      for (const claim of claims.slice(0, 5)) {
+        expect(await work.finish(claim, put(claim.batch[0]))).toBe("finished");
+        await work.leave(claim);
+      }
+      expect(await written()).toEqual(["1", "2", "3", "4", "5"]);
+      await work.enter("7", at("c1", "followup"));
+      expect(await work.blockers()).toEqual(new Map([["c1", { by: "agent", agent: "a" }]]));
+    });
+
+    check("what waits behind a parked batch is blocked by its turn and starts when it has left", async ({ work, at, claimed, put, batches }) => {
+      await work.enter("1", at("c", "collect"));
+      await work.enter("2", at("c", "collect"));
+      const parked = await claimed(1);
+      await work.park(parked);
+      expect(await work.blockers()).toEqual(new Map([["c", { by: "turn" }]]));
+      await claimed(1);
+      await work.finish(parked, put("1"));
+      await work.leave(parked);
+      await claimed(2);
+      expect(batches()).toEqual([["1"], ["2"]]);
+    });
+
+    check("unparked batches go on before all that waits, in the order in which they were", async ({ work, at, claimed, claims, next, batches }) => {
+      for (const n of [1, 2]) {
+        await work.enter(`${n}`, at(`c${n}`, "followup"));
+        await work.park(await claimed(n));
+      }
+      await work.enter("3", at("c3", "followup"));
+      await claimed(3);
+      await work.enter("4", at("c4", "followup"));
+      for (const claim of claims.slice(0, 2)) expect(await work.unpark(claim)).toBe(true);
+      for (let turn = 0; turn < 3; turn += 1) await next();
+      expect(batches()).toEqual([["1"], ["2"], ["3"], ["1"], ["2"], ["4"]]);
+    });
+
+    check("park takes an unpark back that has led to no other claim; then it can be finished, or unparked again", async (stage) => {
+      const { work, at, claimed, put, written, next } = stage;
+      await work.enter("1", at("c", "followup"));
+      const parked = await claimed(1);
+      await work.park(parked);
+      await work.enter("2", at("d", "followup"));
+      await claimed(2);
+      expect(await work.unpark(parked)).toBe(true);
+      expect(await work.park(parked)).toBe(true);
+      expect(await work.park(parked)).toBe(false);
+      expect(await work.unpark(parked)).toBe(true);
+      const again = await next();
+      expect(again.batch).toEqual(["1"]);
+      expect(await work.park(parked)).toBe(false);
+      expect(await work.finish(parked, put("late"))).toBe("fenced");
+      expect(await work.park(again)).toBe(true);
+      expect(await work.unpark(again)).toBe(true);
+      await claimed(4);
+      expect(await written()).toEqual(["2"]);
+    });
+
+    check("cancel and replace ask a parked batch to stop, also when it waits for a slot again", async ({ work, at, claimed, stopped, put, batches }) => {
+      await work.enter("1", at("c", "followup"));
+      const parked = await claimed(1);
+      await work.park(parked);
+      expect(await work.cancel("1", ENDING)).toBe("asked");
+      await work.enter("2", at("d", "followup"));
+      await claimed(2);
+      await work.unpark(parked);
+      expect(await work.cancel("1", ENDING)).toBe("asked");
+      expect(await work.replace("new", at("c", "followup"), "1", ENDING)).toBe("queued");
+      await vi.waitFor(() => expect(stopped).toEqual(["1", "1", "1"]));
+      expect(await work.park(parked)).toBe(true);
+      await work.finish(parked, put("1"));
+      await work.leave(parked);
+      expect(await work.waiting()).toEqual(["new"]);
+      expect(batches()).toEqual([["1"], ["2"]]);
+    });
+
+    check("a limit that was lowered meanwhile holds for an unparked batch, too", async ({ work, at, claimed, claims, limits, put, next, batches }) => {
+      limits.set("a", 2);
+      for (const n of [1, 2, 3]) await work.enter(`${n}`, at(`c${n}`, "followup"));
+      const [first, second] = (await claimed(2)) && claims;
+      await work.park(first as Claim<string>);
+      await claimed(3);
+      limits.set("a", 1);
+      await work.resume();
+      await work.unpark(first as Claim<string>);
+      await work.finish(second as Claim<string>, put("2"));
+      await work.leave(second as Claim<string>);
+      await claimed(3);
+      await next();
+      expect(batches()).toEqual([["1"], ["2"], ["3"], ["1"]]);
+    });
+
     check("blockers tell a running turn from an agent without a slot", async ({ work, at, claimed }) => {
       await work.enter("1", at("c", "followup"));
       await work.enter("2", at("c", "followup"));

@@ -83,10 +83,10 @@ export function createShutdown(deps: ShutdownDeps): Shutdown {
     // First: a job that fires now would claim its minute and be refused.
     const held = schedule.hold();
     pipeline.refuse();
-    const waited = pipeline.tasks.running().length;
+    const waited = pipeline.tasks.working().length;
     deps.log.info({ running: waited, queued: pipeline.tasks.queued().length }, waited === 0 ? "stopping" : "stopping: running tasks may finish first");
     await drain(pipeline.tasks, (agent) => given ?? deps.drainSeconds(agent), departure.hurry.signal);
-    if (departure.idleOnly && pipeline.tasks.running().length > 0) {
+    if (departure.idleOnly && pipeline.tasks.working().length > 0) {
       pipeline.admit();
       schedule.resume();
       deps.enter("running");

@@ -5,7 +5,7 @@ import type { LiveTasks } from "./live-tasks.ts";
 export async function drain(tasks: LiveTasks, seconds: (agent: string) => number, hurry: AbortSignal): Promise<void> {
   const began = performance.now();
   while (!hurry.aborted) {
-    const left = Math.max(0, ...tasks.running().map(({ agent }) => began + seconds(agent) * 1000 - performance.now()));
+    const left = Math.max(0, ...tasks.working().map(({ agent }) => began + seconds(agent) * 1000 - performance.now()));
     if (left === 0) return;
     await withTimeout(tasks.idle(), Math.min(left, 60_000), () => undefined, hurry);
   }

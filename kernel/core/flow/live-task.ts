@@ -3,6 +3,7 @@ import type { Live } from "../host/live.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Ending } from "./run-facts.ts";
+import type { Slot } from "./slot.ts";
 import type { TurnEnds } from "./turn-end.ts";
 
 /** A task while this process works on it. */
@@ -18,7 +19,7 @@ export interface Task {
   readonly keep: boolean;
   /** The running task that this one replaces. */
   readonly replaces?: Task;
-  /** What it does now: `accepted`, `queued`, a preparation step's name, `agent`. */
+  /** What it does now: `accepted`, `queued`, a preparation step's name, `agent`, `waiting` while its turn is parked. */
   step: string;
   state: "accepted" | "waiting" | "running" | "settled";
   /** The task whose turn answers this one too. */
@@ -28,6 +29,8 @@ export interface Task {
   cause?: string;
   /** What callers and the channel see of the answer; of a turn that has begun. */
   stream?: AnswerStream;
+  /** The turn's slot; of a turn that has begun. */
+  slot?: Slot<Task>;
   /** What tells the plugins of the turn's end; of a turn that has begun. */
   ends?: TurnEnds;
   /** It stands in its lane, or is ending without one: what came after it may go on. */

@@ -35,9 +35,14 @@ export class LiveTasks {
     return this.#byId.values();
   }
 
-  /** Tasks that hold a slot. */
+  /** Tasks whose turn has begun. */
   running(): RunningTask[] {
     return [...this.all()].filter(({ state, lead }) => state === "running" && lead === undefined).map(describeTask);
+  }
+
+  /** Tasks whose turn holds a slot: a parked one waits for something outside, and a stop does not wait for that. */
+  working(): RunningTask[] {
+    return this.running().filter(({ id }) => this.get(id)?.slot?.state === "held");
   }
 
   /** Tasks that are with the `inbound` and `route` taps or wait in a lane. */
@@ -45,13 +50,13 @@ export class LiveTasks {
     return [...this.all()].filter(({ state }) => state === "accepted" || state === "waiting").map(describeTask);
   }
 
-  /** Resolves when no turn runs. */
+  /** Resolves when no turn holds a slot. */
   idle(): Promise<void> {
-    return this.running().length === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
+    return this.working().length === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** A turn has ended: tells those who wait for the last one. */
+  /** A turn has ended or is parked: tells those who wait for the last one. */
   ended(): void {
-    if (this.#whenIdle.length > 0 && this.running().length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    if (this.#whenIdle.length > 0 && this.working().length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 }

@@ -36,11 +36,12 @@ import { createLoopGuard } from "./loop-guard.ts";
 import { turnOf } from "./prepare.ts";
 import { countAttempt, mergedRow, newRecord, newTaskId, storeNew, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, placementOf, refusalOf } from "./routing.ts";
-import { type Ending, type Outcome, recordFacts, resultOf } from "./run-facts.ts";
+import { type Ending, type Outcome, REPLACED, recordFacts, resultOf, STOPPING, STOPPING_SCHEDULED } from "./run-facts.ts";
+import { Slot } from "./slot.ts";
 import { attemptTurn } from "./turn.ts";
 import { afterReactions, TurnEnds } from "./turn-end.ts";
 import { endBare, tellUnstored } from "./unstored.ts";
-import { deadlock, tooDeep } from "./waits.ts";
+import { createDeadlocks, tooDeep } from "./waits.ts";
 import type { Claim, Work, WorkPart } from "./work.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
@@ -58,13 +59,6 @@ export interface PipelineDeps {
 
 type Batch = readonly [Task, ...Task[]];
 
-const REPLACED: Ending = { kind: "cancelled", text: "cancelled: replaced by a follow-up" };
-const STOPPING: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };
-const STOPPING_SCHEDULED: Ending = {
-  kind: "interrupted",
-  text: "The daemon is stopping; a scheduled run is not taken up again, its record says so at the next start.",
-};
-
 /** The life of every message of this process. `tasks-api.ts` is what plugins and routes get of it. */
 export class Pipeline {
   readonly deps: PipelineDeps;
@@ -72,6 +66,7 @@ export class Pipeline {
   readonly #announce;
   readonly #tooMuch;
   readonly #work: Work<Task>;
+  readonly #deadlocks;
   readonly #intake = createIntake((task) => this.inRoot(task, () => void this.advance(task)));
   readonly #absence;
   /** The kernel's own work is no plugin's, whichever plugin handed the message over or ended the turn before. */
@@ -87,7 +82,9 @@ export class Pipeline {
     this.#tooMuch = createLoopGuard({ now: deps.now });
     this.#absence = createAbsence(ABSENT_MS, deps.log, () => this.refill());
     const worker = {
-      start: (claim: Claim<Task>) => this.inRoot(claim.batch[0], () => void this.work(claim)),
+      start: (claim: Claim<Task>) => {
+        if (!claim.batch[0].slot?.give(claim)) this.inRoot(claim.batch[0], () => void this.work(claim));
+      },
       stop: (task: Task, ending: Ending) => {
         task.ending ??= ending;
         task.abort.abort(ending);
@@ -95,6 +92,7 @@ export class Pipeline {
     };
     this.#work = deps.work.createWork(worker, (ops) => deps.store.commit(ops));
     this.#work.pause();
+    this.#deadlocks = createDeadlocks(this.tasks, this.#work, (call, why) => this.inRoot(call, () => this.finish([call], errorOutcome(why, "deadlock"))));
   }
 
   // ── 1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -168,14 +166,7 @@ export class Pipeline {
     if (how === "started") return undefined;
     task.step = "queued";
     tell(task, { type: "queued", taskId: task.record.id });
-    return task.record.inbound.options?.callerTask === undefined ? undefined : this.#endDeadlocked(task);
-  }
-
-  /** End a call that waits for turns which wait for it. */
-  async #endDeadlocked(call: Task): Promise<void> {
-    const why = deadlock(call, this.tasks, await this.#work.blockers());
-    if (why === undefined || call.state !== "waiting") return;
-    if ((await this.#work.cancel(call, { kind: "cancelled", text: why.message })) === "removed") await this.finish([call], errorOutcome(why, "deadlock"));
+    return task.record.inbound.options?.callerTask === undefined ? undefined : this.#deadlocks.end(task);
   }
 
   // ── 4 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -185,20 +176,22 @@ export class Pipeline {
     const { batch } = claim;
     const [lead, ...merged] = batch;
     const { record } = lead;
+    const slot = new Slot(claim, this.#work, { parked: () => this.tasks.ended(), blocked: () => void this.#deadlocks.endAll() });
+    lead.slot = slot;
     try {
       for (const task of batch) task.state = "running";
       for (const task of merged) task.lead = lead;
       const settings = this.deps.agents().settings(record.agent);
-      if (settings === undefined) await this.finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"), claim);
-      else await this.finish(batch, await this.#run(batch, settings).catch((error) => this.#broken(record, error)), claim);
+      if (settings === undefined) await this.finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"), slot);
+      else await this.finish(batch, await this.#run(batch, settings, slot).catch((error) => this.#broken(record, error)), slot);
     } finally {
       await afterReactions();
-      await this.#work.leave(claim);
+      await this.#work.leave(slot.claim);
       this.tasks.ended();
     }
   }
 
-  async #run(batch: Batch, settings: AgentSettings): Promise<Outcome> {
+  async #run(batch: Batch, settings: AgentSettings, slot: Slot<Task>): Promise<Outcome> {
     const { store, deliveries, log, failed, now } = this.deps;
     const [lead] = batch;
     const startedAt = now();
@@ -209,7 +202,7 @@ export class Pipeline {
     const ends = new TurnEnds();
     Object.assign(lead, { stream, ends });
     try {
-      return await attemptTurn(turnOf(batch, settings, ends.next(), startedAt), lead.live, { settings, lead, stream, ends, counted, failed });
+      return await attemptTurn(turnOf(batch, settings, ends.next(), startedAt), lead.live, { settings, lead, stream, ends, counted, failed, slot });
     } finally {
       await stream.close();
     }
@@ -218,13 +211,13 @@ export class Pipeline {
   // ── 5 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** End the tasks of a turn, or of none: the `deliver` taps, one commit of answer and outbox, then events and callers. */
-  async finish(batch: Batch, ended: Outcome, claim?: Claim<Task>): Promise<void> {
+  async finish(batch: Batch, ended: Outcome, slot?: Slot<Task>): Promise<void> {
     const { store, deliveries, log, now } = this.deps;
     const [lead] = batch;
     const { record, live } = lead;
     for (const task of batch) markRouted(task);
     if (ended.errorKind === "interrupted" && this.#refusing) {
-      if (claim !== undefined && this.#closing !== undefined) await this.#work.release(claim);
+      if (slot !== undefined && this.#closing !== undefined) await this.#work.release(slot.claim);
       return this.#interrupted(batch, ended.error ?? "", ended.reply);
     }
     const answered = answerOf(record, live.hooks, ended, deliveries);
@@ -234,8 +227,8 @@ export class Pipeline {
     let result = resultOf(record, now());
     try {
       if (delivery !== undefined) ops.push(...deliveries.ops(delivery, unjudged));
-      if (claim === undefined) await store.commit(ops);
-      else if ((await this.#work.finish(claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
+      if (slot === undefined) await store.commit(ops);
+      else if ((await this.#work.finish(slot.claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
       if (delivery !== undefined) deliveries.committed(delivery);
     } catch (error) {
       log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");

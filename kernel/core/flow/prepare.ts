@@ -11,6 +11,9 @@ import type { Scope } from "../host/scope.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { Task } from "./live-task.ts";
 import { runSecondsOf } from "./routing.ts";
+import { RunClock } from "./run-clock.ts";
+import type { Ending } from "./run-facts.ts";
+import type { Slot } from "./slot.ts";
 import type { TurnEnds } from "./turn-end.ts";
 
 /** Milliseconds for an engine's own SIGTERM, 3 s, SIGKILL. */
@@ -21,8 +24,11 @@ export interface TurnControl {
   /** The stop switch; its reason is an `Ending`. */
   readonly abort: AbortController;
   readonly signal: AbortSignal;
-  /** Seconds the engine may run. */
-  readonly runSeconds: number;
+  /** Ends a run that takes too long. */
+  readonly clock: RunClock;
+  readonly slot: Slot<Task>;
+  /** A plugin that took the turn over has given it back: no tap of `dispatch` is asked again. */
+  passed?: true;
   /** Seconds for the whole preparation. */
   readonly prepareSeconds: number;
   /** How long an engine may take to stop after it was told to, in milliseconds. */
@@ -39,19 +45,21 @@ export interface TurnControl {
 }
 
 /** What is known of a run beside its turn. */
-export interface RunRequest extends Pick<TurnControl, "stream" | "ends" | "counted" | "failed"> {
+export interface RunRequest extends Pick<TurnControl, "stream" | "ends" | "counted" | "failed" | "slot"> {
   readonly lead: Task;
   readonly settings: AgentSettings;
 }
 
 /** The limits and switches of a turn, by its agent's settings. */
-export function controlOf({ lead, settings, stream, ends, counted, failed }: RunRequest): TurnControl {
+export function controlOf({ lead, settings, stream, ends, counted, failed, slot }: RunRequest): TurnControl {
   const { record, abort } = lead;
+  const runSeconds = runSecondsOf(record.inbound, settings);
   return {
     abort,
     signal: abort.signal,
     prepareSeconds: settings.preSpawnTimeoutSec,
-    runSeconds: runSecondsOf(record.inbound, settings),
+    clock: new RunClock(runSeconds, () => abort.abort({ kind: "timeout", text: `timed out after ${runSeconds}s` } satisfies Ending)),
+    slot,
     graceMs: GRACE_MS,
     toolUseRequired: settings.toolUseRequired,
     steps: record.steps,
@@ -92,6 +100,8 @@ export interface Prepared {
   readonly context: TurnContext;
   /** Handed over by a `dispatch` tap. */
   readonly taken?: AsyncIterable<TierEvent>;
+  /** The agent's own tier, for such a turn that is given back. Throws `SVC_TIER_MISSING`. */
+  readonly own?: () => Prepared;
   /** Whose code runs it. */
   readonly scope: Scope;
   readonly run: () => AsyncIterable<TierEvent>;
@@ -117,12 +127,14 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
     // Given up meanwhile: the second try is asking already, and only its taps may take the turn over.
     if (progress.over) throw stalled();
     refuseUnenforced(turn, live);
+    if (control.passed) return own(context);
     const taken = live.hooks.dispatch(turn, context, run);
     return isPromise(taken) ? taken.then((stream) => choose(context, stream)) : choose(context, taken);
   };
-  const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared => {
+  const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared =>
+    taken === undefined ? own(context) : { context, taken, scope: ownerOf(taken), own: () => own(context), run: () => taken };
+  const own = (context: TurnContext): Prepared => {
     const tier = live.tiers.get(turn.agent.tier);
-    if (taken !== undefined) return { context, taken, scope: ownerOf(taken), run: () => taken };
     if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
     return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
   };

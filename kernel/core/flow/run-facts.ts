@@ -29,6 +29,16 @@ export interface Ending {
   readonly text: string;
 }
 
+/** A follow-up takes the task's place. */
+export const REPLACED: Ending = { kind: "cancelled", text: "cancelled: replaced by a follow-up" };
+/** The daemon stops over the task. */
+export const STOPPING: Ending = { kind: "interrupted", text: "The daemon is stopping; this is taken up again at the next start." };
+/** The same of a scheduled run. */
+export const STOPPING_SCHEDULED: Ending = {
+  kind: "interrupted",
+  text: "The daemon is stopping; a scheduled run is not taken up again, its record says so at the next start.",
+};
+
 const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId", "withheld"] as const satisfies readonly (keyof RunFacts)[];
 const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard"] as const;
 const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "usage", "withheld"] as const;

@@ -1,4 +1,4 @@
-import { onAbort, reasonOf, type TierEvent, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
+import { onAbort, reasonOf, type SvcError, type TierEvent, type TraceStep, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isTierEvent } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
@@ -43,12 +43,11 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
 }
 
 async function runLimited(prepared: Prepared, control: TurnControl, notice: string): Promise<Outcome> {
-  const text = `timed out after ${control.runSeconds}s`;
-  const limit = setTimeout(() => control.abort.abort({ kind: "timeout", text } satisfies Ending), control.runSeconds * 1000);
+  control.clock.restart();
   try {
     return await runTurn(prepared, control, notice);
   } finally {
-    clearTimeout(limit);
+    control.clock.stand();
   }
 }
 
@@ -56,8 +55,11 @@ async function runLimited(prepared: Prepared, control: TurnControl, notice: stri
 const lostAtOnce = ({ sessionLost, reply }: Outcome, { signal, steps }: TurnControl): boolean =>
   sessionLost === true && reply === "" && !signal.aborted && !steps.some(({ kind }) => kind === "tool");
 
-/** Run the engine to its end. Never rejects: whatever happens is an outcome. `notice` is the kernel's word before the engine's first. */
-export async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): Promise<Outcome> {
+/**
+ * Run the engine to its end, and the agent's own tier where the turn is given back. Whatever happens is an outcome; rejects only when that
+ * tier is gone. `notice` is the kernel's word before the engine's first.
+ */
+async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): Promise<Outcome> {
   const seen: Seen = { text: "", notice, facts: {} };
   try {
     await stoppable(consume(prepared, seen, control), control);
@@ -66,8 +68,13 @@ export async function runTurn(prepared: Prepared, control: TurnControl, notice =
     seen.end ??= { type: "error", kind: String((error as { code?: unknown } | null | undefined)?.code ?? "tier"), message: reasonOf(error) };
   } finally {
     seen.over = true;
+    unparked(seen);
   }
-  return judge(seen, control);
+  if (seen.passed === undefined || prepared.own === undefined || control.signal.aborted) return judge(seen, control);
+  control.steps.push({ name: "pass", kind: "prepare", at: Date.now(), output: brief(seen.passed) });
+  control.passed = true;
+  control.clock.restart();
+  return runTurn(prepared.own(), control, notice);
 }
 
 /** Settles with `work`, or when the turn was told to stop and the grace period is over. */
@@ -103,6 +110,10 @@ interface Seen {
   readonly notice: string;
   readonly facts: { -readonly [Key in keyof RunFacts]: RunFacts[Key] };
   end?: Extract<TierEvent, { type: "done" | "error" }>;
+  /** Given back, and why. */
+  passed?: string;
+  /** The step of the trace in which the turn is parked now. */
+  parked?: TraceStep;
 }
 
 /** Characters that an engine may say in a row before the loop turns; each event counts as `EVENT_COST` more. */
@@ -110,7 +121,8 @@ const BURST = 131_072;
 const EVENT_COST = 64;
 
 /** Only what the engine does itself runs as its plugin's: what the kernel and its listeners make of an event is not held against it. */
-async function consume({ scope, run }: Prepared, seen: Seen, control: TurnControl): Promise<void> {
+async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Promise<void> {
+  const { scope, run } = prepared;
   const iterator = inScope(scope, () => run()[Symbol.asyncIterator]());
   const ask = () => iterator.next();
   let burst = 0;
@@ -118,14 +130,15 @@ async function consume({ scope, run }: Prepared, seen: Seen, control: TurnContro
     const next = await inScope(scope, ask);
     if (next.done) return;
     if (seen.over) break;
-    if (!isTierEvent(next.value)) {
-      const wrong = fail("SVC_TIER_EVENT", { plugin: scope.id });
+    const wrong = whatIsWrong(next.value, prepared, seen);
+    if (wrong !== undefined) {
       control.failed(scope, "tier run", wrong);
       seen.end = { type: "error", kind: wrong.code, message: wrong.message };
       break;
     }
+    if ((seen.parked !== undefined || next.value.type === "parked") && (!(await inSlot(next.value, seen, control)) || seen.over)) break;
     note(next.value, seen, control);
-    if (seen.end !== undefined) break;
+    if (seen.end !== undefined || seen.passed !== undefined) break;
     burst += EVENT_COST + (next.value.type === "text" ? next.value.text.length : 0);
     if (burst < BURST) continue;
     // An engine that has very much to say at once must not keep the loop from sending it.
@@ -139,6 +152,38 @@ async function consume({ scope, run }: Prepared, seen: Seen, control: TurnContro
       control.graceMs,
       inScope(scope, () => end.call(iterator)),
     );
+}
+
+function whatIsWrong(event: unknown, { scope, own }: Prepared, seen: Seen): SvcError | undefined {
+  if (!isTierEvent(event)) return fail("SVC_TIER_EVENT", { plugin: scope.id });
+  const handedOn = event.type === "pass" ? own !== undefined && seen.text === "" : event.type !== "parked" || own !== undefined;
+  return handedOn ? undefined : fail("SVC_TIER_HANDED", { plugin: scope.id, event: event.type });
+}
+
+/** Gives the turn's slot away and takes it again, as the event needs it. False when the turn is ended before it has one. */
+async function inSlot(event: TierEvent, seen: Seen, { slot, clock, signal, step, steps }: TurnControl): Promise<boolean> {
+  const { parked } = seen;
+  if (event.type === "parked") {
+    if (parked !== undefined) return true;
+    clock.stand();
+    seen.parked = { name: "waiting", kind: "prepare", at: Date.now(), output: brief(event.reason) };
+    steps.push(seen.parked);
+    step("waiting");
+    await slot.park();
+    return true;
+  }
+  if (parked === undefined || event.type === "done" || event.type === "error") return true;
+  if (!(await slot.unpark(signal))) return false;
+  unparked(seen);
+  step("agent");
+  clock.run();
+  return true;
+}
+
+/** The trace tells for how long the turn was parked. */
+function unparked(seen: Seen): void {
+  if (seen.parked !== undefined) Object.assign(seen.parked, { durationMs: Date.now() - seen.parked.at });
+  delete seen.parked;
 }
 
 /** Wait for the end of `work`, however it ends, but no longer than that. */
@@ -175,7 +220,11 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       break;
     case "thinking":
     case "waiting":
+    case "parked":
       break;
+    case "pass":
+      seen.passed = event.reason;
+      return;
     case "done":
     case "error":
       seen.end = event;

@@ -2,7 +2,7 @@ import { fail } from "../../base/errors.ts";
 import { CALL_DEPTH } from "./limits.ts";
 import type { Task } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
-import type { Blocker } from "./work.ts";
+import type { Blocker, Work } from "./work.ts";
 
 /** The task that waits for this one's answer. */
 const callerOf = ({ record }: Task): string | undefined => record.inbound.options?.callerTask;
@@ -22,7 +22,7 @@ export function tooDeep(task: Task, tasks: LiveTasks): Error | undefined {
  * Why a queued call would wait for ever: all that it waits for waits, over one or several calls, for a call that is queued like
  * this one. Undefined when something it waits for can end by itself. A turn cannot end as long as one of its calls cannot.
  */
-export function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<string, Blocker>): Error | undefined {
+function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<string, Blocker>): Error | undefined {
   const running: Task[] = [];
   const stuck = new Set<Task>();
   const calls = new Map<string, Task[]>();
@@ -36,10 +36,11 @@ export function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<str
   const holders = ({ record: { conversation } }: Task): Task[] => {
     const blocker = blockers.get(conversation);
     if (blocker?.by === "turn") return running.filter(({ record }) => record.conversation === conversation);
-    return blocker === undefined ? [] : running.filter(({ record }) => record.agent === blocker.agent);
+    return blocker === undefined ? [] : running.filter(({ record, slot }) => record.agent === blocker.agent && slot?.state === "held");
   };
   const goesOn = (task: Task): boolean => {
-    if (task.state === "running") return !(calls.get(task.record.id) ?? []).some((one) => stuck.has(one));
+    if (task.state === "running" && (calls.get(task.record.id) ?? []).some((one) => stuck.has(one))) return false;
+    if (task.state === "running" && task.slot?.state !== "wanted") return true;
     const waitedFor = holders(task);
     return waitedFor.length === 0 || waitedFor.some((holder) => !stuck.has(holder));
   };
@@ -51,4 +52,27 @@ export function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<str
   const { agent } = call.record;
   const names = holders(call).map(({ record }) => `${record.id} of agent ${record.agent}`);
   return fail("SVC_CALL_DEADLOCK", { agent, tasks: names.join(", ") });
+}
+
+/** Ends calls that wait for turns which wait for them. */
+export interface Deadlocks {
+  /** Looks at one that has just been queued. */
+  end(call: Task): Promise<void>;
+  /** Looks at all, since a turn waits for its slot again. */
+  endAll(): Promise<void>;
+}
+
+/** `finish` ends a call that was taken out of its lane. */
+export function createDeadlocks(tasks: LiveTasks, work: Pick<Work<Task>, "blockers" | "cancel">, finish: (call: Task, why: Error) => Promise<void>): Deadlocks {
+  async function end(call: Task): Promise<void> {
+    const why = deadlock(call, tasks, await work.blockers());
+    if (why === undefined || call.state !== "waiting") return;
+    if ((await work.cancel(call, { kind: "cancelled", text: why.message })) === "removed") await finish(call, why);
+  }
+  return {
+    end,
+    async endAll() {
+      for (const call of [...tasks.all()]) if (call.state === "waiting" && callerOf(call) !== undefined) await end(call);
+    },
+  };
 }

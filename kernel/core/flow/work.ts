@@ -39,7 +39,7 @@ export type Blocker = { readonly by: "turn" } | { readonly by: "agent"; readonly
 export interface Worker<T> {
   /** Run the batch, then call `finish` and `leave`, or `release`. */
   start(claim: Claim<T>): void;
-  /** `cancel` or `replace` was asked of an item that this process runs. */
+  /** `cancel` or `replace` was asked of an item that this process runs, has parked, or waits to go on with. */
   stop(item: T, ending: Ending): void;
 }
 
@@ -64,9 +64,12 @@ export interface Work<T> {
   leave(claim: Claim<T>): MaybePromise<void>;
   /** Give the batch back unfinished: it is claimed again, whole, before all that waits. False when the claim is not held. */
   release(claim: Claim<T>): MaybePromise<boolean>;
-  /** Free the agent's slot and keep the lane closed: the turn waits for something outside. False when the claim does not run. */
+  /**
+   * Free the agent's slot and keep the lane closed: the turn waits for something outside. A parked claim can be finished and left. Also
+   * takes back an `unpark` that has led to no other claim yet. False when the claim does not run, nor wait after an `unpark`.
+   */
   park(claim: Claim<T>): MaybePromise<boolean>;
-  /** The parked batch may go on: it is claimed again once its agent has a slot. False when the claim is not parked. */
+  /** The parked batch may go on: it is claimed again once its agent has a slot, before all that waits for one. False when the claim is not parked. */
   unpark(claim: Claim<T>): MaybePromise<boolean>;
   /** By conversation, for each lane whose first item must wait. */
   blockers(): MaybePromise<ReadonlyMap<string, Blocker>>;

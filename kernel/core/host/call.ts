@@ -59,7 +59,7 @@ export interface Callee<A extends unknown[], R> {
   readonly what: string;
   readonly limitMs: number;
   readonly run: (...args: [...A, HookCall]) => R | Promise<R>;
-  /** Given an answer that came after the deadline: it holds something that must be put away. */
+  /** For an answer that goes on after the call, which keeps its signal: given one that came after the deadline, to put it away. */
   readonly late?: (answer: R) => void;
 }
 
@@ -78,7 +78,7 @@ export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, pare
     handle.end();
     throw error;
   }
-  handle.end();
+  if (callee.late === undefined) handle.end();
   return answer;
 }
 
@@ -95,7 +95,7 @@ function withDeadline<A extends unknown[], R>(answer: Promise<R>, { scope, what,
       (value) => {
         if (expired) return late?.(value);
         unwatch(waiting);
-        handle.end();
+        if (late === undefined) handle.end();
         resolve(value);
       },
       (error) => {
