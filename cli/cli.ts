@@ -48,6 +48,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     folder,
     dataFolder,
     data: async () => (await import("@svc/kernel")).createFolder(dataFolder),
+    next: async (...asked) => (await import("@svc/kernel")).timesOf(...asked),
     async scopes() {
       const [{ added, firstParty }, { createScopeTable }] = await Promise.all([import("./catalog.js"), import("@svc/sdk/host")]);
       return createScopeTable([...firstParty(), ...added(file)].map(({ manifest }) => manifest.scopes ?? []));

@@ -9,7 +9,7 @@ export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"
 /** One option of a command, as the command declares it. */
 export type CommandOption = NonNullable<OwnCommand["options"]>[number];
 
-/** A group of our own. A command named like its group stands for the group itself: `svc init`. */
+/** A group of our own. A command named like its group stands for the group itself: `svc init`; beside others, for what names none of them. */
 export interface OwnGroup extends Omit<CommandGroup, "commands"> {
   readonly commands: readonly OwnCommand[];
 }

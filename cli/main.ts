@@ -42,7 +42,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
     const command = groupCommand(group, makeCli, json);
     command.name(`svc ${name}`);
     const unknown = command.commands.length > 0 && rest.some(isHelp) ? rest[commandAt(rest)] : undefined;
-    const isNone = unknown !== undefined && unknown !== "help" && !command.commands.some((one) => one.name() === unknown);
+    const isNone = unknown !== undefined && unknown !== "help" && !command.commands.some((one) => one.name() === unknown || one.name() === group.name);
     await command.parseAsync(isNone ? [unknown] : rest, { from: "user" });
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {

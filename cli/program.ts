@@ -33,7 +33,11 @@ export function groupCommand(group: OwnGroup, makeCli: (options: GlobalOptions) 
   const [only] = group.commands;
   if (group.commands.length === 1 && only?.name === group.name) return fill(common(new Command(group.name), quiet), only, makeCli);
   const parent = common(new Command(group.name), quiet).description(group.summary);
-  for (const command of group.commands) parent.addCommand(fill(common(new Command(command.name), quiet), command, makeCli));
+  for (const command of group.commands) {
+    // A command named like its group is what the group does without one: `svc schedule "every day at 9"`.
+    const isDefault = command.name === group.name;
+    parent.addCommand(fill(common(new Command(command.name), quiet), command, makeCli), { isDefault });
+  }
   return parent;
 }
 

@@ -1,3 +1,4 @@
+export { timesOf } from "./base/calendar/times.ts";
 export { loadEnvironment } from "./base/config-text/environment.ts";
 export { ERRORS } from "./base/errors.ts";
 export { lockHolder, tryLock } from "./base/folder-lock.ts";

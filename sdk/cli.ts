@@ -1,4 +1,5 @@
 import type { Confined } from "./files.ts";
+import type { TimeRange } from "./jobs.ts";
 import type { ScopeTable } from "./scopes.ts";
 
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
@@ -16,6 +17,8 @@ export interface CliHost {
    * daemon's own code, message and status when it refuses.
    */
   request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
+  /** As `Jobs.next`, whether or not a daemon runs. */
+  next(expression: string, timezone?: string, range?: TimeRange): Promise<readonly Date[]>;
   /** Writes to standard output: `human` to people, `json` under `--json`. */
   print(human: string, json: unknown): void;
 }
@@ -42,7 +45,7 @@ export interface Command {
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void>;
 }
 
-/** The default export of a module named in `Manifest.commands`. */
+/** The default export of a module named in `Manifest.commands`. A command named like its group stands for a line that names no other one. */
 export interface CommandGroup {
   readonly name: string;
   readonly summary: string;

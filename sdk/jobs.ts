@@ -11,6 +11,11 @@ export interface Jobs {
    */
   at(time: Date | number, run: () => Promise<void> | void): () => void;
   every(ms: number, run: () => Promise<void> | void): () => void;
+  /**
+   * When a 5-field cron expression runs in `timezone` (default UTC), as `cron` would: the next times in order, fewer where it runs no more.
+   * Throws `SVC_CRON_INVALID`.
+   */
+  next(expression: string, timezone?: string, range?: TimeRange): Promise<readonly Date[]>;
   /** What passed without the cron job of that id, oldest first: nothing is made up for, but nothing is silent either. */
   missed(id: string): Promise<readonly MissedMinutes[]>;
 }
@@ -28,4 +33,12 @@ export interface MissedMinutes {
   readonly more?: boolean;
   /** When it was noticed, in Unix milliseconds. */
   readonly at: number;
+}
+
+/** Which of the times of a schedule. */
+export interface TimeRange {
+  /** How many, at most 1000. Default 5. */
+  readonly count?: number;
+  /** After this moment. Default now. */
+  readonly from?: Date;
 }

@@ -23,7 +23,7 @@ async function candidatesFor(before: readonly string[], typed: string, cli: Cli)
   const flat = group.commands.length === 1 && group.commands[0]?.name === group.name;
   const rest = before.slice(groupAt + 1);
   const commandAt = flat ? -1 : firstPlain(rest, ["--config"]);
-  if (!flat && commandAt === -1) return typed.startsWith("-") ? COMMON : group.commands.map(({ name }) => name);
+  if (!flat && commandAt === -1) return typed.startsWith("-") ? COMMON : group.commands.map(({ name }) => name).filter((name) => name !== group.name);
   const command = flat ? group.commands[0] : group.commands.find(({ name }) => name === rest[commandAt]);
   if (command === undefined) return [];
   return ofCommand(group, command, rest.slice(commandAt + 1), typed, cli);

@@ -1,4 +1,4 @@
-import type { Jobs } from "@svc/sdk";
+import type { Jobs, TimeRange } from "@svc/sdk";
 import { timeOf } from "../base/timers.ts";
 import type { ChildCalls } from "./child-calls.ts";
 import type { Args } from "./frames.ts";
@@ -7,6 +7,7 @@ import type { Args } from "./frames.ts";
 export interface ScheduleChecks {
   parseCron(expression: string): unknown;
   zoneOf(name: string): unknown;
+  timesOf(expression: string, timezone?: string, range?: TimeRange): readonly Date[];
 }
 
 /** `ctx.jobs` over the wire: the daemon keeps the time and calls back. */
@@ -40,6 +41,7 @@ export function remoteJobs({ ask, notify, keep }: ChildCalls, checks: ScheduleCh
     },
     after: (ms, run) => once("jobs.after", { ms }, run),
     at: (time, run) => once("jobs.at", { time: timeOf(time) }, run),
+    next: async (expression, timezone, range) => checks.timesOf(expression, timezone, range),
     missed: (id) => ask("jobs.missed", { id }),
     every: (ms, run) => timer("jobs.every", { ms }, run),
   };

@@ -104,7 +104,7 @@ function recordingContexts(): ContextDeps {
   const recorded = ({ scope, need }: PluginScope): CapabilitySources => ({
     agents: () => ({ get: () => undefined, list: () => [] }),
     events: () => scopedEvents(scope, bus, () => {}),
-    jobs: () => declaredJobs(scope, { cron: () => idle, after: () => idle, at: () => idle, every: () => idle, missed: async () => [] }),
+    jobs: () => declaredJobs(scope, { cron: () => idle, after: () => idle, at: () => idle, every: () => idle, next: async () => [], missed: async () => [] }),
     files: () => guardedFiles(nothing as never, need),
   });
   return {

@@ -145,6 +145,7 @@ function createJobs({ jobs }: Registered): Jobs {
     after: (ms, run) => enlist(jobs, { kind: "after", ms, run }),
     at: (time, run) => enlist(jobs, { kind: "at", time: Number(time), run }),
     every: (ms, run) => enlist(jobs, { kind: "every", ms, run }),
+    next: async () => [],
     missed: async () => [],
   };
 }

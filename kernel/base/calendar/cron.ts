@@ -7,6 +7,10 @@ export interface Cron {
   readonly days: readonly boolean[];
   readonly months: readonly boolean[];
   readonly weekdays: readonly boolean[];
+  /** `L` among the days of the month: the last one, however long the month is. */
+  readonly lastDay: boolean;
+  /** `1#2`, `fri#L`: these weekdays only as the so-many-th of their month, 0 for the last. */
+  readonly nth: readonly { readonly weekday: number; readonly ordinal: number }[];
   /** Both day fields are restricted: either one is enough, as cron has always done it. */
   readonly eitherDay: boolean;
   /** The hour is `*` or `*` with a step: such a job follows elapsed time through a change of the clocks, not the wall clock. */
@@ -28,13 +32,18 @@ const FIELDS: readonly Field[] = [
   { name: "day of week", min: 0, max: 7, names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] },
 ];
 
-/** Parse exactly five fields: numbers, names, lists, ranges and steps. Throws `SVC_CRON_INVALID` naming the field. */
+/**
+ * Parse exactly five fields: numbers, names, lists, ranges and steps; beside these `L` as a day of the month is its last one, and a weekday
+ * with `#1` to `#5` or `#L` the so-many-th or the last of the month. Throws `SVC_CRON_INVALID` naming the field.
+ */
 export function parseCron(expression: string): Cron {
   const parts = expression.trim().split(/\s+/);
   if (parts.length !== 5) {
     throw fail("SVC_CRON_INVALID", { expression, reason: `it has ${parts.length} fields; write five: minute, hour, day of month, month, day of week` });
   }
-  const [minutes, hours, days, months, week] = FIELDS.map((field, at) => parseField(parts[at] as string, field, expression)) as [
+  const special = specialDays(parts[2] as string, parts[4] as string, expression);
+  const plain = [...parts.slice(0, 2), special.days, parts[3], special.week];
+  const [minutes, hours, days, months, week] = FIELDS.map((field, at) => parseField(plain[at] as string, field, expression)) as [
     boolean[],
     boolean[],
     boolean[],
@@ -45,11 +54,37 @@ export function parseCron(expression: string): Cron {
   const weekdays = week.slice(0, 7);
   if (week[7]) weekdays[0] = true;
   const [, hourText, dayText, , weekText] = parts as [string, string, string, string, string];
-  return { minutes, hours, days, months, weekdays, eitherDay: !dayText.startsWith("*") && !weekText.startsWith("*"), everyHour: hourText.startsWith("*") };
+  const eitherDay = !dayText.startsWith("*") && !weekText.startsWith("*");
+  return { minutes, hours, days, months, weekdays, lastDay: special.lastDay, nth: special.nth, eitherDay, everyHour: hourText.startsWith("*") };
 }
+
+/** Takes what depends on the month out of the two fields of days; what is left are numbers, or nothing. */
+function specialDays(dayText: string, weekText: string, expression: string): Pick<Cron, "lastDay" | "nth"> & { readonly days: string; readonly week: string } {
+  const days = dayText.split(",");
+  const week = weekText.split(",");
+  const nth = week.flatMap((part) => {
+    const [name = "", ordinal, ...more] = part.split("#");
+    if (ordinal === undefined) return [];
+    const weekday = numberOf(name, FIELDS[4] as Field);
+    if (weekday === undefined || weekday > 7 || more.length > 0 || !/^(?:[1-5]|L)$/i.test(ordinal))
+      throw fail("SVC_CRON_INVALID", { expression, reason: `day of week '${part}' is not a weekday with #1 to #5 or #L` });
+    return [{ weekday: weekday % 7, ordinal: /^l$/i.test(ordinal) ? 0 : Number(ordinal) }];
+  });
+  const lastDay = days.some((part) => /^l$/i.test(part));
+  return {
+    lastDay,
+    nth,
+    days: lastDay ? days.filter((part) => !/^l$/i.test(part)).join(",") || NONE : dayText,
+    week: nth.length > 0 ? week.filter((part) => !part.includes("#")).join(",") || NONE : weekText,
+  };
+}
+
+/** A field of which nothing is left once what depends on the month is taken out. */
+const NONE = "";
 
 function parseField(text: string, field: Field, expression: string): boolean[] {
   const { name, min, max } = field;
+  if (text === NONE) return new Array<boolean>(max + 1).fill(false);
   const wrong = (reason: string) => fail("SVC_CRON_INVALID", { expression, reason: `${name} '${text}' ${reason}` });
   const matches = new Array<boolean>(max + 1).fill(false);
   for (const part of text.split(",")) {
@@ -74,10 +109,15 @@ function numberOf(text: string, { min, names }: Field): number | undefined {
   return at === -1 ? undefined : at + min;
 }
 
-/** Does the calendar day match? `weekday` is 0 for Sunday. */
-export function dayMatches(cron: Cron, month: number, day: number, weekday: number): boolean {
-  if (!cron.months[month]) return false;
-  const byDay = cron.days[day] === true;
-  const byWeekday = cron.weekdays[weekday] === true;
+/** Does the calendar day match? `reading` is the wall clock as if it were UTC. */
+export function dayMatches(cron: Cron, reading: Date): boolean {
+  if (!cron.months[reading.getUTCMonth() + 1]) return false;
+  const [day, weekday] = [reading.getUTCDate(), reading.getUTCDay()];
+  const left = cron.lastDay || cron.nth.length > 0 ? new Date(Date.UTC(reading.getUTCFullYear(), reading.getUTCMonth() + 1, 0)).getUTCDate() - day : 0;
+  const byDay = cron.days[day] === true || (cron.lastDay && left === 0);
+  const byWeekday = cron.weekdays[weekday] === true || cron.nth.some((one) => one.weekday === weekday && isNth(one.ordinal, day, left));
   return cron.eitherDay ? byDay || byWeekday : byDay && byWeekday;
 }
+
+/** `left` days are left in the month. */
+const isNth = (ordinal: number, day: number, left: number): boolean => (ordinal === 0 ? left < 7 : Math.ceil(day / 7) === ordinal);

@@ -56,7 +56,7 @@ function lastTime(cron: Cron, zone: Zone, known: Date, to: Date): Date {
 function stride(cron: Cron, zone: Zone, minute: number): number {
   const reading = new Date(wall(zone, minute) * MINUTE);
   const restOfHour = 60 - reading.getUTCMinutes();
-  if (!dayMatches(cron, reading.getUTCMonth() + 1, reading.getUTCDate(), reading.getUTCDay())) {
+  if (!dayMatches(cron, reading)) {
     const restOfDay = (23 - reading.getUTCHours()) * 60 + restOfHour;
     return zone.offset(minute) === zone.offset(minute + restOfDay) ? restOfDay : restOfHour;
   }
@@ -65,11 +65,7 @@ function stride(cron: Cron, zone: Zone, minute: number): number {
 
 function readingMatches(cron: Cron, reading: number): boolean {
   const date = new Date(reading * MINUTE);
-  return (
-    cron.minutes[date.getUTCMinutes()] === true &&
-    cron.hours[date.getUTCHours()] === true &&
-    dayMatches(cron, date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCDay())
-  );
+  return cron.minutes[date.getUTCMinutes()] === true && cron.hours[date.getUTCHours()] === true && dayMatches(cron, date);
 }
 
 /** Has the wall clock shown this reading before, because it was set back since? */

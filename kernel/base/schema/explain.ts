@@ -1,6 +1,7 @@
 import type { Schema } from "@svc/sdk";
 import { type ConfigPath, isRecord } from "../config-path.ts";
 import { nearest } from "../nearest.ts";
+import { cronTrouble } from "./formats.ts";
 import { patternTrouble } from "./safe-pattern.ts";
 import type { SchemaError } from "./schema-check.ts";
 
@@ -124,6 +125,7 @@ function formatMessage(format: string, data: string): string {
   if (format === "address") return "must be host:port, such as 127.0.0.1:18800";
   if (format === "url") return "must be an address such as https://host.example/path";
   if (format === "line") return "must be one line without control characters and marks that turn the order of text";
+  if (format === "cron") return `is no schedule: ${cronTrouble(data)}`;
   if (format === "timezone") return "must be a time zone such as UTC or Europe/Berlin";
   return `must be a valid ${format}`;
 }

@@ -1,3 +1,5 @@
+import { reasonOf } from "@svc/sdk";
+import { parseCron } from "../calendar/cron.ts";
 import { CONTROLS } from "../control-characters.ts";
 import { patternTrouble } from "./safe-pattern.ts";
 
@@ -8,6 +10,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   line: (text) => text.search(CONTROLS) === -1,
   address: (text) => /^(?:\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}$/.test(text),
   regex: (text) => patternTrouble(text) === undefined,
+  cron: (text) => cronTrouble(text) === undefined,
   timezone: (text) => {
     try {
       new Intl.DateTimeFormat("en", { timeZone: text });
@@ -17,3 +20,13 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
     }
   },
 };
+
+/** Why a text is no cron expression of five fields; undefined when it is one. */
+export function cronTrouble(text: string): string | undefined {
+  try {
+    parseCron(text);
+    return undefined;
+  } catch (error) {
+    return String((error as { reason?: unknown }).reason ?? reasonOf(error));
+  }
+}

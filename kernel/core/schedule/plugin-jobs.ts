@@ -1,4 +1,5 @@
 import { codeOf, type Jobs } from "@svc/sdk";
+import { timesOf } from "../../base/calendar/times.ts";
 import { timeOf } from "../../base/timers.ts";
 import { inScope } from "../host/call.ts";
 import { requireDeclared } from "../host/registered.ts";
@@ -50,6 +51,7 @@ export function scopedJobs(
         scope,
         schedule.every(ms, () => guarded("timer", run)),
       ),
+    next: async (expression, timezone, range) => timesOf(expression, timezone, range),
     missed: (id) => book.missedBy(idOf(id)),
   });
 }
