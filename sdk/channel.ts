@@ -1,3 +1,4 @@
+import type { ChoiceButton } from "./choices.ts";
 import type { Media, Target } from "./messages.ts";
 
 /** What a platform can do. The kernel reads this and does the rest: splitting, pacing, ordering, retrying. */
@@ -17,6 +18,10 @@ export interface ChannelTraits {
   readonly editIntervalMs?: number;
   readonly threads?: boolean;
   readonly reactions?: boolean;
+  /** It shows `Outgoing.choices` as buttons. Unset: the kernel writes them as numbered lines, and a number that is typed there is the answer. */
+  readonly choices?: true;
+  /** `false`: nothing comes in here. Choices are then shown without being asked for. */
+  readonly receives?: false;
   /** The largest file it takes, in bytes. Unset: it takes none. */
   readonly maxMediaBytes?: number;
   /** `send` honours `Outgoing.key`: the same key twice is one effect at the platform. */
@@ -77,6 +82,11 @@ export interface Outgoing {
   readonly plain: string;
   /** At most one file; `text` is empty then. */
   readonly media?: readonly Media[];
+  /**
+   * Buttons below the text, where the traits say `choices`. A pressed one comes back as `Message.choice`: `choiceOf` makes it of the
+   * button's `data`. An edit without them takes the buttons away.
+   */
+  readonly choices?: readonly ChoiceButton[];
   /** Stable over retries and restarts. */
   readonly key: string;
   readonly title?: string;

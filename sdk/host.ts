@@ -1,5 +1,6 @@
 /* `@svc/sdk/host`: for programs that run plugins, not for plugins. */
 export { CAPABILITIES, PERMISSIONS } from "./capabilities.ts";
+export { whyNoChoices } from "./choices.ts";
 export * from "./context.ts";
 export { PROVIDED, pluralOf, providedName, providedThing } from "./provided.ts";
 export { createScopeTable, whyNoScope } from "./scopes.ts";

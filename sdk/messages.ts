@@ -1,3 +1,5 @@
+import type { Choice, Chosen } from "./choices.ts";
+
 /** A file that came with a message or goes out with a delivery. Exactly one of `url`, `path`, `data` or `handle` says where the bytes are. */
 export interface Media {
   readonly kind: "image" | "audio" | "video" | "file";
@@ -80,6 +82,13 @@ export interface Message {
   readonly media?: readonly Media[];
   /** The agent, where the entry names it. */
   readonly agent?: string;
+  /**
+   * The answer of a person to a delivery with choices: a button pressed, or its number typed where there are no buttons. Such a message
+   * reaches no agent; the `inbound` tap of who asked takes it by rejecting it. It is judged before: the delivery went to this chat, is
+   * open, and may be answered by this sender. Else `tasks.accept` throws `SVC_CHOICE_CLOSED` or `SVC_CHOICE_FOREIGN`, whose words are
+   * for the person.
+   */
+  readonly choice?: Chosen;
   /** Extra facts of the platform that were verified by the channel (chat title, project path ...). */
   readonly facts?: Readonly<Record<string, string | number | boolean>>;
   readonly options?: TurnOptions;
@@ -114,6 +123,12 @@ export interface Delivery {
   readonly media?: readonly Media[];
   readonly taskId?: string;
   readonly agent?: string;
+  /** Answers that the reader may choose from, 1 to 8: buttons, or numbered lines where the channel has none. See `Message.choice`. */
+  readonly choices?: readonly Choice[];
+  /** Until when a choice counts, in Unix milliseconds; default a day after it was handed over. */
+  readonly choicesUntil?: number;
+  /** Ids of the senders who may choose. Unset: everybody in that chat whom the channel listens to. */
+  readonly choosers?: readonly string[];
   /** For channels that show one, such as push notifications. */
   readonly title?: string;
   /** 1 (lowest) to 5, for channels that know urgency. */

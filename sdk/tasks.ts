@@ -23,6 +23,12 @@ export interface Tasks {
   release(id: string): Promise<boolean>;
   /** Drop a withheld delivery; `reason` stands in its task's record. False when there is none of that id (any more). */
   refuse(id: string, reason: string): Promise<boolean>;
+  /**
+   * The question of a delivery with choices is decided, here or elsewhere: no choice of it counts from now on. Its message loses its
+   * buttons or numbers and ends with `words`; where the platform has no edits, `words` are a message of their own. Resolves after the
+   * commit; the platform is told through the outbox. False when that delivery has no open choices (any more).
+   */
+  closeChoices(id: string, words?: string): Promise<boolean>;
   /** False when no running, preparing or queued task has that id. */
   cancel(id: string, reason?: string): Promise<boolean>;
   /**

@@ -1,9 +1,10 @@
-import { type Claimed, complete, type Op, type Queue, type Store } from "@svc/sdk";
+import { type Claimed, codeOf, complete, type Op, type Queue, type Store } from "@svc/sdk";
 import type { Live } from "../core/host/live.ts";
 import type { SendRefusal } from "./channel-calls.ts";
-import { type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
+import type { ChoiceBook } from "./choice-book.ts";
+import { type Carried, type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
 import { createOutages } from "./outages.ts";
-import { type OutboxEntry, outboxOf } from "./outbox-entry.ts";
+import { type OutboxEntry, openEntry, outboxOf } from "./outbox-entry.ts";
 
 /** Why an entry is given up; `uncertain`: it may have arrived, and there is no way to know. */
 export type GivenUp = "refused" | "expired" | "uncertain";
@@ -11,6 +12,7 @@ export type GivenUp = "refused" | "expired" | "uncertain";
 /** What the outbox stands on, and what it tells of each delivery. */
 export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
   readonly store: Store;
+  readonly choices: ChoiceBook;
   readonly ttlMs: number;
   readonly maxTries: number;
   readonly maxDoubts: number;
@@ -125,20 +127,22 @@ export class ChannelQueue {
     const earlier = this.#unstored.get(id);
     if (earlier !== undefined) return this.#close(id, earlier);
     const ops = [complete(outboxOf(this.#channel), id), this.#deps.book.forget(entry.progress)];
+    const lost = [...ops, ...this.#deps.choices.drop(entry.delivery)];
     if (this.#isOld(entry)) {
-      await this.#close(id, ops);
+      await this.#close(id, lost);
       return this.#deps.failed([entry], "expired", this.#expiredText(1));
     }
     const provided = this.#deps.live().channels.get(this.#channel);
     if (provided === undefined) return this.#giveBack(entry, 0);
     const carried = await deliverEntry(entry, redelivered, provided, { ...this.#deps, stop: this.#stop.signal });
     if (carried.kind === "sent") {
-      await this.#close(id, ops);
+      if (entry.delivery.choices === undefined) await this.#close(id, ops);
+      else if (!(await this.#closeAsked(entry, ops, carried))) return this.#giveBack(entry, 0);
       this.#deps.sent(entry, carried.ids);
       return this.#hasten(this.#outages.passed(entry));
     }
     if (carried.kind === "failed") {
-      await this.#close(id, ops);
+      await this.#close(id, lost);
       return this.#deps.failed([entry], "refused", carried.reason);
     }
     const { refusal, counts } = carried;
@@ -147,11 +151,11 @@ export class ChannelQueue {
     const doubts = (entry.doubts ?? 0) + (counts === "doubt" ? 1 : 0);
     const reason = refusal?.reason ?? "no answer";
     if (tries >= this.#deps.maxTries) {
-      await this.#close(id, ops);
+      await this.#close(id, lost);
       return this.#deps.failed([entry], "refused", `given up after ${tries} tries: ${reason}`);
     }
     if (doubts >= this.#deps.maxDoubts) {
-      await this.#close(id, ops);
+      await this.#close(id, lost);
       return this.#deps.failed([entry], "uncertain", `sent ${doubts} times without an answer of the platform: ${reason}`);
     }
     if (counts !== "nothing") this.#outages.failed(entry);
@@ -172,6 +176,22 @@ export class ChannelQueue {
     this.#wakeIn(waitMs);
   }
 
+  /** Complete a delivery with choices. False when its question was closed meanwhile: then the platform is to show that. */
+  async #closeAsked(entry: OutboxEntry, ops: readonly Op[], { shown, showed }: Extract<Carried, { kind: "sent" }>): Promise<boolean> {
+    const { delivery } = entry;
+    const noted = await this.#deps.choices.sent(openEntry(entry), shown, showed);
+    if (noted === "changed") return false;
+    try {
+      await this.#deps.store.commit([...ops, ...noted]);
+      this.#onWire.delete(delivery.id);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "SVC_STORE_CONFLICT") return false;
+      await this.#close(delivery.id, [...ops, ...noted]);
+      return true;
+    }
+  }
+
   async #close(id: string, ops: readonly Op[]): Promise<void> {
     try {
       await this.#deps.store.commit(ops);
@@ -184,12 +204,19 @@ export class ChannelQueue {
   }
 
   async #expire(): Promise<void> {
-    const { now, ttlMs, book, store } = this.#deps;
+    const { now, ttlMs, book, choices, store } = this.#deps;
     const expired: OutboxEntry[] = [];
     for (;;) {
       const page = await this.#queue.list(PAGE);
       const old = page.filter(({ id, value }) => this.#isOld(value) && !this.#onWire.has(id) && !this.#unstored.has(id));
-      if (old.length > 0) await store.commit(old.flatMap(({ id, value }) => [complete(outboxOf(this.#channel), id), book.forget(value.progress)]));
+      if (old.length > 0) {
+        const gone = ({ id, value }: (typeof old)[number]) => [
+          complete(outboxOf(this.#channel), id),
+          book.forget(value.progress),
+          ...choices.drop(value.delivery),
+        ];
+        await store.commit(old.flatMap(gone));
+      }
       expired.push(...old.map(({ value }) => value));
       // Nothing is given back for longer than an entry lives: such a pause comes from a clock that was set.
       for (const { id, dueAt } of page) if (dueAt - now() > ttlMs && !this.#onWire.has(id)) await this.#queue.release(id, 0);

@@ -1,7 +1,9 @@
-import type { Log, Outgoing } from "@svc/sdk";
+import type { Delivery, Log, Outgoing } from "@svc/sdk";
 import type { ChannelRender } from "../base/channel-render.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 import { type CallAnswer, createChannelCalls, type SendRefusal } from "./channel-calls.ts";
+import type { ChoiceBook, ShownQuestion } from "./choice-book.ts";
+import { type OfferedChoices, offerChoices } from "./offered-choices.ts";
 import { digestOf, type OutboxEntry, openEntry } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
 import { admitMedia, partsOf } from "./parts.ts";
@@ -12,7 +14,7 @@ import { type ProgressBook, type Shown, withShown } from "./progress.ts";
  * where the platform may have taken the message and cannot tell a second one from it, one of its doubts.
  */
 export type Carried =
-  | { readonly kind: "sent"; readonly ids: readonly string[] }
+  | { readonly kind: "sent"; readonly ids: readonly string[]; readonly shown: Shown; readonly showed: ShownQuestion }
   | { readonly kind: "later"; readonly waitMs: number; readonly counts: "nothing" | "try" | "doubt"; readonly refusal?: SendRefusal }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -20,6 +22,7 @@ export type Carried =
 export interface DeliverEntryDeps {
   readonly pace: Pace;
   readonly book: ProgressBook;
+  readonly choices: Pick<ChoiceBook, "shown">;
   readonly log: Log;
   readonly stop: AbortSignal;
   readonly backoff: (tries: number) => number;
@@ -52,7 +55,9 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
   const { thing: channel } = provided;
   const { traits } = channel;
   const calls = createChannelCalls(provided, deps.stop);
-  const steps = await stepsOf(entry, provided, deps);
+  const delivery = openEntry(entry);
+  const showed = delivery.choices === undefined ? delivery : await deps.choices.shown(delivery);
+  const steps = await stepsOf(entry, delivery, showed, provided, deps);
   const before = await book.load(entry.progress);
   let progress: Shown = before;
   let doubtful = redelivered || before.sending === true;
@@ -84,7 +89,7 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
     if (!answer.ok) return refused(answer, repeatable, entry, provided, deps);
     pace.passed(out.target, id === known ? (traits.editIntervalMs ?? 0) : 0);
     progress = withShown(progress, index, id as string, digest);
-    if (index < steps.length - 1 || progress.ids.length > steps.length) await book.save(entry.progress, progress);
+    if (index < steps.length - 1 || progress.ids.length > steps.length || delivery.choices !== undefined) await book.save(entry.progress, progress);
   }
 
   for (const surplus of progress.ids.slice(steps.length)) {
@@ -94,15 +99,23 @@ export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, pro
     const answer = await calls.remove(surplus, out);
     if (!answer.ok && answer.failure !== "permanent") return refused(answer, true, entry, provided, deps);
   }
-  return { kind: "sent", ids: progress.ids.slice(0, steps.length) };
+  const ids = progress.ids.slice(0, steps.length);
+  return { kind: "sent", ids, shown: { ids, shown: progress.shown.slice(0, steps.length) }, showed };
 }
 
-async function stepsOf(entry: OutboxEntry, { thing: channel }: ProvidedChannel, deps: DeliverEntryDeps): Promise<readonly Step[]> {
+async function stepsOf(
+  entry: OutboxEntry,
+  delivery: Delivery,
+  showed: ShownQuestion,
+  { thing: channel }: ProvidedChannel,
+  deps: DeliverEntryDeps,
+): Promise<readonly Step[]> {
   const render = deps.render();
-  const delivery = openEntry(entry);
   const { target } = delivery;
+  const { text: words, buttons }: OfferedChoices =
+    showed.choices === undefined ? showed : offerChoices({ id: delivery.id, text: showed.text }, showed.choices, channel.traits);
   const { taken, refused } = await admitMedia(delivery.media ?? [], channel.traits, (path) => deps.mayLeave?.(path) ?? true);
-  const text = [delivery.text, ...refused].filter((line) => line !== "").join("\n\n");
+  const text = [words, ...refused].filter((line) => line !== "").join("\n\n");
   const { replyTo: _replyTo, ...sequel } = target;
   const extras = {
     ...(delivery.title === undefined ? {} : { title: delivery.title }),
@@ -112,6 +125,9 @@ async function stepsOf(entry: OutboxEntry, { thing: channel }: ProvidedChannel, 
     out: { target: index === 0 ? target : sequel, ...part, key: `${entry.progress}/${index}`, ...extras },
     digest: digestOf(part.text),
   }));
+  const last = steps.at(-1);
+  if (last !== undefined && buttons !== undefined)
+    steps[steps.length - 1] = { out: { ...last.out, choices: buttons }, digest: digestOf(JSON.stringify([last.out.text, buttons])) };
   for (const media of taken) {
     const index = steps.length;
     steps.push({

@@ -1,7 +1,17 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Channel, type ChannelTraits, channelError, type Delivery, type Outgoing, type Publication, type Render, type Target } from "@svc/sdk";
+import {
+  type Channel,
+  type ChannelTraits,
+  type ChoiceButton,
+  channelError,
+  type Delivery,
+  type Outgoing,
+  type Publication,
+  type Render,
+  type Target,
+} from "@svc/sdk";
 import { openStore, type SqliteStore, sinceBoot } from "../../test/kit/store.ts";
 import { createRender } from "../capabilities/render/render.ts";
 import type { Deliveries } from "../core/flow/deliveries-port.ts";
@@ -23,6 +33,8 @@ export interface FarEnd {
   }[];
   /** What people see in a chat, message by message. */
   visible(chat: string): string[];
+  /** The labels of the buttons that people see in a chat, message by message. */
+  buttons(chat: string): (readonly string[])[];
   /** Called before each call takes effect; what it throws is the platform's answer. `after` throws once the effect is there. */
   fault: (call: "send" | "edit" | "remove", out: Outgoing, platformId?: string) => void | Promise<void>;
   after: (call: "send" | "edit", out: Outgoing) => void | Promise<void>;
@@ -30,7 +42,7 @@ export interface FarEnd {
 
 export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme"): FarEnd {
   const all: ChannelTraits = { maxChars: 200, unit: "codepoint", dialect: "plain", editIntervalMs: 1, ...traits };
-  const shown = new Map<string, { chat: string; text: string }>();
+  const shown = new Map<string, { chat: string; text: string; choices?: readonly ChoiceButton[] | undefined }>();
   const keys = new Map<string, string>();
   let last = 0;
   const check = (out: Outgoing) => {
@@ -41,6 +53,7 @@ export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme")
     calls: [],
     fault: () => {},
     after: () => {},
+    buttons: (chat) => [...shown.values()].filter((message) => message.chat === chat).map(({ choices = [] }) => choices.map(({ label }) => label)),
     visible: (chat) => [...shown.values()].filter((message) => message.chat === chat).map(({ text }) => text),
     channel: {
       name,
@@ -52,7 +65,7 @@ export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme")
         const before = all.keyed ? keys.get(out.key) : undefined;
         last += 1;
         const id = before ?? `m${last}`;
-        if (before === undefined) shown.set(id, { chat: out.target.chat, text: out.text });
+        if (before === undefined) shown.set(id, { chat: out.target.chat, text: out.text, choices: out.choices });
         keys.set(out.key, id);
         await far.after("send", out);
         return { platformId: id };
@@ -63,7 +76,7 @@ export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme")
         check(out);
         const message = shown.get(platformId);
         if (message === undefined) throw channelError("permanent", "message to edit not found");
-        message.text = out.text;
+        Object.assign(message, { text: out.text, choices: out.choices });
         await far.after("edit", out);
       },
       async remove(target, platformId) {

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { Delivery, Log, Op, Target } from "@svc/sdk";
+import { whyNoChoices } from "@svc/sdk/host";
 import type { ChannelRender } from "../base/channel-render.ts";
 import { fail } from "../base/errors.ts";
 import type { Deliveries, DeliveriesDeps, ReplyStream } from "../core/flow/deliveries-port.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 import { createChannelCalls } from "./channel-calls.ts";
+import { type ChoiceBook, createChoiceBook } from "./choice-book.ts";
 import { createStream } from "./growing-reply.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
-import { conversationKey, type OutboxEntry, outboxOf, pushEntry, sealEntry } from "./outbox-entry.ts";
+import { conversationKey, type OutboxEntry, outboxOf, sealEntry } from "./outbox-entry.ts";
 import { createOutboxReport } from "./outbox-report.ts";
 import { backoffMs, createPace, type Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
@@ -59,6 +61,7 @@ export const createDeliveries = (deps: OutgoingDeps): Deliveries => new ChannelD
 /** The outbox of every channel, replies that grow, and what is withheld. Nothing moves before `start`. */
 export class ChannelDeliveries implements Deliveries {
   readonly withheld: WithheldBook;
+  readonly choices: ChoiceBook;
   readonly #deps: OutgoingDeps;
   readonly #limits: DeliveryLimits;
   readonly #pace: Pace;
@@ -91,7 +94,33 @@ export class ChannelDeliveries implements Deliveries {
     this.#limits = limits;
     this.#pace = pace;
     this.#book = book;
-    this.#outbox = createOutbox({ store, log, pace, book, now, live, render, ...leaving, backoff, ttlMs: ttlMinutes * 60_000, maxTries, maxDoubts, ...report });
+    this.choices = createChoiceBook({
+      store,
+      bus,
+      log,
+      book,
+      now,
+      live,
+      wake: (channel) => this.#wake(channel),
+      send: (delivery) => this.send(delivery),
+    });
+    const { choices } = this;
+    this.#outbox = createOutbox({
+      store,
+      log,
+      pace,
+      book,
+      choices,
+      now,
+      live,
+      render,
+      ...leaving,
+      backoff,
+      ttlMs: ttlMinutes * 60_000,
+      maxTries,
+      maxDoubts,
+      ...report,
+    });
     this.withheld = createWithheldBook({
       store,
       bus,
@@ -101,6 +130,7 @@ export class ChannelDeliveries implements Deliveries {
       live,
       ttlMs: withheldHours * 3_600_000,
       most: limits.maxQueued,
+      push: (entry) => choices.push(entry),
       released: ({ target }) => this.#wake(target.channel),
       expired: (entries) => {
         report.withheldExpired(entries);
@@ -138,6 +168,8 @@ export class ChannelDeliveries implements Deliveries {
     const { store, live } = this.#deps;
     const { channel } = draft.target;
     if (!live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
+    const reason = draft.choices === undefined ? undefined : whyNoChoices(draft.choices);
+    if (reason !== undefined) throw fail("SVC_DELIVERY_CHOICES", { reason });
     await this.#requireRoom(channel, this.unsent(channel));
     const delivery = await live().hooks.deliver({ ...draft, id: `out_${randomUUID()}` });
     const { id, held } = delivery;
@@ -173,13 +205,17 @@ export class ChannelDeliveries implements Deliveries {
 
   async start(): Promise<void> {
     await this.#book.sweep();
+    await this.choices.sweep();
     this.#state = "running";
     let sweeps = 0;
     const sweep = () => {
       for (const channel of this.#deps.live().channels.keys()) this.#outbox.sweep(channel);
       void this.withheld.sweep();
       sweeps += 1;
-      if (sweeps % BOOK_SWEEP === 0) this.#book.sweep().catch((error) => this.#deps.log.warn({ err: error }, "the progress of old deliveries was not removed"));
+      if (sweeps % BOOK_SWEEP === 0)
+        Promise.all([this.#book.sweep(), this.choices.sweep()]).catch((error) =>
+          this.#deps.log.warn({ err: error }, "the progress and the choices of old deliveries were not removed"),
+        );
     };
     this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
     this.#sweeper.unref();
@@ -215,7 +251,7 @@ export class ChannelDeliveries implements Deliveries {
     const { bus, now } = this.#deps;
     const rootId = bus.current()?.rootId;
     const entry = sealEntry(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
-    return [delivery.held === undefined ? pushEntry(entry) : this.withheld.op(entry, unjudged)];
+    return delivery.held === undefined ? this.choices.push(entry) : [this.withheld.op(entry, unjudged)];
   }
 
   /** Tell the senders of answers that were given up, once a chat. Proactive deliveries and notices go in silence. */
@@ -235,7 +271,7 @@ export class ChannelDeliveries implements Deliveries {
   async #tellEach(chats: readonly { readonly first: OutboxEntry; readonly count: number }[], text: (count: number) => string): Promise<void> {
     const { store, live } = this.#deps;
     for (const { first, count } of chats) {
-      const { id: _id, media: _media, held: _held, ...rest } = first.delivery;
+      const { id: _id, media: _media, held: _held, choices: _choices, ...rest } = first.delivery;
       const notice = await live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text: text(count) });
       await store.commit(this.#ops(notice, notice.id));
       this.committed(notice);

@@ -1,4 +1,4 @@
-import { type Op, remove, type Store } from "@svc/sdk";
+import { type Op, put, remove, type Store } from "@svc/sdk";
 
 /** What the platform already has of one delivery, message by message. */
 export interface Progress {
@@ -19,6 +19,8 @@ export type Shown = Omit<Progress, "at">;
 export interface ProgressBook {
   load(key: string): Promise<Progress>;
   save(key: string, progress: Shown): Promise<void>;
+  /** The write that makes what a platform shows already the progress of another delivery: it becomes an edit. */
+  keep(key: string, progress: Shown): Op;
   /** The write that forgets a finished delivery; it goes into the commit that completes it. */
   forget(key: string): Op;
   /** Drop what no delivery ever followed: turns that were cancelled while their answer grew. */
@@ -36,6 +38,7 @@ export function createProgressBook(store: Store, now: () => number): ProgressBoo
     async save(key, progress) {
       await book.put(key, { ...progress, at: now() });
     },
+    keep: (key, { ids, shown }) => put(COLLECTION, key, { ids, shown, at: now() } satisfies Progress),
     forget: (key) => remove(COLLECTION, key),
     async sweep() {
       for (;;) {

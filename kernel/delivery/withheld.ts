@@ -4,7 +4,7 @@ import type { Bus } from "../core/bus/bus.ts";
 import type { WithheldDeliveries } from "../core/flow/deliveries-port.ts";
 import { decideHeld } from "../core/flow/record.ts";
 import type { Live } from "../core/host/live.ts";
-import { type OutboxEntry, openEntry, pushEntry, sealEntry } from "./outbox-entry.ts";
+import { type OutboxEntry, openEntry, sealEntry } from "./outbox-entry.ts";
 import type { ProgressBook } from "./progress.ts";
 
 /** What the book of withheld deliveries stands on. */
@@ -19,6 +19,8 @@ export interface WithheldDeps {
   readonly ttlMs: number;
   /** Most that are kept; of more the oldest expire. */
   readonly most: number;
+  /** The writes that put an entry into its outbox. */
+  push(entry: OutboxEntry): readonly Op[];
   /** A released delivery stands in the outbox. */
   released(delivery: Delivery): void;
   /** Told once for all that expired together. */
@@ -120,7 +122,7 @@ export function createWithheldBook(deps: WithheldDeps): WithheldBook {
       if (sends && !live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
       const next = resealed(delivery, entry, now());
       const ops = await decideHeld(store, delivery.taskId, id, { response: delivery.text });
-      if (!(await decide(id, found.version, sends ? [pushEntry(next), ...ops] : ops))) return false;
+      if (!(await decide(id, found.version, sends ? [...deps.push(next), ...ops] : ops))) return false;
       publish("delivery:released", next, "is released");
       if (sends) deps.released(delivery);
       return true;

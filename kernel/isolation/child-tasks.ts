@@ -25,6 +25,7 @@ export function remoteTasks(plugin: PluginId, { ask, keep }: ChildCalls): Tasks 
     followup: (task, message) => ask("tasks.followup", { id: task, message }),
     withheld: () => Promise.reject(refused(plugin, "tasks.withheld")),
     release: () => Promise.reject(refused(plugin, "tasks.release")),
+    closeChoices: () => Promise.reject(refused(plugin, "tasks.closeChoices")),
     refuse: () => Promise.reject(refused(plugin, "tasks.refuse")),
     running: () => {
       throw refused(plugin, "tasks.running");

@@ -1,3 +1,5 @@
+import { whyNoChoices } from "../choices.ts";
+import { svcError } from "../errors.ts";
 import type { Delivery, Message, TaskResult } from "../messages.ts";
 import type { Accepted, RunningTask, TaskEvent, Tasks, WithheldDelivery } from "../tasks.ts";
 
@@ -6,6 +8,8 @@ export interface FakeTasks extends Tasks {
   /** Messages accepted or run, without the duplicates. */
   readonly accepted: readonly Message[];
   readonly delivered: readonly Omit<Delivery, "id">[];
+  /** Deliveries with choices whose question was closed. */
+  readonly closed: readonly { readonly id: string; readonly words?: string }[];
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
   /** Withhold a delivery as a `deliver` tap would: `withheld` lists it until `release` or `refuse`. */
   withhold(delivery: WithheldDelivery): void;
@@ -23,6 +27,8 @@ export interface FakeTasks extends Tasks {
 export function createFakeTasks(answer: (message: Message) => Partial<TaskResult> | Promise<Partial<TaskResult>> = () => ({})): FakeTasks {
   const accepted: Message[] = [];
   const delivered: Omit<Delivery, "id">[] = [];
+  const open = new Set<string>();
+  const closed: { id: string; words?: string }[] = [];
   const cancelled: { id: string; reason?: string }[] = [];
   const followed: { id: string; text: string; replace: boolean; sender?: string }[] = [];
   const withheld = new Map<string, WithheldDelivery>();
@@ -42,6 +48,7 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
   return {
     accepted,
     delivered,
+    closed,
     cancelled,
     followed,
     running: () => [...running.values()],
@@ -68,9 +75,17 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       }
     },
     async deliver(delivery) {
+      const reason = delivery.choices === undefined ? undefined : whyNoChoices(delivery.choices);
+      if (reason !== undefined) throw svcError("SVC_DELIVERY_CHOICES", `The choices of a delivery cannot be offered: ${reason}.`, { status: 400 });
       delivered.push(delivery);
       const id = `delivery_${delivered.length}`;
+      if (delivery.choices !== undefined) open.add(id);
       return { id, sent: Promise.resolve({ platformId: `platform_${delivered.length}` }) };
+    },
+    async closeChoices(id, words) {
+      if (!open.delete(id)) return false;
+      closed.push(words === undefined ? { id } : { id, words });
+      return true;
     },
     decided,
     withhold: (one) => void withheld.set(one.delivery.id, one),

@@ -27,6 +27,8 @@ const NAMES = [
   "append",
   "backoffMs",
   "channelError",
+  "choiceData",
+  "choiceOf",
   "codeOf",
   "complete",
   "coversName",
@@ -126,6 +128,7 @@ const HOST_NAMES = [
   "providedThing",
   "sourceOf",
   "tierAbilities",
+  "whyNoChoices",
   "whyNoScope",
 ];
 const PROGRAM_NAMES = ["PERMISSION_MODES", "programSection", "programSettings"];

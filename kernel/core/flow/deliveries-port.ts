@@ -1,4 +1,4 @@
-import type { Delivery, Log, Op, Store, Target, WithheldDelivery } from "@svc/sdk";
+import type { Delivery, Inbound, Log, Message, Op, Store, Target, WithheldDelivery } from "@svc/sdk";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Live } from "../host/live.ts";
@@ -17,6 +17,8 @@ export interface Deliveries {
   committed(delivery: Delivery): void;
   /** What waits for a decision. */
   readonly withheld: WithheldDeliveries;
+  /** What waits for a choice. */
+  readonly choices: DeliveryChoices;
   /** A reply that is shown while it grows. Undefined where the channel cannot edit or is not ready. */
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
   /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */
@@ -60,6 +62,19 @@ export interface WithheldDeliveries {
   release(id: string): Promise<boolean>;
   /** Drops it, with the reason in trace and event. False when it is not there any more. */
   refuse(id: string, reason: string): Promise<boolean>;
+}
+
+/** Deliveries with choices, open until they are closed or their time is over. */
+export interface DeliveryChoices {
+  /**
+   * The message as it counts: one that answers a delivery with choices gets its `choice`. Throws `SVC_CHOICE_CLOSED` or
+   * `SVC_CHOICE_FOREIGN` for a pressed button that may not count (any more).
+   */
+  heard(message: Message): Message | Promise<Message>;
+  /** Nobody took a choice: tell the person. Answers the reason for the event; never rejects. */
+  unclaimed(inbound: Inbound): Promise<string>;
+  /** See `Tasks.closeChoices`. */
+  close(id: string, words?: string): Promise<boolean>;
 }
 
 /** The growing reply of one task. What it has sent is found again by the final delivery through the task id. */

@@ -98,9 +98,11 @@ export class Pipeline {
   // ── 1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Store a message and set it on its way. Resolves after the commit; without a task where the dedup key was seen before. */
-  async accept(message: Message, admission: AcceptOptions = {}): Promise<{ task?: Task; accepted: Accepted }> {
-    const { store, bus, now } = this.deps;
+  async accept(given: Message, admission: AcceptOptions = {}): Promise<{ task?: Task; accepted: Accepted }> {
+    const { store, bus, now, deliveries } = this.deps;
     if (this.#refusing) throw fail("SVC_DAEMON_DRAINING");
+    const heard = deliveries.choices.heard(given);
+    const message = isPromise(heard) ? await heard : heard;
     const id = newTaskId(now());
     const rootId = bus.current()?.rootId ?? bus.newRoot();
     const record = newRecord(message, { id, rootId, at: now() }, admission.pinned);
@@ -128,6 +130,7 @@ export class Pipeline {
       const judged = live.hooks.inbound(inbound, run);
       const rejection = isPromise(judged) ? await judged : judged;
       if (rejection !== undefined) return await this.#drop(task, rejection.reject);
+      if (inbound.choice !== undefined) return await this.#drop(task, await this.deps.deliveries.choices.unclaimed(inbound));
       const routed = live.hooks.route(inbound, run);
       const answer = (isPromise(routed) ? await routed : routed) ?? defaultRoute(inbound, agents());
       const route = record.pinned === undefined ? answer : { ...answer, ...record.pinned };

@@ -51,6 +51,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     deliver: (delivery) => deliveries.send(delivery),
     withheld: (query) => deliveries.withheld.list(query),
     release: (id) => deliveries.withheld.release(id),
+    closeChoices: (id, words) => deliveries.choices.close(id, words),
     refuse: (id, reason) => deliveries.withheld.refuse(id, reason),
     running: () => tasks.running(),
     queued: () => tasks.queued(),
