@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Channel, Outgoing } from "../channel.ts";
+import { choiceOf } from "../choices.ts";
 import { channelError } from "../errors.ts";
 import type { Message } from "../messages.ts";
 import { definePlugin, type Plugin, type PluginContext } from "../plugin.ts";
@@ -10,11 +11,12 @@ import type { Runner } from "./runner.ts";
 
 interface Post extends Said {
   readonly id: string;
+  readonly pressed?: string;
 }
 
 /** A platform in memory, strict and able to fail. `listen` gives each post until it is confirmed. */
 function createPlatform() {
-  const shown: { platformId: string; text: string; file?: Uint8Array }[] = [];
+  const shown: { platformId: string; text: string; file?: Uint8Array; buttons: readonly { label: string; data: string }[] }[] = [];
   const faults: ChannelFault[] = [];
   const posts: Post[] = [];
   const state = { writes: 0, attempts: 0, hanging: false, away: false, generation: 0 };
@@ -41,7 +43,7 @@ function createPlatform() {
       if (out.text.length > 300) throw channelError("permanent", "too long");
       last += 1;
       const file = out.media?.[0]?.data;
-      shown.push({ platformId: `m${last}`, text: out.text, ...(file === undefined ? {} : { file }) });
+      shown.push({ platformId: `m${last}`, text: out.text, buttons: buttonsOf(out), ...(file === undefined ? {} : { file }) });
       return { platformId: `m${last}` };
     },
     say(said: Said) {
@@ -51,6 +53,7 @@ function createPlatform() {
     },
   };
 }
+const buttonsOf = ({ choices = [] }: Outgoing) => choices.map(({ label, data }) => ({ label, data }));
 type Platform = ReturnType<typeof createPlatform>;
 
 /** What a broken plugin does otherwise. */
@@ -62,6 +65,7 @@ interface Breaks {
   readonly pauseMs?: number;
   readonly silent?: boolean;
   readonly leak?: boolean;
+  readonly stuck?: boolean;
   readonly chatty?: boolean;
 }
 
@@ -81,13 +85,13 @@ function toy(platform: Platform, breaks: Breaks): Plugin<Config> {
       if (breaks.chatty) platform.state.attempts += 1;
       const channel: Channel = {
         name: "toy",
-        traits: { maxChars: 300, unit: "utf16", dialect: "plain", editIntervalMs: 10, maxMediaBytes: 10_000 },
+        traits: { maxChars: 300, unit: "utf16", dialect: "plain", editIntervalMs: 10, choices: true, maxMediaBytes: 10_000 },
         send: (out, signal) => platform.write(signal, () => platform.post(out)),
         edit: (id, out, signal) =>
           platform.write(signal, () => {
             const message = platform.shown.find(({ platformId }) => platformId === id);
             if (message === undefined) throw channelError("permanent", "not found");
-            message.text = out.text;
+            Object.assign(message, { text: out.text, buttons: buttonsOf(out) });
           }),
       };
       const handle = ctx.provide.channel({ ...channel, ...breaks.channel?.(channel, platform) });
@@ -124,12 +128,21 @@ async function listen(ctx: PluginContext<Config>, platform: Platform, breaks: Br
     try {
       if (wanted) await ctx.tasks.accept((breaks.message ?? ((one) => one))(messageOf(post)));
       else if (post.from === "stranger" && !breaks.silent) ctx.events.publish({ kind: "message", type: "message:dropped", summary: "dropped" });
-    } catch {
-      failures = 1;
-      continue;
+    } catch (error) {
+      const { status = 500 } = error as { status?: number };
+      // What is refused for good must not stand in the way of what comes after it.
+      if (status >= 500 || breaks.stuck) {
+        failures = 1;
+        continue;
+      }
     }
     if (!breaks.confirmFirst) platform.posts.shift();
   }
+}
+
+function choiceIn({ pressed = "" }: Post): Pick<Message, "choice"> {
+  const choice = choiceOf(pressed);
+  return choice === undefined ? {} : { choice };
 }
 
 const messageOf = (post: Post): Message => ({
@@ -140,6 +153,7 @@ const messageOf = (post: Post): Message => ({
   platformId: post.id,
   dedupKey: post.id,
   sender: { id: post.from },
+  ...choiceIn(post),
   ...(post.where === "direct" ? { direct: true } : {}),
   ...(post.mention ? { mentions: ["toy"] } : {}),
   ...(post.file === undefined ? {} : { media: [{ kind: "file" as const, name: post.file.name, url: `data:,${Buffer.from(post.file.data).toString("hex")}` }] }),
@@ -164,6 +178,10 @@ function subject(breaks: Breaks = {}): ChannelSubject {
         const made = platform.say(said);
         newest = platform.posts.at(-1);
         return made;
+      },
+      async press({ data, from }) {
+        platform.say({ text: data, from, where: "direct" });
+        platform.posts.push({ ...(platform.posts.pop() as Post), pressed: data });
       },
       async repeat() {
         if (newest !== undefined) platform.posts.push(newest);
@@ -236,6 +254,12 @@ describe("the channel contract finds what breaks", () => {
         }),
       },
     ],
+    ["shows choices as buttons", { channel: (channel) => ({ send: ({ choices: _, ...out }, signal) => channel.send(out, signal) }) }],
+    ["a pressed button comes in", { message: ({ choice: _, ...message }) => message }],
+    ["a pressed button comes in", { message: ({ sender: _, ...message }) => message }],
+    ["typed text are no choice", { message: (message) => ({ ...message, ...choiceIn({ pressed: message.text } as Post) }) }],
+    ["typed text are no choice", { take: () => true }],
+    ["stands in the way of nothing", { stuck: true }],
     ["maps a message", { message: ({ sender: _, ...message }) => message }],
     ["maps a message", { message: ({ dedupKey: _, ...message }) => message }],
     ["order in which", { message: (message) => ({ ...message, text: [...message.text].reverse().join("") }) }],

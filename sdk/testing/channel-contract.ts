@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChannelFailure } from "../channel.ts";
 import { sleep } from "../time.ts";
+import { describeChoices } from "./channel-choices.ts";
 import { describeReceiving } from "./channel-receives.ts";
 import {
   acceptedBy,
@@ -47,6 +48,7 @@ export function channelContract(
   runner.describe("channel contract", () => {
     describeIdentity(it, has, runner, make);
     describeSending(it, has);
+    describeChoices(it, has);
     describeFailures(it, has);
     if (has("receive")) describeReceiving(it, has);
     else it("takes no messages in", async (running) => assert.deepEqual(acceptedBy(running), []));

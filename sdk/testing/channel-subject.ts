@@ -23,7 +23,7 @@ export interface ChannelFarEnd {
   /** What it names as the time to wait when it fails as `limited`. */
   readonly retryAfterMs: number;
   /** What people see in that chat, oldest first. */
-  shown(): readonly { readonly platformId: string; readonly text: string; readonly file?: Uint8Array }[];
+  shown(): readonly ShownMessage[];
   /** Fails the next so many calls that write. */
   fail(fault: ChannelFault, times: number): void;
   /** Never answers calls that write, from now on. */
@@ -32,12 +32,23 @@ export interface ChannelFarEnd {
   writes(): number;
   /** Somebody writes to the bot. Resolves when the platform has it, not when the bot has. */
   say?(said: Said): Promise<{ readonly platformId: string }>;
+  /** Somebody presses a button; of a channel with `traits.choices`. Resolves when the platform has it. */
+  press?(press: { readonly platformId: string; readonly data: string; readonly from: "friend" | "stranger" }): Promise<void>;
   /** Hands the newest message out once more. */
   repeat?(): Promise<void>;
   /** Cuts every connection and takes new ones at once, or, while `refuse`, none. */
   drop?(refuse?: boolean): Promise<void>;
   /** Connections or polls so far, refused ones included. */
   attempts?(): number;
+}
+
+/** A message of ours as people see it. */
+export interface ShownMessage {
+  readonly platformId: string;
+  readonly text: string;
+  readonly file?: Uint8Array;
+  /** Of a channel with `traits.choices`: the buttons below it, in order. */
+  readonly buttons?: readonly { readonly label: string; readonly data: string }[];
 }
 
 /** A message that the contract suite lets somebody write on the platform. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { bodyOf, entitiesOf, json, parse, reply } from "./bot-wire.harness.ts";
+import { bodyOf, buttonProblem, entitiesOf, json, parse, reply } from "./bot-wire.harness.ts";
 
 /** A message as people see it. */
 export interface Shown {
@@ -53,6 +53,8 @@ export interface BotApi {
   readonly calls: Call[];
   readonly shown: Shown[];
   readonly reactions: Map<number, string>;
+  /** What people who pressed a button were told, in order. */
+  readonly answers: { readonly id: string; readonly text?: string; readonly alert: boolean }[];
   /** Called for each call of a writing method; what it returns is the answer instead. */
   fault: (call: Call) => Fault | undefined;
   addBot(token: string, id: number, username: string): void;
@@ -60,7 +62,8 @@ export interface BotApi {
   addChat(id: number, type?: "private" | "group" | "supergroup", title?: string): void;
   /** A person writes; `more` is laid over the message. Resolves with its id. */
   say(token: string, said: { chat: number; from?: object; text?: string; more?: Record<string, unknown> }): number;
-  press(token: string, press: { from: object; message: number; data: string }): void;
+  /** `old`: the message is one that the platform does not show to bots any more. `chat`: it is in another chat than it was sent to. */
+  press(token: string, press: { from: object; message: number; data: string; old?: boolean; chat?: number }): void;
   /** Hands an update out once more, under its old id. */
   repeat(token: string): void;
   addFile(id: string, data: Uint8Array): void;
@@ -100,6 +103,7 @@ export async function startBotApi(): Promise<BotApi> {
     calls: [],
     shown: [],
     reactions: new Map(),
+    answers: [],
     fault: () => undefined,
     addBot: (token, id, username) => void bots.set(token, { id, username, queue: [], again: [], webhook: true }),
     removeBot: (token) => void bots.delete(token),
@@ -116,14 +120,17 @@ export async function startBotApi(): Promise<BotApi> {
       });
       return lastMessage;
     },
-    press(token, { from, message, data }) {
+    press(token, { from, message, data, old = false, chat }) {
       const shown = api.shown.find(({ id }) => id === message);
+      const place = { message_id: message, chat: chats.get(chat ?? shown?.chat ?? 0) };
+      const id = `cb${lastUpdate}`;
+      queries.add(id);
       push(token, "callback_query", {
-        id: `cb${lastUpdate}`,
+        id,
         from,
         chat_instance: "1",
         data,
-        message: { message_id: message, date: 1, chat: chats.get(shown?.chat ?? 0), text: shown?.text, reply_markup: shown?.markup },
+        message: old ? { ...place, date: 0 } : { ...place, date: 1, text: shown?.text, reply_markup: shown?.markup },
       });
     },
     repeat(token) {
@@ -147,6 +154,7 @@ export async function startBotApi(): Promise<BotApi> {
       }),
   };
   const history = new Map<string, unknown[]>();
+  const queries = new Set<string>();
 
   function push(token: string, kind: string, value: unknown): void {
     const bot = bots.get(token);
@@ -270,6 +278,8 @@ export async function startBotApi(): Promise<BotApi> {
         if (parsed.text.trim() === "") return { problem: "message text is empty" };
         if (parsed.text.length > 4_096) return { problem: "message is too long" };
         const markup = json(body.reply_markup);
+        const wrong = buttonProblem(markup);
+        if (wrong !== undefined) return { problem: wrong };
         const shown = { text: parsed.text, ...(body.parse_mode === undefined ? {} : { html: String(body.text) }), ...(markup === undefined ? {} : { markup }) };
         if (method === "sendMessage") return post(shown);
         const before = find();
@@ -310,8 +320,15 @@ export async function startBotApi(): Promise<BotApi> {
         return files.has(String(body.file_id))
           ? { result: { file_id: body.file_id, file_unique_id: "u", file_path: `files/${body.file_id}` } }
           : { problem: "wrong file_id" };
+      case "answerCallbackQuery": {
+        const id = String(body.callback_query_id);
+        if (String(body.text ?? "").length > 200) return { problem: "MESSAGE_TOO_LONG" };
+        if (!queries.has(id) || api.answers.some((answer) => answer.id === id))
+          return { problem: "query is too old and response timeout expired or query ID is invalid" };
+        api.answers.push({ id, ...(body.text === undefined ? {} : { text: String(body.text) }), alert: body.show_alert === true });
+        return { result: true };
+      }
       case "sendChatAction":
-      case "answerCallbackQuery":
         return { result: true };
       default:
         return { problem: `no method ${method}` };

@@ -35,6 +35,17 @@ export function entitiesOf(text: string): { entities?: object[] } {
   return entities.length === 0 ? {} : { entities };
 }
 
+/** Buttons must have a text and one thing that they do, with at most 64 bytes of data. */
+export function buttonProblem(markup: unknown): string | undefined {
+  const rows = (markup as { inline_keyboard?: { text?: string; callback_data?: string; url?: string }[][] } | undefined)?.inline_keyboard ?? [];
+  for (const { text = "", callback_data, url } of rows.flat()) {
+    if (text === "") return "Text buttons are unallowed in the inline keyboard";
+    if ((callback_data === undefined) === (url === undefined)) return "inline keyboard button must do exactly one thing";
+    if (callback_data !== undefined && (callback_data === "" || Buffer.byteLength(callback_data) > 64)) return "BUTTON_DATA_INVALID";
+  }
+  return undefined;
+}
+
 const TAGS = new Set(["b", "strong", "i", "em", "u", "s", "del", "code", "pre", "a", "blockquote", "tg-spoiler"]);
 
 /** Tags must be known, nested and closed, as the platform insists. */

@@ -1,4 +1,4 @@
-import { type Channel, type ChannelHandle, channelError, type Media, type Outgoing, type PluginContext, type Target } from "@svc/sdk";
+import { type Channel, type ChannelHandle, channelError, codeOf, type Media, type Outgoing, type PluginContext, type Target } from "@svc/sdk";
 import { Api, InputFile } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
 import { type Account, createAccount, tellState } from "./account.ts";
@@ -27,6 +27,9 @@ const PUBLIC_ROOT = "https://api.telegram.org";
 /** The platform's own limit for downloads by bots. */
 const DOWNLOAD_BYTES = 20 * 1_048_576;
 const CALL_SECONDS = 60;
+/** The longest text of an alert. */
+const ALERT_CHARS = 200;
+const NOT_YOURS = "You cannot answer this here.";
 
 /** Makes the client of all configured accounts; it connects with `start`. */
 export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle, pairing: Pairing): Client {
@@ -71,21 +74,34 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   async function take(name: string, settings: AccountSettings, api: Api, update: Update, me: UserFromGetMe): Promise<void> {
     const heard = heardOf(update, name, me);
     if (heard === undefined) return;
-    if (heard.callbackId !== undefined) void api.answerCallbackQuery(heard.callbackId, {}, foreign(ctx.signal)).catch(() => {});
+    const refusal = await judged(heard, name, settings);
+    if (heard.callbackId !== undefined) answerPress(api, heard.callbackId, refusal, ctx.signal);
+  }
+
+  /** Hand a message over. Answers why that was not done, for the person who pressed a button. */
+  async function judged(heard: Heard, name: string, settings: AccountSettings): Promise<string | undefined> {
     const elsewhere = new Set([...lines.values()].map((line) => line.settings.agentBinding));
     const agent = agentMeant(heard, settings.agentBinding, ctx.agents.list(), elsewhere);
     // Who names an agent that answers here means this bot.
     const meant = { ...heard, addressed: heard.addressed || agent !== settings.agentBinding };
     const verdict = await judge(meant, settings, config.policy ?? {}, pairing.known(name));
-    if (verdict.kind === "drop") return drop(heard, settings, verdict.reason);
-    if (verdict.kind === "pair") return invite(heard, settings);
+    if (verdict.kind === "drop") {
+      drop(heard, settings, verdict.reason);
+      return NOT_YOURS;
+    }
+    if (verdict.kind === "pair") {
+      await invite(heard, settings);
+      return "This bot does not know you yet.";
+    }
     try {
       await ctx.tasks.accept({ ...heard.message, agent });
+      return undefined;
     } catch (error) {
       const { status = 500, message } = error as { status?: number; message: string };
       // What the kernel will never take must not stand in the way of what comes after it.
       if (status < 400 || status >= 500) throw error;
       drop(heard, settings, message);
+      return heard.message.choice === undefined ? "This was not taken." : message;
     }
   }
 
@@ -136,19 +152,8 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
     typing: async (target, signal) => lineOf(target).outbound.typing(target, signal),
     async fetchMedia({ handle: file = "", type }, signal) {
       const [account = "", id = ""] = splitOnce(file);
-      const { api, apiRoot, settings } = lineOf({ account });
-      const { file_path } = await api.getFile(id, foreign(signal));
-      if (file_path === undefined) throw channelError("permanent", "the platform does not give this file out");
-      const answer = await ctx
-        .fetch(`${apiRoot}/file/bot${settings.token}/${file_path}`, { signal, maxBytes: DOWNLOAD_BYTES, trustedOrigins: [new URL(apiRoot).origin] })
-        .catch(() => undefined);
-      // The address holds the token: neither it nor an error that may name it goes further.
-      if (answer?.status !== 200 || answer.truncated)
-        throw channelError(
-          "retry",
-          `a file could not be downloaded: ${answer === undefined ? "no answer" : answer.truncated ? "it is too large" : answer.status}`,
-        );
-      return { data: answer.body, ...(type === undefined ? {} : { type }) };
+      const data = await download(ctx, lineOf({ account }), id, signal);
+      return { data, ...(type === undefined ? {} : { type }) };
     },
     /** Every account must be one that the platform knows: one that works does not hide one that does not. */
     async test(signal) {
@@ -160,6 +165,27 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
       return fine.join(", ");
     },
   };
+}
+
+/** The platform shows that the button works until it is answered, and forgets the question after some seconds: one try. */
+function answerPress(api: Api, id: string, refusal: string | undefined, signal: AbortSignal): void {
+  const words = refusal === undefined ? {} : { text: refusal.slice(0, ALERT_CHARS), show_alert: true };
+  void api.answerCallbackQuery(id, words, foreign(signal)).catch(() => {});
+}
+
+/** The bytes of a file of the platform. The address holds the token: neither it nor an error that may name it goes further. */
+async function download({ fetch }: Pick<PluginContext, "fetch">, { api, apiRoot, settings }: Line, id: string, signal: AbortSignal): Promise<Uint8Array> {
+  const { file_path } = await api.getFile(id, foreign(signal)).catch((error) => Promise.reject(failureOf(error)));
+  if (file_path === undefined) throw channelError("permanent", "the platform does not give this file out");
+  const answer = await fetch(`${apiRoot}/file/bot${settings.token}/${file_path}`, {
+    signal,
+    maxBytes: DOWNLOAD_BYTES,
+    trustedOrigins: [new URL(apiRoot).origin],
+  }).catch((error: unknown) => codeOf(error));
+  if (typeof answer === "object" && answer.status === 200 && !answer.truncated) return answer.body;
+  const tooLarge = typeof answer === "object" ? answer.truncated : answer === "SVC_FETCH_TOO_LARGE";
+  const reason = tooLarge ? "it is too large" : typeof answer === "object" ? answer.status : "no answer";
+  throw channelError(tooLarge ? "permanent" : "retry", `a file could not be downloaded: ${reason}`);
 }
 
 async function whoIs(name: string, api: Api, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly text: string }> {

@@ -12,6 +12,11 @@ const FAULTS: Record<ChannelFault, Fault> = {
   cut: "cut",
 };
 
+const buttonsOf = (markup: unknown) =>
+  ((markup as { inline_keyboard?: { text: string; callback_data: string }[][] } | undefined)?.inline_keyboard ?? [])
+    .flat()
+    .map(({ text, callback_data }) => ({ label: text, data: callback_data }));
+
 channelContract(
   { describe, it },
   async () => {
@@ -30,7 +35,15 @@ channelContract(
     const far = {
       target: { channel: "botmsg", account: "main", chat: String(FRIEND.id) },
       retryAfterMs: 7_000,
-      shown: () => api.shown.map(({ id, text, file }) => ({ platformId: String(id), text, ...(file === undefined ? {} : { file: file.data }) })),
+      shown: () =>
+        api.shown.map(({ id, text, file, markup }) => ({
+          platformId: String(id),
+          text,
+          buttons: buttonsOf(markup),
+          ...(file === undefined ? {} : { file: file.data }),
+        })),
+      press: async ({ platformId, data, from }: { platformId: string; data: string; from: string }) =>
+        api.press(TOKEN, { from: from === "friend" ? FRIEND : stranger, message: Number(platformId), data }),
       fail: (fault: ChannelFault, times: number) => void faults.push(...Array<Fault>(times).fill(FAULTS[fault])),
       hang: () => void (hanging = true),
       writes: () => writes,

@@ -19,7 +19,16 @@ export default definePlugin<Settings>({
     const handle = ctx.provide.channel({
       name: "botmsg",
       // Rendered here and not by the kernel: buttons and polls are taken out of the markdown first.
-      traits: { maxChars: 4_096, unit: "utf16", dialect: "markdown", editIntervalMs: 1_500, threads: true, reactions: true, maxMediaBytes: 50 * 1_048_576 },
+      traits: {
+        maxChars: 4_096,
+        unit: "utf16",
+        dialect: "markdown",
+        editIntervalMs: 1_500,
+        threads: true,
+        reactions: true,
+        choices: true,
+        maxMediaBytes: 50 * 1_048_576,
+      },
       send: async (out, signal) => connected().send(out, signal),
       edit: async (platformId, out, signal) => connected().edit(platformId, out, signal),
       remove: async (target, platformId, signal) => connected().remove(target, platformId, signal),

@@ -1,4 +1,4 @@
-import type { Media, Message, Sender } from "@svc/sdk";
+import { choiceOf, type Media, type Message, type Sender } from "@svc/sdk";
 import type { Message as BotMessage, CallbackQuery, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
 import { handlesIn, plainHandle } from "./handles.ts";
 
@@ -40,17 +40,31 @@ export function heardOf(update: Update, account: string, me: UserFromGetMe): Hea
   return { message, addressed: message.direct === true || named || repliesToBot, named };
 }
 
-/** A pressed button counts as its label said by the person who pressed it. */
+/**
+ * A pressed button counts as its label said by the person who pressed it, one of a delivery with choices as that choice. The platform shows
+ * no buttons of a message that is too old: what such a button hands back counts as a choice only, which the kernel judges.
+ */
 function pressed(query: CallbackQuery, account: string, me: UserFromGetMe, key: string): Heard | undefined {
   const post = query.message;
-  if (post === undefined || query.from.id === me.id || !("reply_markup" in post) || post.reply_markup === undefined) return undefined;
-  const label = post.reply_markup.inline_keyboard.flat().find((button) => "callback_data" in button && button.callback_data === query.data)?.text;
-  if (label === undefined) return undefined;
-  const message = { ...placeOf(post, account), sender: senderOf(query.from), text: label, platformId: String(post.message_id), dedupKey: key };
+  if (post === undefined || query.from.id === me.id) return undefined;
+  const choice = query.data === undefined ? undefined : choiceOf(query.data);
+  const buttons = ("reply_markup" in post ? post.reply_markup?.inline_keyboard.flat() : undefined) ?? [];
+  const label = buttons.find((button) => "callback_data" in button && button.callback_data === query.data)?.text;
+  if (label === undefined && choice === undefined) return undefined;
+  const message = {
+    ...placeOf(post, account),
+    sender: senderOf(query.from),
+    text: label ?? choice?.id ?? "",
+    platformId: String(post.message_id),
+    dedupKey: key,
+    ...(choice === undefined ? {} : { choice }),
+  };
   return { message, addressed: true, named: true, callbackId: query.id };
 }
 
-function placeOf(post: BotMessage, account: string): Omit<Message, "text"> {
+type Place = Pick<BotMessage, "chat"> & Partial<Pick<BotMessage, "is_topic_message" | "message_thread_id">>;
+
+function placeOf(post: Place, account: string): Omit<Message, "text"> {
   const { chat } = post;
   return {
     entry: "channel",

@@ -39,13 +39,18 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
     }
   };
 
+  const rowsOf = ({ choices = [] }: Outgoing): readonly Row[] => inRows(choices.map(({ label, data }) => ({ label, data })));
+
   const parse = (out: Outgoing): Rich => (rich() ? richOf(out.text) : { words: out.plain, rows: [] });
 
   const shape = (out: Outgoing, { words, rows }: Rich) => {
     const text = words === "" ? CHOOSE : words;
     // Without markup there is nothing to parse; so it is, too, when the kernel falls back to the plain words after a format error.
     const marked = rich() && out.text !== out.plain;
-    return { text: marked ? render().to(HTML, text) : text, other: { ...(marked ? { parse_mode: "HTML" as const } : {}), ...keyboard(rows) } };
+    return {
+      text: marked ? render().to(HTML, text) : text,
+      other: { ...(marked ? { parse_mode: "HTML" as const } : {}), ...keyboard([...rows, ...rowsOf(out)]) },
+    };
   };
 
   async function ask(out: Outgoing, poll: Poll, signal: AbortSignal): Promise<string> {
@@ -105,9 +110,19 @@ const placing = (target: Target) => ({
 function keyboard(rows: readonly Row[]) {
   if (rows.length === 0) return {};
   const inline_keyboard = rows.map((row, line) =>
-    row.map(({ label, url }, column) => (url === undefined ? { text: label, callback_data: `${line}.${column}` } : { text: label, url })),
+    row.map(({ label, url, data }, column) => (url === undefined ? { text: label, callback_data: data ?? `${line}.${column}` } : { text: label, url })),
   );
   return { reply_markup: { inline_keyboard } };
+}
+
+/** Characters of the labels that fit into one row on a narrow screen, and most buttons of a row. */
+const ROW_CHARS = 24;
+const ROW_BUTTONS = 3;
+
+/** Short labels beside each other, long ones below. */
+function inRows(buttons: Row): readonly Row[] {
+  const width = buttons.reduce((sum, { label }) => sum + [...label].length, 0);
+  return buttons.length <= ROW_BUTTONS && width <= ROW_CHARS ? [buttons].filter((row) => row.length > 0) : buttons.map((button) => [button]);
 }
 
 async function sendFile(

@@ -1,5 +1,5 @@
-/** A row of buttons: pressing a label sends it as a message; a label with an address opens it. */
-export type Row = readonly { readonly label: string; readonly url?: string }[];
+/** A row of buttons: pressing a label sends it as a message; a label with an address opens it, one with data hands that back. */
+export type Row = readonly { readonly label: string; readonly url?: string; readonly data?: string }[];
 
 /** A poll found in an answer. */
 export interface Poll {

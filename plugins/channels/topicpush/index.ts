@@ -59,7 +59,7 @@ export default definePlugin<Settings>({
     const handle = ctx.provide.channel({
       name: "topicpush",
       // Above this length the server turns a message into an attachment.
-      traits: { maxChars: 4_096, unit: "utf8", dialect: "plain" },
+      traits: { maxChars: 4_096, unit: "utf8", dialect: "plain", receives: false },
       async send(out: Outgoing, signal) {
         const { title = defaultTitle, priority = defaultPriority } = out;
         const body = JSON.stringify({ topic, message: out.text, priority, ...(title === undefined ? {} : { title }) });
