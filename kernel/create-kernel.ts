@@ -12,6 +12,7 @@ import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
 import { createDeliveries } from "./delivery/deliveries.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 import { Lanes } from "./lanes/lanes.ts";
+import { createJobs } from "./schedule/jobs.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
 export interface KernelOptions extends Omit<CoreOptions, "limits"> {
@@ -59,6 +60,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     delivery: { createDeliveries },
     work: { createWork: (worker, commit) => new Lanes(worker, commit) },
     actions: { createActions },
+    schedule: { createJobs },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };
 }

@@ -114,7 +114,7 @@ async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly
   const has = (capability: Capability) => facts.capabilities.includes(capability);
   const loaded: Preloaded = {
     ...(has("render") ? { render: (await import("../capabilities/render/render.ts")).createRender() } : {}),
-    ...(has("jobs") ? { schedule: await import("../core/schedule/index.ts") } : {}),
+    ...(has("jobs") ? { schedule: await import("../base/calendar/index.ts") } : {}),
   };
   const need = declarationCheck(id, facts.capabilities);
   register = createRegister(id, (on, args) => void peer.notify(on, args), need);

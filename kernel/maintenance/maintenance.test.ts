@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../test/kit/store.ts";
 import { createLog } from "../base/log.ts";
-import { claimMinute } from "../core/schedule/job-records.ts";
+import { claimMinute } from "../schedule/job-records.ts";
 import { createForgetting } from "./maintenance.ts";
 
 const HOUR = 3_600_000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { codeOf, remove, type Store } from "@svc/sdk";
 import { sweepTemporary } from "../base/atomic-file.ts";
 import type { MaintenanceDeps } from "../core/boot/maintenance-port.ts";
-import { MINUTES } from "../core/schedule/job-records.ts";
+import { MINUTES } from "../core/boot/schedule-port.ts";
 import { createRetention, readRetention } from "./retention.ts";
 
 const MINUTE_MS = 60_000;

@@ -41,6 +41,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   core: ["base", "sources"],
   lanes: ["core"],
   actions: ["base", "core"],
+  schedule: ["base", "core"],
   capabilities: ["base"],
   delivery: ["base", "core"],
   http: ["base", "core"],

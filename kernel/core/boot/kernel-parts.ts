@@ -9,6 +9,7 @@ import type { DefaultStore } from "../host/store-plugin.ts";
 import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
 import type { MaintenancePart } from "./maintenance-port.ts";
+import type { SchedulePart } from "./schedule-port.ts";
 import type { StatusPart } from "./status-port.ts";
 
 /** What others on this machine could see of the daemon's own files. */
@@ -32,5 +33,6 @@ export interface KernelParts {
   readonly delivery: DeliveryPart;
   readonly work: WorkPart;
   readonly actions: ActionPart;
+  readonly schedule: SchedulePart;
   readonly capabilities: CapabilityPart;
 }

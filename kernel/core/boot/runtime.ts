@@ -11,13 +11,12 @@ import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
 import { type Capabilities, createCapabilities } from "../host/capabilities.ts";
 import { type ContextDeps, pluginScope } from "../host/context.ts";
+import { scopedJobs } from "../host/plugin-jobs.ts";
 import { createScope } from "../host/scope.ts";
-import { createSchedule, type Schedule } from "../schedule/index.ts";
-import { claimMinute, createJobBook, type JobBook, minutesOf } from "../schedule/job-records.ts";
-import { scopedJobs } from "../schedule/plugin-jobs.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { KernelTasks } from "./kernel-api.ts";
+import type { JobBook, Schedule } from "./schedule-port.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Runtime {
@@ -43,9 +42,6 @@ export interface RuntimeDeps {
   readonly health: () => Omit<DaemonHealth, "storeBytes">;
 }
 
-/** So many jobs are named when minutes were missed; all are recorded. */
-const MISSED_SHOWN = 20;
-
 /** Build everything that needs the store, in the order in which one stands on the other. */
 export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Runtime {
   const { bus, log, host, now, settings, parts } = assembly;
@@ -54,21 +50,7 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   core.collection("dedup", { indexes: ["at"] });
   const live = () => host.live;
-  const jobBook = createJobBook(core, log.child("schedule"));
-  const schedule = createSchedule({
-    claim: (job, minute) => claimMinute(core, job, minute, now()),
-    onMissed(missed) {
-      jobBook.missed(missed, now()).catch((error) => log.error({ err: error }, "missed minutes were not recorded"));
-      const shown = missed.slice(0, MISSED_SHOWN).map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
-      const names = shown.map(({ job }) => job).join(", ");
-      const summary = `minutes of ${missed.length} jobs were missed and are not made up for: ${names}${missed.length > shown.length ? " ..." : ""}`;
-      log.child("schedule").warn({ missed: shown }, summary);
-      bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
-    },
-    onLook: (looked) => jobBook.looked(looked),
-    log: log.child("schedule"),
-    now,
-  });
+  const { schedule, book: jobBook } = parts.schedule.createJobs({ store: core, log: log.child("schedule"), bus, now });
   const files = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
   // What came in through a channel lies in its plugin's folder and may be sent on.
   const mayLeave = (path: string) => !protectedFiles(files, join(dataFolder, "plugins")).holds(realOf(resolve(path)));

@@ -1,8 +1,8 @@
 import type { Log } from "@svc/sdk";
 import { drain } from "../flow/drain.ts";
 import type { Pipeline } from "../flow/pipeline.ts";
-import type { Schedule } from "../schedule/index.ts";
 import type { MaintenancePart, RestartRequest, Restarts } from "./maintenance-port.ts";
+import type { Schedule } from "./schedule-port.ts";
 
 /** What leaving stands on. */
 export interface ShutdownDeps {

@@ -1,8 +1,9 @@
 import { expect, it, vi } from "vitest";
 import { createLog } from "../../base/log.ts";
-import { createScope, disposeScope, type Scope } from "../host/scope.ts";
-import { createSchedule, type MissedSpan } from "./index.ts";
+import { createSchedule } from "../../schedule/schedule.ts";
+import type { MissedSpan } from "../boot/schedule-port.ts";
 import { scopedJobs } from "./plugin-jobs.ts";
+import { createScope, disposeScope, type Scope } from "./scope.ts";
 
 const noBook = { missedBy: async () => [] };
 

@@ -1,8 +1,6 @@
 import { append, codeOf, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
-import type { Looked, MissedSpan } from "./index.ts";
+import { type JobBook, type Looked, MINUTES, type MissedSpan } from "../core/boot/schedule-port.ts";
 
-/** The collection in which a minute of a job is claimed. */
-export const MINUTES = "minutes";
 const MISSED = "missed-minutes";
 const MISSED_KEPT = 1_000;
 const JOBS = "jobs";
@@ -27,18 +25,6 @@ export async function claimMinute(store: Store, job: string, minute: string, now
       if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
     }
   }
-}
-
-/** What the store keeps of jobs over restarts, beside their claims: which there are, how far was looked, and what they missed. */
-export interface JobBook {
-  /** How far an earlier run of the daemon looked and the jobs it had then; undefined where there was none. */
-  earlier(): Promise<Looked | undefined>;
-  /** Notes how far was looked, with what has changed among the jobs since the last time. Asked again meanwhile, only the newest counts. */
-  looked(looked: Looked): Promise<void>;
-  /** Records the decision (FAULT-18). The newest thousand are kept. */
-  missed(spans: readonly MissedSpan[], at: number): Promise<void>;
-  /** What a job missed, oldest first. */
-  missedBy(job: string): Promise<readonly MissedMinutes[]>;
 }
 
 /** A span as it is stored and told. */

@@ -1,11 +1,10 @@
 import { codeOf, type Jobs } from "@svc/sdk";
 import { timesOf } from "../../base/calendar/times.ts";
 import { timeOf } from "../../base/timers.ts";
-import { inScope } from "../host/call.ts";
-import { requireDeclared } from "../host/registered.ts";
-import { onDispose, type Scope } from "../host/scope.ts";
-import type { Schedule } from "./index.ts";
-import type { JobBook } from "./job-records.ts";
+import type { JobBook, Schedule } from "../boot/schedule-port.ts";
+import { inScope } from "./call.ts";
+import { requireDeclared } from "./registered.ts";
+import { onDispose, type Scope } from "./scope.ts";
 
 /** The scheduler for one plugin: its jobs end with it, run in its name, and what they throw is counted against it. */
 export function scopedJobs(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../../test/kit/store.ts";
-import { createLog } from "../../base/log.ts";
-import type { MissedSpan } from "./index.ts";
+import { openStore } from "../../test/kit/store.ts";
+import { createLog } from "../base/log.ts";
+import type { MissedSpan } from "../core/boot/schedule-port.ts";
 import { claimMinute, createJobBook } from "./job-records.ts";
 
 const silent = createLog({ destination: "none", secrets: () => [] });

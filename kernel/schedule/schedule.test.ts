@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { parseCron } from "../../base/calendar/cron.ts";
-import { matches, nextTimes } from "../../base/calendar/matcher.ts";
-import { MINUTE, wall, zoneOf } from "../../base/calendar/zone.ts";
-import { createSchedule, type Looked, type MissedSpan } from "./schedule.ts";
+import { parseCron } from "../base/calendar/cron.ts";
+import { matches, nextTimes } from "../base/calendar/matcher.ts";
+import { MINUTE, wall, zoneOf } from "../base/calendar/zone.ts";
+import type { Looked, MissedSpan } from "../core/boot/schedule-port.ts";
+import { createSchedule } from "./schedule.ts";
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const next = (expression: string, zone: string, from: string, count = 1) =>

@@ -1,48 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
 import { codeOf, type Log } from "@svc/sdk";
-import { type Cron, parseCron } from "../../base/calendar/cron.ts";
-import { matches, spanOf } from "../../base/calendar/matcher.ts";
-import { MINUTE, type Zone, zoneOf } from "../../base/calendar/zone.ts";
-import { createTimers, type Timers } from "../../base/timers.ts";
+import { type Cron, parseCron } from "../base/calendar/cron.ts";
+import { matches, spanOf } from "../base/calendar/matcher.ts";
+import { MINUTE, type Zone, zoneOf } from "../base/calendar/zone.ts";
+import { createTimers, type Timers } from "../base/timers.ts";
+import type { Looked, MissedSpan, Schedule } from "../core/boot/schedule-port.ts";
 
 type ScheduleJob = typeof import("node-schedule").scheduleJob;
-
-/** Work by the clock: one tick a minute for any number of jobs. */
-export interface Schedule {
-  /** Runs `run` in each matching minute for which `claim` answers true. Registering an id again replaces it. Throws `SVC_CRON_INVALID`. */
-  cron(id: string, expression: string, timezone: string | undefined, run: (minute: Date) => Promise<void>): () => void;
-  /** Once, after any number of milliseconds. */
-  after(ms: number, run: () => void): () => void;
-  /** Once, when the wall clock shows `time` or later, in Unix milliseconds; `run` must not throw. */
-  at(time: number, run: () => void): () => void;
-  /** Again and again; a run that takes longer than the interval is not started a second time beside itself. */
-  every(ms: number, run: () => Promise<void> | void): () => void;
-  /** No job by the calendar runs until `resume`: minutes that pass meanwhile are missed ones. Resolves when that is noted. */
-  hold(): Promise<void>;
-  resume(): void;
-  /** Tells what was missed since an earlier schedule looked last, of the jobs that are here now as they were then. */
-  since(earlier: Looked): Promise<void>;
-  /** No further run starts. */
-  stop(): void;
-}
-
-/** Minutes of a job that passed without it, counted up to a thousand. */
-export interface MissedSpan {
-  readonly job: string;
-  readonly first: Date;
-  readonly last: Date;
-  readonly count: number;
-  /** There were more than were counted. */
-  readonly more: boolean;
-}
-
-/** How far a schedule has looked. */
-export interface Looked {
-  /** In Unix minutes. */
-  readonly minute: number;
-  /** The jobs it had then, by id, and when each runs: its zone and expression. */
-  readonly jobs: ReadonlyMap<string, string>;
-}
 
 /** What a schedule needs: the claim that makes a minute run once, a log, and who hears of missed minutes. */
 export interface ScheduleOptions {

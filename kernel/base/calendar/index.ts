@@ -1,0 +1,3 @@
+export { parseCron } from "./cron.ts";
+export { timesOf } from "./times.ts";
+export { zoneOf } from "./zone.ts";
