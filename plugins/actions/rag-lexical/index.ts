@@ -1,7 +1,6 @@
 import { type Agent, definePlugin, svcError } from "@svc/sdk";
-import { createIndexThread } from "./client.ts";
+import type { IndexThread } from "./client.ts";
 import type { Finished, Progress } from "./indexer.ts";
-import { toMatch } from "./query.ts";
 
 const LOOK_EVERY_MS = 60_000;
 /** A start has better things to do first. */
@@ -35,7 +34,7 @@ export default definePlugin({
   },
   capabilities: ["agents", "files", "jobs", "routes"],
   setup(ctx) {
-    const thread = createIndexThread();
+    const thread = laterThread();
     const runs = new Map<string, Run>();
     const notBefore = new Map<string, number>();
     // The plugin's own folder does not move: asking the disk again would cost more than a search for a rare word.
@@ -132,6 +131,7 @@ export default definePlugin({
       async run(input, { signal }) {
         const { agentId, query, limit = 10 } = input as { agentId: string; query: string; limit?: number };
         const agent = agentOf(agentId);
+        const { toMatch } = await import("./query.js");
         const match = toMatch(query);
         if (match === undefined)
           throw svcError("SVC_INDEX_QUERY", `There is no word to look for in ${JSON.stringify(query)}.`, { status: 400, field: "query" });
@@ -181,3 +181,16 @@ export default definePlugin({
     };
   },
 });
+
+/** The index thread, whose code is read with its first question. */
+function laterThread(): IndexThread {
+  let thread: IndexThread | undefined;
+  return {
+    async ask(question) {
+      const { createIndexThread } = await import("./client.ts");
+      thread ??= createIndexThread();
+      return thread.ask(question);
+    },
+    stop: async () => thread?.stop(),
+  };
+}

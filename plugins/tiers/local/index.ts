@@ -1,5 +1,5 @@
 import { definePlugin, type ObjectSchema, type TierEvent, type Turn, type TurnContext } from "@svc/sdk";
-import { echo } from "./echo.ts";
+import type { echo } from "./echo.ts";
 import type { LocalSettings } from "./settings.ts";
 import type { Library } from "./workspace.ts";
 
@@ -42,6 +42,12 @@ export default definePlugin({
   capabilities: ["files", "actions", "agents"],
   setup(ctx) {
     let library: Library | undefined;
+    let echoing: typeof echo | undefined;
+
+    async function* firstEcho(...asked: Parameters<typeof echo>): AsyncIterable<TierEvent> {
+      echoing = (await import("./echo.js")).echo;
+      yield* echoing(...asked);
+    }
 
     async function* answered(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent> {
       const [{ answer }, { createLibrary }] = await Promise.all([import("./answer.js"), import("./workspace.js")]);
@@ -53,7 +59,7 @@ export default definePlugin({
       name: "local",
       run(turn, context, signal) {
         const settings = (turn.agent.settings.local ?? {}) as LocalSettings;
-        return settings.mode === "echo" ? echo(context.prompt, settings, signal) : answered(turn, context, signal);
+        return settings.mode === "echo" ? (echoing ?? firstEcho)(context.prompt, settings, signal) : answered(turn, context, signal);
       },
       probe: async () => ({ ok: true, detail: "always there" }),
     });

@@ -1,0 +1,100 @@
+import { LAYERS, type Layer, type PluginContext, type Turn, type TurnContext, type TurnEnd } from "@svc/sdk";
+import { CAP, fitLayers, sizeOf } from "./cap.ts";
+import { asLines, type Chat, createHistory, type Exchange, fitMessages, speakerOf } from "./history.ts";
+import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
+import { createPreamble } from "./preamble.ts";
+import { references } from "./references.ts";
+import { createRemark } from "./remark.ts";
+import { headed } from "./words.ts";
+
+/** How the context of turns is put together, with what is kept between them. */
+export interface Assembly {
+  /** The context with what was said before in the chat; how the turn ends is noted there. */
+  withPast(context: TurnContext, turn: Turn): TurnContext | Promise<TurnContext>;
+  /** The context with the preamble and the layers of this turn, within the cap. */
+  fitted(context: TurnContext, turn: Turn): TurnContext | Promise<TurnContext>;
+  /** Resolves when everything noted so far is written. */
+  settled(): Promise<void>;
+}
+
+/** How turns end that were stopped in the middle. */
+const STOPPED: ReadonlySet<string> = new Set(["cancelled", "timeout", "cut"]);
+const stoppedAnswer = (said: string): string =>
+  said === "" ? "[I was stopped before I had answered.]" : `${said}\n[I was stopped here, before the end of my answer.]`;
+/** Of layers and history together (000:L357). */
+const REMARKABLE = 16_000;
+
+/** Puts contexts together with the files and agents of `ctx`; what cannot be read is left out and logged. */
+export function createAssembly(ctx: PluginContext): Assembly {
+  const history = createHistory(
+    () => ctx.files.own,
+    (error) => ctx.log.warn({ err: error }, "the history of a chat could not be read or written"),
+  );
+  const preamble = createPreamble(
+    (workspace) => ctx.files.under(workspace),
+    (file, error) => ctx.log.warn({ err: error }, `${file} of a workspace was not read`),
+  );
+  const remark = createRemark(ctx.log, REMARKABLE);
+
+  function withPast(context: TurnContext, turn: Turn): TurnContext | Promise<TurnContext> {
+    const [message] = turn.messages;
+    const chat = { agent: turn.agent.id, channel: message.channel, chat: message.chat };
+    const from = speakerOf(message);
+    void turn.ended.then((end) => note(chat, { text: context.prompt, ...(from === undefined ? {} : { from }) }, end));
+    // A session that goes on has it all.
+    if (context.session !== undefined) return context;
+    const past = history.recent(chat, turn.startedAt);
+    return past instanceof Promise ? past.then((loaded) => ({ ...context, history: loaded })) : { ...context, history: past };
+  }
+
+  function note(chat: Chat, asked: Pick<Exchange, "text" | "from">, { result, answer, at, replaced }: TurnEnd): void {
+    if (replaced) return;
+    if (answer !== undefined) history.note(chat, { at, ...asked, answer });
+    // What was asked and half answered is what "go on" goes on from.
+    else if (STOPPED.has(result.errorKind ?? "")) history.note(chat, { at, ...asked, answer: stoppedAnswer(result.reply) });
+  }
+
+  function fitted(context: TurnContext, turn: Turn): TurnContext | Promise<TurnContext> {
+    const system = preamble.of(turn.agent);
+    if (turn.agent.settings.contextReferences !== true && typeof system === "string") return assembled(context, turn, system, []);
+    return Promise.all([system, ...(turn.agent.settings.contextReferences === true ? [verifiedOf(turn)] : [])]).then(([text, ...verified]) =>
+      assembled(context, turn, text, verified),
+    );
+  }
+
+  function assembled(context: TurnContext, turn: Turn, system: string, verified: readonly Layer[]): TurnContext {
+    const past = pastOf(context, turn);
+    const layers = fitLayers([
+      ...context.layers,
+      channelRules(turn),
+      scope(turn),
+      landscape(turn, ctx.agents.list(), ctx.node.name),
+      identity(turn),
+      ...verified,
+      artifacts(turn),
+      ...past.layers,
+    ]).filter(({ text }) => text !== "");
+    const size = sizeOf(layers);
+    const kept = fitMessages(past.messages, CAP - size);
+    const characters = size + kept.characters;
+    if (characters > REMARKABLE) remark(turn.agent.id, characters);
+    return { ...context, system, layers, history: kept.messages, strategy: context.strategy ?? "layered" };
+  }
+
+  async function verifiedOf({ agent }: Turn): Promise<Layer> {
+    return references(ctx.files.under(agent.workspace)).catch((error) => {
+      ctx.log.warn({ err: error, agent: agent.id }, "the verified references of the workspace were not read");
+      return { name: "references", priority: LAYERS.references, text: "" };
+    });
+  }
+
+  return { withPast, fitted, settled: () => history.settled() };
+}
+
+/** What was said before: as messages for tiers that keep nothing, as a layer for a new session of one that does. */
+function pastOf(context: TurnContext, { nativeSessions }: Turn): { readonly layers: readonly Layer[]; readonly messages: TurnContext["history"] } {
+  const hint = context.strategy === undefined ? [wikiHint] : [];
+  if (!nativeSessions) return { layers: hint, messages: context.history };
+  const text = headed("Earlier in this conversation", asLines(context.history));
+  return { layers: [{ name: "history", priority: LAYERS.history, text }, ...hint], messages: [] };
+}
