@@ -14,17 +14,22 @@ export interface Listed {
   readonly path?: string;
 }
 
-/** The `@svc` scope folder this program runs from: beside it lie the first-party plugins. Reads JSON only, runs no plugin code. */
+/** The first-party plugins. Reads JSON only, runs no plugin code. */
 export function firstParty(): Listed[] {
-  return scopeFolders().flatMap((scope) =>
+  return besideUs().flatMap((folder) => {
+    const manifest = manifestOf(folder);
+    return manifest === undefined ? [] : [{ folder, manifest }];
+  });
+}
+
+/** The packages of the `@svc` scope folder this program runs from, in order: the first-party plugins are among them. Reads no file. */
+export const besideUs = (): string[] =>
+  scopeFolders().flatMap((scope) =>
     readdirSync(scope)
       .sort()
-      .flatMap((name) => {
-        const manifest = manifestOf(join(scope, name));
-        return manifest === undefined ? [] : [{ folder: join(scope, name), manifest }];
-      }),
+      .map((name) => join(scope, name))
+      .filter((folder) => existsSync(join(folder, "package.json"))),
   );
-}
 
 /** Plugins that the operator added to the daemon of that svc.json: installed ones, and those that it names by their path. */
 export const added = (file: string): Listed[] => [...installed(join(dirname(file), ".svc")), ...byPath(file)];

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel/daemon";
-import { firstParty } from "../catalog.ts";
+import { besideUs } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import type { DaemonNote } from "../own-daemon.ts";
@@ -36,7 +36,8 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     ...(configText === undefined ? {} : { configText }),
     folder: cli.folder,
     dataFolder: cli.dataFolder,
-    known: firstParty().map(({ folder }) => folder),
+    // The kernel reads their manifests, once, and leaves out packages without one.
+    known: besideUs(),
     listen: true,
     log: { level: process.env.SVC_LOG_LEVEL ?? "info", destination: background ? cli.logFile : "stderr", pretty: !background && process.stderr.isTTY === true },
     version: process.env.npm_package_version ?? "0.1.0",
