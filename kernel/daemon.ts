@@ -9,6 +9,9 @@ import "./editor/exposure.ts";
 import "./http/index.ts";
 import "./http/serving.ts";
 import "./isolation/own-sockets.ts";
+import "./maintenance/restart.ts";
+import "./maintenance/workspaces.ts";
+import "./status/index.ts";
 
 export { lockHolder } from "./base/folder-lock.ts";
 export type { Kernel } from "./core/boot/kernel-api.ts";

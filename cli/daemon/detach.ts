@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +10,9 @@ import { type DaemonNote, stranger } from "../own-daemon.ts";
 
 /** How long a daemon may take to come up, in milliseconds. */
 export const START_MS = 60_000;
+
+// Not imported: a daemon in the foreground loads this file and starts no process.
+const childProcess = () => process.getBuiltinModule("node:child_process");
 
 /** Milliseconds without a lock holder after which no daemon is starting. */
 const ALONE_MS = 15_000;
@@ -42,7 +44,7 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
   const program = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
   const began = Date.now();
-  const child = spawn(process.execPath, [program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
+  const child = childProcess().spawn(process.execPath, [program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
     cwd: cli.folder,
     detached: true,
     stdio: ["ignore", errors, errors],
@@ -91,7 +93,10 @@ async function successor(cli: Cli, began: number): Promise<DaemonNote> {
  * is free and this process has nothing left to do.
  */
 export async function startSuccessor(): Promise<void> {
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { detached: true, stdio: ["ignore", "inherit", "inherit"] });
+  const child = childProcess().spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+    detached: true,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   await once(child, "spawn");
   child.unref();
 }

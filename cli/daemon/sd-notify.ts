@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
-
 /**
  * Tell systemd (sd_notify(3)): READY=1 once the API answers, WATCHDOG=1 at half the interval while healthy, STOPPING=1 at the end.
  * Without NOTIFY_SOCKET nothing happens. Node has no unix datagram sockets, so systemd's own systemd-notify carries the words.
  */
 function notify(state: string): void {
   if (process.env.NOTIFY_SOCKET === undefined) return;
+  // Not imported: without systemd nothing here starts a process.
+  const { spawn } = process.getBuiltinModule("node:child_process");
   spawn("systemd-notify", [`--pid=${process.pid}`, state], { stdio: "ignore" }).on("error", () => {});
 }
 

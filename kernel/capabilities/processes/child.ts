@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn as spawnProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { statSync } from "node:fs";
@@ -56,12 +56,14 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
 
   async function launch(): Promise<ChildProcess> {
     await startTurn();
+    // Looked up here and not imported: a daemon that starts has no child yet, and the module takes as long as four files of ours.
+    const { spawn } = process.getBuiltinModule("node:child_process");
     if (signal?.aborted) reason = "aborted";
     if (stopped || signal?.aborted) throw fail("SVC_SPAWN_FAILED", { command, reason: "it was stopped before its start" });
     const env = childEnvironment(command, deps.baseEnv, options.env ?? {}, mark, taskId);
     const stdin = options.stdin ?? "ignore";
     try {
-      const running = spawnProcess(command, [...args], {
+      const running = spawn(command, [...args], {
         cwd: options.cwd,
         env,
         detached: true,

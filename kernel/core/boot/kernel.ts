@@ -13,7 +13,6 @@
  *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
 import type { AgentTool, ToolCall } from "@svc/sdk";
-import { runToolOf, toolsOf } from "../host/agent-tools.ts";
 import { authoritiesOf, routesOf } from "../host/live.ts";
 import { type Assembly, assemble } from "./assembly.ts";
 import type { HttpPart, HttpServing } from "./http-port.ts";
@@ -112,11 +111,13 @@ class PluginKernel implements Kernel {
   testChannel(name: string, signal: AbortSignal): Promise<string> {
     return this.#assembly.status.testChannelOf(name, this.#live, signal);
   }
-  tools(agent: string): Promise<readonly AgentTool[]> {
+  async tools(agent: string): Promise<readonly AgentTool[]> {
+    const { toolsOf } = await import("../host/agent-tools.ts");
     return toolsOf(this.#live, agent);
   }
   async runTool(name: string, input: Record<string, unknown>, { taskId, ...caller }: Omit<ToolCall, "chain">): Promise<string> {
     const task = taskId === undefined ? undefined : await this.tasks.caller(caller.agent, taskId);
+    const { runToolOf } = await import("../host/agent-tools.ts");
     return runToolOf(this.#live, name, input, { ...caller, ...task });
   }
   routes() {

@@ -8,7 +8,6 @@ import type { HttpServing } from "./http-port.ts";
 import type { Health, ReloadReport } from "./kernel-api.ts";
 import type { MaintenancePart, RestartRequest, Workspaces } from "./maintenance-port.ts";
 import type { KernelOptions } from "./options.ts";
-import { reloadConfiguration } from "./reload.ts";
 import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import type { StatusEvents } from "./status-port.ts";
@@ -174,6 +173,7 @@ export class Lifecycle {
     await this.#starting;
     this.#assembly.log.reopen();
     if (this.#phase.at === "leaving") throw fail("SVC_DAEMON_DRAINING");
+    const { reloadConfiguration } = await import("./reload.ts");
     const report = await reloadConfiguration(this.#assembly, this.runtime, this.#workspaces);
     this.#status.reloaded(report);
     return report;

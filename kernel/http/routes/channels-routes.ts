@@ -1,5 +1,10 @@
-import type { HttpRoute } from "@svc/sdk";
+import { type HttpRoute, withTimeout } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
+
+/** How long the caller waits for the platform before it is told that the message waits, in milliseconds. */
+const PATIENCE_MS = 30_000;
+const FIELDS = ["channel", "chatId", "text"] as const;
 
 /** `GET /channels`: every channel with its state, what its platform can do, and how much waits to be sent. */
 export function channelsRoute(kernel: Pick<Kernel, "channels">): HttpRoute {
@@ -13,5 +18,48 @@ export function testChannelRoute(kernel: Pick<Kernel, "testChannel">): HttpRoute
     path: "/channels/:name/test",
     guard: "loopback",
     handle: async ({ params, signal }) => ({ ok: true, detail: await kernel.testChannel(params.name as string, signal) }),
+  };
+}
+
+/**
+ * `POST /send` (000:L179): a message of an agent's own accord. Answers `{ok: true, messageId}` once the platform has taken it, and
+ * with the platform's words when it refuses. What cannot be sent within half a minute stays in the outbox and is told as 504.
+ */
+export function sendRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute {
+  const text = { type: "string", minLength: 1 } as const;
+  return {
+    method: "POST",
+    path: "/send",
+    guard: "peer",
+    body: { type: "object", properties: { channel: text, chatId: text, text, agentId: text, accountId: text } },
+    async handle({ body, signal }) {
+      const given = body as {
+        readonly channel: string;
+        readonly chatId: string;
+        readonly text: string;
+        readonly agentId?: string;
+        readonly accountId?: string;
+      };
+      for (const field of FIELDS)
+        if (given[field] === undefined) throw fail("SVC_HTTP_INVALID", { subject: `'${field}'`, reason: "is missing", path: field, field });
+      const { channel, chatId, agentId, accountId } = given;
+      if (agentId !== undefined && kernel.agents.get(agentId) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: agentId });
+      const { id, sent } = await kernel.tasks.deliver({
+        kind: "proactive",
+        target: { channel, chat: chatId, ...(accountId === undefined ? {} : { account: accountId }) },
+        text: given.text,
+        ...(agentId === undefined ? {} : { agent: agentId }),
+      });
+      const { platformId } = await withTimeout(
+        sent,
+        PATIENCE_MS,
+        () => {
+          throw fail("SVC_DELIVERY_WAITING", { channel, delivery: id });
+        },
+        // A caller who is gone waits for nothing.
+        signal,
+      );
+      return { ok: true, messageId: platformId };
+    },
   };
 }

@@ -1,18 +1,25 @@
 import type { HttpRequest, HttpRoute } from "@svc/sdk";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { commaList, type EnvelopeFilter } from "../../core/bus/index.ts";
-import { createFanOut } from "../event-fan-out.ts";
+import type { FanOut } from "../event-fan-out.ts";
 import type { FrameStream } from "../event-stream.ts";
 
 /** `GET /events` (000:L302): what happens, as it happens. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */
 export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
-  const fanOut = createFanOut(kernel.bus);
+  let fanOut: FanOut | undefined;
   return {
     method: "GET",
     path: "/events",
     guard: "peer",
     query: { type: "object", properties: { format: { enum: ["envelope", "plain"] } } },
-    handle({ query }, reply) {
+    async handle({ query, signal }, reply) {
+      // Read with the first stream, and before it is opened: who has its headers misses nothing.
+      if (fanOut === undefined) {
+        const { createFanOut } = await import("../event-fan-out.ts");
+        fanOut ??= createFanOut(kernel.bus);
+        // Its caller has gone meanwhile: a stream opened now would not hear of it.
+        if (signal.aborted) return;
+      }
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
       const stream = reply.stream() as FrameStream;
       const { type, workflow, run, actor, channel } = query;

@@ -1,15 +1,10 @@
 import type { HttpRoute } from "@svc/sdk";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { agentCapabilityRoute, agentsRoute } from "./agents-routes.ts";
-import { askRoute } from "./ask-route.ts";
-import { channelsRoute, testChannelRoute } from "./channels-routes.ts";
+import { channelsRoute, sendRoute, testChannelRoute } from "./channels-routes.ts";
+import { healthRoute, readyRoute, reloadRoute, restartRoute, rootRoute } from "./daemon-routes.ts";
 import { eventsRoute, recentEventsRoute } from "./events-routes.ts";
-import { healthRoute } from "./health-route.ts";
-import { readyRoute, rootRoute } from "./ready-route.ts";
-import { reloadRoute } from "./reload-route.ts";
-import { restartRoute } from "./restart-route.ts";
-import { sendRoute } from "./send-route.ts";
-import { taskRoute } from "./task-route.ts";
+import { askRoute, taskRoute } from "./task-route.ts";
 import { cancelRoute, followupRoute, liveTasksRoute } from "./tasks-routes.ts";
 import { runToolRoute, toolsRoute } from "./tools-routes.ts";
 import { traceRoute, tracesRoute } from "./traces-routes.ts";

@@ -1,13 +1,20 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { codeOf, type SvcError } from "@svc/sdk";
 import type Database from "better-sqlite3";
 import { fail } from "./errors.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
 
 // Required when the first database is opened: who only asks for a check of a configuration needs none.
-const sqlite = () => createRequire(import.meta.url)("better-sqlite3") as typeof Database;
+const require = createRequire(import.meta.url);
+const sqlite = () => require("better-sqlite3") as typeof Database;
+
+/** Where its native part usually lies. Told, the library need not load what looks for it; where it is not there, it looks itself. */
+function nativeBinding(): Pick<Database.Options, "nativeBinding"> {
+  const file = join(dirname(require.resolve("better-sqlite3/package.json")), "build/Release/better_sqlite3.node");
+  return existsSync(file) ? { nativeBinding: file } : {};
+}
 
 /** Milliseconds for which SQLite itself waits for another process, blocking the loop; longer waits are the caller's, between ticks. */
 export const BUSY_SLICE_MS = 10;
@@ -31,7 +38,7 @@ export function openDatabase(file: string): Database.Database {
   }
   let database: Database.Database | undefined;
   try {
-    database = new (sqlite())(file, { timeout: 250 });
+    database = new (sqlite())(file, { timeout: 250, ...nativeBinding() });
     // Only a database that is made here can have it: from an older one no space is given back to the disk, only used again.
     if (database.pragma("page_count", { simple: true }) === 0) database.pragma("auto_vacuum = INCREMENTAL");
     database.pragma("journal_mode = WAL");
