@@ -154,7 +154,7 @@ export type TierEvent =
   | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number }
   /**
    * Of a stream that a `dispatch` tap handed over: the turn waits for something outside and gives its agent's slot to others. With the next
-   * event of another kind it takes one again, waiting for it if need be; `done` and `error` need none. Its time limit stands meanwhile.
+   * event of another kind it takes one again, waiting for it if need be; `step`, `done` and `error` need none. Its time limit stands meanwhile.
    */
   | { readonly type: "parked"; readonly reason: string }
   /**

@@ -99,6 +99,22 @@ describe("a turn that is parked", () => {
     expect((await busy).ok).toBe(true);
   });
 
+  it("tells steps of its waiting without a slot; they are no work of an engine", async () => {
+    const { kernel, tier, message, park, stepOf } = await runParked();
+    const heard: string[] = [];
+    const parked = await park("wait", ({ type }) => heard.push(type));
+    const busy = kernel.tasks.run(message("hold", { chat: "other" }));
+    await until(() => tier.held === 1);
+    parked.say({ type: "step", step: { id: "s", name: "post m1", phase: "end", output: "claimed" } });
+    await until(() => heard.includes("step"));
+    expect([stepOf(parked.turn.id), tier.held]).toEqual(["waiting", 1]);
+    parked.say({ type: "done", text: "answered" });
+    const { taskId } = await parked.result;
+    expect((await kernel.traces.get(taskId))?.steps).toContainEqual(expect.objectContaining({ name: "post m1", kind: "prepare", output: "claimed" }));
+    tier.release();
+    await busy;
+  });
+
   it("goes on with a slot only, before what waits for one, and can be parked again", async () => {
     const { kernel, tier, message, park, stepOf } = await runParked();
     const heard: string[] = [];

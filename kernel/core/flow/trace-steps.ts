@@ -12,8 +12,8 @@ export function openStep(steps: readonly TraceStep[], id: string): TraceStep | u
   return steps.findLast((known) => stepIds.get(known) === id);
 }
 
-/** Add what an engine says of a step to the trace: a new step, or the end of one that it began under the same id. */
-export function noteStep(step: Step, steps: TraceStep[]): void {
+/** Add what is said of a step to the trace: a new one of that kind, or the end of one that was begun under the same id. */
+export function noteStep(step: Step, steps: TraceStep[], kind: "tool" | "prepare"): void {
   const facts = {
     ...(step.output === undefined ? {} : { output: brief(step.output) }),
     ...(step.error === undefined ? {} : { error: brief(step.error) }),
@@ -29,7 +29,7 @@ export function noteStep(step: Step, steps: TraceStep[]): void {
   }
   const made: TraceStep = {
     name: step.name,
-    kind: "tool",
+    kind,
     at: Date.now(),
     ...input,
     ...facts,

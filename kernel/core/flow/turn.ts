@@ -172,7 +172,8 @@ async function inSlot(event: TierEvent, seen: Seen, { slot, clock, signal, step,
     await slot.park();
     return true;
   }
-  if (parked === undefined || event.type === "done" || event.type === "error") return true;
+  // The end needs no slot, nor does what is told of the waiting itself.
+  if (parked === undefined || event.type === "done" || event.type === "error" || event.type === "step") return true;
   if (!(await slot.unpark(signal))) return false;
   unparked(seen);
   step("agent");
@@ -216,7 +217,7 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       seen.facts.guard = { level: event.level, ...(event.reason === undefined ? {} : { reason: brief(event.reason) }) };
       return;
     case "step":
-      noteStep(event.step, control.steps);
+      noteStep(event.step, control.steps, seen.parked === undefined ? "tool" : "prepare");
       break;
     case "thinking":
     case "waiting":

@@ -1,0 +1,41 @@
+import { definePlugin, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
+import type { Desk } from "./desk.ts";
+import { attachRoutes } from "./routes.ts";
+import { attachTools } from "./tools.ts";
+
+/** Only what may act goes to a session: it has the rights of the person at its terminal. Jobs and typed answers stay with the agent's engine. */
+const isForPerson = ({ messages, route }: Turn): boolean =>
+  !("node" in route) && messages.every(({ options = {} }) => (options.autonomy ?? "act") === "act" && options.scheduled !== true && !("output" in options));
+
+/** An interactive coding session of a person on this machine wears an agent: it takes the agent's messages and answers them. Nothing is read before the first one. */
+export default definePlugin({
+  kind: "feature",
+  name: "attach",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  capabilities: ["agents", "data-folder", "files", "jobs", "routes", "store"],
+  setup(ctx): Lifecycle {
+    let opening: Promise<Desk> | undefined;
+    /** Whether some session wears an agent; unknown until it is first asked. */
+    let bound: boolean | undefined;
+
+    const desk = () => (opening ??= import("./open-desk.js").then(({ openDesk }) => openDesk(ctx)));
+
+    async function take(turn: Turn, context: TurnContext, signal: AbortSignal) {
+      bound ??= (await ctx.store.collection("bindings").count()) > 0;
+      if (!bound && turn.messages[0].attempts === 0) return undefined;
+      return (await desk()).take(turn, context, signal);
+    }
+
+    ctx.hooks.dispatch.tap((turn, context, call) =>
+      (bound === false && turn.messages[0].attempts === 0) || !isForPerson(turn) ? undefined : take(turn, context, call.signal),
+    );
+    for (const route of attachRoutes(ctx.agents, desk, () => (bound = true))) ctx.provide.route(route);
+    for (const tool of attachTools(() => ctx.files.data, desk)) ctx.provide.tool(tool);
+    return {
+      async stop() {
+        await (await opening)?.close();
+      },
+    };
+  },
+});
