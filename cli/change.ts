@@ -1,6 +1,3 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Editor } from "@svc/kernel";
 import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
@@ -24,19 +21,36 @@ export interface Verdict {
   readonly failed?: readonly { readonly plugin: string; readonly reason: string }[];
 }
 
-/** Open svc.json for reading and changing it in place. */
+const optionsOf = (cli: Cli) => ({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
+
+/** Open svc.json for reading. */
 export async function openFile(cli: Cli): Promise<Editor> {
   const { openEditor } = await import("@svc/kernel");
-  return openEditor({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
+  return openEditor(optionsOf(cli));
+}
+
+/** A change that the checks allowed. */
+export interface Changed {
+  /** With what was written. */
+  readonly editor: Editor;
+  /** False where the edits left the text as it was. */
+  readonly saved: boolean;
 }
 
 /**
- * Save a change that the checks allow, and wait for what the daemon says to it. A change the daemon refuses is taken back, so that
- * the file never holds a setting that a running daemon refused. A stopped daemon is not a failure: the file is written.
+ * Change svc.json in its turn: one change after the other, those of the daemon and its plugins too. `edit` sees the text as it is then,
+ * and is called again where somebody else saves the file meanwhile. What is written is not in force before `putInForce`.
  */
-export async function applyChange(cli: Cli, editor: Editor, options: { readonly backup?: boolean } = {}): Promise<Verdict> {
-  const before = editor.original;
-  await editor.save(options);
+export async function changeFile(cli: Cli, edit: (editor: Editor) => void | Promise<void>, options: { readonly backup?: boolean } = {}): Promise<Changed> {
+  const { editFile } = await import("@svc/kernel");
+  return editFile(optionsOf(cli), edit, options);
+}
+
+/**
+ * Have the daemon take a change in. One that it refuses is taken back, so that the file never holds a setting that a running daemon
+ * refused. A stopped daemon is not a failure: the file is written.
+ */
+export async function putInForce(cli: Cli, { editor, saved }: Changed): Promise<Verdict> {
   try {
     const report = (await cli.request("POST", "/reload")) as Pick<Verdict, "restartRequired" | "failed"> & {
       readonly changed: readonly string[];
@@ -49,50 +63,28 @@ export async function applyChange(cli: Cli, editor: Editor, options: { readonly 
       const why = code === "SVC_CLI_NO_DAEMON" ? "the daemon is not running" : message;
       return { running: false, applied: false, restartRequired: [], reloadSkipped: `ECONNREFUSED: ${why}` };
     }
-    await editor.restore(before);
-    throw fail("SVC_CLI_TASK_FAILED", { reason: `the daemon refused the change, and it was taken back: ${(error as Error).message}` });
+    const refused = "the daemon refused the change";
+    if (!saved) throw fail("SVC_CLI_TASK_FAILED", { reason: `${refused}: ${message}` });
+    try {
+      await editor.restore(editor.original);
+    } catch {
+      throw fail("SVC_CLI_TASK_FAILED", { reason: `${refused}, and ${cli.file} was changed by someone else meanwhile, so it stands there: ${message}` });
+    }
+    throw fail("SVC_CLI_TASK_FAILED", { reason: `${refused}, and it was taken back: ${message}` });
   }
 }
 
-/** So often a change is made again on a text that somebody else has changed elsewhere. */
-const TRIES = 10;
-/** How long another change of ours may take, in milliseconds. */
-const TURN_MS = 30_000;
-
-/**
- * Change one path of svc.json and wait for the verdict. One change at a time, as far as they are ours; where somebody else has saved the
- * file meanwhile, the change is made again on the new text, unless that changed the same path: then `SVC_CONFIG_CHANGED`.
- */
+/** Change one path of svc.json and wait for the verdict. Throws `SVC_CLI_CHANGED` where somebody else changes the same path meanwhile. */
 export async function changePath(cli: Cli, path: string, edit: (editor: Editor) => void): Promise<Verdict> {
   let seen: string | undefined;
-  for (let tries = 1; ; tries += 1) {
-    const done = await takeTurn(cli);
-    try {
-      const editor = await openFile(cli);
-      const value = JSON.stringify(editor.get(path, true)) ?? "";
-      if (seen !== undefined && value !== seen) throw fail("SVC_CLI_CHANGED", { file: cli.file, path });
-      seen = value;
-      edit(editor);
-      const verdict = await applyChange(cli, editor);
-      return editor.isUnread(path) ? { ...verdict, applied: false, unread: true } : verdict;
-    } catch (error) {
-      if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;
-    } finally {
-      done();
-    }
-    await pause(Math.random() * 100);
-  }
-}
-
-/** Before the first start there is no folder for the lock, and hardly anybody to wait for. */
-async function takeTurn({ dataFolder }: Cli): Promise<() => void> {
-  const { tryLock } = await import("@svc/kernel");
-  for (let waited = 0; existsSync(dataFolder) && waited < TURN_MS; waited += 25) {
-    const turn = tryLock(join(dataFolder, "config.lock"));
-    if ("release" in turn) return turn.release;
-    await pause(25);
-  }
-  return () => {};
+  const changed = await changeFile(cli, (editor) => {
+    const value = JSON.stringify(editor.get(path, true)) ?? "";
+    if (seen !== undefined && value !== seen) throw fail("SVC_CLI_CHANGED", { file: cli.file, path });
+    seen = value;
+    edit(editor);
+  });
+  const verdict = await putInForce(cli, changed);
+  return changed.editor.isUnread(path) ? { ...verdict, applied: false, unread: true } : verdict;
 }
 
 /** The verdict for people: one of "in force", "waits for a restart" and "not in force yet". */

@@ -25,6 +25,7 @@ const LATER: ReadonlySet<string> = new Set([
   "SVC_CLI_TASK_UNKNOWN",
   "SVC_CLI_CHANGED",
   "SVC_CONFIG_CHANGED",
+  "SVC_CONFIG_BUSY",
 ]);
 
 /** The exit code of an error that reached the top. */
@@ -32,6 +33,7 @@ export function exitCodeOf(error: unknown): number {
   const { code, status } = (error ?? {}) as { code?: unknown; status?: unknown };
   if (typeof code !== "string") return EXIT.failed;
   if (LATER.has(code)) return EXIT.running;
+  if (code === "SVC_CONFIG_UNWRITABLE") return EXIT.storage;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
   if (code === "SVC_CLI_BIND" || code === "SVC_STORE_NONE" || code === "SVC_STORE_SEVERAL") return EXIT.config;
   if (code === "SVC_CLI_FILE" || code.startsWith("SVC_STORE_")) return EXIT.storage;

@@ -47,6 +47,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     integrity: () => import("./supply/integrity.ts"),
     quarantine: () => import("./supply/quarantine.ts"),
     exposures: () => import("./editor/exposure.ts"),
+    settings: () => import("./editor/plugin-settings.ts"),
     status: () => import("./status/index.ts"),
     async maintenance() {
       const [{ createWorkspaces }, { createRestarts }] = await Promise.all([import("./maintenance/workspaces.ts"), import("./maintenance/restart.ts")]);

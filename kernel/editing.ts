@@ -10,6 +10,9 @@ export type EditorOptions = Omit<editor.EditorOptions, "parts">;
 
 /** Opens svc.json for reading and changing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
 export const openEditor = (options: EditorOptions) => editor.openEditor({ ...options, parts: PARTS });
+/** Changes svc.json in its turn: one after the other, also with other processes. Throws `SVC_CONFIG_*`. */
+export const editFile = (options: EditorOptions, edit: Parameters<typeof editor.editFile>[1], how: Parameters<typeof editor.editFile>[2] = {}) =>
+  editor.editFile({ ...options, parts: PARTS }, edit, how);
 /** Everything that `svc config check` looks at. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
 export const checkConfiguration = (options: EditorOptions) => editor.checkConfiguration({ ...options, parts: PARTS });
 /** The schema of every setting that this installation knows. Opens nothing. */

@@ -10,6 +10,7 @@ import type { MediaReader } from "./picture.ts";
 import type { Spawn, Warm } from "./processes.ts";
 import type { Render } from "./render.ts";
 import type { Services } from "./services.ts";
+import type { Settings } from "./settings.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Store } from "./store.ts";
 import type { Tasks } from "./tasks.ts";
@@ -36,6 +37,8 @@ export interface CapabilityTypes {
   health: HealthReader;
   /** What other plugins serve by name, their boards and their panels. */
   services: Services;
+  /** svc.json: the plugin's own section, or with `all-settings` the whole of it. */
+  settings: Settings;
 }
 
 /** What a plugin declares without a member of the context of that name. */
@@ -46,6 +49,8 @@ export interface PermissionTypes {
   network: true;
   /** With `files`: the whole data folder as `files.data`, other plugins' state in it. */
   "data-folder": true;
+  /** With `settings`: all of svc.json, other plugins' sections and what the daemon itself is made of. */
+  "all-settings": true;
 }
 
 /**
@@ -73,10 +78,11 @@ export const CAPABILITIES = namesOf<keyof CapabilityTypes>({
   render: true,
   health: true,
   services: true,
+  settings: true,
 });
 
 /** The names of `PermissionTypes`. */
-export const PERMISSIONS = namesOf<keyof PermissionTypes>({ routes: true, network: true, "data-folder": true });
+export const PERMISSIONS = namesOf<keyof PermissionTypes>({ routes: true, network: true, "data-folder": true, "all-settings": true });
 
 /** The compiler refuses a name that is missing here or has no type. */
 function namesOf<K extends string>(all: Readonly<Record<K, true>>): readonly K[] {

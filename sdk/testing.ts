@@ -10,6 +10,7 @@ export type { FakeAnswer, FakeRequest } from "./testing/fake-http.ts";
 export { createFakeTasks, type FakeTasks } from "./testing/fake-tasks.ts";
 export { createMemoryEvents, type MemoryEvents } from "./testing/memory-events.ts";
 export { createMemoryFiles } from "./testing/memory-files.ts";
+export { createMemorySettings, type MemorySettingsOptions } from "./testing/memory-settings.ts";
 export { createMemoryStore } from "./testing/memory-store.ts";
 export { createMemoryWarm } from "./testing/memory-warm.ts";
 export { type PanelSubject, panelContract } from "./testing/panel-contract.ts";

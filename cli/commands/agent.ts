@@ -32,10 +32,7 @@ const group: OwnGroup = {
         { flags: "--model <id>", description: "model id" },
       ],
       async run([id], options, cli) {
-        const { applyChange, describeVerdict, openFile } = await import("../change.js");
-        const editor = await openFile(cli);
-        if (editor.get(`agents.${id}`) !== undefined)
-          throw fail("SVC_CLI_EXISTS", { what: `Agent ${id}`, next: `change it with: svc config set agents.${id}.<key> <value>` });
+        const { changeFile, describeVerdict, putInForce } = await import("../change.js");
         const workspace = String(options.workspace ?? `./workspaces/${id}`);
         const agent = {
           name: String(options.name ?? id),
@@ -43,9 +40,14 @@ const group: OwnGroup = {
           tier: String(options.tier ?? "local"),
           ...(options.model === undefined ? {} : { model: String(options.model) }),
         };
-        editor.set(`agents.${id}`, JSON.stringify(agent));
-        const made = mkdirSync(resolve(cli.folder, workspace), { recursive: true }) !== undefined;
-        const verdict = await applyChange(cli, editor);
+        let made = false;
+        const changed = await changeFile(cli, (editor) => {
+          if (editor.get(`agents.${id}`) !== undefined)
+            throw fail("SVC_CLI_EXISTS", { what: `Agent ${id}`, next: `change it with: svc config set agents.${id}.<key> <value>` });
+          editor.set(`agents.${id}`, JSON.stringify(agent));
+          made = mkdirSync(resolve(cli.folder, workspace), { recursive: true }) !== undefined || made;
+        });
+        const verdict = await putInForce(cli, changed);
         const folder = made ? ` Its workspace ${resolve(cli.folder, workspace)} was made.` : "";
         cli.print(`Agent ${id} is added.${folder} ${describeVerdict(verdict)}`, { id, ...agent, ...verdict });
       },
@@ -55,11 +57,12 @@ const group: OwnGroup = {
       args: "<id>",
       summary: "Remove an agent; its workspace stays",
       async run([id], _options, cli) {
-        const { applyChange, describeVerdict, openFile } = await import("../change.js");
-        const editor = await openFile(cli);
-        if (editor.get(`agents.${id}`) === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
-        editor.remove(`agents.${id}`);
-        const verdict = await applyChange(cli, editor);
+        const { changeFile, describeVerdict, putInForce } = await import("../change.js");
+        const changed = await changeFile(cli, (editor) => {
+          if (editor.get(`agents.${id}`) === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
+          editor.remove(`agents.${id}`);
+        });
+        const verdict = await putInForce(cli, changed);
         cli.print(`Agent ${id} is removed. ${describeVerdict(verdict)}`, { id, ...verdict });
       },
     },

@@ -1,5 +1,5 @@
 import { firstParty } from "../catalog.ts";
-import { changePath, describeVerdict, openFile } from "../change.ts";
+import { changeFile, changePath, describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
@@ -105,11 +105,9 @@ async function schema(write: boolean, cli: Cli): Promise<void> {
     return;
   }
   const file = await writeSchema(cli);
-  const editor = await openFile(cli);
-  if (editor.get("$schema") === undefined) {
-    editor.set("$schema", SCHEMA_REFERENCE);
-    await editor.save();
-  }
+  await changeFile(cli, (editor) => {
+    if (editor.get("$schema") === undefined) editor.set("$schema", SCHEMA_REFERENCE);
+  });
   cli.print(`The schema is in ${file}, and ${cli.file} names it. Write it again after an upgrade or a new plugin.`, { file });
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Editor } from "@svc/kernel";
-import { applyChange, describeVerdict, openFile, type Verdict } from "../change.ts";
+import { changeFile, describeVerdict, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { type Form, formOf } from "../connect/form.ts";
 import { outcomeOf } from "../connect/outcome.ts";
@@ -55,12 +55,14 @@ async function connect(cli: Cli, form: Form, options: ConnectOptions, person: bo
     const provided = await provideSecrets(cli, variables, source);
     const questions = person ? openQuestions(process.stdin, process.stderr) : undefined;
     try {
-      const editor = await openFile(cli);
+      let editor: Editor;
       let verdict: Verdict;
       try {
-        settings ??= await settingsOf(form, secrets, options, editor, questions);
-        place(editor, form, settings, options);
-        verdict = await applyChange(cli, editor);
+        const chosen = settings ?? (await settingsOf(form, secrets, options, await openFile(cli), questions));
+        settings = chosen;
+        const changed = await changeFile(cli, (opened) => place(opened, form, chosen, options));
+        editor = changed.editor;
+        verdict = await putInForce(cli, changed);
       } catch (error) {
         await provided.forget();
         throw error;

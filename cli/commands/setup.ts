@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { TaskResult } from "@svc/sdk";
 import { added, firstParty, productName } from "../catalog.ts";
-import { applyChange, openFile, type Verdict } from "../change.ts";
+import { changeFile, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
@@ -123,8 +123,8 @@ async function choose(cli: Cli, found: readonly FoundEngine[], options: SetupOpt
 
 /** The engine that the agent uses already is proposed first, so that accepting the default changes nothing. The built-in engine is only where one starts. */
 function kept(present: { tier?: string; provider?: string; model?: string } | undefined, found: readonly FoundEngine[]): FoundEngine[] {
-  if (present === undefined || present.tier === "local") return [];
-  const { tier = "cli-a", provider, model } = present;
+  if (present?.tier === undefined || present.tier === "local") return [];
+  const { tier, provider, model } = present;
   const same = found.find((engine) => engine.tier === tier && (provider === undefined || engine.provider?.name === provider));
   return [
     {
@@ -152,20 +152,21 @@ async function prepare(cli: Cli, agent: string): Promise<void> {
 
 /** Writes the choice in place. What the checks or the daemon refuse is not written. */
 async function write(cli: Cli, agent: string, { tier, provider, settings = {} }: FoundEngine, model: string | undefined): Promise<Verdict> {
-  const editor = await openFile(cli);
   const at = `agents.${agent}`;
-  if (editor.get(at) === undefined) {
-    const workspace = `./workspaces/${agent}`;
-    editor.set(at, JSON.stringify({ name: agent, workspace, tier }));
-    mkdirSync(resolve(cli.folder, workspace), { recursive: true });
-  } else editor.set(`${at}.tier`, tier);
-  if (provider !== undefined && editor.get(`providers.${provider.name}`) === undefined)
-    editor.set(`providers.${provider.name}`, JSON.stringify(provider.entry));
-  for (const [key, value] of Object.entries({ provider: provider?.name, model, ...settings })) {
-    if (value === undefined) editor.remove(`${at}.${key}`);
-    else editor.set(`${at}.${key}`, typeof value === "string" ? value : JSON.stringify(value));
-  }
-  return applyChange(cli, editor);
+  const changed = await changeFile(cli, (editor) => {
+    if (editor.get(at) === undefined) {
+      const workspace = `./workspaces/${agent}`;
+      editor.set(at, JSON.stringify({ name: agent, workspace, tier }));
+      mkdirSync(resolve(cli.folder, workspace), { recursive: true });
+    } else editor.set(`${at}.tier`, tier);
+    if (provider !== undefined && editor.get(`providers.${provider.name}`) === undefined)
+      editor.set(`providers.${provider.name}`, JSON.stringify(provider.entry));
+    for (const [key, value] of Object.entries({ provider: provider?.name, model, ...settings })) {
+      if (value === undefined) editor.remove(`${at}.${key}`);
+      else editor.set(`${at}.${key}`, typeof value === "string" ? value : JSON.stringify(value));
+    }
+  });
+  return putInForce(cli, changed);
 }
 
 /** A choice that does not answer is not left behind. */

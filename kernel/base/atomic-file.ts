@@ -18,8 +18,13 @@ export function temporaryName(file: string): string {
 /**
  * Replaces `file` as a whole: after a crash or a full disk it holds the old bytes or the new ones, never a part. Resolves after
  * the bytes and the name are on disk. The folder must exist; a symbolic link is replaced, not followed. `mode` defaults to 0600.
+ * `ready` is asked right before the replacement, and may throw to leave the file as it is.
  */
-export async function atomicWrite(file: string, data: string | Uint8Array, options: { readonly mode?: number } = {}): Promise<void> {
+export async function atomicWrite(
+  file: string,
+  data: string | Uint8Array,
+  options: { readonly mode?: number; readonly ready?: () => void } = {},
+): Promise<void> {
   const temporary = temporaryName(file);
   try {
     const handle = await open(temporary, "wx", options.mode ?? 0o600);
@@ -29,6 +34,7 @@ export async function atomicWrite(file: string, data: string | Uint8Array, optio
     } finally {
       await handle.close();
     }
+    options.ready?.();
     await rename(temporary, file);
   } catch (error) {
     await unlink(temporary).catch(() => undefined);

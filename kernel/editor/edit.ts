@@ -45,6 +45,17 @@ export function removeValue(text: string, path: string): Edit {
   return { text: before === undefined ? text : cut(text, tree, segments), path: segments, before, after: undefined };
 }
 
+/** The text with a value at a path whose list places are numbers; what is missing above it is made. Throws `SVC_CONFIG_VALUE` where nothing can be put. */
+export function putValue(text: string, path: ConfigPath, value: unknown): string {
+  return put(text, parseText(text, "svc.json").tree, path, value);
+}
+
+/** The text without what is at a path. */
+export function cutValue(text: string, path: ConfigPath): string {
+  const { tree, raw } = parseText(text, "svc.json");
+  return valueAt(raw, path) === undefined ? text : cut(text, tree, path);
+}
+
 /** The schemas of a setting. Throws `SVC_CONFIG_PATH` for an unknown one. */
 export function requireSetting(path: string, segments: ConfigPath, composed: ComposedSchema): readonly Schema[] {
   const schemas = schemasAt(composed.root, segments);

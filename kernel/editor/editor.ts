@@ -14,6 +14,7 @@ import { createHost } from "../core/host/plugin-host.ts";
 import { readEntry } from "../sources/source.ts";
 import { getValue, removeValue, requireSetting, setValue } from "./edit.ts";
 import { exposures } from "./exposure.ts";
+import { inTurn } from "./file-turn.ts";
 import { differenceFrom } from "./line-difference.ts";
 import { maskSecrets } from "./mask.ts";
 import { saveDocument } from "./save.ts";
@@ -53,12 +54,52 @@ export interface Editor {
 
 /** Opens a configuration for changes. Nothing is written before `save`; throws `SVC_CONFIG_*` where the document cannot be read. */
 export async function openEditor(options: EditorOptions): Promise<Editor> {
-  const original = readText(options.file);
+  return (await open(options)).editor;
+}
+
+/** How often a change is made again on a text that somebody else has saved meanwhile. */
+const TRIES = 10;
+
+/**
+ * Changes a configuration in its turn: opens it as it is then, has `edit` make the changes, checks the text and writes it. Made again from
+ * the start where an editor outside of svc saves the file meanwhile. Answers the editor, and whether anything was written. Throws what
+ * `edit` throws, and what `Editor.save` does.
+ */
+export function editFile(
+  options: EditorOptions,
+  edit: (editor: Editor) => void | Promise<void>,
+  { backup = false }: { readonly backup?: boolean } = {},
+): Promise<{ readonly editor: Editor; readonly saved: boolean }> {
+  return inTurn(options.file, async () => {
+    for (let tries = 1; ; tries += 1) {
+      const { editor, write } = await open(options);
+      await edit(editor);
+      try {
+        return { editor, saved: await write(backup) };
+      } catch (error) {
+        if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;
+      }
+    }
+  });
+}
+
+async function open(options: EditorOptions): Promise<{ readonly editor: Editor; write(backup: boolean): Promise<boolean> }> {
+  const { file } = options;
+  const original = readText(file);
   const opened = await readEdited(options, original);
-  const before = new Set(errorsOf(opened).map(describe));
   let { configuration } = opened;
   let text = original;
-  return {
+  /** False where there is nothing to write. */
+  async function write(backup: boolean): Promise<boolean> {
+    if (text === original) return false;
+    const changed = await readEdited(options, text);
+    const problems = freshErrors(opened, changed);
+    if (problems.length > 0) throw refusedChange(file, problems);
+    await saveDocument(file, text, { expect: original, backup });
+    configuration = changed.configuration;
+    return true;
+  }
+  const editor: Editor = {
     original,
     get(path, reveal = false) {
       const value = reveal ? configuration.value : maskSecrets(configuration.value, configuration.composed);
@@ -75,24 +116,29 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
     },
     isUnread: (path) => isUnread(configuration.composed.root, parsePath(path)),
     requireSetting: (path) => void requireSetting(path, parsePath(path), configuration.composed),
-    async save({ backup = false } = {}) {
-      const changed = await readEdited(options, text);
-      // What was wrong before does not keep one from mending the rest.
-      const fresh = errorsOf(changed).filter((problem) => !before.has(describe(problem)));
-      if (fresh.length > 0)
-        throw fail("SVC_CONFIG_INVALID", { file: options.file, reason: `${describeProblems(fresh)}\nNothing was changed.`, problems: fresh });
-      await saveDocument(options.file, text, { expect: original, backup });
-      configuration = changed.configuration;
+    save: async ({ backup = false } = {}) => {
+      await inTurn(file, () => write(backup));
     },
     restore: async (earlier) => {
-      await saveDocument(options.file, earlier, { expect: text });
+      await inTurn(file, () => saveDocument(file, earlier, { expect: text }));
     },
   };
+  return { editor, write };
+}
+
+/** The errors of a changed text that the text before did not have: what was wrong before does not keep one from mending the rest. */
+export function freshErrors(before: Edited, after: Edited): readonly ConfigProblem[] {
+  const known = new Set(errorsOf(before).map(describe));
+  return errorsOf(after).filter((problem) => !known.has(describe(problem)));
 }
 
 const errorsOf = ({ configuration, host }: Edited) =>
   [...configuration.checked.problems, ...storeProblems(configuration, host)].filter(({ severity }) => severity === "error");
 const describe = ({ path, message }: ConfigProblem) => `${path} ${message}`;
+
+/** The error of a change that would make a configuration worse. */
+export const refusedChange = (file: string, problems: readonly ConfigProblem[]): Error =>
+  fail("SVC_CONFIG_INVALID", { file, reason: `${describeProblems(problems)}\nNothing was changed.`, problems });
 
 /** Everything `svc config check` looks at: the document, and what each plugin's manifest, code and schema say. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
 export async function checkConfiguration(
@@ -154,7 +200,7 @@ export function readableText(options: EditorOptions): string {
 }
 
 /** A text of svc.json, read. */
-interface Edited {
+export interface Edited {
   readonly configuration: Configuration;
   readonly host: Host;
 }

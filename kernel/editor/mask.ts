@@ -1,5 +1,6 @@
+import type { ObjectSchema, SecretSetting } from "@svc/sdk";
+import { formatPath } from "../base/config-path.ts";
 import { secretPlaces } from "../base/config-text/secrets.ts";
-import type { ComposedSchema } from "../core/config/compose.ts";
 
 /** What stands in place of a credential. */
 const MASK = "***";
@@ -7,20 +8,45 @@ const MASK = "***";
 /** The password that an address may hold before its host. */
 const PASSWORD = /^([a-z][\w+.-]*:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/i;
 
+/** Nothing but names of variables, as a header may have them after its scheme: shows no credential. */
+const REFERENCE = /^(?:(?:bearer|basic|token)\s+)?(?:\$\{[A-Za-z_][A-Za-z0-9_]*\})+$/i;
+const SINGLE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
+
+/** Whose credentials are meant: the schema tells where they are. */
+export interface Masked {
+  readonly root: ObjectSchema;
+}
+
 /**
  * A copy of a configuration fit for a screen: every credential is `***`, also the password of an address. An empty one stays empty, so
- * that one can see it.
+ * that one can see it; with `references`, one that only names variables stays as it is written.
  */
-export function maskSecrets(value: Readonly<Record<string, unknown>>, composed: ComposedSchema): Record<string, unknown> {
+export function maskSecrets(
+  value: Readonly<Record<string, unknown>>,
+  { root }: Masked,
+  { references = false }: { readonly references?: boolean } = {},
+): Record<string, unknown> {
   const copy = structuredClone(value) as Record<string, unknown>;
-  for (const { path, value: secret } of secretPlaces(value, composed.root)) {
-    if (secret === "") continue;
+  for (const { path, value: secret } of secretPlaces(value, root)) {
+    if (secret === "" || (references && REFERENCE.test(secret))) continue;
     let parent: unknown = copy;
     for (const segment of path.slice(0, -1)) parent = (parent as Record<string | number, unknown>)[segment];
     (parent as Record<string | number, unknown>)[path.at(-1) as string | number] = MASK;
   }
   return withoutPasswords(copy) as Record<string, unknown>;
 }
+
+/** The credentials of a configuration as it is written, without their values. */
+export function secretsIn(raw: unknown, { root }: Masked): readonly SecretSetting[] {
+  return secretPlaces(raw, root).flatMap(({ path, value, known }) => {
+    if (!known) return [];
+    const reference = SINGLE.exec(value)?.[1];
+    return [{ path: formatPath(path), set: value !== "", ...(reference === undefined ? {} : { reference }) }];
+  });
+}
+
+/** Whether a text is what `maskSecrets` shows, so that writing it back would lose a credential. */
+export const isMasked = (text: string): boolean => text === MASK || PASSWORD.exec(text)?.[0].endsWith(`:${MASK}`) === true;
 
 function withoutPasswords(value: unknown): unknown {
   if (typeof value === "string") return value.replace(PASSWORD, `$1${MASK}`);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fail } from "../base/errors.ts";
 import { build } from "../core/boot/assembly.ts";
 import type { PluginStatus } from "../core/boot/kernel-api.ts";
 import type { KernelParts } from "../core/boot/kernel-parts.ts";
@@ -51,6 +52,7 @@ export async function rehearse(options: EditorOptions & { readonly parts: Kernel
     store,
     // The kernel's own server is not there, whose routes one of a plugin could clash with.
     http: { provide, requireServable: () => {}, serveFile: async () => {} },
+    reload: () => Promise.reject(fail("SVC_KERNEL_STOPPED")),
     health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
   });
   try {

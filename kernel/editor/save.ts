@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
-import { copyFile, realpath, stat } from "node:fs/promises";
+import { copyFile, stat, unlink } from "node:fs/promises";
 import { codeOf } from "@svc/sdk";
 import { atomicWrite } from "../base/atomic-file.ts";
 import { fail } from "../base/errors.ts";
 import { readText } from "../core/config/document.ts";
+import { targetOf, unwritable } from "./file-turn.ts";
 
 /** What a save may ask for. */
 export interface SaveOptions {
@@ -15,18 +16,25 @@ export interface SaveOptions {
 
 /**
  * Writes a configuration as a whole: after a crash or a full disk the file holds the old text or the new one. Keeps the file's mode,
- * else 0600; follows a symbolic link. Resolves with the backup's path. Throws `SVC_CONFIG_CHANGED` without writing.
+ * else 0600; follows a symbolic link. Resolves with the backup's path. Throws `SVC_CONFIG_CHANGED` and `SVC_CONFIG_UNWRITABLE` without
+ * writing. To be called in a turn of the file, see `inTurn`.
  */
 export async function saveDocument(file: string, text: string, options: SaveOptions = {}): Promise<{ readonly backup?: string }> {
-  const target = await realpath(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return file;
-    throw error;
-  });
+  const target = targetOf(file);
   const before = await stat(target).catch(() => undefined);
-  if (options.expect !== undefined && (before === undefined || readText(target) !== options.expect)) throw fail("SVC_CONFIG_CHANGED", { file });
-  const backup = options.backup === true && before !== undefined ? await keep(target, file) : undefined;
-  await atomicWrite(target, text, { mode: before === undefined ? 0o600 : before.mode & 0o777 });
-  return backup === undefined ? {} : { backup };
+  const requireExpected = () => {
+    if (options.expect !== undefined && (before === undefined || readText(target) !== options.expect)) throw fail("SVC_CONFIG_CHANGED", { file });
+  };
+  requireExpected();
+  let backup: string | undefined;
+  try {
+    if (options.backup === true && before !== undefined) backup = await keep(target, file);
+    await atomicWrite(target, text, { mode: before === undefined ? 0o600 : before.mode & 0o777, ready: requireExpected });
+    return backup === undefined ? {} : { backup };
+  } catch (error) {
+    if (backup !== undefined) await unlink(backup).catch(() => {});
+    throw unwritable(file, error);
+  }
 }
 
 /** Two saves in one millisecond still leave two copies: a name that exists is never written over. */

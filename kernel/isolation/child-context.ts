@@ -87,6 +87,11 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
       stream: ({ signal, ...call }) => quiet(peer.stream("models.stream", { call }, signal) as ReturnType<Models["stream"]>, signal),
       usable: (agent) => ask("models.usable", { agent }),
     }),
+    settings: () => ({
+      read: () => ask("settings.read", {}),
+      schema: () => ask("settings.schema", {}),
+      change: (edits, options) => ask("settings.change", { edits, options }),
+    }),
     ...(render === undefined ? {} : { render: () => render }),
     ...(schedule === undefined ? {} : { jobs: () => remoteJobs(calls, schedule) }),
   };

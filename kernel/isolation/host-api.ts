@@ -1,4 +1,4 @@
-import type { ModelCall, Models, Op, PluginContext, Query } from "@svc/sdk";
+import type { ModelCall, Models, Op, PluginContext, Query, SettingEdit, SettingsChange } from "@svc/sdk";
 import type { Args } from "./frames.ts";
 
 /** One member of the context, as the plugin's process may call it; the context itself checks what was declared. */
@@ -44,6 +44,9 @@ export const HOST_API: Readonly<Record<string, HostCall>> = {
   "traces.list": (ctx, { query }: { query?: object }) => ctx.traces.list(query),
   "actions.run": (ctx, { name, input, call }: { name: string; input: unknown; call: { door: string } }, signal) =>
     ctx.actions.run(name, input, { ...call, signal }),
+  "settings.read": (ctx) => ctx.settings.read(),
+  "settings.schema": (ctx) => ctx.settings.schema(),
+  "settings.change": (ctx, { edits, options }: { edits: readonly SettingEdit[]; options: SettingsChange }) => ctx.settings.change(edits, options),
   "models.extract": (ctx, { request }: { request: Parameters<Models["extract"]>[0] }, signal) => ctx.models.extract({ ...request, signal }),
   "models.stream": (ctx, { call }: { call: ModelCall }, signal) => ctx.models.stream({ ...call, signal }),
   "models.usable": (ctx, { agent }: { agent: string }) => ctx.models.usable(agent),

@@ -20,6 +20,7 @@ import { createFakeServices } from "./fake-services.ts";
 import { endingSockets } from "./fake-sockets.ts";
 import { createFakeTasks, type FakeTasks } from "./fake-tasks.ts";
 import { createMemoryEvents, type MemoryEvents } from "./memory-events.ts";
+import { createMemorySettings, type MemorySettingsOptions } from "./memory-settings.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { createMemoryWarm } from "./memory-warm.ts";
 import { createProvide, emptyRegister, enlist, type Registered } from "./registered.ts";
@@ -90,6 +91,7 @@ export function createFakeContext<C = Record<string, unknown>>(
     models: () => ({ ...NO_MODELS, ...models }),
     health: () => () => WELL,
     services: () => createFakeServices(registered, services),
+    settings: () => createMemorySettings(settingsOf(plugin, options.config)),
   };
   const inMemory = sourceOf(sources, notGiven);
   const log = (level: keyof Log) => (facts: object | string, text?: string) => void logged.push(text === undefined ? { level, facts } : { level, facts, text });
@@ -121,6 +123,17 @@ export function createFakeContext<C = Record<string, unknown>>(
     end: () => abort.abort(),
   };
   return Object.assign(context as FakeContext<C>, recorder);
+}
+
+/** svc.json with nothing but the plugin's section. */
+function settingsOf({ capabilities, config }: Parameters<typeof createFakeContext>[0], own: unknown): MemorySettingsOptions {
+  const { at, schema } = config ?? {};
+  const document = at === undefined || own === undefined ? {} : at.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), own);
+  return {
+    document: document as Record<string, unknown>,
+    all: capabilities.includes("all-settings"),
+    ...(at === undefined || schema === undefined ? {} : { at, schema }),
+  };
 }
 
 function createHooks(registered: Registered): Hooks {

@@ -141,6 +141,7 @@ const TESTING_NAMES = [
   "createFakeTasks",
   "createMemoryEvents",
   "createMemoryFiles",
+  "createMemorySettings",
   "createMemoryStore",
   "createMemoryWarm",
   "createRealSpawn",

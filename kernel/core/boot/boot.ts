@@ -7,7 +7,7 @@ import { describeProblem } from "../config/configuration.ts";
 import { lastCrash, noteStart, readResume, recover } from "../flow/recover.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
-import type { Health } from "./kernel-api.ts";
+import type { Health, ReloadReport } from "./kernel-api.ts";
 import type { Workspaces } from "./maintenance-port.ts";
 import { openState } from "./open-state.ts";
 import type { KernelOptions } from "./options.ts";
@@ -25,6 +25,7 @@ export interface BootDeps {
   /** Takes each step with its way back; undone as a whole when the start fails, and when the kernel stops. */
   readonly steps: UndoList;
   health(): Health;
+  reload(): Promise<ReloadReport>;
   /** The identity of the data folder is known. */
   onInstance(id: string): void;
   /** Tasks can be taken, before they are worked on. */
@@ -68,7 +69,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   await store.reclaim(node.id);
   const runtime = await steps.step(
     "the runtime",
-    () => buildRuntime({ assembly, http, store, health: deps.health }),
+    () => buildRuntime({ assembly, http, store, health: deps.health, reload: deps.reload }),
     (built) => built.close(),
   );
   deps.onRuntime(runtime);

@@ -10,6 +10,7 @@ import type { IntegrityPart, QuarantinePart } from "../host/supply-port.ts";
 import type { HttpPart } from "./http-port.ts";
 import type { MaintenancePart } from "./maintenance-port.ts";
 import type { SchedulePart } from "./schedule-port.ts";
+import type { SettingsPart } from "./settings-port.ts";
 import type { StatusPart } from "./status-port.ts";
 
 /** What others on this machine could see of the daemon's own files. */
@@ -27,6 +28,7 @@ export interface KernelParts {
   integrity(): Promise<IntegrityPart>;
   quarantine(): Promise<QuarantinePart>;
   exposures(): Promise<ExposurePart>;
+  settings(): Promise<SettingsPart>;
   status(): Promise<StatusPart>;
   maintenance(): Promise<MaintenancePart>;
   readonly defaultStore: DefaultStore;

@@ -115,6 +115,7 @@ export class Lifecycle {
         status: this.#status,
         steps: this.#steps,
         health: () => this.health(),
+        reload: () => this.reload(),
         onInstance: (id) => {
           this.#instance = id;
         },

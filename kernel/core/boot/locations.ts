@@ -18,8 +18,8 @@ export interface Locations {
   readonly stateFolder: string;
   /** The environment as it was when the kernel was made. */
   readonly env: NodeJS.ProcessEnv;
-  /** The document as it is now, with the environment as it is now. Throws `SVC_CONFIG_*`. */
-  reopen(): ConfigDocument;
+  /** The document as it is now, or with another text of its file, with the environment as it is now. Throws `SVC_CONFIG_*`. */
+  reopen(text?: string): ConfigDocument;
 }
 
 /** The locations that the options of a kernel name. Throws `SVC_CONFIG_UNREADABLE` for an `.env` that cannot be read. */
@@ -37,6 +37,7 @@ export function locationsOf(options: Pick<KernelOptions, "config" | "folder" | "
     onDisk,
     stateFolder: onDisk ? dataFolder : join(tmpdir(), `svc-${randomUUID()}`),
     env,
-    reopen: () => openDocument(source, isFile ? loadEnvironment(folder, options.env ?? process.env) : env),
+    reopen: (text) =>
+      openDocument(isFile && text !== undefined ? { ...source, text } : source, isFile ? loadEnvironment(folder, options.env ?? process.env) : env),
   };
 }

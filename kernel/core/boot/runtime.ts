@@ -15,7 +15,7 @@ import { scopedJobs } from "../host/plugin-jobs.ts";
 import { createScope } from "../host/scope.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
-import type { KernelTasks } from "./kernel-api.ts";
+import type { KernelTasks, ReloadReport } from "./kernel-api.ts";
 import type { JobBook, Schedule } from "./schedule-port.ts";
 
 /** What exists between `start` and `stop`. */
@@ -40,10 +40,11 @@ export interface RuntimeDeps {
   readonly store: StateStore;
   readonly http: Pick<HttpServing, "provide" | "requireServable" | "serveFile">;
   readonly health: () => Omit<DaemonHealth, "storeBytes">;
+  readonly reload: () => Promise<ReloadReport>;
 }
 
 /** Build everything that needs the store, in the order in which one stands on the other. */
-export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Runtime {
+export function buildRuntime({ assembly, store, http, health, reload }: RuntimeDeps): Runtime {
   const { bus, log, host, now, settings, parts } = assembly;
   const { env, configFile, folder, stateFolder: dataFolder } = assembly.locations;
   const core = store.scope("core");
@@ -86,6 +87,10 @@ export function buildRuntime({ assembly, store, http, health }: RuntimeDeps): Ru
       store: (plugin) => store.scope(plugin),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,
+      settings: async () => {
+        const { reopen: open } = assembly.locations;
+        return (await assembly.parts.settings()).createSettings({ file: configFile, dataFolder, host, log, bus, open, reload });
+      },
       live,
       failed,
     },

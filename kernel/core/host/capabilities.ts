@@ -9,14 +9,16 @@ import type {
   PermissionTypes,
   Services,
   ServiceTypes,
+  Settings,
   Store,
   Tasks,
   Traces,
 } from "@svc/sdk";
-import { CAPABILITIES } from "@svc/sdk/host";
+import { CAPABILITIES, type RequireCapability } from "@svc/sdk/host";
 import type { CapabilityRow, CapabilityRows, CapabilityScope, LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { fail } from "../../base/errors.ts";
+import type { SettingsAsker } from "../boot/settings-port.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Live } from "./live.ts";
 import type { Scope } from "./scope.ts";
@@ -36,6 +38,8 @@ export interface CoreDeps {
   /** What a running plugin serves under that name; throws for the plugin that asks. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
   live(): Live;
+  /** Loads what changes svc.json. */
+  settings(): Promise<(asker: SettingsAsker) => Settings>;
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
@@ -69,13 +73,30 @@ export const CORE_CAPABILITIES = {
       return { make: ({ scope }) => createServices(scope, deps) };
     },
   } satisfies CoreRow<Services>,
+  settings: {
+    crosses: true,
+    async load(deps) {
+      const make = await deps.settings();
+      return { make: ({ id, need }) => make({ id, declares: (capability) => allows(need, capability) }) };
+    },
+  } satisfies CoreRow<Settings>,
 };
+
+function allows(need: RequireCapability, capability: Capability): boolean {
+  try {
+    need(capability);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** What is declared without a member of the context. */
 const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: boolean }>> = {
   routes: { crosses: true },
   network: { crosses: true },
   "data-folder": { crosses: false },
+  "all-settings": { crosses: false },
 };
 
 /** The port to the room of libraries: rows for all that the core does not serve by itself. */

@@ -63,6 +63,10 @@ export interface Host {
   stop(): Promise<void>;
   /** Stop the plugin that keeps the state, when the store is closed. */
   stopStore(): Promise<void>;
+  /** Whether a plugin's own start, stop or reload is being waited for. */
+  inTransition(id: string): boolean;
+  /** A host of the same plugins, but for those in processes of their own, of which none is imported: for looking at them. */
+  twin(): Host;
   statuses(): PluginStatus[];
   /** Count a failure against a plugin and report it. */
   failed(scope: Scope, what: string, error: unknown): void;

@@ -44,6 +44,8 @@ export class HostedPlugin {
   readonly took = { load: 0, setup: 0, start: 0 };
   /** Failures of scopes that have ended. */
   failures = 0;
+  /** Calls of its own start, stop and reload that have not ended. */
+  transitions = 0;
   readonly #onIncident: OnIncident;
   #state: PluginState = "known";
   #reason: string | undefined;

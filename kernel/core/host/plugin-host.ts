@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { type Capability, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
 import { createScopeTable, emptySection } from "@svc/sdk/host";
 import { type EntryTrouble, troublesOf } from "../../sources/entries.ts";
-import { isForeign, originsOf } from "../../sources/source.ts";
+import { isForeign, originsOf, readEntry } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
@@ -51,6 +51,7 @@ class PluginHost implements Host {
   #unreported: (() => void)[] | undefined = [];
   #onChange = (): void => {};
   #live: Live | undefined;
+  #loading: Promise<void> = Promise.resolve();
 
   constructor(sources: HostSources, limits: PhaseLimits) {
     this.#sources = sources;
@@ -70,7 +71,14 @@ class PluginHost implements Host {
     return this.#live;
   }
 
-  async load(wanted: Wanted): Promise<void> {
+  load(wanted: Wanted): Promise<void> {
+    // A check of a changed text may come while a reload imports: nothing is imported twice.
+    const turn = this.#loading.then(() => this.#load(wanted));
+    this.#loading = turn.catch(() => {});
+    return turn;
+  }
+
+  async #load(wanted: Wanted): Promise<void> {
     await this.#supply.update(this.#plugins);
     const load = (one: HostedPlugin) => loadPlugin(one, this.#limits, this.#supply.requirePinned, this.#supply.around, this.#importCode);
     const isUnread = (one: HostedPlugin) => one.state === "known" && one.plugin === undefined;
@@ -167,6 +175,14 @@ class PluginHost implements Host {
     await Promise.all(this.#plugins.filter(isStore).map((one) => this.#stop(one)));
   }
 
+  inTransition(id: string): boolean {
+    return this.#plugins.some((one) => one.id === id && one.transitions > 0);
+  }
+  twin(): Host {
+    const entries = this.#sources.entries.filter((entry) => !readEntry(entry).isolated);
+    return createHost({ ...this.#sources, entries, quarantine: "read" }, this.#limits);
+  }
+
   statuses(): PluginStatus[] {
     return this.#plugins.map(pluginStatus);
   }
@@ -228,24 +244,20 @@ class PluginHost implements Host {
   async #setUp(one: HostedPlugin, wanted: Wanted, contexts: ContextDeps): Promise<void> {
     const section = sectionOf(one, wanted);
     const changed = () => this.#changed();
-    await setUpPlugin(
-      one,
-      section,
-      (plugin, scope) => createContext(plugin, scope, section ?? emptySection(plugin.config?.schema), contexts, one.source.isolated === true),
-      changed,
-      this.#limits,
-      this.#supply.around,
-    );
+    const context = (plugin: Plugin<never>, scope: Scope) =>
+      createContext(plugin, scope, section ?? emptySection(plugin.config?.schema), contexts, one.source.isolated === true);
+    await during(one, () => setUpPlugin(one, section, context, changed, this.#limits, this.#supply.around));
     if (one.scope !== undefined) await contexts.capabilities.ensure(usedFor(one.scope));
     this.#changed();
   }
 
   #start(one: HostedPlugin): Promise<void> {
-    return startPlugin(one, this.#limits, this.#supply.around);
+    return during(one, () => startPlugin(one, this.#limits, this.#supply.around));
   }
 
   async #stop(one: HostedPlugin): Promise<void> {
-    for (const error of await stopPlugin(one, this.#limits)) this.#incident({ plugin: one.id, what: "stop", reason: reasonOf(error), consequence: "counted" });
+    for (const error of await during(one, () => stopPlugin(one, this.#limits)))
+      this.#incident({ plugin: one.id, what: "stop", reason: reasonOf(error), consequence: "counted" });
   }
 
   /** Brings one plugin in line with a configuration. */
@@ -276,10 +288,8 @@ class PluginHost implements Host {
       return;
     }
     try {
-      await call(
-        { scope, what: "reload", limitMs: this.#limits.startMs, run: () => lifecycle.reload?.((section ?? emptySection(one.plugin?.config?.schema)) as never) },
-        [],
-      );
+      const config = (section ?? emptySection(one.plugin?.config?.schema)) as never;
+      await during(one, async () => call({ scope, what: "reload", limitMs: this.#limits.startMs, run: () => lifecycle.reload?.(config) }, []));
       one.section = section;
     } catch (error) {
       await this.#stop(one);
@@ -300,6 +310,16 @@ class PluginHost implements Host {
     if (consequence === "failed") one.fail("process", reason);
     else this.#supply.quarantine(one, "process", reason);
     this.#changed();
+  }
+}
+
+/** Waits for a step of a plugin's life: what the plugin itself waits for meanwhile must not wait for the step. */
+async function during<T>(one: HostedPlugin, step: () => Promise<T>): Promise<T> {
+  one.transitions += 1;
+  try {
+    return await step();
+  } finally {
+    one.transitions -= 1;
   }
 }
 

@@ -1,0 +1,30 @@
+import type { Capability, Settings } from "@svc/sdk";
+import type { RootLog } from "../../base/log.ts";
+import type { Bus } from "../bus/bus.ts";
+import type { ConfigDocument } from "../config/document.ts";
+import type { Host } from "../host/host.ts";
+import type { ReloadReport } from "./kernel-api.ts";
+
+/** Who asks for the capability `settings`. */
+export interface SettingsAsker {
+  readonly id: string;
+  declares(capability: Capability): boolean;
+}
+
+/** What changing svc.json under a running kernel stands on. */
+export interface SettingsDeps {
+  /** Undefined for a configuration that was handed over in code. */
+  readonly file: string | undefined;
+  readonly dataFolder: string;
+  readonly host: Host;
+  readonly log: RootLog;
+  readonly bus: Bus;
+  /** A text as the kernel would read it now. Throws `SVC_CONFIG_*`. */
+  open(text: string): ConfigDocument;
+  reload(): Promise<ReloadReport>;
+}
+
+/** The room that changes svc.json. */
+export interface SettingsPart {
+  createSettings(deps: SettingsDeps): (asker: SettingsAsker) => Settings;
+}

@@ -1,0 +1,235 @@
+import { AsyncResource } from "node:async_hooks";
+import { createHash } from "node:crypto";
+import type { ObjectSchema, Schema, SettingEdit, Settings, SettingsChange, SettingsReport } from "@svc/sdk";
+import { type ConfigPath, formatPath, parsePath, valueAt } from "../base/config-path.ts";
+import { referencesBelow } from "../base/config-text/expand.ts";
+import { fail } from "../base/errors.ts";
+import type { ReloadReport } from "../core/boot/kernel-api.ts";
+import type { SettingsAsker, SettingsDeps } from "../core/boot/settings-port.ts";
+import { composeSchema } from "../core/config/compose.ts";
+import { type Configuration, examine, partsOf } from "../core/config/configuration.ts";
+import { readText } from "../core/config/document.ts";
+import { applyEdits, type EditRights } from "./apply-edits.ts";
+import { type Edited, freshErrors, problemsOf, refusedChange } from "./editor.ts";
+import { inTurn } from "./file-turn.ts";
+import { maskSecrets, secretsIn } from "./mask.ts";
+import { saveDocument } from "./save.ts";
+
+/** Makes the capability `settings` for the plugins of one kernel. */
+export function createSettings(deps: SettingsDeps): (asker: SettingsAsker) => Settings {
+  const reload = createReloads(deps);
+  return (asker) => ({
+    read: async () => read(deps, asker),
+    schema: async () => schemaOf(deps, asker),
+    change: async (edits, options) => change(deps, asker, reload, edits, options),
+  });
+}
+
+/** What a plugin may see and change: its section, or everything. */
+interface Share {
+  readonly all: boolean;
+  /** The path of its section; undefined where it owns none. */
+  readonly section: ConfigPath | undefined;
+}
+
+function shareOf({ host }: SettingsDeps, { id, declares }: SettingsAsker): Share {
+  const section = host.sections().find(({ owner }) => owner === id)?.at;
+  const share = { all: declares("all-settings"), section: section === undefined ? undefined : parsePath(section) };
+  if (!share.all && share.section === undefined)
+    throw fail("SVC_SETTINGS_SECTION", { plugin: id, path: "anything", reason: "it owns no section; declare 'all-settings' to see the whole file" });
+  return share;
+}
+
+const holds = ({ all, section = [] }: Share, path: ConfigPath): boolean =>
+  all || (path.length >= section.length && section.every((key, index) => path[index] === key));
+
+/** As much of a document as the share shows, from its top. */
+function shown(raw: Readonly<Record<string, unknown>>, { all, section = [] }: Share): Readonly<Record<string, unknown>> {
+  if (all) return raw;
+  const own = valueAt(raw, section);
+  return own === undefined ? {} : (section.reduceRight<unknown>((inner, key) => ({ [key]: inner }), own) as Record<string, unknown>);
+}
+
+const revisionOf = (raw: Readonly<Record<string, unknown>>, text: string, share: Share): string =>
+  createHash("sha256")
+    .update(share.all ? text : JSON.stringify(shown(raw, share)))
+    .digest("base64url")
+    .slice(0, 22);
+
+function fileOf({ file }: SettingsDeps): string {
+  if (file === undefined) throw fail("SVC_SETTINGS_NONE");
+  return file;
+}
+
+async function examined({ open, host }: SettingsDeps, text: string): Promise<Edited> {
+  return { configuration: await examine(open(text), host), host };
+}
+
+async function read(deps: SettingsDeps, asker: SettingsAsker): ReturnType<Settings["read"]> {
+  const share = shareOf(deps, asker);
+  const text = readText(fileOf(deps));
+  const { configuration } = await examined(deps, text);
+  const { document, composed } = configuration;
+  return {
+    document: shown(maskSecrets(document.raw, composed, { references: true }), share),
+    revision: revisionOf(document.raw, text, share),
+    secrets: secretsIn(document.raw, composed).filter(({ path }) => holds(share, parsePath(path))),
+    problems: problemsFor(configuration, deps, asker, share),
+  };
+}
+
+const problemsFor = (configuration: Configuration, { host, dataFolder }: SettingsDeps, { id }: SettingsAsker, share: Share) =>
+  problemsOf(configuration, host, dataFolder)
+    .filter(({ owner, path }) => share.all || owner === id || (path !== "" && holds(share, parsePath(path))))
+    .map(({ path, line, column, message, severity }) => ({
+      path,
+      ...(line === undefined ? {} : { line }),
+      ...(column === undefined ? {} : { column }),
+      message,
+      severity,
+    }));
+
+async function schemaOf(deps: SettingsDeps, asker: SettingsAsker): Promise<Schema> {
+  if (!shareOf(deps, asker).all) return deps.host.sections().find(({ owner }) => owner === asker.id)?.schema ?? {};
+  return wholeSchema(deps);
+}
+
+/** The sections of all known plugins, running or not: those that are not loaded here are read in a host that nothing else uses. */
+async function wholeSchema({ host }: SettingsDeps): Promise<ObjectSchema> {
+  const other = host.twin();
+  await other.load({ section: () => ({ enabled: true }), tiers: new Set(other.tierNames()), hasAgentKey: () => true, broken: new Map() });
+  const [here, there] = [partsOf(host), partsOf(other)];
+  const fill = <T extends { readonly owner: string }>(own: readonly T[], others: readonly T[]) => [
+    ...others.map((one) => own.find(({ owner }) => owner === one.owner) ?? one),
+    ...own.filter(({ owner }) => !others.some((one) => one.owner === owner)),
+  ];
+  return composeSchema({ ...there, sections: fill(here.sections, there.sections), agentKeys: fill(here.agentKeys, there.agentKeys) }).root;
+}
+
+/** So often a change is made again on a text that somebody else has saved meanwhile. */
+const TRIES = 10;
+
+async function change(
+  deps: SettingsDeps,
+  asker: SettingsAsker,
+  reload: Reloads,
+  edits: readonly SettingEdit[],
+  options: SettingsChange,
+): Promise<SettingsReport> {
+  const file = fileOf(deps);
+  const share = shareOf(deps, asker);
+  const by = words(options?.by);
+  if (by === "") throw fail("SVC_CONFIG_VALUE", { path: "by", reason: "says who wants the change, for the log" });
+  const rights = rightsOf(asker, share);
+  const written = await inTurn(file, async () => {
+    let seen: string | undefined;
+    for (let tries = 1; ; tries += 1) {
+      const text = readText(file);
+      const before = await examined(deps, text);
+      const { raw } = before.configuration.document;
+      const revision = revisionOf(raw, text, share);
+      if (options.expect !== undefined && options.expect !== revision) throw fail("SVC_CONFIG_CHANGED", { file });
+      const { text: next, paths } = applyEdits(text, edits, rights);
+      if (next === text) return { revision, paths: [] };
+      // Made again on another text only where that leaves the same settings as they were.
+      const values = JSON.stringify(paths.map((path) => valueAt(raw, path) ?? null));
+      if (seen !== undefined && seen !== values) throw fail("SVC_CONFIG_CHANGED", { file });
+      seen = values;
+      const after = await examined(deps, next);
+      const problems = freshErrors(before, after);
+      if (problems.length > 0) throw refusedChange(file, problems);
+      try {
+        const { backup } = await saveDocument(file, next, { expect: text, backup: options.backup === true });
+        const facts = { revision: revisionOf(after.configuration.document.raw, next, share), paths };
+        return backup === undefined ? facts : { ...facts, backup };
+      } catch (error) {
+        if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;
+      }
+    }
+  });
+  const { paths, ...facts } = written;
+  if (paths.length === 0) return { ...facts, reloaded: [] };
+  tell(deps, asker.id, by, paths);
+  return { ...facts, ...(await reload(asker.id, paths)) };
+}
+
+function rightsOf({ id, declares }: SettingsAsker, share: Share): EditRights {
+  const own = formatPath(share.section ?? []);
+  return {
+    requirePath(path) {
+      if (holds(share, path)) return;
+      const reason = `it owns ${own}, and has not declared 'all-settings'`;
+      throw fail("SVC_SETTINGS_SECTION", { plugin: id, path: formatPath(path), reason });
+    },
+    // Its own section is expanded for it: with any reference it would read any credential of the daemon.
+    requireReference(name, path, raw) {
+      if (share.all || declares(`env:${name}`) || referencesBelow(valueAt(raw, share.section ?? [])).includes(name)) return;
+      const reason = `plugin ${id} may only name what it declares as env:<NAME>, or what its section refers to already`;
+      throw fail("SVC_CONFIG_REFERENCE", { path: formatPath(path), reference: `\${${name}}`, reason });
+    },
+  };
+}
+
+/** Texts of plugins that go into a line of the log: one line, not long. */
+const words = (text: unknown): string =>
+  (typeof text === "string" ? text : "")
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e]+/g, " ")
+    .trim()
+    .slice(0, 120);
+
+/** Where, by whom, and never what: a value may be a credential. */
+function tell({ log, bus }: SettingsDeps, plugin: string, by: string, paths: readonly ConfigPath[]): void {
+  const places = [...new Set(paths.map(formatPath))];
+  const named = places.length > 3 ? `${places.slice(0, 3).join(", ")} and ${places.length - 3} more` : places.join(", ");
+  log.info({ plugin, by, paths: places }, "svc.json was changed");
+  bus.publish({
+    kind: "status",
+    type: "status",
+    summary: `svc.json changed by ${by}: ${named}`,
+    data: { state: "settings-changed", plugin, by, paths: places },
+  });
+}
+
+/** Has the daemon take a changed file in, and says what became of these paths. */
+type Reloads = (plugin: string, paths: readonly ConfigPath[]) => Promise<Pick<SettingsReport, "reloaded" | "restartRequired" | "reloadSkipped" | "failed">>;
+
+function createReloads(deps: SettingsDeps): Reloads {
+  // A reload belongs to no plugin, though one's change asks for it.
+  const outside = new AsyncResource("svc.settings");
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<ReloadReport> | undefined;
+  /** One that begins after now: several changes share it. */
+  const begin = (): Promise<ReloadReport> => {
+    next ??= last.then(() => {
+      next = undefined;
+      return deps.reload();
+    });
+    last = next.catch(() => {});
+    return next;
+  };
+  return async (plugin, paths) => {
+    const waitsForIt = deps.host.inTransition(plugin);
+    const report = outside.runInAsyncScope(begin);
+    if (waitsForIt) {
+      report.catch(() => {});
+      return { reloadSkipped: `plugin ${plugin} is being started, reloaded or stopped; the daemon takes the change in when that has ended` };
+    }
+    try {
+      const { changed, restartRequired, failed } = await report;
+      const ours = (path: string) => paths.some((own) => overlaps(own, parsePath(path)));
+      return {
+        reloaded: changed.filter((path) => ours(path) && !restartRequired.includes(path)),
+        restartRequired: restartRequired.filter(ours),
+        ...(failed.length === 0 ? {} : { failed }),
+      };
+    } catch (error) {
+      return { reloadSkipped: (error as Error).message };
+    }
+  };
+}
+
+/** One lies in the other; a list whose length changed is one path. */
+const overlaps = (one: ConfigPath, other: ConfigPath): boolean => {
+  const length = Math.min(one.length, other.length);
+  return Array.from({ length }, (_, index) => String(one[index]) === String(other[index])).every(Boolean);
+};
