@@ -57,6 +57,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
         startMaintenance: async (deps) => (await import("./maintenance/maintenance.ts")).startMaintenance(deps),
       };
     },
+    media: () => import("./media/fetch-media.ts"),
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     delivery: { createDeliveries },
     work: { createWork: (worker, commit) => new Lanes(worker, commit) },

@@ -118,6 +118,10 @@ export interface Channel {
   remove?(target: Target, platformId: string, signal: AbortSignal): Promise<void>;
   react?(target: Target, platformId: string, emoji: string, signal: AbortSignal): Promise<void>;
   typing?(target: Target, signal: AbortSignal): Promise<void>;
+  /**
+   * The bytes of a file that came with a message by its `handle`; the rest of `media` is what the message said of it. Asked once a file, before
+   * the turn of its message, and again after `retry` and `unknown`. At most 25 MB of one turn are taken.
+   */
   fetchMedia?(media: Media, signal: AbortSignal): Promise<{ readonly data: Uint8Array; readonly type?: string }>;
   /** A cheap question to the platform (who am I), for `svc channel test`. */
   test?(signal: AbortSignal): Promise<string>;

@@ -12,7 +12,10 @@ export interface Media {
   /** An absolute path on this machine. */
   readonly path?: string;
   readonly data?: Uint8Array;
-  /** The platform's own file id; the channel's `fetchMedia` turns it into bytes. */
+  /**
+   * The platform's own file id. Before the turn the kernel has the channel's `fetchMedia` turn it into a file: a turn has a `path` instead, and
+   * what could not be had (20 files, 25 MB together, 30 s) stands in the words of its message.
+   */
   readonly handle?: string;
 }
 

@@ -26,6 +26,7 @@ import type { HookName } from "../core/host/scope.ts";
 import { receiveTurns } from "./crossing-turns.ts";
 import type { Args } from "./frames.ts";
 import type { Served } from "./peer.ts";
+import { small } from "./pieces.ts";
 import { refused } from "./refused.ts";
 import { CHANNEL_METHODS, type Crossed, type Registration, type RouteAnswer } from "./registrations.ts";
 
@@ -177,10 +178,18 @@ async function callChannel(channel: Channel, args: Args, { signal }: Served): Pr
     case "typing":
       return channel.typing?.(target, signal);
     case "fetchMedia":
-      return channel.fetchMedia?.(media, signal);
+      return streamedFile(channel, media, signal);
     default:
       return channel.test?.(signal);
   }
+}
+
+/** What is known of it first, then its bytes in pieces: a file may be larger than a frame. */
+async function* streamedFile(channel: Channel, media: ChannelArgs["media"], signal: AbortSignal): AsyncGenerator<unknown> {
+  const found = await channel.fetchMedia?.(media, signal);
+  if (!(found?.data instanceof Uint8Array)) throw new Error(`channel ${channel.name} answered fetchMedia without bytes`);
+  yield { ...(found.type === undefined ? {} : { type: found.type }) };
+  yield* small(found.data);
 }
 
 interface ChannelArgs {

@@ -1,5 +1,6 @@
 import type { ModelCall, Models, Op, PluginContext, Query, SettingEdit, SettingsChange } from "@svc/sdk";
 import type { Args } from "./frames.ts";
+import { small } from "./pieces.ts";
 
 /** One member of the context, as the plugin's process may call it; the context itself checks what was declared. */
 type HostCall = (ctx: PluginContext<never>, args: never, signal: AbortSignal) => unknown;
@@ -62,13 +63,6 @@ async function* streamedFetch(ctx: PluginContext<never>, { url, init }: { url: s
   const { body, ...head } = await ctx.fetch.stream(url, { ...init, signal });
   yield head;
   for await (const piece of body) yield* small(piece);
-}
-
-const PIECE_BYTES = 16_384;
-
-/** Cuts bytes into pieces that fit one frame. */
-export function* small(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;

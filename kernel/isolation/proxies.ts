@@ -1,19 +1,20 @@
 import { readFile } from "node:fs/promises";
-import type {
-  Agent,
-  Channel,
-  ChannelHandle,
-  HookCall,
-  HttpReply,
-  HttpRequest,
-  Media,
-  Outgoing,
-  PluginContext,
-  Provided,
-  Receipt,
-  TapOptions,
-  TierEvent,
-  Turn,
+import {
+  type Agent,
+  type Channel,
+  type ChannelHandle,
+  channelError,
+  type HookCall,
+  type HttpReply,
+  type HttpRequest,
+  type Media,
+  type Outgoing,
+  type PluginContext,
+  type Provided,
+  type Receipt,
+  type TapOptions,
+  type TierEvent,
+  type Turn,
 } from "@svc/sdk";
 import type { CrossingKind } from "../core/host/kinds.ts";
 import { sendableTurn } from "./crossing-turns.ts";
@@ -129,6 +130,9 @@ function tapOptions({ phase, stage, before, required, timeoutMs, step }: TapOpti
   };
 }
 
+/** The largest file that a channel may hand over; the kernel takes less for one turn. */
+const FILE_BYTES = 64 * 1_048_576;
+
 function channelOf(n: number, { name, traits, methods }: Crossed<"channel">, remote: Remote): Channel {
   const ask = (method: string, args: Args, signal: AbortSignal) => remote.call("thing", { n, method, ...args }, signal);
   const all: Required<Pick<Channel, ChannelMethod>> = {
@@ -137,9 +141,14 @@ function channelOf(n: number, { name, traits, methods }: Crossed<"channel">, rem
     react: async (target, platformId, emoji, signal) => void (await ask("react", { target, platformId, emoji }, signal)),
     typing: async (target, signal) => void (await ask("typing", { target }, signal)),
     async fetchMedia(media, signal) {
-      const found = (await ask("fetchMedia", { media }, signal)) as { data?: unknown; type?: string } | undefined;
-      if (!(found?.data instanceof Uint8Array)) throw new Error(`channel ${name} answered fetchMedia without bytes`);
-      return { data: found.data, ...(typeof found.type === "string" ? { type: found.type } : {}) };
+      const pieces: Uint8Array[] = [];
+      let [bytes, type]: [number, unknown] = [0, undefined];
+      for await (const piece of remote.stream("thing", { n, method: "fetchMedia", media }, signal)) {
+        if (!(piece instanceof Uint8Array)) type = (piece as { readonly type?: unknown } | null)?.type;
+        else if ((bytes += piece.byteLength) > FILE_BYTES) throw channelError("permanent", `a file of ${name} is larger than ${FILE_BYTES} bytes`);
+        else pieces.push(piece);
+      }
+      return { data: new Uint8Array(Buffer.concat(pieces)), ...(typeof type === "string" ? { type } : {}) };
     },
     test: async (signal) => String(await ask("test", {}, signal)),
   };

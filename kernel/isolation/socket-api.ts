@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { PluginContext, SocketTarget } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { Args } from "./frames.ts";
-import { small } from "./host-api.ts";
+import { small } from "./pieces.ts";
 
 interface SocketArgs extends Args {
   readonly n: number;

@@ -4,6 +4,7 @@ import { codeOf, remove, type Store } from "@svc/sdk";
 import { sweepTemporary } from "../base/atomic-file.ts";
 import type { MaintenanceDeps } from "../core/boot/maintenance-port.ts";
 import { MINUTES } from "../core/boot/schedule-port.ts";
+import { MEDIA_FOLDER } from "../core/flow/media-port.ts";
 import { createRetention, readRetention } from "./retention.ts";
 
 const MINUTE_MS = 60_000;
@@ -20,6 +21,7 @@ export function startMaintenance({ runtime: { store, core, schedule }, workspace
     store,
     core,
     plugins: dataFolder === undefined ? undefined : join(dataFolder, "plugins"),
+    media: dataFolder === undefined ? undefined : join(dataFolder, MEDIA_FOLDER),
     log,
     rules: () => readRetention(config()),
     tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),

@@ -28,17 +28,19 @@ afterEach(() => rm(folder, { recursive: true }));
 function openFolder(retention: object = {}) {
   const file = join(folder, "svc.db");
   const plugins = join(folder, "plugins");
+  const media = join(folder, "media");
   const clock = { wall: start, ran: 1_000_000 };
   const store = openStore({ file, now: () => clock.wall, monotonic: () => clock.ran });
   const core = store.scope("core");
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   const told: string[] = [];
-  const kept = createRetention({ store, core, plugins, log, rules: () => readRetention({ retention }), tell: (summary) => told.push(summary) });
+  const kept = createRetention({ store, core, plugins, media, log, rules: () => readRetention({ retention }), tell: (summary) => told.push(summary) });
   const forget = createForgetting(core, () => clock.wall, store.steady, kept.byAge);
   let chat = 0;
   return {
     file,
     plugins,
+    media,
     store,
     core,
     told,
@@ -198,5 +200,36 @@ it("FLT-5 listing goes page by page, also where other traces stand between those
   expect(await page({ channel: "none" })).toEqual([]);
   expect(await page({ before: 1 })).toEqual([]);
   expect(await page({ agent: "b", status: "error", channel: "app" })).toEqual([]);
+  await one.store.close();
+});
+
+it("K26 the files of messages go with the traces of their tasks, and nothing else in their folder does", async () => {
+  const one = openFolder({ traceDays: 30 });
+  const [old = ""] = await one.work(1);
+  const [running = ""] = await one.work(1, { status: "in-flight" });
+  await one.pass(20);
+  const [young = ""] = await one.work(1_200);
+  for (const name of [old, running, young, "task_", "notes", "task_../x"]) {
+    mkdirSync(join(one.media, name), { recursive: true });
+    writeFileSync(join(one.media, name, "a.png"), "picture");
+  }
+  await one.pass(9);
+  expect(existsSync(join(one.media, old, "a.png"))).toBe(true);
+  await one.pass(9);
+  await one.pass(9);
+  expect((await readdir(one.media)).sort()).toEqual(["notes", "task_", "task_..", running, young].sort());
+  await one.store.close();
+});
+
+it("K26 the oldest files go when they are more than a quarter of the bound; those of running tasks stay", async () => {
+  const one = openFolder({ maxMegabytes: 16 });
+  const [running = ""] = await one.work(1, { status: "in-flight" });
+  const ids = [running, ...(await one.work(3))];
+  for (const id of ids) {
+    mkdirSync(join(one.media, id), { recursive: true });
+    writeFileSync(join(one.media, id, "a.bin"), Buffer.alloc(1.6 * MEGABYTE));
+  }
+  await one.kept.bySize();
+  expect((await readdir(one.media)).sort()).toEqual([running, ids[3]].sort());
   await one.store.close();
 });

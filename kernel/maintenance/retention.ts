@@ -4,6 +4,7 @@ import type { ScopedStore, StateStore } from "../base/state-store.ts";
 import { firstTaskIdAt, TRACES } from "../core/flow/record.ts";
 import { STARTS } from "../core/flow/recover.ts";
 import { dropDays, type Kept, keepDays } from "./day-files.ts";
+import { dropMedia, keepMedia, type TaskState } from "./media-folders.ts";
 
 /** `retention` of svc.json. */
 export interface RetentionRules {
@@ -21,9 +22,11 @@ export function readRetention(config: Readonly<Record<string, unknown>>): Retent
 /** What retention needs. */
 export interface RetentionDeps {
   readonly store: Pick<StateStore, "size" | "shrink">;
-  readonly core: Pick<ScopedStore, "prune" | "keyBefore" | "fill" | "journal">;
+  readonly core: Pick<ScopedStore, "prune" | "keyBefore" | "fill" | "journal" | "collection">;
   /** The folders of plugins; undefined where nothing is kept on disk. */
   readonly plugins: string | undefined;
+  /** The folder with the files that came with messages; undefined where nothing is kept on disk. */
+  readonly media: string | undefined;
   readonly log: Log;
   rules(): RetentionRules;
   /** Tells people what went for want of room. */
@@ -61,8 +64,9 @@ const FIRST = "task_0";
 const SPARED = { field: "status", value: "in-flight" } as const;
 
 /** Makes the retention of a store and of the plugins' folders. */
-export function createRetention({ store, core, plugins, log, rules, tell }: RetentionDeps): Retention {
+export function createRetention({ store, core, plugins, media, log, rules, tell }: RetentionDeps): Retention {
   let histories: Kept = { bytes: 0, files: 0 };
+  let mediaBytes = 0;
   /** Looks left until the histories are measured again. */
   let trusted = 0;
   let toldFull = false;
@@ -76,6 +80,12 @@ export function createRetention({ store, core, plugins, log, rules, tell }: Rete
       if (gone === 0) return traces;
       await rest();
     }
+  }
+
+  const records = core.collection<{ readonly status?: string }>(TRACES);
+  async function stateOf(task: string): Promise<TaskState> {
+    const found = await records.get(task);
+    return found === undefined ? "gone" : found.value.status === "in-flight" ? "in-flight" : "ended";
   }
 
   async function shrink(): Promise<void> {
@@ -92,15 +102,17 @@ export function createRetention({ store, core, plugins, log, rules, tell }: Rete
       const traces = newest === undefined ? 0 : await prune({ from: FIRST, below: newest < limit ? newest : limit }, () => false);
       await core.journal(STARTS).trim(STARTS_KEPT);
       const files = plugins === undefined ? 0 : await dropDays(plugins, at - historyDays * DAY_MS);
-      if (traces + files > 0) log.info({ traces, histories: files, traceDays, historyDays }, "what was kept long enough is gone");
+      const withMedia = media === undefined ? 0 : await dropMedia(media, stateOf);
+      if (traces + files + withMedia > 0) log.info({ traces, histories: files, media: withMedia, traceDays, historyDays }, "what was kept long enough is gone");
     },
     async bySize() {
       const { maxMegabytes } = rules();
       if (plugins !== undefined && --trusted < 0) {
         trusted = LOOKS_TRUSTED;
         histories = await keepDays(plugins, (maxMegabytes * MEGABYTE) / 2);
+        if (media !== undefined) mediaBytes = await keepMedia(media, (maxMegabytes * MEGABYTE) / 4, stateOf);
       }
-      const limit = maxMegabytes * MEGABYTE - histories.bytes;
+      const limit = maxMegabytes * MEGABYTE - histories.bytes - mediaBytes;
       const { used } = store.size();
       if (used > limit) {
         const newest = await core.keyBefore(TRACES, NEWEST_FULL);

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -140,5 +140,48 @@ describe("an isolated channel in a daemon", () => {
     process.kill(run.status("channel-far").isolation?.pid as number, "SIGKILL");
     expect(await sent).toEqual({ platformId: "m1" });
     expect({ writes: far.writes, shown: far.shown }).toMatchObject({ writes: 2, shown: [{ text: "once" }] });
+  });
+
+  it("K26 hands files over that are larger than a frame: the daemon stores them, and the turn goes on without those it cannot have", async () => {
+    const picture = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(12 * 1_048_576, 7)]);
+    const setup = `
+      const handle = ctx.provide.channel({
+        name: "files",
+        traits: { maxChars: 1000, unit: "utf16", dialect: "plain" },
+        send: async () => ({}),
+        async fetchMedia({ handle }) {
+          if (handle === "no") throw Object.assign(new Error("gone"), { failure: "permanent" });
+          if (handle === "words") return { data: "words" };
+          const data = new Uint8Array(${picture.length}).fill(7);
+          data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+          return { data, type: "image/png" };
+        },
+      });
+      return { async start() {
+        handle.ready();
+        const media = ["yes", "no", "words"].map((handle) => ({ kind: "image", handle, name: handle }));
+        await ctx.tasks.accept({ entry: "channel", channel: "files", chat: "1", agent: "a", text: "look", media, dedupKey: "once" });
+      } };`;
+    const { tier, folder } = await runIsolated([{ name: "files", kind: "channel", capabilities: ["tasks"], setup }], { dataFolder: ".svc" });
+    await vi.waitFor(() => expect(tier.turns).toHaveLength(1), PATIENCE);
+    const { context } = tier.turns[0]!;
+    expect(context.media).toMatchObject([{ kind: "image", name: "yes", type: "image/png", size: picture.length, path: expect.stringContaining(folder) }]);
+    expect(readFileSync(context.media[0]?.path ?? "").equals(picture)).toBe(true);
+    expect(context.prompt).toBe(
+      "look\n\n(no was not taken: it could not be had from the platform.)\n\n(words was not taken: it could not be had from the platform.)",
+    );
+  });
+
+  it("K27 only the channel's own plugin hands a choice in", async () => {
+    const forger = `return { async start() {
+      const choice = { delivery: "out_00000000-0000-4000-8000-000000000000", id: "yes" };
+      await ctx.tasks.accept({ entry: "channel", channel: "far", chat: "1", agent: "a", text: "yes", choice }).catch((error) => ctx.log.error({ code: error.code }, "forged: " + error.message));
+      await ctx.tasks.closeChoices(choice.delivery).catch((error) => ctx.log.error({ code: error.code }, "closed: " + error.message));
+    } };`;
+    const lines: string[] = [];
+    const log = { write: (line: string) => void lines.push(line) };
+    await runIsolated([{ name: "forger", capabilities: ["tasks"], setup: forger }], { log: { level: "error", destination: log } as never });
+    await vi.waitFor(() => expect(lines.filter((line) => line.includes("SVC_ISOLATION_REFUSED"))).toHaveLength(2), PATIENCE);
+    expect(lines.join("")).toContain("a choice made on the channel far");
   });
 });

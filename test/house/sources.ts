@@ -42,6 +42,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   lanes: ["core"],
   actions: ["base", "core"],
   schedule: ["base", "core"],
+  media: ["base", "core", "capabilities"],
   capabilities: ["base"],
   delivery: ["base", "core"],
   http: ["base", "core"],

@@ -2,6 +2,7 @@ import type { ConfigProblem } from "../config/check.ts";
 import type { Configuration } from "../config/configuration.ts";
 import type { ActionPart } from "../flow/actions-port.ts";
 import type { DeliveryPart } from "../flow/deliveries-port.ts";
+import type { MediaPart } from "../flow/media-port.ts";
 import type { WorkPart } from "../flow/work.ts";
 import type { CapabilityPart } from "../host/capabilities.ts";
 import type { IsolationPart } from "../host/isolation-port.ts";
@@ -31,6 +32,7 @@ export interface KernelParts {
   settings(): Promise<SettingsPart>;
   status(): Promise<StatusPart>;
   maintenance(): Promise<MaintenancePart>;
+  media(): Promise<MediaPart>;
   readonly defaultStore: DefaultStore;
   readonly delivery: DeliveryPart;
   readonly work: WorkPart;

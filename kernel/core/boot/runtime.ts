@@ -5,6 +5,7 @@ import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import type { ScopedStore, StateStore } from "../../base/state-store.ts";
 import type { Deliveries } from "../flow/deliveries-port.ts";
+import { createTurnMedia, MEDIA_FOLDER } from "../flow/media-port.ts";
 import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
 import { tasksOf } from "../flow/tasks-api.ts";
@@ -53,8 +54,8 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   const live = () => host.live;
   const { schedule, book: jobBook } = parts.schedule.createJobs({ store: core, log: log.child("schedule"), bus, now });
   const files = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
-  // What came in through a channel lies in its plugin's folder and may be sent on.
-  const mayLeave = (path: string) => !protectedFiles(files, join(dataFolder, "plugins")).holds(realOf(resolve(path)));
+  // What came in through a channel may be sent on.
+  const mayLeave = (path: string) => ["plugins", MEDIA_FOLDER].some((own) => !protectedFiles(files, join(dataFolder, own)).holds(realOf(resolve(path))));
   const kernel = pluginScope(
     createScope("feature-kernel", () => {}),
     () => {},
@@ -70,7 +71,8 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   });
   const { failed } = host;
   const { work } = parts;
-  const pipeline = new Pipeline({ store: core, bus, deliveries, work, log: log.child("flow"), now, live, agents: () => settings.agents, failed });
+  const media = createTurnMedia(parts.media, { dataFolder, log: log.child("media") });
+  const pipeline = new Pipeline({ store: core, bus, deliveries, work, media, log: log.child("flow"), now, live, agents: () => settings.agents, failed });
   const tasks = tasksOf(pipeline);
   const actions = parts.actions.createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed });
   const traces = createTraces(core);

@@ -33,6 +33,7 @@ import { ABSENT_MS } from "./limits.ts";
 import { type AcceptOptions, createTask, markRouted, type Task, tell } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { createLoopGuard } from "./loop-guard.ts";
+import type { TurnMedia } from "./media-port.ts";
 import { turnOf } from "./prepare.ts";
 import { countAttempt, mergedRow, newRecord, newTaskId, storeNew, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, placementOf, refusalOf } from "./routing.ts";
@@ -52,6 +53,7 @@ export interface PipelineDeps {
   readonly work: WorkPart;
   readonly log: Log;
   readonly now: () => number;
+  readonly media: TurnMedia;
   live(): Live;
   agents(): AgentTable;
   failed(scope: Scope, what: string, error: unknown): void;
@@ -205,7 +207,9 @@ export class Pipeline {
     const ends = new TurnEnds();
     Object.assign(lead, { stream, ends });
     try {
-      return await attemptTurn(turnOf(batch, settings, ends.next(), startedAt), lead.live, { settings, lead, stream, ends, counted, failed, slot });
+      const brought = this.deps.media(turnOf(batch, settings, ends.next(), startedAt), lead);
+      const { turn, notice } = isPromise(brought) ? await brought : brought;
+      return await attemptTurn(turn, lead.live, { settings, lead, stream, ends, counted, failed, slot, notice });
     } finally {
       await stream.close();
     }

@@ -48,6 +48,8 @@ export interface TurnControl {
 export interface RunRequest extends Pick<TurnControl, "stream" | "ends" | "counted" | "failed" | "slot"> {
   readonly lead: Task;
   readonly settings: AgentSettings;
+  /** The kernel's word before the answer. */
+  readonly notice: string;
 }
 
 /** The limits and switches of a turn, by its agent's settings. */

@@ -18,7 +18,7 @@ import { freshSessionNotice } from "./words.ts";
 export async function attemptTurn(given: Turn, live: Live, request: RunRequest): Promise<Outcome> {
   const control = controlOf(request);
   let turn = given;
-  let notice = "";
+  let { notice } = request;
   for (;;) {
     try {
       const preparing = prepareTurn(turn, baseContext(turn), live, control);
@@ -28,7 +28,7 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
       const outcome = await runLimited(prepared, control, notice);
       if (turn.afresh === true || prepared.context.session === undefined || !lostAtOnce(outcome, control)) return outcome;
       control.steps.push({ name: "session", kind: "prepare", at: Date.now(), error: `started anew: ${outcome.error}` });
-      notice = freshSessionNotice(outcome.errorKind);
+      notice = request.notice + freshSessionNotice(outcome.errorKind);
       turn = { ...turn, afresh: true, ended: control.ends.next() };
     } catch (error) {
       if (control.signal.aborted) return endedOutcome(control.signal.reason as Ending);

@@ -317,6 +317,7 @@ export async function startBotApi(): Promise<BotApi> {
         api.reactions.set(Number(body.message_id), (json(body.reaction) as { emoji: string }[])[0]?.emoji ?? "");
         return { result: true };
       case "getFile":
+        if ((files.get(String(body.file_id))?.byteLength ?? 0) > 20 * 1_048_576) return { problem: "file is too big" };
         return files.has(String(body.file_id))
           ? { result: { file_id: body.file_id, file_unique_id: "u", file_path: `files/${body.file_id}` } }
           : { problem: "wrong file_id" };

@@ -113,6 +113,8 @@ interface File {
   readonly mime_type?: string;
 }
 
+const isPicture = ({ mime_type }: File): boolean => /^image\/(?:png|jpeg|gif|webp)$/.test(mime_type ?? "");
+
 function mediaOf(post: BotMessage, account: string): Media[] {
   const make = (kind: Media["kind"], { file_id, file_size, file_name, mime_type }: File): Media => ({
     kind,
@@ -128,7 +130,7 @@ function mediaOf(post: BotMessage, account: string): Media[] {
     ...(post.audio === undefined ? [] : [make("audio", post.audio)]),
     ...(post.video === undefined ? [] : [make("video", post.video)]),
     ...(post.video_note === undefined ? [] : [make("video", { ...post.video_note, mime_type: "video/mp4" })]),
-    // An animation comes with a document of the same file.
-    ...(post.document === undefined ? [] : [make(post.animation === undefined ? "file" : "video", post.document)]),
+    // An animation comes with a document of the same file, and a picture that is sent uncompressed as a document.
+    ...(post.document === undefined ? [] : [make(post.animation !== undefined ? "video" : isPicture(post.document) ? "image" : "file", post.document)]),
   ];
 }

@@ -88,7 +88,10 @@ export const RETENTION: ObjectSchema = {
   properties: {
     traceDays: range("days for which traces are kept", 7, 36_500, { type: "integer", default: 90 }),
     historyDays: range("days for which the histories of chats are kept", 7, 36_500, { type: "integer", default: 365 }),
-    maxMegabytes: range("megabytes of database and histories; the oldest go when there are more", 16, 1_048_576, { type: "integer", default: 2_048 }),
+    maxMegabytes: range("megabytes of database, histories and files that came with messages; the oldest go when there are more", 16, 1_048_576, {
+      type: "integer",
+      default: 2_048,
+    }),
     logMegabytes: range("megabytes of a log file of the daemon in the background; then it starts a new one", 1, 10_240, { default: 10 }),
     logFiles: range("log files that are kept, with the current one", 1, 100, { type: "integer", default: 3 }),
   },
