@@ -1,4 +1,4 @@
-import type { Doc, Op, Store } from "./store.ts";
+import type { Doc, Lease, Op, Store, StoredQueue } from "./store.ts";
 
 /**
  * Where the kernel's state is kept: what a plugin of the kind `store` opens, or what an embedding program hands over as
@@ -36,7 +36,10 @@ export interface StoreDriver {
 }
 
 /** One owner's state, with what only the kernel asks for. What a driver leaves out, the kernel does with `list` and `commit`, a page at a time. */
-export interface StoreScope extends Store {
+export interface StoreScope extends Omit<Store, "queue" | "lease"> {
+  queue<T>(name: string): StoredQueue<T>;
+  /** As `Store.lease`, where several daemons use the store. Default: granted. */
+  lease?(name: string, ms: number): Promise<Lease>;
   /** As `commit`, resolved before the disk has it: a killed process does not undo it, a power cut may. For what is only worth knowing after a crash. Default: `commit`. */
   note?(ops: readonly Op[]): Promise<void>;
   /**

@@ -46,8 +46,8 @@ export interface Claimed<T> {
   readonly redelivered: boolean;
 }
 
-/** Durable work, first in first out within a `group`; an item of a group is not handed out while an earlier one of it is unfinished. */
-export interface Queue<T> {
+/** A queue as a store keeps it. */
+export interface StoredQueue<T> {
   /** Resolves after the commit. With a `dedupKey` seen before (kept 7 days) nothing is added and the answer is `undefined`. */
   push(value: T, options?: PushOptions): Promise<string | undefined>;
   /**
@@ -59,9 +59,51 @@ export interface Queue<T> {
   complete(id: string): Promise<void>;
   /** Give it back, due again after `delayMs`. `value` replaces what is stored. */
   release(id: string, delayMs: number, value?: T): Promise<void>;
+  /**
+   * Makes the lease end `leaseMs` from now. False when the item is not held by that attempt any more: it was handed out again, given back or
+   * completed. A lease that has run out can be renewed as long as nobody else has the item.
+   */
+  extend(id: string, attempt: number, leaseMs: number): Promise<boolean>;
+  /**
+   * Milliseconds until a `claim` may find an item: 0 when one is due, undefined when the queue is empty. Counts delays and leases, and only
+   * items that no earlier one of their group holds back.
+   */
+  nextDue(): Promise<number | undefined>;
   size(): Promise<number>;
   /** Unfinished items, oldest first, claimed ones too. */
   list(limit?: number): Promise<readonly (Claimed<T> & { readonly dueAt: number; readonly group?: string })[]>;
+}
+
+/** Durable work, first in first out within a `group`; an item of a group is not handed out while an earlier one of it is unfinished. */
+export interface Queue<T> extends StoredQueue<T> {
+  /**
+   * Claims what is due and runs `handler` on it, until `stop` or the end of the plugin. Looks at once, at each push and commit of this
+   * plugin that touches the queue, and when the next item is due. The lease is renewed while a handler runs, however long it takes; `signal`
+   * aborts when the item is no longer its own (another attempt has it) or the worker stops. A handler that returns has completed its item;
+   * one that throws is asked again after a pause that doubles with each attempt, and after a stop without one. An item may be handed out more than
+   * once: what must happen once belongs into a `commit` with `complete(queue, item.id, item.attempt)`, or with `release`.
+   */
+  work(handler: (item: Claimed<T>, signal: AbortSignal) => Promise<void> | void, options?: WorkOptions<T>): QueueWork;
+}
+
+/** How the items of a queue are worked on. */
+export interface WorkOptions<T> {
+  /** Milliseconds after which an item of a worker that is gone is handed out again; default 60,000. */
+  readonly leaseMs?: number;
+  /** Items worked on side by side; default 1. */
+  readonly parallel?: number;
+  /** Milliseconds after which an item whose handler threw is due again; doubles with each attempt up to 10 minutes. Default 1,000. */
+  readonly retryMs?: number;
+  /** Told when a handler threw or, without `item`, the queue could not be read, and when that is tried again. Default: a warning in the log. */
+  readonly failed?: (error: unknown, item: Claimed<T> | undefined, pauseMs: number) => void;
+}
+
+/** A worker of a queue. */
+export interface QueueWork {
+  /** Looks at the queue now: for an item that came by a way of its own. */
+  wake(): void;
+  /** Takes nothing more, aborts the handlers, and resolves when they have ended: what they did not complete is due at once. Not to be awaited by a handler. */
+  stop(): Promise<void>;
 }
 
 /** How an item enters a queue. */
@@ -88,6 +130,7 @@ export type Op =
   | { readonly op: "delete"; readonly collection: string; readonly key: string; readonly expect?: Expect }
   | { readonly op: "push"; readonly queue: string; readonly id: string; readonly value: unknown; readonly options: PushOptions }
   | { readonly op: "complete"; readonly queue: string; readonly id: string; readonly attempt?: number }
+  | { readonly op: "release"; readonly queue: string; readonly id: string; readonly delayMs: number; readonly attempt?: number; readonly value?: unknown }
   | { readonly op: "append"; readonly journal: string; readonly value: unknown };
 
 /**
@@ -101,9 +144,24 @@ export interface Store {
   journal<T>(name: string): Journal<T>;
   /**
    * All of `ops` or none, in order, resolved after the commit. Throws `SVC_STORE_CONFLICT` (with `index`, the op that failed)
-   * when an `expect` does not hold, a `dedupKey` was seen before or a completed `attempt` is not the one under way.
+   * when an `expect` does not hold, a `dedupKey` was seen before, or the `attempt` of a `complete` or a `release` is not the one under way.
    */
   commit(ops: readonly Op[]): Promise<void>;
+  /**
+   * For what one daemon at a time may do, by a name of the plugin's: asked for once, and again whenever it was not got or is lost. `ms` is how
+   * long a daemon that is gone keeps it. With a store that one daemon uses alone, such as the one in the data folder, it is always granted.
+   */
+  lease(name: string, ms: number): Promise<Lease>;
+}
+
+/** Something that one daemon at a time may do. */
+export interface Lease {
+  /** This daemon has it, and no other. */
+  readonly held: boolean;
+  /** Aborts when this daemon no longer has it: it was lost or given back, the plugin ends, or the store closes. Aborted from the start where it is not held. */
+  readonly signal: AbortSignal;
+  /** Gives it back, so that another daemon gets it at once. Idempotent. */
+  release(): Promise<void>;
 }
 
 /** Builds a `put` for `Store.commit`. */
@@ -120,5 +178,21 @@ export const push = (queue: string, id: string, value: unknown, options: PushOpt
  */
 export const complete = (queue: string, id: string, attempt?: number): Op =>
   attempt === undefined ? { op: "complete", queue, id } : { op: "complete", queue, id, attempt };
+/**
+ * Builds a queue release for `Store.commit`: the item is given back, due again after `delayMs`, with a new `value` where one is given. With
+ * the `attempt` of the claim the commit is a conflict once the item is not that attempt's any more.
+ */
+export const release = (
+  queue: string,
+  id: string,
+  { delayMs, attempt, value }: { readonly delayMs: number; readonly attempt?: number; readonly value?: unknown },
+): Op => ({
+  op: "release",
+  queue,
+  id,
+  delayMs,
+  ...(attempt === undefined ? {} : { attempt }),
+  ...(value === undefined ? {} : { value }),
+});
 /** Builds a journal append for `Store.commit`. */
 export const append = (journal: string, value: unknown): Op => ({ op: "append", journal, value });

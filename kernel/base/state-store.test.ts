@@ -1,50 +1,82 @@
-import { createMemoryStore } from "@svc/sdk/testing";
-import { describe, expect, it } from "vitest";
+import type { StoreScope } from "@svc/sdk";
+import { createMemoryStore, storeContract } from "@svc/sdk/testing";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { openStore } from "../../test/kit/store.ts";
-import { type ScopedStore, stateStore } from "./state-store.ts";
+import { stateStore } from "./state-store.ts";
 
-const STORES: Readonly<Record<string, () => ScopedStore>> = {
-  database: () => openStore({ file: ":memory:" }).scope("core"),
-  "store of the embedding program": () => stateStore({ scope: () => createMemoryStore() }).scope("core"),
-};
+/** A driver with nothing but what it must have. */
+const bare = ({ collection, queue, journal, commit }: StoreScope): StoreScope => ({ collection, queue, journal, commit });
 
-describe.each(Object.entries(STORES))("AUT-4 what the kernel asks of the %s", (_name, open) => {
-  async function filled(): Promise<ScopedStore> {
-    const store = open();
-    const docs = store.collection<object>("traces", { indexes: ["agent", "status", "inbound.channel"] });
-    for (let n = 0; n < 1_200; n += 1)
-      await docs.put(`k${String(n).padStart(5, "0")}`, {
-        agent: n % 3 === 0 ? "a" : "b",
-        status: n === 2 ? "open" : "done",
-        inbound: { channel: `c${n % 7}` },
-      });
-    return store;
-  }
+afterEach(() => void vi.useRealTimers());
 
-  it("AUT-4 scans by fields and paths, from the last to the first", async () => {
-    const store = await filled();
-    const found: string[] = [];
-    for (let below: string | undefined; ; ) {
-      const page = await store.scan("traces", { where: { agent: "a", "inbound.channel": "c0" }, limit: 10, ...(below === undefined ? {} : { below }) });
-      found.push(...page.docs.map(({ key }) => key));
-      if (page.below === undefined) break;
-      below = page.below;
-    }
-    expect(found).toEqual(Array.from({ length: 58 }, (_, at) => `k${String((57 - at) * 21).padStart(5, "0")}`));
+describe("AUT-4 what the kernel makes of a driver that leaves everything out", () => {
+  const open = async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const state = stateStore({ scope: () => bare(createMemoryStore()) });
+    return {
+      store: state.scope("core"),
+      neighbour: state.scope("other"),
+      advance: (ms: number) => void vi.setSystemTime(Date.now() + ms),
+      turn: (ms: number) => void vi.setSystemTime(Date.now() + ms),
+      close: () => state.close(),
+    };
+  };
+  storeContract({ describe, it }, open, { lacks: ["reclaim"] });
+});
+
+describe("AUT-4 what the kernel makes of the database", () => {
+  const open = async () => {
+    let now = 1_800_000_000_000;
+    let ran = 1_000_000;
+    const state = stateStore(openStore({ file: ":memory:", now: () => now, monotonic: () => ran }));
+    return {
+      store: state.scope("core"),
+      neighbour: state.scope("other"),
+      reclaim: () => state.reclaim("n1"),
+      advance(ms: number) {
+        now += ms;
+        ran += ms;
+      },
+      turn(ms: number) {
+        now += ms;
+      },
+      close: () => state.close(),
+    };
+  };
+  storeContract({ describe, it }, open);
+});
+
+describe("leases", () => {
+  it("are held until the store closes", async () => {
+    const state = stateStore(openStore({ file: ":memory:" }));
+    const lease = await state.scope("feature-x").lease("leader", 1_000);
+    expect([lease.held, lease.signal.aborted]).toEqual([true, false]);
+    await state.close();
+    expect(lease.signal.aborted).toBe(true);
   });
 
-  it("AUT-4 prunes the first ones but those that are spared", async () => {
-    const store = await filled();
-    const gone: number[] = [];
-    for (let count = -1; count !== 0; gone.push(count))
-      count = await store.prune("traces", { below: "k01000", spare: { field: "status", value: "open" }, rows: 400 });
-    expect(gone).toEqual([400, 400, 199, 0]);
-    expect((await store.collection("traces").list({ limit: 2 })).map(({ key }) => key)).toEqual(["k00002", "k01000"]);
-  });
-
-  it("AUT-4 names the key that has so many later ones", async () => {
-    const store = await filled();
-    expect(await store.keyBefore("traces", 1_000)).toBe("k00199");
-    expect(await store.keyBefore("traces", 1_200)).toBeUndefined();
+  it("are those of the driver where it has any, and are told when they are lost", async () => {
+    const lost = new AbortController();
+    const asked: unknown[] = [];
+    let released = 0;
+    const lease = async (name: string, ms: number) => {
+      asked.push([name, ms]);
+      const taken = asked.length > 1;
+      return { held: !taken, signal: taken ? AbortSignal.abort(new Error("n2 has it")) : lost.signal, release: async () => void (released += 1) };
+    };
+    const state = stateStore({ scope: () => ({ ...bare(createMemoryStore()), lease }) });
+    const store = state.scope("feature-x");
+    const [first, second] = [await store.lease("leader", 7_000), await store.lease("leader", 7_000)];
+    expect(asked).toEqual([
+      ["leader", 7_000],
+      ["leader", 7_000],
+    ]);
+    expect([first.held, second.held, second.signal.aborted, second.signal.reason.message]).toEqual([true, false, true, "n2 has it"]);
+    lost.abort(new Error("no beat"));
+    expect(first.signal.reason.message).toBe("no beat");
+    expect(released).toBe(0);
+    await first.release();
+    expect(released).toBe(1);
+    await state.close();
   });
 });

@@ -1,7 +1,11 @@
-import { type Collection, type Doc, type Query, remove, type StoreDriver, type StoreScope } from "@svc/sdk";
+import { type Collection, type Doc, type Query, remove, type Store, type StoreDriver, type StoreScope } from "@svc/sdk";
+import { workingStore } from "@svc/sdk/host";
+
+/** What a driver may leave out of the state of an owner. */
+type Optional = "note" | "scan" | "prune" | "keyBefore" | "fill";
 
 /** One owner's state: everything a driver may leave out is there. */
-export type ScopedStore = Required<StoreScope>;
+export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
 /** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
 export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size">> {
@@ -15,12 +19,13 @@ const PAGE = 500;
 /** The state that `driver` keeps. What the driver leaves out is done with what every store has, in pages. */
 export function stateStore(driver: StoreDriver): StateStore {
   const scopes = new Map<string, ScopedStore>();
+  const closed = new AbortController();
   const began = Date.now() - performance.now();
   return {
     scope(owner) {
       let scope = scopes.get(owner);
       if (scope === undefined) {
-        scope = completed(driver.scope(owner));
+        scope = completed(driver.scope(owner), closed.signal);
         scopes.set(owner, scope);
       }
       return scope;
@@ -33,28 +38,23 @@ export function stateStore(driver: StoreDriver): StateStore {
     size: () => ({ used: 0, free: 0, ...driver.size?.() }),
     diskBytes: () => driver.diskBytes?.(),
     shrink: () => driver.shrink?.() ?? false,
-    close: async () => driver.close?.(),
+    close: async () => {
+      closed.abort(new Error("the store was closed"));
+      await driver.close?.();
+    },
   };
 }
 
-const isComplete = (scope: StoreScope): scope is ScopedStore =>
-  [scope.note, scope.scan, scope.prune, scope.keyBefore, scope.fill].every((member) => member !== undefined);
-
-function completed(scope: StoreScope): ScopedStore {
-  return isComplete(scope) ? scope : paged(scope);
-}
-
 /** What `scope` leaves out, done in pages. */
-function paged(scope: StoreScope): ScopedStore {
+function completed(scope: StoreScope, closed: AbortSignal): ScopedStore {
+  const working = workingStore(scope, closed);
   const all = (name: string) => scope.collection<Record<string, unknown>>(name);
   const scans = scope.scan !== undefined;
   return {
+    ...working,
+    note: working.note ?? working.commit,
     // Without `scan`, documents are looked through where an index over a path is asked for.
     collection: (name, { indexes = [] } = {}) => scope.collection(name, { indexes: indexes.filter((field) => scans || !field.includes(".")) }),
-    queue: (name) => scope.queue(name),
-    journal: (name) => scope.journal(name),
-    commit: (ops) => scope.commit(ops),
-    note: (ops) => (scope.note === undefined ? scope.commit(ops) : scope.note(ops)),
     fill: async (name, rows) => scope.fill?.(name, rows) ?? 0,
     async scan<T>(name: string, query: Parameters<ScopedStore["scan"]>[1]) {
       if (scope.scan !== undefined) return scope.scan<T>(name, query);

@@ -78,7 +78,7 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
         ask<ActionEnvelope>("actions.run", { name, input, call }, signal),
     }),
     events: () => remoteEvents(facts, calls),
-    store: () => remoteStore(ask),
+    store: () => remoteStore(calls, abort.signal, { warn: log("warn") }),
     files: () => remoteFiles(id, own, calls),
     fetch: () => remoteFetch(ask, peer),
     sockets: () => remoteSockets(peer),

@@ -1,9 +1,11 @@
-import type { Store } from "@svc/sdk";
-import type { Ask } from "./child-calls.ts";
+import type { Lease, Log, Store } from "@svc/sdk";
+import { endingStore, workingStore } from "@svc/sdk/host";
+import type { ChildCalls } from "./child-calls.ts";
 
-/** `ctx.store` over the wire. */
-export function remoteStore(ask: Ask): Store {
-  return {
+/** `ctx.store` over the wire. Its workers run here, and ask the daemon for items. */
+export function remoteStore(calls: ChildCalls, signal: AbortSignal, log: Pick<Log, "warn">): Store {
+  const { ask } = calls;
+  const store = workingStore({
     collection(name, { indexes } = {}) {
       const to = { name, ...(indexes === undefined ? {} : { indexes }) };
       return {
@@ -19,6 +21,8 @@ export function remoteStore(ask: Ask): Store {
       claim: (limit, leaseMs) => ask("queue.claim", { name, limit, leaseMs }),
       complete: (id) => ask("queue.complete", { name, id }),
       release: (id, delayMs, value) => ask("queue.release", { name, id, delayMs, value }),
+      extend: (id, attempt, leaseMs) => ask("queue.extend", { name, id, attempt, leaseMs }),
+      nextDue: () => ask("queue.nextDue", { name }),
       size: () => ask("queue.size", { name }),
       list: (limit) => ask("queue.list", { name, limit }),
     }),
@@ -29,5 +33,26 @@ export function remoteStore(ask: Ask): Store {
       trim: (keep) => ask("journal.trim", { name, keep }),
     }),
     commit: (ops) => ask("store.commit", { ops }),
+    lease: (name, ms) => remoteLease(calls, name, ms),
+  });
+  return endingStore(store, signal, log);
+}
+
+async function remoteLease({ ask, keep }: ChildCalls, name: string, ms: number): Promise<Lease> {
+  const abort = new AbortController();
+  const { n, forget } = keep((reason: string) => abort.abort(new Error(reason)));
+  const { held, reason } = await ask<{ held: boolean; reason?: string }>("store.lease", { n, name, ms });
+  if (!held) {
+    forget();
+    abort.abort(new Error(reason));
+  }
+  return {
+    held,
+    signal: abort.signal,
+    async release() {
+      forget();
+      abort.abort(new Error("the lease was given back"));
+      if (held) await ask("store.release", { n });
+    },
   };
 }

@@ -32,6 +32,8 @@ export const HOST_API: Readonly<Record<string, HostCall>> = {
   "queue.complete": (ctx, { name, id }: StoreArgs) => ctx.store.queue(name).complete(id),
   "queue.release": (ctx, { name, id, delayMs, ...rest }: StoreArgs & { delayMs: number }) =>
     "value" in rest ? ctx.store.queue(name).release(id, delayMs, rest.value) : ctx.store.queue(name).release(id, delayMs),
+  "queue.extend": (ctx, { name, id, attempt, leaseMs }: StoreArgs & { attempt: number; leaseMs: number }) => ctx.store.queue(name).extend(id, attempt, leaseMs),
+  "queue.nextDue": (ctx, { name }: StoreArgs) => ctx.store.queue(name).nextDue(),
   "queue.size": (ctx, { name }: StoreArgs) => ctx.store.queue(name).size(),
   "queue.list": (ctx, { name, limit }: StoreArgs) => ctx.store.queue(name).list(limit),
   "journal.append": (ctx, { name, value }: StoreArgs) => ctx.store.journal(name).append(value),

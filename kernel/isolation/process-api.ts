@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Capability, Confined, Message, PluginContext, Publication } from "@svc/sdk";
+import { type Capability, type Confined, type Message, onAbort, type PluginContext, type Publication, reasonOf } from "@svc/sdk";
 import type { Args, Origin } from "./frames.ts";
 import { HOST_API, writeLog } from "./host-api.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
@@ -57,7 +57,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   const cronJobs = createCronJobs(deps);
   const log = createLogQuota(deps);
   const surroundings = createSurroundings(deps);
-  const ends = new Map<number, () => void>();
+  const ends = new Map<number, () => unknown>();
   const sent = new Map<number, Promise<unknown>>();
   const sockets = createSocketApi(ctx);
   let handed = 0;
@@ -98,6 +98,10 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
         remember(sent, handed, delivery.sent);
         return { id: delivery.id, n: handed };
       }
+      case "store.lease":
+        return leased(ctx, args as never, keep, hand);
+      case "store.release":
+        return end(args.n as number);
       case "tasks.sent": {
         const promise = sent.get(args.n as number);
         sent.delete(args.n as number);
@@ -154,7 +158,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     notification(args.n as number, args);
   }
 
-  function keep(n: number, stop: () => void): void {
+  function keep(n: number, stop: () => unknown): void {
     ends.get(n)?.();
     ends.set(n, stop);
     if (ends.size <= MOST_KEPT) return;
@@ -162,9 +166,10 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     throw refused(ctx.id, `more than ${MOST_KEPT} timers and listeners`);
   }
 
-  function end(n: number): void {
-    ends.get(n)?.();
+  function end(n: number): unknown {
+    const stop = ends.get(n);
     ends.delete(n);
+    return stop?.();
   }
 
   return {
@@ -184,6 +189,20 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
       sent.clear();
     },
   };
+}
+
+/** A lease that ends with the process, which is told when it is lost. */
+async function leased(
+  ctx: PluginContext<never>,
+  { n, name, ms }: { readonly n: number; readonly name: string; readonly ms: number },
+  keep: (n: number, stop: () => unknown) => void,
+  tell: (n: number, reason: string) => void,
+): Promise<{ readonly held: boolean; readonly reason?: string }> {
+  const { held, signal, release } = await ctx.store.lease(name, ms);
+  if (!held) return { held, reason: reasonOf(signal.reason) };
+  keep(n, release);
+  onAbort(signal, (reason) => tell(n, reasonOf(reason)));
+  return { held };
 }
 
 /** Writes the log lines of one process, and drops those over its quota. */

@@ -13,6 +13,7 @@ import { readPictures } from "../picture.ts";
 import type { Log, Plugin, PluginContext } from "../plugin.ts";
 import { PROVIDED } from "../provided.ts";
 import type { ServiceTypes } from "../services.ts";
+import { endingStore } from "../working-store.ts";
 import { createFakeActions } from "./fake-actions.ts";
 import { streamingFetch } from "./fake-fetch.ts";
 import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
@@ -80,7 +81,7 @@ export function createFakeContext<C = Record<string, unknown>>(
     events: createMemoryEvents,
     traces: () => ({ get: async () => undefined, list: async () => [] }),
     actions: () => createFakeActions(() => [...actions, ...registered.actions]),
-    store: createMemoryStore,
+    store: () => endingStore(createMemoryStore(), abort.signal, { warn: log("warn") }),
     jobs: () => createJobs(registered),
     files: () => guardedFiles(files ?? notGiven("files"), need),
     fetch: () => (fetch === undefined ? notGiven("fetch") : streamingFetch(fetch)),

@@ -8,6 +8,7 @@ import type { Child, Spawn } from "../processes.ts";
 import type { Render } from "../render.ts";
 import type { Op, Store } from "../store.ts";
 import { onAbort } from "../time.ts";
+import { workingStore } from "../working-store.ts";
 import { checkSchema } from "./check-schema.ts";
 import type { FakeOptions } from "./fake-context.ts";
 import { answeringSockets } from "./fake-sockets.ts";
@@ -94,12 +95,12 @@ function fullStore(): Store {
   const full = async (): Promise<never> => {
     throw svcError("SVC_STORE_FULL", "The disk is full.", { status: 507 });
   };
-  return {
+  return workingStore({
     collection: <T>(...given: Parameters<Store["collection"]>) => ({ ...store.collection<T>(...given), put: full }),
-    queue: <T>(name: string) => ({ ...store.queue<T>(name), push: full, claim: full, release: full }),
+    queue: <T>(name: string) => ({ ...store.queue<T>(name), push: full, claim: full, release: full, extend: full }),
     journal: <T>(name: string) => ({ ...store.journal<T>(name), append: full }),
     commit: (ops: readonly Op[]) => (ops.some(({ op }) => op !== "delete" && op !== "complete") ? full() : store.commit(ops)),
-  };
+  });
 }
 
 async function* failing(message: string): AsyncGenerator<ModelEvent> {

@@ -26,7 +26,10 @@ export interface MemoryQueue {
   claim<T>(limit: number, leaseMs: number): Claimed<T>[];
   /** False when that attempt is not the one under way. */
   complete(id: string, attempt?: number): boolean;
-  release(id: string, delayMs: number, value?: unknown): void;
+  /** False when that attempt is not the one under way. */
+  release(id: string, delayMs: number, value?: unknown, attempt?: number): boolean;
+  extend(id: string, attempt: number, leaseMs: number): boolean;
+  nextDue(): number | undefined;
   size(): number;
   list<T>(limit?: number): (Claimed<T> & { readonly dueAt: number; readonly group?: string })[];
   save(): Saved;
@@ -42,6 +45,13 @@ export function createMemoryQueue(): MemoryQueue {
   let pushed = 0;
   const claimed = <T>({ id, json, attempt, redelivered }: Item): Claimed<T> => ({ id, value: JSON.parse(json) as T, attempt, redelivered });
   const find = (id: string): Item | undefined => items.find((item) => item.id === id);
+  const holds = (item: Item | undefined, attempt: number | undefined): boolean => attempt === undefined || (item?.leased === true && item.attempt === attempt);
+  const isDue = (item: Item, now: number): boolean => item.due <= now || (!item.leased && item.since > now);
+  /** Those that no earlier one of their group holds back. */
+  const heads = (): Item[] => {
+    const groups = new Set<string>();
+    return items.filter(({ group }) => group === undefined || (!groups.has(group) && groups.add(group)));
+  };
   const dueIn = (ms: number) => ({ due: ms > 0 ? Date.now() + ms : 0, since: Date.now() });
   return {
     push(value, { id = `item_${++pushed}`, group, delayMs = 0, dedupKey }) {
@@ -56,15 +66,10 @@ export function createMemoryQueue(): MemoryQueue {
     },
     claim<T>(limit: number, leaseMs: number) {
       const now = Date.now();
-      const groups = new Set<string>();
       const out: Claimed<T>[] = [];
-      for (const item of items) {
+      for (const item of heads()) {
         if (out.length >= limit) break;
-        if (item.group !== undefined) {
-          if (groups.has(item.group)) continue;
-          groups.add(item.group);
-        }
-        if (item.due > now && (item.leased || item.since <= now)) continue;
+        if (!isDue(item, now)) continue;
         item.redelivered = item.leased;
         item.attempt += 1;
         item.leased = true;
@@ -75,16 +80,29 @@ export function createMemoryQueue(): MemoryQueue {
     },
     complete(id, attempt) {
       const item = find(id);
-      if (attempt !== undefined && !(item?.leased && item.attempt === attempt)) return false;
+      if (!holds(item, attempt)) return false;
       items = items.filter((one) => one !== item);
       return true;
     },
-    release(id, delayMs, value) {
+    release(id, delayMs, value, attempt) {
       const item = find(id);
-      if (!item) return;
+      if (!holds(item, attempt)) return false;
+      if (item === undefined) return true;
       if (value !== undefined) item.json = jsonOf(value, id);
       Object.assign(item, dueIn(delayMs));
       item.leased = false;
+      return true;
+    },
+    extend(id, attempt, leaseMs) {
+      const item = find(id);
+      if (item === undefined || !holds(item, attempt)) return false;
+      Object.assign(item, dueIn(leaseMs));
+      return true;
+    },
+    nextDue() {
+      const now = Date.now();
+      const waits = heads().map((item) => (isDue(item, now) ? 0 : item.due - now));
+      return waits.length === 0 ? undefined : Math.min(...waits);
     },
     size: () => items.length,
     list: <T>(limit = 100) =>

@@ -1,5 +1,6 @@
 import { svcError } from "../errors.ts";
-import type { Collection, Expect, Journal, Op, Queue, Store } from "../store.ts";
+import type { Collection, Expect, Journal, Op, Store, StoredQueue } from "../store.ts";
+import { workingStore } from "../working-store.ts";
 import { indexName, jsonOf, storeName } from "./memory-json.ts";
 import { select } from "./memory-query.ts";
 import { createMemoryQueue, type MemoryQueue } from "./memory-queue.ts";
@@ -57,11 +58,13 @@ export function createMemoryStore(): Store {
       const added = queueOf(op.queue).push(op.value, { ...op.options, id: op.id });
       if (added === undefined) throw conflict(`The dedup key '${op.options.dedupKey}' was seen before.`, index);
     } else if (op.op === "complete") {
-      if (!queueOf(op.queue).complete(op.id, op.attempt)) throw conflict(`The item '${op.id}' is not held by attempt ${op.attempt} any more.`, index);
+      if (!queueOf(op.queue).complete(op.id, op.attempt)) throw notHeld(op, index);
+    } else if (op.op === "release") {
+      if (!queueOf(op.queue).release(op.id, op.delayMs, op.value, op.attempt)) throw notHeld(op, index);
     } else append(op.journal, op.value);
   };
 
-  return {
+  return workingStore({
     collection<T>(name: string, options: { readonly indexes?: readonly string[] } = {}): Collection<T> {
       const { docs, indexes } = docsOf(name);
       for (const index of options.indexes ?? []) indexes.add(indexName(name, index));
@@ -84,13 +87,15 @@ export function createMemoryStore(): Store {
         },
       };
     },
-    queue<T>(name: string): Queue<T> {
+    queue<T>(name: string): StoredQueue<T> {
       const queue = queueOf(name);
       return {
         push: async (value, options) => queue.push(value, options ?? {}),
         claim: async (limit, leaseMs) => queue.claim<T>(limit, leaseMs),
         complete: async (id) => void queue.complete(id),
-        release: async (id, delayMs, value) => queue.release(id, delayMs, value),
+        release: async (id, delayMs, value) => void queue.release(id, delayMs, value),
+        extend: async (id, attempt, leaseMs) => queue.extend(id, attempt, leaseMs),
+        nextDue: async () => queue.nextDue(),
         size: async () => queue.size(),
         list: async (limit) => queue.list<T>(limit),
       };
@@ -120,10 +125,13 @@ export function createMemoryStore(): Store {
         throw error;
       }
     },
-  };
+  });
 }
 
 const conflict = (message: string, index?: number) => svcError("SVC_STORE_CONFLICT", message, { status: 409, ...(index === undefined ? {} : { index }) });
+
+const notHeld = ({ id, attempt }: { readonly id: string; readonly attempt?: number }, index: number) =>
+  conflict(`The item '${id}' is not held by attempt ${attempt} any more.`, index);
 
 function made<T>(map: Map<string, T>, name: string, make: () => T): T {
   const found = map.get(name) ?? make();

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { complete, put, release } from "../store.ts";
 import type { Proof } from "./store-contract.ts";
 
 const conflict = { code: "SVC_STORE_CONFLICT" };
@@ -79,6 +80,71 @@ export const queueCases: Readonly<Record<string, Proof>> = {
       (await work.claim(9, 10_000)).map((item) => item.value),
       ["later"],
     );
+  },
+  "nextDue tells when a claim may find something": async ({ store, advance }) => {
+    const work = store.queue<string>("work");
+    assert.equal(await work.nextDue(), undefined);
+    await work.push("oldest", { id: "oldest", delayMs: 5_000 });
+    await work.push("sooner", { id: "sooner", delayMs: 1_000, group: "g" });
+    await work.push("held back by it", { group: "g" });
+    assert.equal(await work.nextDue(), 1_000);
+    advance(400);
+    assert.equal(await work.nextDue(), 600);
+    advance(600);
+    assert.equal(await work.nextDue(), 0);
+    assert.equal((await work.claim(9, 3_000)).length, 1);
+    assert.equal(await work.nextDue(), 3_000);
+    await work.release("sooner", 500);
+    assert.equal(await work.nextDue(), 500);
+    await work.complete("sooner");
+    assert.equal(await work.nextDue(), 0);
+  },
+  "a lease is extended for the attempt that has it, also when it ran out and nobody else took the item": async ({ store, advance }) => {
+    const work = store.queue<number>("work");
+    await work.push(1, { id: "a" });
+    assert.equal(await work.extend("a", 1, 1_000), false);
+    await work.claim(1, 1_000);
+    advance(999);
+    assert.equal(await work.extend("a", 1, 1_000), true);
+    advance(999);
+    assert.deepEqual(await work.claim(1, 1_000), []);
+    advance(50_000);
+    assert.equal(await work.extend("a", 1, 1_000), true);
+    assert.deepEqual(await work.claim(1, 1_000), []);
+    assert.equal(await work.extend("a", 2, 60_000), false);
+    advance(1_000);
+    assert.equal((await work.claim(1, 1_000))[0]?.attempt, 2);
+    assert.equal(await work.extend("a", 1, 60_000), false);
+    assert.equal(await work.nextDue(), 1_000);
+    await work.release("a", 0);
+    assert.equal(await work.extend("a", 2, 60_000), false);
+    await work.claim(1, 1_000);
+    await work.complete("a");
+    assert.equal(await work.extend("a", 3, 60_000), false);
+    assert.equal(await work.extend("nobody", 1, 60_000), false);
+  },
+  "a release in a commit gives the item back with what was done, or neither where another attempt has it": async ({ store, advance }) => {
+    const work = store.queue<unknown>("work");
+    const runs = store.collection<number>("runs");
+    await work.push("one", { id: "a", group: "g" });
+    await work.push("two", { id: "b", group: "g" });
+    await work.claim(1, 1_000);
+    await store.commit([put("runs", "r", 1), release("work", "a", { delayMs: 500, attempt: 1, value: { step: 2 } })]);
+    assert.deepEqual(await work.claim(9, 1_000), []);
+    advance(500);
+    assert.deepEqual(await work.claim(9, 1_000), [{ id: "a", value: { step: 2 }, attempt: 2, redelivered: false }]);
+    for (const attempt of [1, 3])
+      await assert.rejects(store.commit([put("runs", "r", 2), release("work", "a", { delayMs: 0, attempt })]), { ...conflict, index: 1 });
+    advance(1_000);
+    assert.equal((await work.claim(9, 1_000))[0]?.attempt, 3);
+    await assert.rejects(store.commit([put("runs", "r", 2), release("work", "a", { delayMs: 0, attempt: 2 })]), conflict);
+    assert.equal((await runs.get("r"))?.value, 1);
+    await store.commit([release("work", "a", { delayMs: 0, attempt: 3 })]);
+    await assert.rejects(store.commit([complete("work", "a", 3)]), conflict);
+    await assert.rejects(store.commit([release("work", "a", { delayMs: 0, attempt: 3 })]), conflict);
+    await store.commit([release("work", "a", { delayMs: 700 }), release("work", "nobody", { delayMs: 0 })]);
+    assert.equal(await work.nextDue(), 700);
+    assert.equal(await work.size(), 2);
   },
   "a clock set back delays no item beyond its own delay": async ({ store, advance, turn }) => {
     const work = store.queue<string>("work");

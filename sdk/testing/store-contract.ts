@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { append, complete, push, put, remove, type Store } from "../store.ts";
+import type { StoreScope } from "../store-driver.ts";
 import type { Runner } from "./runner.ts";
+import { memberCases, type StoreMember } from "./store-contract-members.ts";
 import { queueCases } from "./store-contract-queue.ts";
+import { leaseCases, workCases } from "./store-contract-work.ts";
 
 /** A fresh, empty store under a clock of the test's own. */
 export interface StoreFixture {
-  readonly store: Store;
+  readonly store: StoreScope;
   /** Another owner's part of the same state. */
-  readonly neighbour: Store;
+  readonly neighbour: StoreScope;
+  /** Ends the leases of this node as its next start does; left out where the driver has no `reclaim`. */
+  reclaim?(): Promise<void>;
   /** Lets that much time pass. */
   advance(ms: number): void;
   /** Sets the wall clock, while no time passes. */
@@ -269,9 +274,30 @@ const COMMIT: Readonly<Record<string, Proof>> = {
   },
 };
 
+const RECLAIM: Readonly<Record<string, Proof>> = {
+  "ends the leases that a dead process left, and no delay": async ({ store, reclaim }) => {
+    const work = store.queue<number>("work");
+    for (const id of ["leased", "released", "delayed"]) await work.push(1, { id, delayMs: id === "delayed" ? 5_000 : 0 });
+    await work.claim(2, 3_600_000);
+    await work.release("released", 5_000);
+    await reclaim?.();
+    assert.deepEqual(await work.claim(9, 1_000), [{ id: "leased", value: 1, attempt: 2, redelivered: true }]);
+    await assert.rejects(store.commit([complete("work", "leased", 1)]), conflict);
+    assert.equal(await work.extend("leased", 1, 1_000), false);
+  },
+};
+
+/** What a store leaves to the kernel. */
+export interface StoreContractOptions {
+  /** The members of `StoreScope` that it does not have; `reclaim` of the driver. Default: none is left out. */
+  readonly lacks?: readonly (StoreMember | "reclaim")[];
+}
+
 /** What every implementation of the store must hold, each case on a fresh one: `storeContract({ describe, it }, open)`. */
-export function storeContract(runner: Runner, open: () => Promise<StoreFixture>): void {
-  const parts = { collection: COLLECTION, queue: queueCases, journal: JOURNAL, commit: COMMIT };
+export function storeContract(runner: Runner, open: () => Promise<StoreFixture>, { lacks = [] }: StoreContractOptions = {}): void {
+  const members = memberCases(lacks.filter((one) => one !== "reclaim"));
+  const reclaim = lacks.includes("reclaim") ? {} : RECLAIM;
+  const parts = { collection: COLLECTION, queue: queueCases, journal: JOURNAL, commit: COMMIT, work: workCases, lease: leaseCases, members, reclaim };
   for (const [part, cases] of Object.entries(parts)) {
     for (const [name, proof] of Object.entries(cases)) {
       runner.it(`${part}: ${name}`, async () => {

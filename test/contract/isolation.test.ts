@@ -294,6 +294,41 @@ describe("what of the context an isolated plugin has", () => {
     expect(await kernel.traces.list({ channel: "user" })).toHaveLength(1);
   });
 
+  it("it works on a queue and holds leases, and both end with its process", async () => {
+    const { act, status } = await runIsolated([
+      {
+        name: "worker",
+        capabilities: ["store"],
+        setup: `const queue = ctx.store.queue("work"); const done = ctx.store.journal("done"); const lost = []; const held = [];
+          queue.work(async ({ id, value, attempt }, signal) => {
+            if (value === "hold") { held.push(attempt); await new Promise((resolve) => signal.addEventListener("abort", resolve)); throw signal.reason; }
+            if (value === "fail" && attempt === 1) throw new Error("not yet");
+            await ctx.store.commit([{ op: "append", journal: "done", value: value + attempt }, { op: "complete", queue: "work", id, attempt }]);
+          }, { parallel: 2, retryMs: 10 });
+          ${action("worker.push", `await queue.push(input.value, input.options); return await queue.nextDue();`)}
+          ${action("worker.done", `return { done: (await done.read(0)).map(({ value }) => value), left: (await queue.list()).map(({ value }) => value), held, lost };`)}
+          ${action("worker.lease", `const lease = await ctx.store.lease("leader", 5000); lease.signal.addEventListener("abort", () => lost.push(lease.signal.reason.message)); if (input.release) await lease.release(); return lease.held;`)}
+          ${action("worker.extend", `return await queue.extend("nobody", 1, 1000);`)}
+          ${action("worker.end", `process.exit(1);`)}`,
+      },
+    ]);
+    const done = () => act("worker.done") as Promise<{ done: string[]; left: string[]; held: number[]; lost: string[] }>;
+    await act("worker.push", { value: "one" });
+    await act("worker.push", { value: "fail" });
+    await vi.waitFor(async () => expect((await done()).done).toEqual(["one1", "fail2"]), PATIENCE);
+    expect(await act("worker.extend")).toBe(false);
+    expect(await act("worker.lease", { release: true })).toBe(true);
+    expect(await act("worker.lease", { release: false })).toBe(true);
+    await act("worker.push", { value: "hold" });
+    await vi.waitFor(async () => expect(await done()).toMatchObject({ held: [1], left: ["hold"], lost: ["the lease was given back"] }), PATIENCE);
+    await act("worker.end").catch(() => {});
+    // A plugin that ends without a stop has its items until their lease runs out.
+    await vi.waitFor(async () => expect(await act("worker.push", { value: "after" })).toBeGreaterThanOrEqual(0), PATIENCE);
+    await vi.waitFor(async () => expect((await done()).done).toContain("after1"), PATIENCE);
+    expect((await done()).left).toEqual(["hold"]);
+    expect(status("feature-worker").state).toBe("running");
+  });
+
   it("what it publishes while it serves a turn belongs to that turn's root", async () => {
     const { kernel, message, events } = await runIsolated([
       {

@@ -42,6 +42,7 @@ const NAMES = [
   "readPictures",
   "reasonOf",
   "recentHistory",
+  "release",
   "remove",
   "requireMarker",
   "requireSignature",
@@ -120,6 +121,7 @@ const HOST_NAMES = [
   "createScopeTable",
   "declarationCheck",
   "emptySection",
+  "endingStore",
   "enforcesAutonomy",
   "guardedFiles",
   "keepsSessions",
@@ -130,6 +132,7 @@ const HOST_NAMES = [
   "tierAbilities",
   "whyNoChoices",
   "whyNoScope",
+  "workingStore",
 ];
 const PROGRAM_NAMES = ["PERMISSION_MODES", "programSection", "programSettings"];
 const TESTING_NAMES = [

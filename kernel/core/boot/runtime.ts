@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import type { DaemonHealth, Traces } from "@svc/sdk";
+import { endingStore } from "@svc/sdk/host";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
@@ -86,7 +87,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
       traces,
       actions,
       health: () => ({ ...health(), ...storeSize(store) }),
-      store: (plugin) => store.scope(plugin),
+      store: ({ id, signal }) => endingStore(store.scope(id), signal, log.child(id)),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,
       settings: async () => {

@@ -33,7 +33,7 @@ export interface CoreDeps {
   readonly traces: Traces;
   readonly actions: Actions;
   readonly health: HealthReader;
-  store(plugin: string): Store;
+  store(plugin: PluginScope): Store;
   jobs(scope: Scope): Jobs;
   /** What a running plugin serves under that name; throws for the plugin that asks. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
@@ -62,7 +62,7 @@ export const CORE_CAPABILITIES = {
   events: served(({ bus, failed }, { scope }) => scopedEvents(scope, bus, failed)),
   traces: served(({ traces }) => traces),
   actions: served(({ actions }) => actions),
-  store: served(({ store }, { id }) => store(id)),
+  store: served(({ store }, plugin) => store(plugin)),
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
   models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { storeContract } from "@svc/sdk/testing";
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openStore } from "./open.ts";
 
 async function fixture(file: string, remove: () => Promise<void>) {
@@ -12,6 +12,7 @@ async function fixture(file: string, remove: () => Promise<void>) {
   return {
     store: kernel.scope("core"),
     neighbour: kernel.scope("feature-other"),
+    reclaim: () => kernel.reclaim("n1"),
     advance(ms: number) {
       now += ms;
       ran += ms;
@@ -36,4 +37,16 @@ describe("the store on disk", () => {
 
 describe("the store in memory", () => {
   storeContract({ describe, it }, () => fixture(":memory:", async () => undefined));
+});
+
+it("FAULT-19 what is due next is told by the time that passed, whatever the wall clock shows", async () => {
+  const { store, turn, advance, close } = await fixture(":memory:", async () => undefined);
+  const work = store.queue("work");
+  await work.push(1, { delayMs: 5_000 });
+  turn(86_400_000);
+  advance(400);
+  expect(await work.nextDue()).toBe(4_600);
+  turn(-3 * 86_400_000);
+  expect(await work.nextDue()).toBe(4_600);
+  await close();
 });

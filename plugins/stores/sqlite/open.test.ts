@@ -195,6 +195,34 @@ describe("writing", () => {
     raw.close();
   });
 
+  it("warns once of a plugin that makes more than a hundred names, and again at the next start that adds one", async () => {
+    const told: string[] = [];
+    const log = { debug() {}, info() {}, error() {}, warn: (facts: object | string, text?: string) => void told.push(`${JSON.stringify(facts)} ${text}`) };
+    let store = openStore({ file, log });
+    const append = (owner: string, from: number, to: number) =>
+      Promise.all(
+        Array.from({ length: to - from }, (_, n) =>
+          store
+            .scope(owner)
+            .journal(`run-${from + n}`)
+            .append(1),
+        ),
+      );
+    await append("feature-x", 0, 60);
+    await append("feature-xy", 0, 60);
+    for (let n = 0; n < 40; n += 1) await store.scope("feature-x").queue(`run-${n}`).push(1, { dedupKey: "d" });
+    expect(told).toEqual([]);
+    await append("feature-x", 60, 65);
+    expect(told).toEqual([expect.stringMatching(/^\{"owner":"feature-x","names":101\} feature-x keeps 101 collections/)]);
+    await store.close();
+    store = openStore({ file, log });
+    await append("feature-x", 0, 65);
+    expect(told).toHaveLength(1);
+    await append("feature-x", 65, 67);
+    expect(told.slice(1)).toEqual([expect.stringContaining('"names":106')]);
+    await store.close();
+  });
+
   it("hands out again what a dead daemon held, without waiting for its lease", async () => {
     let store = openStore({ file });
     await store.scope("core").queue("work").push(1, { id: "w" });

@@ -1,7 +1,7 @@
-import { type Log, put, type StoreDriver, type StoreScope } from "@svc/sdk";
+import { type Log, put, type StoreDriver } from "@svc/sdk";
 import { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
-import { createScopes } from "./scopes.ts";
+import { createScopes, type DatabaseScope } from "./scopes.ts";
 import { type ClockNote, SteadyClock } from "./steady-clock.ts";
 
 /** How a database is opened. */
@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 30_000;
 
 /** The daemon's durable state in one database: a driver that leaves nothing out. */
 export interface SqliteStore extends Required<Omit<StoreDriver, "scope" | "size">> {
-  scope(owner: string): Required<StoreScope>;
+  scope(owner: string): DatabaseScope;
   size(): { readonly used: number; readonly free: number };
 }
 
@@ -33,7 +33,7 @@ export function openStore({ file, log, now = Date.now, monotonic }: DatabaseOpti
   const connection = new Connection(file, log);
   const marks = new DocumentTable(connection.database, MARKS);
   const clock = new SteadyClock(now, monotonic, marks.created ? marks.get<ClockNote>(CLOCK)?.value : undefined);
-  const scopes = createScopes(connection, clock.now, now);
+  const scopes = createScopes(connection, clock.now, now, log);
 
   /** Not worth a sync: without it, a restart asks the wall clock how long nothing ran. */
   function noteClock(): void {

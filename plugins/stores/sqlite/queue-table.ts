@@ -71,10 +71,11 @@ export class QueueTable implements Table {
         return this.#complete(write.id, write.attempt);
       case "claim":
         return this.#claim(write.limit, write.leaseMs);
-      case "release": {
+      case "release":
+        return this.#release(write.id, write.delayMs, bound[0] ?? null, write.attempt);
+      case "extend": {
         const now = this.#now();
-        this.#statements.release.run(write.delayMs > 0 ? now + write.delayMs : 0, now, bound[0] ?? null, write.id);
-        return undefined;
+        return this.#statements.extend.run(now + write.leaseMs, now, write.id, write.attempt).changes === 1;
       }
       case "reclaim":
         this.#statements.reclaim.run();
@@ -82,6 +83,12 @@ export class QueueTable implements Table {
       default:
         return undefined;
     }
+  }
+
+  nextDue(): number | undefined {
+    const now = this.#now();
+    const { n, due } = this.#statements.next.get(now) as { n: number; due: number | null };
+    return n === 0 ? undefined : Math.max(0, (due ?? now) - now);
   }
 
   size(): number {
@@ -127,6 +134,14 @@ export class QueueTable implements Table {
     if (row !== undefined && row.line !== null) this.#statements.promote.run(row.line);
   }
 
+  #release(item: string, delayMs: number, text: Bound, attempt: number | undefined): void {
+    const now = this.#now();
+    const due = delayMs > 0 ? now + delayMs : 0;
+    const { release, releaseLeased } = this.#statements;
+    if (attempt === undefined) release.run(due, now, text, item);
+    else if (releaseLeased.run(due, now, text, item, attempt).changes === 0) throw this.#conflict(item);
+  }
+
   #claim(limit: number, leaseMs: number): readonly Claimed<unknown>[] {
     const now = this.#now();
     const rows = this.#statements.due.all(now, now, rowLimit(limit)) as Row[];
@@ -157,6 +172,9 @@ function prepareStatements(database: Database, table: string, seen: string) {
     due: prepare(`SELECT * FROM ${table} WHERE head = 1 AND (due <= ? OR (leased = 0 AND since > ?)) ORDER BY id LIMIT ?`),
     lease: prepare(`UPDATE ${table} SET due = ?, since = ?, again = ?, leased = 1, attempt = attempt + 1 WHERE id = ?`),
     release: prepare(`UPDATE ${table} SET due = ?, since = ?, leased = 0, value = coalesce(?, value) WHERE item = ?`),
+    releaseLeased: prepare(`UPDATE ${table} SET due = ?, since = ?, leased = 0, value = coalesce(?, value) WHERE item = ? AND attempt = ? AND leased = 1`),
+    extend: prepare(`UPDATE ${table} SET due = ?, since = ? WHERE item = ? AND attempt = ? AND leased = 1`),
+    next: prepare(`SELECT count(*) AS n, min(iif(leased = 0 AND since > ?, 0, due)) AS due FROM ${table} WHERE head = 1`),
     reclaim: prepare(`UPDATE ${table} SET due = 0 WHERE leased = 1`),
     size: prepare(`SELECT count(*) AS n FROM ${table}`),
     list: prepare(`SELECT * FROM ${table} ORDER BY id LIMIT ?`),

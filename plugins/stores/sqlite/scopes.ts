@@ -1,23 +1,41 @@
 import { randomUUID } from "node:crypto";
-import { append, type Claimed, type Collection, complete, type Journal, type Op, type Query, type Queue, remove, type StoreScope } from "@svc/sdk";
+import {
+  append,
+  type Claimed,
+  type Collection,
+  complete,
+  type Journal,
+  type Log,
+  type Op,
+  type Query,
+  remove,
+  type StoredQueue,
+  type StoreScope,
+} from "@svc/sdk";
 import type { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
 import { JournalTable } from "./journal-table.ts";
 import { QueueTable } from "./queue-table.ts";
 import { type BoundWrite, checkedName, type Table, type Write } from "./table.ts";
 
+/** One owner's part of a database, of which nothing is left out. Who uses it alone needs no leases. */
+export type DatabaseScope = Required<Omit<StoreScope, "lease">>;
+
 /** Every owner's part of one database. */
 export interface Scopes {
   /** The part of one owner, such as `core` or a plugin's id: its name `sessions` is `<owner>/sessions` in the database. */
-  scope(owner: string): Required<StoreScope>;
+  scope(owner: string): DatabaseScope;
   /** As `Store.commit`, of names that begin with `prefix` in the database; `noted` as `StoreScope.note`. */
   commit(prefix: string, ops: readonly Op[], noted?: boolean): Promise<void>;
   /** Ends every lease; the items are handed out again as `redelivered`. */
   reclaim(): Promise<void>;
 }
 
+/** Collections, queues and journals of one owner above which that is warned of: each is tables and indexes. */
+const MANY_NAMES = 100;
+
 /** The parts of the owners over `connection`. Queues count by `steady`, journals tell the time of `now`; both in milliseconds. */
-export function createScopes(connection: Connection, steady: () => number, now: () => number): Scopes {
+export function createScopes(connection: Connection, steady: () => number, now: () => number, log?: Pick<Log, "warn">): Scopes {
   const { database } = connection;
   const documents = new Map<string, DocumentTable>();
   const queues = new Map<string, QueueTable>();
@@ -33,9 +51,31 @@ export function createScopes(connection: Connection, steady: () => number, now: 
       checkedName(name);
       table = make();
       known.set(name, table);
+      if (!table.created) countName(name.slice(0, name.indexOf("/")));
     }
     connection.declare(table);
     return table;
+  }
+
+  /** How many each owner has, of those who made one. */
+  const names = new Map<string, number>();
+
+  function countName(owner: string): void {
+    const count = (names.get(owner) ?? namesOf(owner)) + 1;
+    const warned = names.has(owner) && count > MANY_NAMES + 1;
+    names.set(owner, count);
+    if (count <= MANY_NAMES || warned) return;
+    log?.warn(
+      { owner, names: count },
+      `${owner} keeps ${count} collections, queues and journals, each with tables of its own: it should keep one, with keys such as <run>/<000001> (see 'State' in the README of @svc/sdk)`,
+    );
+  }
+
+  function namesOf(owner: string): number {
+    const stored = database.prepare(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND substr(name, instr(name, ':') + 1, ?) = ? AND name NOT LIKE 'seen:%'",
+    );
+    return stored.pluck().get(owner.length + 1, `${owner}/`) as number;
   }
 
   function bound(table: Table, write: Write): BoundWrite {
@@ -43,8 +83,8 @@ export function createScopes(connection: Connection, steady: () => number, now: 
   }
 
   /** `T` is what the table's `apply` answers to that operation. */
-  function write<T = void>(table: Table, operation: Write): Promise<T> {
-    return attempt(() => connection.write([bound(table, operation)]));
+  function write<T = void>(table: Table, operation: Write, noted = false): Promise<T> {
+    return attempt(() => connection.write([bound(table, operation)], noted));
   }
 
   function commit(prefix: string, ops: readonly Op[], noted = false): Promise<void> {
@@ -72,13 +112,16 @@ export function createScopes(connection: Connection, steady: () => number, now: 
     };
   }
 
-  function queue<T>(name: string): Queue<T> {
+  function queue<T>(name: string): StoredQueue<T> {
     const table = queueTable(name);
     return {
       push: (value, options = {}) => write<string | undefined>(table, { op: "offer", queue: name, id: options.id ?? randomUUID(), value, options }),
       claim: (limit, leaseMs) => write<readonly Claimed<T>[]>(table, { op: "claim", queue: name, limit, leaseMs }),
       complete: (id) => write(table, complete(name, id)),
       release: (id, delayMs, value) => write(table, { op: "release", queue: name, id, delayMs, value }),
+      // As the lease itself, it need not outlive a power cut.
+      extend: (id, attempt, leaseMs) => write<boolean>(table, { op: "extend", queue: name, id, attempt, leaseMs }, true),
+      nextDue: () => connection.read(table, () => table.nextDue()),
       size: () => connection.read(table, () => table.size()),
       list: (limit) => connection.read(table, () => table.list<T>(limit)),
     };
@@ -94,7 +137,7 @@ export function createScopes(connection: Connection, steady: () => number, now: 
     };
   }
 
-  function scope(owner: string): Required<StoreScope> {
+  function scope(owner: string): DatabaseScope {
     const inside = `${checkedName(owner)}/`;
     return {
       collection: (name, options = {}) => collection(inside + name, options.indexes ?? []),

@@ -15,7 +15,8 @@ export type Write =
       readonly options: { readonly group?: string; readonly delayMs?: number; readonly dedupKey?: string };
     }
   | { readonly op: "claim"; readonly queue: string; readonly limit: number; readonly leaseMs: number }
-  | { readonly op: "release"; readonly queue: string; readonly id: string; readonly delayMs: number; readonly value?: unknown }
+  /** Answers whether that attempt still had the item. */
+  | { readonly op: "extend"; readonly queue: string; readonly id: string; readonly attempt: number; readonly leaseMs: number }
   | { readonly op: "reclaim"; readonly queue: string }
   | { readonly op: "trim"; readonly journal: string; readonly keep: number }
   /** Deletes the first documents in order of their keys, and answers how many. */

@@ -1,0 +1,124 @@
+import { reasonOf } from "./errors.ts";
+import type { Log } from "./plugin.ts";
+import { workQueue } from "./queue-work.ts";
+import type { Lease, Op, Queue, QueueWork, Store } from "./store.ts";
+import type { StoreScope } from "./store-driver.ts";
+import { linked, onAbort } from "./time.ts";
+
+/** One owner's part of a store, with workers and leases. */
+export type WorkingScope = Store & Pick<StoreScope, "note">;
+
+/**
+ * Adds to what a driver keeps of one owner what is the same for every driver: workers of queues, which wake at the writes that go through
+ * here, and leases, granted where the driver knows none. Leases end when `closed` aborts.
+ */
+export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingScope {
+  const workers = new Map<string, Set<QueueWork>>();
+
+  function wake(queues: Iterable<string>): void {
+    for (const queue of new Set(queues)) for (const worker of workers.get(queue) ?? []) worker.wake();
+  }
+  /** While nobody works on a queue, a write costs nothing more. */
+  function waking<R>(written: Promise<R>, queues: () => Iterable<string>): Promise<R> {
+    if (workers.size === 0) return written;
+    return written.then((answer) => {
+      wake(queues());
+      return answer;
+    });
+  }
+  const queuesOf = (ops: readonly Op[]) => ops.flatMap((op) => ("queue" in op ? [op.queue] : []));
+  const commit = (ops: readonly Op[]) => waking(store.commit(ops), () => queuesOf(ops));
+
+  function queue<T>(name: string): Queue<T> {
+    const stored = store.queue<T>(name);
+    const here = () => [name];
+    const own: Queue<T> = {
+      push: (value, options) => waking(stored.push(value, options), here),
+      claim: (limit, leaseMs) => stored.claim(limit, leaseMs),
+      complete: (id) => waking(stored.complete(id), here),
+      release: (id, delayMs, value) => waking(stored.release(id, delayMs, value), here),
+      extend: (id, attempt, leaseMs) => stored.extend(id, attempt, leaseMs),
+      nextDue: () => stored.nextDue(),
+      size: () => stored.size(),
+      list: (limit) => stored.list(limit),
+      work(handler, options) {
+        const others = workers.get(name) ?? new Set();
+        workers.set(name, others);
+        const worker = workQueue(name, own, commit, handler, {
+          ...options,
+          ended() {
+            others.delete(worker);
+            if (others.size === 0) workers.delete(name);
+          },
+        });
+        others.add(worker);
+        return worker;
+      },
+    };
+    return own;
+  }
+
+  async function lease(name: string, ms: number): Promise<Lease> {
+    return endingLease((await store.lease?.(name, ms)) ?? GRANTED, closed);
+  }
+
+  const { note } = store;
+  return {
+    collection: (name, options) => store.collection(name, options),
+    queue,
+    journal: (name) => store.journal(name),
+    commit,
+    lease,
+    ...(note === undefined ? {} : { note: (ops) => waking(note.call(store, ops), () => queuesOf(ops)) }),
+  };
+}
+
+/** The store of one plugin, whose workers stop and whose leases are given back when `signal` aborts. What a worker could not do is logged. */
+export function endingStore(store: Store, signal: AbortSignal, log: Pick<Log, "warn">): Store {
+  return {
+    collection: (name, options) => store.collection(name, options),
+    journal: (name) => store.journal(name),
+    commit: (ops) => store.commit(ops),
+    queue<T>(name: string): Queue<T> {
+      const queue = store.queue<T>(name);
+      return {
+        ...queue,
+        work(handler, options) {
+          const worker = queue.work(handler, {
+            failed: (error, item, pauseMs) =>
+              log.warn(
+                { queue: name, pauseMs, ...(item === undefined ? {} : { item: item.id, attempt: item.attempt }) },
+                `work on the queue '${name}' failed and is tried again: ${reasonOf(error)}`,
+              ),
+            ...options,
+          });
+          onAbort(signal, () => void worker.stop());
+          return worker;
+        },
+      };
+    },
+    lease: async (name, ms) => endingLease(await store.lease(name, ms), signal),
+  };
+}
+
+const NEVER = new AbortController().signal;
+/** What a store that one daemon uses alone answers. */
+const GRANTED: Lease = { held: true, signal: NEVER, release: async () => {} };
+
+/** A lease that ends with `until`, too. */
+function endingLease(lease: Lease, until: AbortSignal | undefined): Lease {
+  const own = linked(lease.signal, until);
+  onAbort(own.signal, () => {
+    own.release();
+    // What ends for everybody else, too: nobody is left to be told that it failed.
+    if (until?.aborted) lease.release().catch(() => {});
+  });
+  return {
+    held: lease.held && !own.signal.aborted,
+    signal: own.signal,
+    release() {
+      own.abort(new Error("the lease was given back"));
+      return lease.release();
+    },
+  };
+}
