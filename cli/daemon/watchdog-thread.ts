@@ -1,6 +1,4 @@
-import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
-import { Session } from "node:inspector";
 import { workerData } from "node:worker_threads";
 import { accuse, markedPlugin } from "@svc/kernel/quarantine";
 import type { Watched } from "./watchdog.ts";
@@ -30,8 +28,11 @@ setInterval(() => {
   if (silent === LOOKS * PATIENCE) end(undefined);
 }, limitMs / LOOKS);
 
+// Modules of the runtime are looked up where they are needed: the thread starts beside the daemon's own start, on the same processors.
+
 /** Stop the main thread for a moment and ask it whose code it runs. */
 function ask(): void {
+  const { Session } = process.getBuiltinModule("node:inspector");
   const session = new Session();
   session.connectToMainThread();
   session.on("Debugger.paused", ({ params }) => {
@@ -61,6 +62,7 @@ function end(plugin: string | undefined): never {
     // On a full disk the daemon must end all the same.
   }
   if (respawn !== undefined) {
+    const { spawn } = process.getBuiltinModule("node:child_process");
     spawn(process.execPath, [respawn.program, ...respawn.args], {
       cwd: respawn.folder,
       detached: true,
