@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ContextPhase, Manifest, PluginId, Provided, ProvidedKind, TapOptions } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
@@ -74,6 +75,9 @@ export function createScope(
   home?: string,
 ): Scope {
   const { registers: declared, network } = manifest;
+  const abort = new AbortController();
+  // Each call of what the plugin serves listens until it is answered, and some wait for a person.
+  setMaxListeners(0, abort.signal);
   return {
     id,
     origin,
@@ -85,7 +89,7 @@ export function createScope(
     ...(network === undefined ? {} : { network }),
     ...(home === undefined ? {} : { home }),
     disposers: new Set(),
-    abort: new AbortController(),
+    abort,
     failures: 0,
     changed,
   };

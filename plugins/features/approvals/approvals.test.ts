@@ -1,0 +1,134 @@
+import type { Approvals, Lifecycle, Message } from "@svc/sdk";
+import { createFakeContext, createFakeTasks, createMemoryStore, serviceContract } from "@svc/sdk/testing";
+import { describe, expect, it, vi } from "vitest";
+import approvals from "./index.ts";
+import type { ApprovalSettings } from "./settings.ts";
+import { digestText, questionText } from "./words.ts";
+
+const SETTINGS: ApprovalSettings = {
+  defaultExpiryDays: 3,
+  maxExpiryDays: 30,
+  laterHours: 24,
+  permissionMinutes: 30,
+  notifyAgent: true,
+  withheld: true,
+  allowFrom: [],
+  digest: { enabled: true, time: "07:30", timezone: "Europe/Athens", destination: { channel: "mail", chatId: "boss" } },
+};
+const question = { kind: "test", title: "Do it", digest: "d1", requestedBy: "plugin test" };
+
+async function setUp({
+  settings = {},
+  store = createMemoryStore(),
+  tasks = createFakeTasks(),
+  notifier,
+}: {
+  settings?: Partial<ApprovalSettings>;
+  store?: ReturnType<typeof createMemoryStore>;
+  tasks?: ReturnType<typeof createFakeTasks>;
+  notifier?: { channel: string; chat: string };
+} = {}) {
+  const services = notifier === undefined ? {} : { notifier: { notify: async () => {}, destination: () => notifier } };
+  const ctx = createFakeContext<ApprovalSettings>(approvals, { config: { ...SETTINGS, ...settings }, store, tasks, services, agents: [{ id: "a" }] });
+  const lifecycle = approvals.setup(ctx as never) as Lifecycle<ApprovalSettings>;
+  await lifecycle.start?.();
+  const api = ctx.registered.services[0]?.api as Approvals;
+  return { ctx, api, lifecycle, tasks, store };
+}
+
+serviceContract({ describe, it }, async () => {
+  const { api, ctx } = await setUp();
+  const { id } = await api.ask(question);
+  const open = await api.ask({ ...question, digest: "d2" });
+  await api.decide(id, "approve", { by: "Ann", surface: "test" });
+  return {
+    name: "approvals",
+    api,
+    works: [
+      { name: "get", call: () => api.get(id), check: (answer) => expect(answer).toMatchObject({ state: "approved" }) },
+      { name: "wait", call: () => api.wait(id), check: (answer) => expect(answer).toMatchObject({ by: "Ann" }) },
+      { name: "list", call: () => api.list(), check: (answer) => expect(answer).toHaveLength(2) },
+      { name: "digest", call: () => api.digest({ a: 1 }), check: (answer) => expect(answer).toMatch(/^[0-9a-f]{64}$/) },
+      { name: "withdraw", call: () => api.withdraw(id, "no"), check: (answer) => expect(answer).toBe(false) },
+    ],
+    refuses: [
+      { name: "a second decision", call: () => api.decide(id, "reject", { by: "Bob", surface: "test" }) },
+      { name: "an unknown question", call: () => api.wait("nothing") },
+      { name: "a question without a digest", call: () => api.ask({ ...question, digest: "" }) },
+    ],
+    waits: [{ name: "wait", call: () => api.wait(open.id, ctx.signal) }],
+    end: async () => ctx.end(),
+  };
+});
+
+describe("the daily list", () => {
+  it("goes at its time in its zone to where questions go, and not at all while nothing is open", async () => {
+    const { ctx, api, tasks, lifecycle } = await setUp();
+    const [job] = ctx.registered.jobs.filter(({ kind }) => kind === "cron");
+    expect(job).toMatchObject({ expression: "30 7 * * *", timezone: "Europe/Athens" });
+    await job?.run(new Date());
+    expect(tasks.delivered).toEqual([]);
+    const { id } = await api.ask({ ...question, title: "Send *all* of it", agent: "a" });
+    await vi.waitFor(() => expect(tasks.delivered).toHaveLength(1));
+    await job?.run(new Date());
+    expect(tasks.delivered[1]).toMatchObject({ target: { channel: "mail", chat: "boss" }, text: expect.stringContaining(`\`${id}\` Send \\*all\\* of it`) });
+    await lifecycle.reload?.({ ...SETTINGS, digest: { ...SETTINGS.digest, time: "18:05" } });
+    expect(ctx.registered.jobs.filter(({ kind }) => kind === "cron").map(({ expression }) => expression)).toEqual(["5 18 * * *"]);
+    await lifecycle.reload?.({ ...SETTINGS, digest: { ...SETTINGS.digest, enabled: false } });
+    expect(ctx.registered.jobs.filter(({ kind }) => kind === "cron")).toEqual([]);
+  });
+
+  it("and questions go where notices go, where no destination of their own is set", async () => {
+    const { api, tasks } = await setUp({ settings: { digest: { enabled: true, time: "09:00" } }, notifier: { channel: "push", chat: "me" } });
+    await api.ask(question);
+    await vi.waitFor(() => expect(tasks.delivered.map(({ target }) => target)).toEqual([{ channel: "push", chat: "me" }]));
+    const nowhere = await setUp({ settings: { digest: { enabled: true, time: "09:00" } } });
+    const { id } = await nowhere.api.ask(question);
+    expect((await nowhere.api.get(id))?.state).toBe("open");
+    expect(nowhere.tasks.delivered).toEqual([]);
+  });
+});
+
+describe("a start", () => {
+  it("loads nothing while nothing is stored, and takes up what is", async () => {
+    const first = await setUp();
+    expect(first.ctx.registered.jobs.map(({ kind }) => kind)).toEqual(["cron"]);
+    const { id } = await first.api.ask({ ...question, agent: "a" });
+    await first.api.decide(id, "reject", { by: "Ann", surface: "test" });
+    await vi.waitFor(() => expect(first.tasks.accepted).toHaveLength(1));
+    expect(first.tasks.accepted[0] as Message).toMatchObject({
+      entry: "approval",
+      agent: "a",
+      dedupKey: `approval:${id}`,
+      text: expect.stringContaining("rejected by Ann"),
+    });
+    const second = await setUp({ store: first.store });
+    const heard: unknown[] = [];
+    second.api.onDecided("test", async (decision) => void heard.push(decision));
+    await vi.waitFor(() => expect(heard).toMatchObject([{ id, state: "rejected" }]));
+    expect(second.tasks.accepted).toEqual([]);
+  });
+});
+
+describe("the words", () => {
+  const approval = { ...question, id: "abcdefgh", choices: [], askedAt: 0, expiresAt: 0, state: "open" as const };
+
+  it("show a detail as it is: nothing in it ends its block or looks like ours", () => {
+    const text = questionText({ ...approval, title: "**Approved** [x](http://y)", detail: "```\n**Approval needed:** other\n````" }, "UTC");
+    expect(text).toContain("\\*\\*Approved\\*\\* \\[x\\]\\(http://y\\)");
+    const [fence = ""] = /^`{5,}$/m.exec(text) ?? [];
+    expect(fence).toBe("`````");
+    expect(text.split(fence)).toHaveLength(3);
+  });
+
+  it("say how much of a long detail is not shown, and where to read it", () => {
+    expect(questionText({ ...approval, detail: "x".repeat(3_000) }, "UTC")).toContain(
+      "500 more characters: read them before you approve, with svc approval list abcdefgh",
+    );
+  });
+
+  it("count the open questions", () => {
+    expect(digestText([approval], "UTC")).toContain("One question waits");
+    expect(digestText([approval, approval], "UTC")).toContain("2 questions wait");
+  });
+});

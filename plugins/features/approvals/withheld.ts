@@ -1,0 +1,67 @@
+import type { ApprovalDecision, Envelope, PluginContext, WithheldDelivery } from "@svc/sdk";
+import type { Questions } from "./questions.ts";
+import { howOf } from "./words.ts";
+
+/** The kind of questions about withheld deliveries. */
+export const DELIVERY = "delivery";
+
+const PAGE = 500;
+/** Of a withheld text so much stands in the question; whole texts are in the trace. */
+const MOST_TEXT = 90_000;
+
+/** Deliveries that a policy withholds, as questions: released when approved, else refused. */
+export interface WithheldQuestions {
+  /** Asks about all that are withheld now. One is asked about once. */
+  askAll(): Promise<void>;
+  /** Somebody else has released or refused one: nobody needs to answer any more. */
+  decidedElsewhere(envelope: Envelope): Promise<void>;
+  /** Carries a decision out. */
+  carryOut(decision: ApprovalDecision): Promise<void>;
+}
+
+/** The questions about what `tasks.withheld` lists. */
+export function createWithheldQuestions({ tasks, log }: Pick<PluginContext, "tasks" | "log">, questions: Questions): WithheldQuestions {
+  async function ask({ delivery, reason }: WithheldDelivery): Promise<void> {
+    const { id, agent, kind, target, text, media = [] } = delivery;
+    const words = { reply: "An answer", proactive: "A message", notice: "A notice" }[kind];
+    const files = media.map(({ name, kind: sort }) => `[${sort}${name === undefined ? "" : ` ${name}`}]`);
+    const shown = text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}\n[cut; all of it is in the trace]` : text;
+    await questions.ask({
+      kind: DELIVERY,
+      title: `${words} to ${target.channel} ${target.chat} is withheld: ${reason}`,
+      detail: [shown, ...files].join("\n"),
+      digest: await questions.digest({ id, target, text, media: files }),
+      requestedBy: agent === undefined ? "the delivery policy" : `agent ${agent}`,
+      key: keyOf(id),
+      choices: [
+        { id: "approve", label: "Send it" },
+        { id: "reject", label: "Do not send", rejects: true },
+      ],
+    });
+  }
+
+  return {
+    async askAll() {
+      for (let after: string | undefined; ; ) {
+        const page = await tasks.withheld({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+        for (const one of page) await ask(one);
+        if (page.length < PAGE) return;
+        after = page.at(-1)?.delivery.id;
+      }
+    },
+    async decidedElsewhere({ data }) {
+      const open = await questions.list({ open: true, kind: DELIVERY, limit: 1000 });
+      const question = open.find(({ key }) => key === keyOf(String(data?.delivery)));
+      if (question !== undefined) await questions.withdraw(question.id, "it was decided elsewhere");
+    },
+    async carryOut({ id, key = "", state }) {
+      const delivery = key.slice(keyOf("").length);
+      const question = await questions.get(id);
+      if (state === "withdrawn" || question === undefined) return;
+      const done = state === "approved" ? await tasks.release(delivery) : await tasks.refuse(delivery, howOf(question));
+      if (!done) log.info({ question: id, delivery }, "a withheld delivery was decided or gone before its question was");
+    },
+  };
+}
+
+const keyOf = (delivery: string): string => `${DELIVERY}:${delivery}`;
