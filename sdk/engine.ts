@@ -1,4 +1,5 @@
 export { type AcpAgent, acpAgentOf, acpPictures, acpServers, permissionAnswer } from "./engine/acp-answers.ts";
+export { type AcpCalls, createAcpCalls } from "./engine/acp-calls.ts";
 export { type AcpDialect, type AcpReader, createAcpReader } from "./engine/acp-reader.ts";
 export { type EngineEnvironment, type EngineVariables, engineEnvironment, type ReadVariable } from "./engine/engine-environment.ts";
 export { type Executable, executableOf, findExecutable, isExecutable, requireExecutable, type WantedProgram } from "./engine/executable.ts";
@@ -8,6 +9,12 @@ export * from "./engine/generation-1.ts";
 export { createInbox, type Inbox } from "./engine/inbox.ts";
 export { createKeyRelays, type KeyRelays, proxyFor } from "./engine/key-relays.ts";
 export { describeGone, type FormerRpcListener, type LineRpc, openLineRpc, type RpcGone, type RpcListener, type RpcOptions } from "./engine/line-rpc.ts";
+export {
+  type PermissionAnswer,
+  type PermissionAsking,
+  type PermissionCall,
+  permissionQuestions,
+} from "./engine/permission-questions.ts";
 export { type Claim, createEnginePool, type EnginePool, type PooledEngine, type PoolOptions } from "./engine/pool.ts";
 export { type PooledRun, type PooledTurn, runOnPool } from "./engine/pooled-run.ts";
 export { ask, type Probing, type ProgramProbe, probeEngine, probeProgram, versionOf } from "./engine/probing.ts";

@@ -1,4 +1,4 @@
-import { svcError } from "../errors.ts";
+import { reasonOf, svcError } from "../errors.ts";
 import type { FailureKind } from "../failure.ts";
 import type { ChildEnd, Spawn } from "../processes.ts";
 import { type Fields, fieldsOf, textOf } from "./fields.ts";
@@ -6,8 +6,8 @@ import { type Fields, fieldsOf, textOf } from "./fields.ts";
 /** Hears what the program says about one conversation. */
 export interface RpcListener {
   onNotification(method: string, params: Fields): void;
-  /** Answers a request of the program; undefined when the method is not offered. */
-  onRequest(method: string, params: Fields): Fields | undefined;
+  /** Answers a request of the program, at once or when it is known; undefined when the method is not offered. */
+  onRequest(method: string, params: Fields): Fields | undefined | Promise<Fields | undefined>;
   /** The program is gone, or cannot be understood any more. */
   onGone(reason: RpcGone): void;
 }
@@ -137,8 +137,12 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
     if (method === undefined) settle(message);
     else if (message.id === undefined) listener === undefined ? options.unheard?.(conversation, method, params) : listener.onNotification(method, params);
     else {
+      const { id } = message;
+      const reply = (result: Fields | undefined): void =>
+        send(result === undefined ? { id, error: { code: -32601, message: `not offered: ${method}` } } : { id, result });
       const result = listener?.onRequest(method, params);
-      send(result === undefined ? { id: message.id, error: { code: -32601, message: `not offered: ${method}` } } : { id: message.id, result });
+      if (result instanceof Promise) result.then(reply, (error) => send({ id, error: { code: -32603, message: reasonOf(error) } }));
+      else reply(result);
     }
   }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Message, Plugin, Spawn, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
+import type { Message, Plugin, ServiceTypes, Spawn, Tier, TierEvent, TurnContext, TurnOptions } from "@svc/sdk";
 import { createFakeContext, createMemoryStore, type EngineProgram, type EngineSubject, type StartedEngine } from "@svc/sdk/testing";
 import { createMedia } from "../../kernel/capabilities/fetch/media.ts";
 import { createFiles } from "../../kernel/capabilities/files/files.ts";
@@ -39,6 +39,8 @@ export interface StageOptions {
   /** Variables of the daemon, made from the model server's address. */
   readonly env: (url: string, home: string) => Record<string, string>;
   readonly limits?: PoolLimits;
+  /** What other plugins serve. */
+  readonly services?: Partial<ServiceTypes>;
   /** Stands between the plugin and the kernel's spawn. */
   readonly around?: (spawn: Spawn) => Spawn;
 }
@@ -48,7 +50,7 @@ let stages = 0;
 /** Sets up a plugin as the daemon would and starts nothing else. */
 export async function createStage(
   plugin: Plugin<never>,
-  { config, env, limits = { maxIdleSeconds: 30, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 }, around = (spawn) => spawn }: StageOptions,
+  { config, env, limits = { maxIdleSeconds: 30, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 }, around = (spawn) => spawn, services = {} }: StageOptions,
 ): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "svc-peer-"));
   const [home, workspace] = [mkdtempSync(join(folder, "home-")), mkdtempSync(join(folder, "workspace-"))];
@@ -71,6 +73,7 @@ export async function createStage(
       files: createFiles({ own: join(folder, "data/own"), deps: { folder, dataFolder: join(folder, "data") } }),
       media: createMedia(),
       store,
+      services,
       warm: pool.for(`${plugin.kind}-${plugin.name}`),
       agents: [{ id: "ada", workspace, tier: plugin.name }],
     });

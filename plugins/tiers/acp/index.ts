@@ -11,6 +11,7 @@ export default definePlugin<AcpSettings>({
   config: { at: "tiers.acp", schema: sectionSchema },
   agentConfig,
   capabilities: [
+    "services",
     "spawn",
     "warm",
     "media",

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import type { PermissionMode, ProgramSettings } from "@svc/sdk";
-import { type Fields, fieldsOf, listOf, textOf } from "@svc/sdk/engine";
+import { type Fields, fieldsOf, listOf, type PermissionCall, textOf } from "@svc/sdk/engine";
 
 /** Kinds of calls that `acceptEdits` allows, where all files of the call lie in the workspace. */
 const EDITS = ["read", "edit", "move", "search", "think"];
@@ -16,6 +16,13 @@ export function mayRun({ toolCall }: Fields, { permissionMode, servers }: Pick<P
   const call = fieldsOf(toolCall);
   if (servers.some((server) => isToolOf(server, call))) return true;
   return permissionMode === "acceptEdits" && EDITS.includes(textOf(call.kind) ?? "") && liesIn(workspace, call);
+}
+
+/** The call, for a person to decide; undefined where the mode decides. */
+export function openCall(toolCall: Fields, { permissionMode }: Pick<ProgramSettings, "permissionMode">): PermissionCall | undefined {
+  if (permissionMode === "bypassPermissions" || permissionMode === "plan") return undefined;
+  const { toolCallId: _id, status: _status, ...input } = toolCall;
+  return { tool: textOf(input.kind) ?? "a tool", input };
 }
 
 /** Programs name a server's tool in one of these ways, by `name`, else in the id of the call. */

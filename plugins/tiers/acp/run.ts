@@ -3,6 +3,7 @@ import {
   type AcpAgent,
   acpAgentOf,
   acpPictures,
+  createAcpCalls,
   createEnginePool,
   createInbox,
   createToolServers,
@@ -12,6 +13,7 @@ import {
   type LineRpc,
   type PooledRun,
   permissionAnswer,
+  permissionQuestions,
   type RpcGone,
   readTranscript,
   runOnPool,
@@ -21,7 +23,7 @@ import {
 } from "@svc/sdk/engine";
 import { programSettings } from "@svc/sdk/program-tier";
 import { launchOf } from "./launch.ts";
-import { mayRun, modeOf } from "./permission.ts";
+import { mayRun, modeOf, openCall } from "./permission.ts";
 import { createReader, refusal } from "./reader.ts";
 import { type AcpProcess, chooseMode, chooseModel, openSession, serversFor } from "./session.ts";
 import { type AcpSettings, acpSettings } from "./settings.ts";
@@ -31,6 +33,7 @@ const VERSION = 1;
 
 type News =
   | { readonly kind: "update"; readonly update: Fields }
+  | { readonly kind: "note"; readonly event: TierEvent }
   | { readonly kind: "declined"; readonly toolCall: Fields }
   | { readonly kind: "result"; readonly result: Fields }
   | { readonly kind: "refused"; readonly error: SvcError }
@@ -123,12 +126,21 @@ async function* converse({ ctx, servers, process, turn, context, signal, run }: 
   await chooseMode(session, modeOf(permissionMode, session.modes?.offered ?? [], modes[permissionMode]), permissionMode === "plan" ? "plan" : undefined);
   await chooseModel(session, messages[0].options?.model ?? agent.model);
   yield { type: "session", id: transcript.id };
+  const calls = createAcpCalls();
+  const askPerson = permissionQuestions({ services: ctx.services, turn, signal, tell: (event) => inbox.push({ kind: "note", event }) });
   const silence = rpc.listen(id, {
-    onNotification: (method, params) => method === "session/update" && inbox.push({ kind: "update", update: fieldsOf(params.update) }),
-    onRequest(method, params) {
+    onNotification(method, params) {
+      if (method !== "session/update") return;
+      const update = fieldsOf(params.update);
+      calls.note(update);
+      inbox.push({ kind: "update", update });
+    },
+    async onRequest(method, params) {
       if (method !== "session/request_permission") return undefined;
+      const call = openCall(calls.whole(fieldsOf(params.toolCall)), settings);
+      const may = mayRun(params, settings, agent.workspace) || (call !== undefined && askPerson !== undefined && (await askPerson(call)).allow);
       if (signal.aborted) return { outcome: { outcome: "cancelled" } };
-      const { allowed, result } = permissionAnswer(params, mayRun(params, settings, agent.workspace));
+      const { allowed, result } = permissionAnswer(params, may);
       if (!allowed) inbox.push({ kind: "declined", toolCall: fieldsOf(params.toolCall) });
       return result;
     },
@@ -153,7 +165,8 @@ async function* converse({ ctx, servers, process, turn, context, signal, run }: 
         yield goneFailure(item.gone, signal);
         return;
       }
-      if (item.kind === "update") yield* reader.update(item.update);
+      if (item.kind === "note") yield item.event;
+      else if (item.kind === "update") yield* reader.update(item.update);
       else if (item.kind === "declined") {
         declined = textOf(item.toolCall.title) ?? "a tool call";
         yield* reader.declined(item.toolCall, "permissionMode does not allow it");

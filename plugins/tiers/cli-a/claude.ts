@@ -12,7 +12,7 @@ export interface Answer {
 
 /** How the program's questions are answered. */
 export interface Answers {
-  /** May this tool run? Asked where the program's own permission mode does not decide. */
+  /** May this tool run? Asked where the program's own permission mode does not decide; waited for, since a person may be asked. */
   mayUse(tool: string, input: Fields): Promise<Answer>;
   /** Set on restricted runs: asked before every tool call, whatever the program's own mode and settings say. Its `input` runs in the call's place. */
   guard?(tool: string, input: Fields): Promise<Answer>;
@@ -28,6 +28,8 @@ export interface Claude {
   ready(): Promise<void>;
   /** Sends the words and returns the messages up to and with the `result`, or why there is none. */
   turn(content: readonly Fields[], answers: Answers): AsyncIterable<Fields | RpcGone>;
+  /** Puts a message of our own among those of the turn. */
+  note(message: Fields): void;
   /** Asks it to break off the turn; the `result` still comes. */
   interrupt(): void;
   /** Says good-bye, waits a little, and ends the process tree. Resolves when it is gone. */
@@ -101,11 +103,11 @@ export function openClaude(
 
   async function answer(id: string, asked: Fields): Promise<void> {
     if (asked.subtype === "can_use_tool") {
-      const { allow, reason } = await judge(answers?.mayUse, textOf(asked.tool_name) ?? "", fieldsOf(asked.input));
+      const { allow, reason } = await judge(answers?.mayUse, Number.POSITIVE_INFINITY, textOf(asked.tool_name) ?? "", fieldsOf(asked.input));
       respond(id, allow ? { behavior: "allow", updatedInput: fieldsOf(asked.input) } : { behavior: "deny", message: reason });
     } else if (asked.subtype === "hook_callback") {
       const call = fieldsOf(asked.input);
-      respond(id, hookAnswer(await judge(answers?.guard, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input))));
+      respond(id, hookAnswer(await judge(answers?.guard, ANSWER_MS, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input))));
     } else send({ type: "control_response", response: { subtype: "error", request_id: id, error: `not offered: ${String(asked.subtype)}` } });
   }
 
@@ -136,6 +138,7 @@ export function openClaude(
         if (isGone(message) || message.type === "result") return;
       }
     },
+    note: (message) => inbox.push(message),
     interrupt: () => request({ subtype: "interrupt" }),
     async leave() {
       child.closeStdin();
@@ -155,11 +158,13 @@ export const isGone = (message: Fields | RpcGone): message is RpcGone =>
   "kind" in message && (message.kind === "ended" || message.kind === "broken") && !("type" in message);
 
 /** No answer in time, no rule or a rule that throws: no. */
-async function judge(rule: ((tool: string, input: Fields) => Promise<Answer>) | undefined, tool: string, input: Fields): Promise<Answer> {
+async function judge(rule: ((tool: string, input: Fields) => Promise<Answer>) | undefined, patience: number, tool: string, input: Fields): Promise<Answer> {
   const no = (reason: string): Answer => ({ allow: false, reason });
   if (rule === undefined) return no("no turn is running");
   try {
-    return wellFormed(await Promise.race([rule(tool, input), sleep(ANSWER_MS, no("the service did not decide in time"), { ref: false })]));
+    const answer = rule(tool, input);
+    if (patience === Number.POSITIVE_INFINITY) return wellFormed(await answer);
+    return wellFormed(await Promise.race([answer, sleep(patience, no("the service did not decide in time"), { ref: false })]));
   } catch (error) {
     return no(`the service could not decide: ${(error as Error).message}`);
   }

@@ -7,16 +7,17 @@ export const nativeMode = (mode: PermissionMode, autonomy: Autonomy): Permission
 export const mayChange = (mode: PermissionMode, autonomy: Autonomy): boolean =>
   autonomy === "propose" && (mode === "acceptEdits" || mode === "bypassPermissions");
 
-/** The answer to a question that the program's mode left open. No person is at a terminal, so a call that needs a question is refused. */
+/** The answer to a question that the program's mode left open, by the settings. `open`: refused unless a person is asked and says yes. */
 export function mayUse(
   { permissionMode: mode, servers }: Pick<ProgramSettings, "permissionMode" | "servers">,
   tool: string,
-): { readonly allow: boolean; readonly reason: string } {
+): { readonly allow: boolean; readonly reason: string; readonly open?: true } {
   const ownTool = servers.some((server) => tool.startsWith(`mcp__${server}__`));
   if (mode === "bypassPermissions" || (ownTool && mode !== "plan")) return { allow: true, reason: "" };
   if (tool === "AskUserQuestion") return { allow: false, reason: "Nobody is at a terminal here. Ask in your answer instead." };
   return {
     allow: false,
+    ...(mode === "plan" ? {} : { open: true }),
     reason: `permissionMode '${mode}' does not allow this call, and nobody is here to be asked. Go on without it, or say in your answer that it is needed.`,
   };
 }

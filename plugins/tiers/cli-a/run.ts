@@ -1,6 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Autonomy, PluginContext, ProgramSettings, TierEvent, Turn, TurnContext } from "@svc/sdk";
-import { type Fields, fieldsOf, goneFailure, type KeyRelays, listOf, type RpcGone, runFailure, type ToolServers, textOf, unsentLayers } from "@svc/sdk/engine";
+import {
+  type Fields,
+  fieldsOf,
+  goneFailure,
+  type KeyRelays,
+  listOf,
+  permissionQuestions,
+  type RpcGone,
+  runFailure,
+  type ToolServers,
+  textOf,
+  unsentLayers,
+} from "@svc/sdk/engine";
 import { programSettings } from "@svc/sdk/program-tier";
 import { argumentsOf, resuming, SNAPSHOT } from "./arguments.ts";
 import { type Answers, type Claude, isGone, openClaude } from "./claude.ts";
@@ -103,9 +115,27 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
   const key = settings.persistentProcess && autonomy === "act" ? route.conversation : undefined;
   const made = JSON.stringify([program, args, env, agent.workspace]);
   const blocked: TierEvent[] = [];
+  /** What is said of questions to people, among the program's messages. */
+  const notes = new WeakMap<Fields, TierEvent>();
+  let speaking: Claude | undefined;
+  const askPerson = permissionQuestions({
+    services: ctx.services,
+    turn,
+    signal,
+    tell(event) {
+      const note: Fields = {};
+      notes.set(note, event);
+      speaking?.note(note);
+    },
+  });
   const answers: Answers =
     restricted === undefined
-      ? { mayUse: async (tool) => mayUse(settings, tool) }
+      ? {
+          async mayUse(tool, input) {
+            const { open, ...answer } = mayUse(settings, tool);
+            return open && askPerson !== undefined ? askPerson({ tool, input }) : answer;
+          },
+        }
       : { mayUse: async () => ({ allow: false, reason: "The guard was not asked about this call." }), guard: (tool, input) => guard(restricted, tool, input) };
 
   async function guard(held: Restricted, tool: string, input: Fields): Promise<Decision> {
@@ -130,6 +160,7 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
     const fresh = await unsentLayers(ctx.store, route.conversation, session, context.layers);
     const content = await contentOf(ctx.media, { ...context, layers: fresh.layers });
     const claude = await claim(session);
+    speaking = claude;
     const reader = createReader(servers.of(agent.id));
     let over = false;
     let well = false;
@@ -143,6 +174,11 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
     try {
       await claude.ready();
       for await (const message of claude.turn(content, answers)) {
+        const note = isGone(message) ? undefined : notes.get(message);
+        if (note !== undefined) {
+          yield note;
+          continue;
+        }
         refused = session !== undefined && !signal.aborted && knowsNoSession(message, reader.begun);
         if (refused) break;
         if (isGone(message)) {

@@ -9,7 +9,7 @@ export default definePlugin<ProgramSection>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-b", schema: programSection("Codex", "codex") },
-  capabilities: ["spawn", "warm", "media", "store", "env:PATH", "env:HOME", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["services", "spawn", "warm", "media", "store", "env:PATH", "env:HOME", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx) {
     let runner: Promise<Tier["run"]> | undefined;
     ctx.provide.tier({

@@ -9,6 +9,7 @@ import {
   goneFailure,
   type PooledEngine,
   type PooledRun,
+  permissionQuestions,
   type RpcGone,
   type RpcOptions,
   runOnPool,
@@ -19,7 +20,7 @@ import {
 import { programSettings } from "@svc/sdk/program-tier";
 import { instruct } from "./instructions.ts";
 import { argumentsOf, environmentOf } from "./launch.ts";
-import { answer, sandboxOf } from "./permission.ts";
+import { answer, openCall, sandboxOf } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader } from "./reader.ts";
 import { serversOf } from "./servers.ts";
@@ -30,7 +31,7 @@ const CLEAN_MS = 1_000;
 const SPEECH = { who: "tier cli-b", hint: "is it Codex 0.160 or newer?", conversationKey: "threadId" } as const;
 
 /** What the program tells about a thread. */
-type News = readonly [method: string, params: Fields] | RpcGone;
+type News = readonly [method: string, params: Fields] | RpcGone | { readonly kind: "note"; readonly event: TierEvent };
 
 /**
  * Runs turns for one plugin:
@@ -101,12 +102,13 @@ function launchOf(ctx: PluginContext<ProgramSection>, { early }: Shared, { id, a
 async function* converse(
   ctx: PluginContext<ProgramSection>,
   { servers, early }: Shared,
-  { id, agent, messages, route }: Turn,
+  turn: Turn,
   context: TurnContext,
   signal: AbortSignal,
   run: PooledRun,
 ): AsyncGenerator<TierEvent> {
   const { engine } = run;
+  const { id, agent, messages, route } = turn;
   const settings = programSettings(agent);
   const inbox = createInbox<News>();
   const model = messages[0].options?.model ?? agent.model;
@@ -129,9 +131,20 @@ async function* converse(
   await instruct(ctx, engine.rpc, { conversation: route.conversation, thread, system: context.system, resumed: thread === context.session });
   const unsent = await unsentLayers(ctx.store, route.conversation, thread === context.session ? thread : undefined, context.layers);
   yield { type: "session", id: thread };
+  const askPerson = permissionQuestions({ services: ctx.services, turn, signal, tell: (event) => inbox.push({ kind: "note", event }) });
+  const items = new Map<unknown, Fields>();
   const silence = engine.rpc.listen(thread, {
-    onNotification: (method, params) => inbox.push([method, params]),
-    onRequest: (method, params) => answer(method, params, settings),
+    onNotification(method, params) {
+      const item = fieldsOf(params.item);
+      if (method === "item/started" && item.type === "fileChange") items.set(item.id, item);
+      else if (method === "item/completed") items.delete(item.id);
+      inbox.push([method, params]);
+    },
+    onRequest(method, params) {
+      const call = askPerson === undefined ? undefined : openCall(method, params, settings, items.get(params.itemId));
+      if (call === undefined || askPerson === undefined) return answer(method, params, settings);
+      return askPerson(call).then(({ allow }) => answer(method, params, settings, allow));
+    },
     onGone: (gone) => inbox.push(gone),
   });
   try {
@@ -143,6 +156,10 @@ async function* converse(
     const reader = createReader(opened.model ?? model, servers.of(agent.id));
     for (;;) {
       const item = await inbox.next();
+      if ("kind" in item && item.kind === "note") {
+        yield item.event;
+        continue;
+      }
       if ("kind" in item) {
         yield goneFailure(item, signal);
         return;

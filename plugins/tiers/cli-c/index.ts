@@ -10,7 +10,7 @@ export default definePlugin<ProgramSection>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "tiers.cli-c", schema: programSection("Gemini", "gemini") },
-  capabilities: ["spawn", "warm", "media", "store", "files", "env:PATH", "env:HOME", ...READ.map((name) => `env:${name}` as const)],
+  capabilities: ["services", "spawn", "warm", "media", "store", "files", "env:PATH", "env:HOME", ...READ.map((name) => `env:${name}` as const)],
   setup(ctx) {
     let runner: Promise<Runner> | undefined;
     ctx.provide.tier({

@@ -2,6 +2,7 @@ import { type PluginContext, type ProgramSection, type ProgramSettings, type Svc
 import {
   acpPictures,
   acpServers,
+  createAcpCalls,
   createEnginePool,
   createInbox,
   createKeyRelays,
@@ -12,6 +13,7 @@ import {
   type PooledEngine,
   type PooledRun,
   permissionAnswer,
+  permissionQuestions,
   type RpcGone,
   type RpcOptions,
   readTranscript,
@@ -22,7 +24,7 @@ import {
 } from "@svc/sdk/engine";
 import { programSettings } from "@svc/sdk/program-tier";
 import { argumentsOf, environmentOf, overridesOf, withoutKey } from "./launch.ts";
-import { mayRun, modeOf } from "./permission.ts";
+import { mayRun, modeOf, openCall } from "./permission.ts";
 import { findProgram } from "./program.ts";
 import { createReader, refusal } from "./reader.ts";
 
@@ -30,6 +32,7 @@ const SPEECH = { who: "tier cli-c", hint: "is it Gemini CLI 0.60 or newer?", con
 
 type News =
   | { readonly kind: "update"; readonly update: Fields }
+  | { readonly kind: "note"; readonly event: TierEvent }
   | { readonly kind: "declined"; readonly toolCall: Fields }
   | { readonly kind: "result"; readonly result: Fields }
   | { readonly kind: "refused"; readonly error: SvcError }
@@ -87,14 +90,9 @@ async function launchOf(ctx: PluginContext<ProgramSection>, keys: KeyRelays, { i
   };
 }
 
-async function* converse(
-  ctx: PluginContext<ProgramSection>,
-  { id, agent, route }: Turn,
-  context: TurnContext,
-  signal: AbortSignal,
-  run: PooledRun,
-): AsyncGenerator<TierEvent> {
+async function* converse(ctx: PluginContext<ProgramSection>, turn: Turn, context: TurnContext, signal: AbortSignal, run: PooledRun): AsyncGenerator<TierEvent> {
   const { rpc, opened: sessions } = run.engine;
+  const { id, agent, route } = turn;
   const settings = programSettings(agent);
   const inbox = createInbox<News>();
   const conversation = await readTranscript(ctx.store, route.conversation, context);
@@ -105,11 +103,20 @@ async function* converse(
   sessions.add(session);
   await rpc.request("session/set_mode", { sessionId: session, modeId: modeOf(settings) });
   yield { type: "session", id: conversation.id };
+  const calls = createAcpCalls();
+  const askPerson = permissionQuestions({ services: ctx.services, turn, signal, tell: (event) => inbox.push({ kind: "note", event }) });
   const silence = rpc.listen(session, {
-    onNotification: (_, params) => inbox.push({ kind: "update", update: fieldsOf(params.update) }),
-    onRequest(method, params) {
+    onNotification(_, params) {
+      const update = fieldsOf(params.update);
+      calls.note(update);
+      inbox.push({ kind: "update", update });
+    },
+    async onRequest(method, params) {
       if (method !== "session/request_permission") return undefined;
-      const { allowed, result } = permissionAnswer(params, mayRun(params, settings));
+      const call = openCall(calls.whole(fieldsOf(params.toolCall)), settings);
+      const may = mayRun(params, settings) || (call !== undefined && askPerson !== undefined && (await askPerson(call)).allow);
+      if (signal.aborted) return { outcome: { outcome: "cancelled" } };
+      const { allowed, result } = permissionAnswer(params, may);
       if (!allowed) inbox.push({ kind: "declined", toolCall: fieldsOf(params.toolCall) });
       return result;
     },
@@ -144,7 +151,8 @@ async function* converse(
         await unsent.keep(session);
         kept = true;
       }
-      if (item.kind === "update") yield* reader.update(item.update);
+      if (item.kind === "note") yield item.event;
+      else if (item.kind === "update") yield* reader.update(item.update);
       else if (item.kind === "declined") yield* reader.declined(item.toolCall, "permissionMode does not allow it");
       else yield* item.kind === "result" ? reader.end(item.result) : [refusal(item.error, reader.answer !== "")];
       if (over) return;
