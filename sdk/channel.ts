@@ -18,6 +18,8 @@ export interface ChannelTraits {
   readonly editIntervalMs?: number;
   readonly threads?: boolean;
   readonly reactions?: boolean;
+  /** An emoji that `react` puts on each message that came in, once it is stored: best effort, once a message, within two minutes. */
+  readonly ack?: string;
   /** It shows `Outgoing.choices` as buttons. Unset: the kernel writes them as numbered lines, and a number that is typed there is the answer. */
   readonly choices?: true;
   /** `false`: nothing comes in here. Choices are then shown without being asked for. */
@@ -89,6 +91,8 @@ export interface Outgoing {
   readonly choices?: readonly ChoiceButton[];
   /** Stable over retries and restarts. */
   readonly key: string;
+  /** The agent whose words these are; unset for those of the service itself. */
+  readonly agent?: string;
   readonly title?: string;
   readonly priority?: number;
 }

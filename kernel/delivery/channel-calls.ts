@@ -1,4 +1,4 @@
-import { type ChannelFailure, type Outgoing, reasonOf } from "@svc/sdk";
+import { type ChannelFailure, type Outgoing, reasonOf, type Target } from "@svc/sdk";
 import { inScope } from "../core/host/call.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 
@@ -20,6 +20,7 @@ export const CALL_LIMIT_MS = 60_000;
 export interface ChannelCalls {
   send(out: Outgoing): Promise<CallAnswer<string>>;
   edit(platformId: string, out: Outgoing): Promise<CallAnswer<void>>;
+  react(target: Target, platformId: string, emoji: string): Promise<CallAnswer<void>>;
   /** Take a message back; where the platform cannot, empty it. */
   remove(platformId: string, out: Outgoing): Promise<CallAnswer<void>>;
 }
@@ -66,6 +67,7 @@ export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, s
       return answer.ok ? { ok: true, value: answer.value.platformId ?? out.key } : answer;
     },
     edit,
+    react: (target, platformId, emoji) => ask(async (signal) => channel.react?.(target, platformId, emoji, signal)),
     remove(platformId, out) {
       if (channel.remove !== undefined) return ask(async (signal) => channel.remove?.(out.target, platformId, signal));
       return edit(platformId, { ...out, text: "…", plain: "…" });

@@ -118,6 +118,7 @@ async function stepsOf(
   const text = [words, ...refused].filter((line) => line !== "").join("\n\n");
   const { replyTo: _replyTo, ...sequel } = target;
   const extras = {
+    ...(delivery.agent === undefined ? {} : { agent: delivery.agent }),
     ...(delivery.title === undefined ? {} : { title: delivery.title }),
     ...(delivery.priority === undefined ? {} : { priority: delivery.priority }),
   };

@@ -23,7 +23,7 @@ import { createDeliveries, type DeliveryLimits } from "./deliveries.ts";
 export interface FarEnd {
   readonly channel: Channel;
   readonly calls: {
-    readonly call: "send" | "edit" | "remove" | "typing";
+    readonly call: "send" | "edit" | "remove" | "react" | "typing";
     readonly chat: string;
     readonly text: string;
     readonly key?: string;
@@ -36,7 +36,7 @@ export interface FarEnd {
   /** The labels of the buttons that people see in a chat, message by message. */
   buttons(chat: string): (readonly string[])[];
   /** Called before each call takes effect; what it throws is the platform's answer. `after` throws once the effect is there. */
-  fault: (call: "send" | "edit" | "remove", out: Outgoing, platformId?: string) => void | Promise<void>;
+  fault: (call: "send" | "edit" | "remove" | "react", out: Outgoing, platformId?: string) => void | Promise<void>;
   after: (call: "send" | "edit", out: Outgoing) => void | Promise<void>;
 }
 
@@ -78,6 +78,10 @@ export function createFarEnd(traits: Partial<ChannelTraits> = {}, name = "acme")
         if (message === undefined) throw channelError("permanent", "message to edit not found");
         Object.assign(message, { text: out.text, choices: out.choices });
         await far.after("edit", out);
+      },
+      async react(target, platformId, emoji) {
+        far.calls.push({ call: "react", chat: target.chat, text: `${emoji} on ${platformId}`, at: Date.now(), target });
+        await far.fault("react", { target, text: emoji, plain: emoji, key: "" }, platformId);
       },
       async remove(target, platformId) {
         far.calls.push({ call: "remove", chat: target.chat, text: "", at: Date.now(), target });

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery, Log, Op, Target } from "@svc/sdk";
+import type { Delivery, Inbound, Log, Op, Target } from "@svc/sdk";
 import { whyNoChoices } from "@svc/sdk/host";
 import type { ChannelRender } from "../base/channel-render.ts";
 import { fail } from "../base/errors.ts";
 import type { Deliveries, DeliveriesDeps, ReplyStream } from "../core/flow/deliveries-port.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
+import { type Acknowledgements, createAcknowledgements } from "./acknowledgements.ts";
 import { createChannelCalls } from "./channel-calls.ts";
 import { type ChoiceBook, createChoiceBook } from "./choice-book.ts";
 import { createStream } from "./growing-reply.ts";
@@ -62,6 +63,7 @@ export const createDeliveries = (deps: OutgoingDeps): Deliveries => new ChannelD
 export class ChannelDeliveries implements Deliveries {
   readonly withheld: WithheldBook;
   readonly choices: ChoiceBook;
+  readonly #acks: Acknowledgements;
   readonly #deps: OutgoingDeps;
   readonly #limits: DeliveryLimits;
   readonly #pace: Pace;
@@ -105,6 +107,7 @@ export class ChannelDeliveries implements Deliveries {
       send: (delivery) => this.send(delivery),
     });
     const { choices } = this;
+    this.#acks = createAcknowledgements({ store, log, pace, backoff, now, live });
     this.#outbox = createOutbox({
       store,
       log,
@@ -152,13 +155,13 @@ export class ChannelDeliveries implements Deliveries {
     else this.withheld.kept(delivery);
   }
 
-  open(target: Target, taskId: string): ReplyStream | undefined {
+  open(target: Target, taskId: string, agent: string): ReplyStream | undefined {
     const { live, log, render } = this.#deps;
     const provided = live().channels.get(target.channel);
     if (provided?.state !== "ready" || this.#state !== "running") return undefined;
     const { thing: channel } = provided;
     if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
-    const inner = createStream(target, taskId, provided, { pace: this.#pace, book: this.#book, log, render, graceMs: this.#limits.stopGraceMs });
+    const inner = createStream(target, taskId, provided, { pace: this.#pace, book: this.#book, log, render, graceMs: this.#limits.stopGraceMs, agent });
     const stream: ReplyStream = { text: inner.text, end: () => inner.end().finally(() => this.#streams.delete(stream)) };
     this.#streams.add(stream);
     return stream;
@@ -192,15 +195,26 @@ export class ChannelDeliveries implements Deliveries {
     return this.#deps.store.queue(outboxOf(channel)).size();
   }
 
-  async tell({ id, target, text }: Delivery): Promise<void> {
+  async tell({ id, target, text, agent }: Delivery): Promise<void> {
     const { live, log, render } = this.#deps;
     const provided = live().channels.get(target.channel);
     if (this.#state !== "running" || provided?.state !== "ready" || this.#pace.wait(target) > 0) return;
-    if (await sendNow({ id, target, text }, provided, { log, render, stop: this.#cut.signal })) this.#pace.passed(target, 0);
+    if (await sendNow({ id, target, text, ...(agent === undefined ? {} : { agent }) }, provided, { log, render, stop: this.#cut.signal }))
+      this.#pace.passed(target, 0);
+  }
+
+  accepting(inbound: Inbound): readonly Op[] {
+    return this.#acks.ops(inbound);
+  }
+
+  accepted({ channel }: Inbound): void {
+    if (this.#state === "running" && this.#deps.live().channels.get(channel)?.thing.traits.ack !== undefined) this.#acks.wake(channel);
   }
 
   channelState({ thing: channel, state }: ProvidedChannel): void {
-    if (state === "ready" && this.#state === "running") this.#outbox.sweep(channel.name);
+    if (state !== "ready" || this.#state !== "running") return;
+    this.#outbox.sweep(channel.name);
+    this.#acks.wake(channel.name);
   }
 
   async start(): Promise<void> {
@@ -209,7 +223,10 @@ export class ChannelDeliveries implements Deliveries {
     this.#state = "running";
     let sweeps = 0;
     const sweep = () => {
-      for (const channel of this.#deps.live().channels.keys()) this.#outbox.sweep(channel);
+      for (const channel of this.#deps.live().channels.keys()) {
+        this.#outbox.sweep(channel);
+        this.#acks.wake(channel);
+      }
       void this.withheld.sweep();
       sweeps += 1;
       if (sweeps % BOOK_SWEEP === 0)
@@ -226,7 +243,7 @@ export class ChannelDeliveries implements Deliveries {
     this.#state = "stopped";
     clearInterval(this.#sweeper);
     await Promise.all([...this.#streams].map((stream) => stream.end()));
-    await this.#outbox.stop(this.#limits.stopGraceMs);
+    await Promise.all([this.#outbox, this.#acks].map((one) => one.stop(this.#limits.stopGraceMs)));
     this.#cut.abort();
     for (const id of [...this.#waiters.keys()]) this.#settle(id, fail("SVC_DELIVERY_PENDING", { delivery: id }));
   }
@@ -281,7 +298,7 @@ export class ChannelDeliveries implements Deliveries {
 
 /** One try to say something past the outbox, of which nothing is kept. True when it was said; never rejects. */
 async function sendNow(
-  { id, target, text }: Pick<Delivery, "id" | "target" | "text">,
+  { id, target, text, agent }: Pick<Delivery, "id" | "target" | "text" | "agent">,
   provided: ProvidedChannel,
   { log, render, stop }: { readonly log: Log; readonly render: () => ChannelRender; readonly stop: AbortSignal },
 ): Promise<boolean> {
@@ -289,7 +306,7 @@ async function sendNow(
   try {
     const [part] = partsOf(text, provided.thing.traits, render());
     if (part === undefined) return false;
-    const answer = await createChannelCalls(provided, stop).send({ target, ...part, key: `${id}/0` });
+    const answer = await createChannelCalls(provided, stop).send({ target, ...part, key: `${id}/0`, ...(agent === undefined ? {} : { agent }) });
     if (!answer.ok) unsaid({ reason: answer.reason });
     return answer.ok;
   } catch (error) {

@@ -15,6 +15,8 @@ export interface StreamDeps {
   readonly log: Log;
   /** How long the end waits for a call in flight before it cuts it, in milliseconds. */
   readonly graceMs: number;
+  /** Whose words it grows by. */
+  readonly agent: string;
   render(): ChannelRender;
 }
 
@@ -80,7 +82,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
         return;
       }
       const { replyTo: _replyTo, ...sequel } = target;
-      const out: Outgoing = { target: index === 0 ? target : sequel, ...part, key: `${taskId}/${index}` };
+      const out: Outgoing = { target: index === 0 ? target : sequel, ...part, key: `${taskId}/${index}`, agent: deps.agent };
       await put(index, out);
       if (index === parts.length - 1) offered = upTo;
     } catch (error) {

@@ -28,6 +28,10 @@ export interface Deliveries {
    * or has to wait does not say it. Never rejects.
    */
   tell(notice: Delivery): Promise<void>;
+  /** The writes that ask for a message to be acknowledged by its channel's `ack`; they go into the commit that stores it. */
+  accepting(inbound: Inbound): readonly Op[];
+  /** That commit is durable. */
+  accepted(inbound: Inbound): void;
   /** A channel connected or went away. */
   channelState(channel: ProvidedChannel): void;
   /** Deliveries of a channel that wait in the outbox. */

@@ -108,8 +108,9 @@ export class Pipeline {
     const id = newTaskId(now());
     const rootId = bus.current()?.rootId ?? bus.newRoot();
     const record = newRecord(message, { id, rootId, at: now() }, admission.pinned);
-    const earlier = await storeNew(store, record);
+    const earlier = await storeNew(store, record, deliveries.accepting(record.inbound));
     if (earlier !== undefined) return { accepted: { ...earlier, duplicate: true } };
+    deliveries.accepted(record.inbound);
     const task = createTask(record, this.deps.live(), admission);
     this.tasks.add(task);
     tell(task, { type: "accepted", taskId: id, rootId });

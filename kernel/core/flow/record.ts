@@ -46,10 +46,10 @@ interface FirstOfKey {
   readonly rootId: string;
 }
 
-/** Store a new record together with its dedup key; answers with the task that had the key before, and then nothing is stored. */
-export async function storeNew(store: Store, record: TaskRecord): Promise<FirstOfKey | undefined> {
+/** Store a new record, and `more`, together with its dedup key; answers with the task that had the key before, and then nothing is stored. */
+export async function storeNew(store: Store, record: TaskRecord, more: readonly Op[] = []): Promise<FirstOfKey | undefined> {
   const { dedupKey, rootId, at } = record.inbound;
-  const ops: Op[] = [put(TRACES, record.id, record, "absent")];
+  const ops: Op[] = [put(TRACES, record.id, record, "absent"), ...more];
   if (dedupKey !== undefined) ops.unshift(put(DEDUP, dedupKey, { taskId: record.id, rootId, at }, "absent"));
   try {
     await store.commit(ops);

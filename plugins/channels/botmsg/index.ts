@@ -11,6 +11,7 @@ export default definePlugin<Settings>({
   config: { at: "channels.botmsg", schema, check: checkSection },
   capabilities: ["agents", "events", "fetch", "render", "routes", "store", "tasks"],
   setup(ctx) {
+    const { acknowledge = "👀" } = ctx.config;
     let client: Client | undefined;
     const connected = (): Client => {
       if (client === undefined) throw channelError("retry", "botmsg has not started");
@@ -27,6 +28,7 @@ export default definePlugin<Settings>({
         threads: true,
         reactions: true,
         choices: true,
+        ...(acknowledge === "" ? {} : { ack: acknowledge }),
         maxMediaBytes: 50 * 1_048_576,
       },
       send: async (out, signal) => connected().send(out, signal),

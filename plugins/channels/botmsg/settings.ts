@@ -23,6 +23,8 @@ export interface Policy {
 export interface Settings {
   readonly enabled?: boolean;
   readonly apiRoot?: string;
+  /** Default 👀. */
+  readonly acknowledge?: string;
   readonly accounts?: Readonly<Record<string, AccountSettings>>;
   readonly policy?: Policy;
 }
@@ -37,6 +39,7 @@ export const schema: ObjectSchema = {
   properties: {
     enabled: { type: "boolean", default: false, description: "switch of this channel" },
     apiRoot,
+    acknowledge: { type: "string", maxLength: 16, default: "👀", description: "emoji put on each message that was taken; empty: none" },
     accounts: {
       type: "object",
       description: "bot accounts by name",
