@@ -83,6 +83,8 @@ export interface Message {
   readonly mentions?: readonly string[];
   readonly replyTo?: { readonly platformId?: string; readonly text?: string; readonly sender?: Sender };
   readonly media?: readonly Media[];
+  /** The run of a workflow or another plugin that the message belongs to: `traces.list({ runId })` finds its tasks. */
+  readonly runId?: string;
   /** The agent, where the entry names it. */
   readonly agent?: string;
   /**

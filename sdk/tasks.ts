@@ -7,6 +7,11 @@ export interface Tasks {
   accept(message: Message): Promise<Accepted>;
   /** Accept, wait for the end and return the result. A failed run is a result, not an exception. */
   run(message: Message, listen?: (event: TaskEvent) => void, signal?: AbortSignal): Promise<TaskResult>;
+  /**
+   * The result of a task that was accepted earlier, also before a restart: waits for its end. Throws `SVC_TASK_UNKNOWN` where nothing is
+   * known of it (any more), `SVC_DAEMON_DRAINING` when the daemon stops first (ask again after the next start), and the reason of `signal`.
+   */
+  result(taskId: string, signal?: AbortSignal): Promise<TaskResult>;
   /** Send on a channel, through the `deliver` hook and the outbox. Resolves after the commit; `sent` when the platform accepted it. */
   deliver(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
   /**

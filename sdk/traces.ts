@@ -8,6 +8,8 @@ export interface Traces {
     readonly agent?: string;
     readonly channel?: string;
     readonly status?: string;
+    /** Tasks whose message belongs to that run. */
+    readonly runId?: string;
     readonly before?: number;
     readonly limit?: number;
   }): Promise<readonly Trace[]>;

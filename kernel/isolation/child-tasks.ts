@@ -14,6 +14,7 @@ export function remoteTasks(plugin: PluginId, { ask, keep }: ChildCalls): Tasks 
         heard?.forget();
       }
     },
+    result: (task, signal) => ask("tasks.result", { id: task }, signal),
     async deliver(delivery) {
       const { id, n } = await ask<{ id: string; n: number }>("tasks.deliver", { delivery });
       const sent = ask<{ platformId: string }>("tasks.sent", { n });

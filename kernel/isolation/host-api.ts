@@ -40,6 +40,7 @@ export const HOST_API: Readonly<Record<string, HostCall>> = {
   "journal.read": (ctx, { name, after, limit }: StoreArgs & { after: number }) => ctx.store.journal(name).read(after, limit),
   "journal.tail": (ctx, { name, limit }: StoreArgs) => ctx.store.journal(name).tail(limit),
   "journal.trim": (ctx, { name, keep }: StoreArgs & { keep: number }) => ctx.store.journal(name).trim(keep),
+  "tasks.result": (ctx, { id }: { id: string }, signal) => ctx.tasks.result(id, signal),
   "tasks.cancel": (ctx, { id, reason }: { id: string; reason?: string }) => ctx.tasks.cancel(id, reason),
   "tasks.followup": (ctx, { id, message }: { id: string; message: never }) => ctx.tasks.followup(id, message),
   "jobs.missed": (ctx, { id }: { id: string }) => ctx.jobs.missed(id),

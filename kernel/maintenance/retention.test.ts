@@ -159,24 +159,31 @@ it("FLT-5 a clock that is a year ahead for days makes nothing old", async () => 
   await one.store.close();
 });
 
-it("FLT-5 the index over channels of a database from before is filled in steps, and asking needs it not", async () => {
+it("FLT-5 indexes over channels and runs of a database from before are filled in steps, and asking needs it not", async () => {
   const old = openFolder();
-  await old.work(450, {}, "short");
+  const inbound = { channel: "app", chat: "1", text: "short", at: start, runId: "run_1" } as TaskRecord["inbound"];
+  const ofRun = (await old.work(3, { inbound }, "short")).reverse();
+  await old.work(447, {}, "short");
   await old.store.close();
   const raw = new Database(old.file);
   raw.exec(`DROP INDEX "documents:core/traces:inbound.channel"; DROP INDEX "documents:core/traces:status"; DROP INDEX "documents:core/traces:agent";
-    ALTER TABLE "documents:core/traces" DROP COLUMN ":inbound.channel";
+    DROP INDEX "documents:core/traces:inbound.runId";
+    ALTER TABLE "documents:core/traces" DROP COLUMN ":inbound.channel"; ALTER TABLE "documents:core/traces" DROP COLUMN ":inbound.runId";
     CREATE INDEX "documents:core/traces:status" ON "documents:core/traces" (":status", key, ":agent");
     CREATE INDEX "documents:core/traces:agent" ON "documents:core/traces" (":agent", key, ":status")`);
   raw.close();
   const one = openFolder();
   const traces = createTraces(one.core);
   const both = async () => [(await traces.list({ channel: "app", limit: 1_000 })).length, (await traces.list({ channel: "none", status: "ok" })).length];
+  const run = async () => (await traces.list({ runId: "run_1" })).map(({ id, runId }) => `${id} ${runId}`);
+  const listed = ofRun.map((id) => `${id} run_1`);
   expect(await both()).toEqual([450, 0]);
+  expect(await run()).toEqual(listed);
   expect(await one.core.fill(TRACES, 200)).toBe(200);
   expect(await both()).toEqual([450, 0]);
   await one.kept.settle();
   expect(await both()).toEqual([450, 0]);
+  expect(await run()).toEqual(listed);
   await one.work(50, {}, "short");
   expect(await both()).toEqual([500, 0]);
   await one.store.close();

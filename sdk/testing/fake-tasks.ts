@@ -22,7 +22,7 @@ export interface FakeTasks extends Tasks {
 /**
  * Task ids count up from `task_1`. `answer` makes the result of `run` (default: an empty reply of status `ok`); what it throws, `run`
  * throws. A task runs from `run` until its answer; nothing is ever queued.
- * `cancel` and `followup` know the ids handed out.
+ * `cancel`, `followup` and `result` know the ids handed out; the result of an accepted task is what `answer` makes, too.
  */
 export function createFakeTasks(answer: (message: Message) => Partial<TaskResult> | Promise<Partial<TaskResult>> = () => ({})): FakeTasks {
   const accepted: Message[] = [];
@@ -36,6 +36,16 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
   const decide = (id: string, how: { refused?: string }): boolean => withheld.delete(id) && decided.push({ id, ...how }) > 0;
   const running = new Map<string, RunningTask>();
   const keys = new Map<string, string>();
+  const results = new Map<string, Promise<TaskResult>>();
+  const resultOf = async (taskId: string, message: Message): Promise<TaskResult> => ({
+    ok: true,
+    taskId,
+    agent: message.agent ?? "main",
+    reply: "",
+    status: "ok",
+    durationMs: 0,
+    ...(await answer(message)),
+  });
   const take = (message: Message): Accepted => {
     const seen = message.dedupKey === undefined ? undefined : keys.get(message.dedupKey);
     if (seen) return { taskId: seen, rootId: `root_of_${seen}`, duplicate: true };
@@ -69,10 +79,19 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       const { channel, chat } = message;
       running.set(taskId, { id: taskId, agent, step: "agent", startedAt: Date.now(), channel, chat, conversation: `${agent}:${channel}:-:${chat}` });
       try {
-        return { ok: true, taskId, agent, reply: "", status: "ok", durationMs: 0, ...(await answer(message)) };
+        const result = resultOf(taskId, message);
+        results.set(taskId, result);
+        return await result;
       } finally {
         running.delete(taskId);
       }
+    },
+    async result(taskId) {
+      const message = accepted[Number(/^task_(\d+)$/.exec(taskId)?.[1]) - 1];
+      if (message === undefined) throw svcError("SVC_TASK_UNKNOWN", `No task '${taskId}' is running or waiting, and no record of it is kept.`);
+      const result = results.get(taskId) ?? resultOf(taskId, message);
+      results.set(taskId, result);
+      return result;
     },
     async deliver(delivery) {
       const reason = delivery.choices === undefined ? undefined : whyNoChoices(delivery.choices);

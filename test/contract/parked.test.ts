@@ -1,7 +1,8 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { definePlugin, type Plugin, type TaskEvent, type TierEvent, type Turn } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
-import { type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { configOf, type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { hasten } from "../kit/time.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 5 };
@@ -192,18 +193,21 @@ describe("a turn that is parked", () => {
 
   it("waits for a slot when a reload has lowered maxConcurrent meanwhile", async () => {
     const folder = await temporaryFolder();
-    const { kernel, tier, message, park, stepOf } = await runParked({ agent: { maxConcurrent: 2 }, folder, dataFolder: join(folder, ".svc") });
+    const file = join(folder, "svc.json");
+    const { kernel, tier, message, park, stepOf } = await runParked({ agent: { maxConcurrent: 2 }, file });
     const parked = await park("wait");
     const [first, second] = ["hold 1", "hold 2"].map((text) => kernel.tasks.run(message(text, { chat: text })));
     await until(() => tier.held === 2);
-    await kernel.reload({
-      node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "127.0.0.1:0" },
-      agents: { a: { name: "A", workspace: "./w", tier: "scripted", maxConcurrent: 1 } },
-    });
+    writeFileSync(file, JSON.stringify(configOf({ maxConcurrent: 1 })));
+    await kernel.reload();
     parked.say({ type: "text", text: "on" });
     tier.release();
     await Promise.race([first, second]);
-    expect(stepOf(parked.turn.id)).toBe("waiting");
+    // What was said last has been heard: with two slots the turn would have one by now.
+    for (let looks = 0; looks < 20; looks += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(stepOf(parked.turn.id)).toBe("waiting");
+    }
     tier.release();
     await Promise.all([first, second]);
     await vi.waitFor(() => expect(stepOf(parked.turn.id)).toBe("agent"), PATIENCE);

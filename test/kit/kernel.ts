@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createKernel, type Kernel, type KernelOptions } from "@svc/kernel";
@@ -33,16 +33,23 @@ export interface RunOptions extends Partial<Omit<KernelOptions, "config">> {
   readonly config?: Record<string, unknown>;
   readonly inline?: readonly Plugin<never>[];
   readonly tier?: Scripted;
+  /** The configuration is written there and read from there: `kernel.reload` reads it anew. */
+  readonly file?: string;
 }
 
+/** What `runKernel` configures: for a test that changes it. */
+export const configOf = (agent: Record<string, unknown> = {}, config: Record<string, unknown> = {}) => ({
+  node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "127.0.0.1:0" },
+  agents: { a: { name: "A", workspace: "./w", tier: "scripted", ...agent } },
+  ...config,
+});
+
 /** Started and ready; stopped after the test. */
-export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), ...options }: RunOptions = {}): Promise<Running> {
+export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), file, ...options }: RunOptions = {}): Promise<Running> {
+  const written = configOf(agent, config);
+  if (file !== undefined) await writeFile(file, JSON.stringify(written));
   const kernel = await createKernel({
-    config: {
-      node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "127.0.0.1:0" },
-      agents: { a: { name: "A", workspace: "./w", tier: "scripted", ...agent } },
-      ...config,
-    },
+    config: file ?? written,
     plugins: [tier.plugin as Plugin<never>, ...inline],
     ...options,
   });

@@ -39,9 +39,13 @@ describe("events of a running kernel", () => {
     for (const { kind, rootId, type } of events) if (kind === "message" || kind === "agent") byRoot.set(rootId, [...(byRoot.get(rootId) ?? []), type]);
     expect([...byRoot.values()]).toEqual([
       ["message:matched", "task:started", "task:completed"],
-      ["message:matched", "task:started", "task:step", "task:step", "task:completed"],
-      ["message:matched", "task:started", "task:completed"],
+      ["message:matched", "task:queued", "task:started", "task:step", "task:step", "task:completed"],
+      ["message:matched", "task:queued", "task:started", "task:completed"],
     ]);
+    const [queued] = events.filter(({ type }) => type === "task:queued");
+    const [, second] = (await Promise.all(runs)) as { readonly taskId: string }[];
+    expect(queued).toMatchObject({ kind: "agent", agentId: "a", ref: second?.taskId, data: { taskId: second?.taskId, channel: "http" } });
+    expect(queued?.summary).not.toContain("lookup");
     const matched = events.find(({ type }) => type === "message:matched");
     expect(events.find(({ type, rootId }) => type === "task:started" && rootId === matched?.rootId)?.parentId).toBe(matched?.id);
   });

@@ -8,6 +8,7 @@ export interface Announcer {
   received(record: TaskRecord): void;
   matched(record: TaskRecord): Envelope;
   dropped(record: TaskRecord, reason: string): void;
+  queued(record: TaskRecord): void;
   started(record: TaskRecord): void;
   step(record: TaskRecord, step: Step): void;
   completed(record: TaskRecord, result: TaskResult): void;
@@ -48,6 +49,11 @@ export function createAnnouncer(bus: Bus, log: Log): Announcer {
         ...about(record),
         data: { channel, reason },
       });
+    },
+    queued(record) {
+      const { channel } = record.inbound;
+      const data = { taskId: record.id, channel, conversation: record.conversation };
+      bus.publish({ ...run(record), type: "task:queued", summary: `${channel} message waits for ${record.agent}`, data });
     },
     started(record) {
       const data = { taskId: record.id, channel: record.inbound.channel, attempt: record.attempts };

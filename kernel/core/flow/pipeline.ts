@@ -15,7 +15,7 @@
  * A restart enters at 2 with what is stored (`recover.ts`); nothing leaves 2 before `open`.
  */
 import { AsyncResource } from "node:async_hooks";
-import { type Accepted, type Log, type Message, type Op, put, type Route, reasonOf, remove, type TaskResult } from "@svc/sdk";
+import { type Accepted, type Log, type Message, type Op, put, type Route, remove, type TaskResult } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
 import type { ScopedStore } from "../../base/state-store.ts";
@@ -41,7 +41,7 @@ import { type Ending, type Outcome, REPLACED, recordFacts, resultOf, STOPPING, S
 import { Slot } from "./slot.ts";
 import { attemptTurn } from "./turn.ts";
 import { afterReactions, TurnEnds } from "./turn-end.ts";
-import { endBare, tellUnstored } from "./unstored.ts";
+import { endUnstored } from "./unstored.ts";
 import { createDeadlocks, tooDeep } from "./waits.ts";
 import type { Claim, Work, WorkPart } from "./work.ts";
 
@@ -172,6 +172,7 @@ export class Pipeline {
     if (how === "started") return undefined;
     task.step = "queued";
     tell(task, { type: "queued", taskId: task.record.id });
+    if (this.#opened && !this.#refusing) this.#announce.queued(task.record);
     return task.record.inbound.options?.callerTask === undefined ? undefined : this.#deadlocks.end(task);
   }
 
@@ -220,7 +221,7 @@ export class Pipeline {
 
   /** End the tasks of a turn, or of none: the `deliver` taps, one commit of answer and outbox, then events and callers. */
   async finish(batch: Batch, ended: Outcome, slot?: Slot<Task>): Promise<void> {
-    const { store, deliveries, log, now } = this.deps;
+    const { store, deliveries, now } = this.deps;
     const [lead] = batch;
     const { record, live } = lead;
     for (const task of batch) markRouted(task);
@@ -239,11 +240,7 @@ export class Pipeline {
       else if ((await this.#work.finish(slot.claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
       if (delivery !== undefined) deliveries.committed(delivery);
     } catch (error) {
-      log.error({ task: record.id, err: error }, "the end of a task was not stored as it was");
-      const { withheld: _, ...rest } = result;
-      result = { ...rest, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(error)}`, errorKind: "store" };
-      if (delivery !== undefined && delivery.held === undefined) void tellUnstored(record, live, error, this.deps);
-      await endBare(batch, result, error, this.deps);
+      result = await endUnstored(batch, result, delivery, error, this.deps);
     }
     lead.ends?.settle(result, now());
     lead.stream?.whole(result);
@@ -269,6 +266,11 @@ export class Pipeline {
       task.ends?.settle(result, this.deps.now());
       this.#settle(task, result);
     }
+  }
+
+  /** The daemon is stopping: what is unfinished is for the next start. */
+  get closing(): boolean {
+    return this.#closing !== undefined;
   }
 
   #broken(record: TaskRecord, error: unknown): Outcome {

@@ -35,7 +35,7 @@ export function newRecord(message: Message, { id, rootId, at }: Pick<Inbound, "i
 /** The collection of records. */
 export const TRACES = "traces";
 /** What traces are listed by. */
-export const TRACE_INDEXES = ["status", "agent", "inbound.channel"] as const;
+export const TRACE_INDEXES = ["status", "agent", "inbound.channel", "inbound.runId"] as const;
 
 /** The collection that remembers by dedup key which task a message became. */
 export const DEDUP = "dedup";
@@ -126,6 +126,7 @@ export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace
     ...(inbound.account === undefined ? {} : { account: inbound.account }),
     ...(inbound.sender === undefined ? {} : { sender: inbound.sender.id }),
     entry: inbound.entry,
+    ...(inbound.runId === undefined ? {} : { runId: inbound.runId }),
     message: inbound.text,
     ...(record.endedAt === undefined ? {} : { durationMs: record.endedAt - record.startedAt }),
   };

@@ -6,6 +6,7 @@ import { whenRouted } from "./live-task.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { type TaskRecord, TRACES } from "./record.ts";
 import { resultOf } from "./run-facts.ts";
+import { taskResult } from "./task-result.ts";
 import { taskOfCaller } from "./tool-caller.ts";
 import { readRecord } from "./traces.ts";
 
@@ -36,6 +37,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       return record === undefined || record.status === "in-flight" ? undefined : resultOf(record, now());
     },
     caller: (agent, claimed) => taskOfCaller(tasks, store.collection<TaskRecord>(TRACES), agent, claimed),
+    result: (id, signal) => taskResult(pipeline, id, signal),
     cancel: (id, reason) => pipeline.end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
     async followup(id, { text, replace, sender }) {
       const followed = tasks.leading(id);

@@ -23,11 +23,12 @@ export function createTraces(core: Pick<ScopedStore, "collection" | "scan">): Tr
       const found = await readRecord(records, id);
       return found === undefined ? undefined : traceOf(found);
     },
-    async list({ agent, channel, status, before, limit = 50 } = {}) {
+    async list({ agent, channel, status, runId, before, limit = 50 } = {}) {
       const where = {
         ...(agent === undefined ? {} : { agent }),
         ...(status === undefined ? {} : { status }),
         ...(channel === undefined ? {} : { "inbound.channel": channel }),
+        ...(runId === undefined ? {} : { "inbound.runId": runId }),
       };
       const found: Trace[] = [];
       let below = before === undefined ? undefined : firstTaskIdAt(before + MARGIN_MS);

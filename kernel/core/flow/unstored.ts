@@ -1,4 +1,4 @@
-import { codeOf, put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
+import { codeOf, type Delivery, put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
 import type { Task } from "./live-task.ts";
 import type { PipelineDeps } from "./pipeline.ts";
@@ -11,7 +11,7 @@ type Deps = Pick<PipelineDeps, "store" | "deliveries" | "log" | "now">;
 const UNABLE: ReadonlySet<string> = new Set(["SVC_STORE_BUSY", "SVC_STORE_FULL", "SVC_STORE_FAILED", "SVC_STORE_CLOSED"]);
 
 /** The commit of an answer failed, so the outbox is empty: notify the sender directly, best effort. Never rejects. */
-export async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }: Live, error: unknown, { deliveries, log }: Deps): Promise<void> {
+async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }: Live, error: unknown, { deliveries, log }: Deps): Promise<void> {
   try {
     const target = (route as Route).reply;
     const notice = await hooks.deliver({ id: `out_${taskId}`, kind: "notice", target, text: unstoredNotice(reasonOf(error)), taskId, agent });
@@ -22,11 +22,27 @@ export async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { h
 }
 
 /** A plugin put something that is not JSON into a record or delivery: the tasks end without it, or each restart would run them again. Never rejects. */
-export async function endBare(batch: readonly Task[], { status, error, errorKind }: TaskResult, cause: unknown, { store, log, now }: Deps): Promise<void> {
+async function endBare(batch: readonly Task[], { status, error, errorKind }: TaskResult, cause: unknown, { store, log, now }: Deps): Promise<void> {
   if (UNABLE.has(codeOf(cause) ?? "")) return;
   const ended = { status, endedAt: now(), steps: [], ...(error === undefined ? {} : { error }), ...(errorKind === undefined ? {} : { errorKind }) };
   const bare = batch.map(({ record: { id, inbound, agent, conversation, attempts, startedAt } }) =>
     put(TRACES, id, { id, inbound, agent, conversation, attempts, startedAt, ...ended } satisfies TaskRecord),
   );
   await store.commit(bare).catch((failure) => log.error({ err: failure }, "the end of a task was not stored"));
+}
+
+/** The end of a turn could not be written as it was: answers with what its callers get instead, and tells a sender who waits for the answer. Never rejects. */
+export async function endUnstored(
+  batch: readonly [Task, ...Task[]],
+  { withheld: _withheld, ...result }: TaskResult,
+  delivery: Delivery | undefined,
+  cause: unknown,
+  deps: Deps,
+): Promise<TaskResult> {
+  const [{ record, live }] = batch;
+  deps.log.error({ task: record.id, err: cause }, "the end of a task was not stored as it was");
+  const failed: TaskResult = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(cause)}`, errorKind: "store" };
+  if (delivery !== undefined && delivery.held === undefined) void tellUnstored(record, live, cause, deps);
+  await endBare(batch, failed, cause, deps);
+  return failed;
 }

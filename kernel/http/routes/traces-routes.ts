@@ -14,15 +14,17 @@ export function tracesRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
         agent: { type: "string" },
         channel: { type: "string" },
         status: { enum: ["in-flight", "ok", "error", "timeout"] },
+        runId: { type: "string" },
         before: { type: "integer", minimum: 0 },
         limit: { type: "integer", minimum: 1, maximum: 1000 },
       },
     },
-    async handle({ query: { agent, channel, status, before, limit } }) {
+    async handle({ query: { agent, channel, status, runId, before, limit } }) {
       const asked = {
         agent,
         channel,
         status,
+        runId,
         before: before === undefined ? undefined : Number(before),
         limit: limit === undefined ? undefined : Number(limit),
       };

@@ -1,0 +1,32 @@
+import { sleep, type TaskResult, withTimeout } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { type TaskRecord, TRACES } from "./record.ts";
+import { resultOf } from "./run-facts.ts";
+import { readRecord } from "./traces.ts";
+
+/** Milliseconds between looks at a record that nobody here works on: it waits for the end of a start, or belongs to another daemon. */
+const LOOK_MS = 1_000;
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * The result of a task that was accepted at any time, once it has one. Throws `SVC_TASK_UNKNOWN` where nothing is kept of it,
+ * `SVC_DAEMON_DRAINING` when the daemon stops before it has ended, and the reason of `signal`.
+ */
+export async function taskResult(pipeline: Pipeline, id: string, signal?: AbortSignal): Promise<TaskResult> {
+  const { store, now } = pipeline.deps;
+  for (;;) {
+    signal?.throwIfAborted();
+    const task = pipeline.tasks.get(id);
+    if (task === undefined) {
+      const record = await readRecord(store.collection<TaskRecord>(TRACES), id);
+      if (record === undefined) throw fail("SVC_TASK_UNKNOWN", { task: id });
+      if (record.status !== "in-flight") return resultOf(record, now());
+    } else {
+      const result = await withTimeout(task.result, LONGEST_MS, () => undefined, signal);
+      if (result !== undefined && !(result.errorKind === "interrupted" && task.record.status === "in-flight")) return result;
+      if (pipeline.closing) throw fail("SVC_DAEMON_DRAINING");
+    }
+    await sleep(LOOK_MS, signal);
+  }
+}
