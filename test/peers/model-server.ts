@@ -5,7 +5,7 @@ import { type Fields, object, Refusal, refuseUnless, ScriptedFailure } from "./m
 import { answerContents, geminiError, readContents } from "./model/gemini.ts";
 import { answerChat, openaiError, readChat } from "./model/openai-chat.ts";
 import { answerResponses, readResponses } from "./model/openai-responses.ts";
-import { type Conversation, nextMove } from "./model/script.ts";
+import { type Conversation, type Move, nextMove } from "./model/script.ts";
 import { createExchange, type Exchange } from "./model/wire.ts";
 
 export type Api = "messages" | "count" | "chat" | "responses" | "gemini" | "models" | "other";
@@ -35,8 +35,11 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-/** Starts the server on a free port of the loopback interface. The key `bad-key` is answered with 401. */
-export async function startModelServer(): Promise<ModelServer> {
+/**
+ * Starts the server on a free port of the loopback interface. The key `bad-key` is answered with 401. `decide` is asked first, with the body
+ * of the request: where it says nothing, the script in the prompt counts.
+ */
+export async function startModelServer(decide: (body: Fields) => Move | undefined = () => undefined): Promise<ModelServer> {
   const requests: Recorded[] = [];
   const refusals: string[] = [];
   const failures = new Map<string, number>();
@@ -85,7 +88,7 @@ export async function startModelServer(): Promise<ModelServer> {
     record(conversation);
     if (path.includes("count")) return exchange.json(200, api === "gemini" ? { totalTokens: tokens(body) } : { input_tokens: tokens(body) });
     const failed = failures.get(conversation.prompt) ?? 0;
-    const move = nextMove(conversation, failed);
+    const move = decide(body) ?? nextMove(conversation, failed);
     if (move.kind === "hang" && move.headers) exchange.stream();
     if (move.kind === "fail" || move.kind === "drop") failures.set(conversation.prompt, failed + 1);
     if (api === "messages") return await answerMessages(exchange, body, conversation.model, move, cached);

@@ -27,6 +27,7 @@ slow=$data/attach/slow
 times=0
 if [ -f "$slow" ]; then
   read -r times since <"$slow" || :
+  case $times$since in *[!0-9]*) times=0 since=0 ;; esac
   if [ "\${times:-0}" -ge 2 ] && [ $(($(date +%s) - \${since:-0})) -lt 30 ]; then exit 0; fi
 fi
 
