@@ -51,6 +51,8 @@ export interface PermissionTypes {
   "data-folder": true;
   /** With `settings`: all of svc.json, other plugins' sections and what the daemon itself is made of. */
   "all-settings": true;
+  /** With `events`: takes in events of other machines, as `inject`. */
+  "events:peers": true;
 }
 
 /**
@@ -82,7 +84,7 @@ export const CAPABILITIES = namesOf<keyof CapabilityTypes>({
 });
 
 /** The names of `PermissionTypes`. */
-export const PERMISSIONS = namesOf<keyof PermissionTypes>({ routes: true, network: true, "data-folder": true, "all-settings": true });
+export const PERMISSIONS = namesOf<keyof PermissionTypes>({ routes: true, network: true, "data-folder": true, "all-settings": true, "events:peers": true });
 
 /** The compiler refuses a name that is missing here or has no type. */
 function namesOf<K extends string>(all: Readonly<Record<K, true>>): readonly K[] {

@@ -53,6 +53,14 @@ export interface Events {
    * 50, or `limit`.
    */
   page(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): EventPage;
+  /** The root that the running code works for, such as that of a message; undefined where there is none. For what is stored and goes on later with `within`. */
+  current(): { readonly rootId: string; readonly parentId?: string } | undefined;
+  /**
+   * Takes in what another machine published, as it is: its id, root, cause and machine stay, listeners and the buffer have it. Asks for the
+   * permission `events:peers`. False for an event that was here before, or that this machine published: it came back. Throws
+   * `SVC_EVENT_FOREIGN` for anything that is not an envelope.
+   */
+  inject(envelope: Envelope): boolean;
   /** Run `entry` under a new root: for entry points (a cron fire, a webhook) that hand no message to `tasks`. */
   root<T>(entry: () => T): T;
   /** Run under a root that came from elsewhere (a peer, a stored workflow run). */

@@ -141,6 +141,16 @@ function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls):
     page: () => {
       throw refused(id, "events.page");
     },
+    // What it serves a call for is known to the daemon alone.
+    current() {
+      const origin = callOrigin.getStore();
+      if (origin === undefined) return undefined;
+      if (typeof origin === "object" && "rootId" in origin) return { ...origin };
+      throw refused(id, "events.current within a call of the daemon");
+    },
+    inject: () => {
+      throw refused(id, "events.inject");
+    },
     root: (entry) => callOrigin.run({ begun: randomUUID() }, entry),
     within: (root, work) => callOrigin.run(root, work),
   };

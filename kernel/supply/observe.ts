@@ -103,7 +103,7 @@ function recordingContexts(): ContextDeps {
   const bus = createBus({ node: "observed", ringSize: 1, onListenerError: () => {} });
   const recorded = ({ scope, need }: PluginScope): CapabilitySources => ({
     agents: () => ({ get: () => undefined, list: () => [] }),
-    events: () => scopedEvents(scope, bus, () => {}),
+    events: () => scopedEvents(scope, bus, () => {}, need),
     jobs: () => declaredJobs(scope, { cron: () => idle, after: () => idle, at: () => idle, every: () => idle, next: async () => [], missed: async () => [] }),
     files: () => guardedFiles(nothing as never, need),
   });

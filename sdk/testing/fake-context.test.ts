@@ -147,6 +147,19 @@ it("keeps jobs for the test to run, one per cron id", () => {
   expect(ctx.registered.jobs).toHaveLength(2);
 });
 
+it("tells the root of the running code, and takes events of other machines only with the permission", () => {
+  const peers = createFakeContext({ ...plugin, capabilities: [...plugin.capabilities, "events:peers"] });
+  const theirs = { id: "x1", rootId: "x0", node: "there", kind: "agent", type: "task:started", at: "2026-01-01T00:00:00.000Z", summary: "" };
+  expect(peers.events.current()).toBeUndefined();
+  peers.events.within({ rootId: "r1", parentId: "p1" }, () => expect(peers.events.current()).toEqual({ rootId: "r1", parentId: "p1" }));
+  const heard: string[] = [];
+  peers.events.subscribe(({ id }) => heard.push(id));
+  expect([peers.events.inject(theirs), peers.events.inject(theirs), peers.events.inject({ ...theirs, id: "x2", node: "test" })]).toEqual([true, false, false]);
+  expect(heard).toEqual(["x1"]);
+  const { events } = createFakeContext(plugin);
+  expect(() => events.inject(theirs)).toThrow(expect.objectContaining({ code: "SVC_CAPABILITY_UNDECLARED" }));
+});
+
 it("gives events published under one root the same root id", () => {
   const { events } = createFakeContext(plugin);
   const heard: string[] = [];

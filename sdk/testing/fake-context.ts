@@ -2,8 +2,9 @@ import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
 import type { CapabilityTypes } from "../capabilities.ts";
 import type { Schema } from "../config.ts";
-import { buildContext, type CapabilitySources, declarationCheck, emptySection, guardedFiles, sourceOf } from "../context.ts";
+import { buildContext, type CapabilitySources, declarationCheck, emptySection, guardedFiles, type RequireCapability, sourceOf } from "../context.ts";
 import { svcError } from "../errors.ts";
+import type { Envelope } from "../events.ts";
 import type { GuardedFetch } from "../fetch.ts";
 import type { DaemonHealth } from "../health.ts";
 import type { Hooks } from "../hooks.ts";
@@ -78,7 +79,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const sources: CapabilitySources = {
     agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
     tasks: () => tasks ?? createFakeTasks(),
-    events: createMemoryEvents,
+    events: () => peerEvents(createMemoryEvents(), need),
     traces: () => ({ get: async () => undefined, list: async () => [] }),
     actions: () => createFakeActions(() => [...actions, ...registered.actions]),
     store: () => endingStore(createMemoryStore(), abort.signal, { warn: log("warn") }),
@@ -135,6 +136,17 @@ function settingsOf({ capabilities, config }: Parameters<typeof createFakeContex
     all: capabilities.includes("all-settings"),
     ...(at === undefined || schema === undefined ? {} : { at, schema }),
   };
+}
+
+/** Taking events of other machines in is a permission of its own. */
+function peerEvents(events: MemoryEvents, need: RequireCapability): MemoryEvents {
+  const { inject } = events;
+  return Object.assign(events, {
+    inject(envelope: Envelope) {
+      need("events:peers");
+      return inject(envelope);
+    },
+  });
 }
 
 function createHooks(registered: Registered): Hooks {

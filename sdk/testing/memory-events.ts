@@ -57,6 +57,13 @@ export function createMemoryEvents(node = "test"): MemoryEvents {
       const events = since === undefined ? known.slice(-limit) : known.slice(0, limit);
       return { events, next: events.at(-1)?.id ?? since ?? null, ...gap };
     },
+    current: () => (root.rootId === undefined ? undefined : { rootId: root.rootId, ...(root.parentId === undefined ? {} : { parentId: root.parentId }) }),
+    inject(envelope) {
+      if (envelope.node === node || published.some(({ id }) => id === envelope.id)) return false;
+      published.push(envelope);
+      for (const listener of [...listeners]) listener(envelope);
+      return true;
+    },
     root: (entry) => under({ rootId: `root_${++opened}` }, entry),
     within: (given, work) => under(given, work),
   };

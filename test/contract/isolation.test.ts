@@ -264,6 +264,11 @@ describe("what of the context an isolated plugin has", () => {
             ${action("user.others", `return { agents: ctx.agents.list().map(({ id }) => id), one: ctx.agents.get("a").name, actions: ctx.actions.list().length > 3, html: ctx.render.to("html-telegram", "**b**"), ticks, again: await ctx.actions.run("user.config", {}, { door: "agent" }).then(({ status }) => status) };`)}
             ${action("user.tell", `const envelope = ctx.events.publish({ kind: "x", type: "user:told", summary: "told", data: { n: input.n } }); let id; try { id = envelope.id; } catch (error) { id = error.code; } return { type: envelope.type, id };`)}
             ${action("user.heard", "return heard;")}
+            ${action(
+              "user.roots",
+              `const codes = []; for (const call of [() => ctx.events.current(), () => ctx.events.inject({})]) try { call(); } catch (error) { codes.push(error.code); }
+               return { codes, within: ctx.events.within({ rootId: "r", parentId: "p" }, () => ctx.events.current()) };`,
+            )}
             ${action("user.task", `const types = []; const result = await ctx.tasks.run({ entry: "task", channel: "user", chat: "1", text: "hello", agent: "a" }, (event) => types.push(event.type)); const trace = await ctx.traces.get(result.taskId); let running; try { ctx.tasks.running(); } catch (error) { running = error.code; } return { reply: result.reply, types, status: trace.status, running };`)}`,
         },
       ],
@@ -282,6 +287,7 @@ describe("what of the context an isolated plugin has", () => {
       async () => expect(await act("user.others")).toEqual({ agents: ["a"], one: "A", actions: true, html: "<b>b</b>", ticks: 3, again: "ok" }),
       PATIENCE,
     );
+    expect(await act("user.roots")).toEqual({ codes: ["SVC_ISOLATION_REFUSED", "SVC_ISOLATION_REFUSED"], within: { rootId: "r", parentId: "p" } });
     expect(await act("user.tell", { n: 7 })).toEqual({ type: "user:told", id: "SVC_ISOLATION_REFUSED" });
     await vi.waitFor(async () => expect(await act("user.heard")).toEqual([7]), PATIENCE);
     expect(events).toContainEqual(expect.objectContaining({ type: "user:told", node: "n1" }));

@@ -1,4 +1,4 @@
-import type { Plugin } from "@svc/sdk";
+import { type Capability, definePlugin, type Envelope, type Plugin, type PluginContext } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import subscriptions from "../../plugins/features/subscriptions/index.ts";
 import { baseOf, post, runKernel } from "../kit/kernel.ts";
@@ -58,6 +58,59 @@ describe("events of a running kernel", () => {
     });
     const roots = new Set(events.filter(({ type }) => type === "task:completed").map(({ rootId }) => rootId));
     expect(roots.size).toBe(1);
+  });
+
+  it("EVT-10 a plugin with the permission brings in what another machine published, once and as it is; what it causes keeps that root", async () => {
+    const contexts: PluginContext[] = [];
+    const causes: unknown[] = [];
+    const peer = (name: string, capabilities: readonly Capability[]) =>
+      definePlugin({
+        kind: "feature",
+        name,
+        version: "1.0.0",
+        svc: "*",
+        capabilities,
+        setup(ctx) {
+          contexts.push(ctx);
+          ctx.events.subscribe((envelope) => {
+            if (name === "peers" && envelope.node === "far")
+              causes.push(ctx.events.current(), ctx.events.publish({ kind: "x", type: "peers:heard", summary: "" }));
+          });
+        },
+      });
+    const { kernel, events } = await runKernel({
+      listen: true,
+      inline: [peer("peers", ["events", "events:peers"]), peer("others", ["events"])] as unknown as Plugin<never>[],
+    });
+    const [peers, others] = contexts as [PluginContext, PluginContext];
+    const theirs = {
+      id: "evt_0123456789_4",
+      rootId: "evt_0123456789_1",
+      parentId: "evt_0123456789_3",
+      node: "far",
+      agentId: "bob",
+      kind: "agent",
+      type: "task:completed",
+      at: "2026-01-01T00:00:00.000Z",
+      summary: "bob ok",
+      data: { taskId: "t" },
+    };
+    expect(peers.events.inject({ ...theirs, extra: "x" } as Envelope)).toBe(true);
+    expect(peers.events.inject(theirs)).toBe(false);
+    // What was published here and comes back is no news.
+    const own = events.find(({ node }) => node === "n1") as Envelope;
+    expect(peers.events.inject(own)).toBe(false);
+    expect(events.filter(({ node }) => node === "far")).toEqual([theirs]);
+    expect(causes).toEqual([
+      { rootId: theirs.rootId, parentId: theirs.id },
+      expect.objectContaining({ node: "n1", rootId: theirs.rootId, parentId: theirs.id, source: "feature-peers" }),
+    ]);
+    const recent = async (query: string) => ((await (await fetch(`${baseOf(kernel)}/events/recent${query}`)).json()) as { events: Envelope[] }).events;
+    expect((await recent("?kind=agent")).map(({ id, node }) => [id, node])).toEqual([[theirs.id, "far"]]);
+    expect((await recent("?origin=local")).some(({ node }) => node === "far")).toBe(false);
+    expect(() => others.events.inject({ ...theirs, id: "another" })).toThrow(expect.objectContaining({ code: "SVC_CAPABILITY_UNDECLARED" }));
+    expect(() => peers.events.inject({ ...theirs, id: 7 } as never)).toThrow(expect.objectContaining({ code: "SVC_EVENT_FOREIGN" }));
+    expect(events.filter(({ node }) => node === "far")).toHaveLength(1);
   });
 
   it("EVT-14 the ref of a finished task resolves to its trace, whatever its end", async () => {

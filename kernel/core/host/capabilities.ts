@@ -59,7 +59,7 @@ const served = <T>(make: (deps: CoreDeps, plugin: PluginScope) => T, crosses = t
 export const CORE_CAPABILITIES = {
   agents: served(({ agents }) => agents),
   tasks: served(({ tasks }) => tasks),
-  events: served(({ bus, failed }, { scope }) => scopedEvents(scope, bus, failed)),
+  events: served(({ bus, failed }, { scope, need }) => scopedEvents(scope, bus, failed, need)),
   traces: served(({ traces }) => traces),
   actions: served(({ actions }) => actions),
   store: served(({ store }, plugin) => store(plugin)),
@@ -97,6 +97,7 @@ const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: bo
   network: { crosses: true },
   "data-folder": { crosses: false },
   "all-settings": { crosses: false },
+  "events:peers": { crosses: false },
 };
 
 /** The port to the room of libraries: rows for all that the core does not serve by itself. */

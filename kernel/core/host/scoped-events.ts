@@ -1,5 +1,6 @@
 import type { Events } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { peerEnvelope } from "../../base/peer-envelope.ts";
 import { isPromise } from "../../base/promise.ts";
 import type { Bus } from "../bus/bus.ts";
 import { inScope } from "./call.ts";
@@ -9,7 +10,12 @@ import { onDispose, type Scope } from "./scope.ts";
 const OWN_TYPES = /^(?:task|plugin|delivery):|^message:matched$/;
 
 /** The capability `events` of one plugin: its listeners end with it, and one that throws is counted against it. */
-export function scopedEvents(scope: Scope, bus: Bus, failed: (scope: Scope, what: string, error: unknown) => void): Events {
+export function scopedEvents(
+  scope: Scope,
+  bus: Bus,
+  failed: (scope: Scope, what: string, error: unknown) => void,
+  need: (permission: "events:peers") => void,
+): Events {
   return {
     publish(event) {
       if (OWN_TYPES.test(event.type)) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
@@ -17,6 +23,11 @@ export function scopedEvents(scope: Scope, bus: Bus, failed: (scope: Scope, what
     },
     recent: (since) => bus.recent(since === undefined ? {} : { since }),
     page: (matches, since, limit) => bus.page(matches, since, limit),
+    current: () => bus.current(),
+    inject(envelope) {
+      need("events:peers");
+      return bus.inject(peerEnvelope(envelope));
+    },
     root: (entry) => bus.root(entry),
     within: (root, work) => bus.within(root, work),
     subscribe(listener, type) {
