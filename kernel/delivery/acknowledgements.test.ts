@@ -89,6 +89,26 @@ describe("K17 acknowledging", () => {
     expect([far.visible("c1"), reactions(far).length]).toEqual([["answer"], 2]);
   });
 
+  it("waits where an answer to that chat has to wait", async () => {
+    const far = createFarEnd({ ack: "👀" });
+    let limited = true;
+    far.fault = (call) => {
+      if (call === "send" && limited) throw channelError("retry", "slow down", 60_000);
+    };
+    const one = await world(far);
+    const { sent } = await one.deliveries.send({ kind: "proactive", target: { channel: "acme", chat: "c1" }, text: "answer" });
+    await until(() => far.calls.length === 1);
+    limited = false;
+    await accept(one, inbound("a"));
+    await accept(one, inbound("b", { chat: "c2" }));
+    await until(async () => (await left(one)) === 1);
+    expect(reactions(far)).toEqual(["👀 on b"]);
+    one.clock.offset += 80_000;
+    one.connect();
+    await sent;
+    await until(() => reactions(far).includes("👀 on a"));
+  });
+
   it("is best effort: tried three times, never after a refusal, and never in the way of an answer", async () => {
     const far = createFarEnd({ ack: "👀" });
     far.fault = (call, _out, id) => {

@@ -1,5 +1,5 @@
 import { channelError, choiceOf, type Delivery, type Message } from "@svc/sdk";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createFarEnd, type FarEnd, openWorld, until, type World } from "./deliver.harness.ts";
 
 const open: World[] = [];
@@ -9,6 +9,7 @@ async function world(far: FarEnd, options?: Parameters<typeof openWorld>[1]): Pr
   return made;
 }
 afterEach(async () => {
+  vi.useRealTimers();
   for (const one of open.splice(0)) await one.close();
 });
 
@@ -218,6 +219,23 @@ describe("K27 numbered lines", () => {
     const found = await one.deliveries.choices.heard(said("1"));
     expect(found.choice?.delivery).not.toBe(late);
     await expect(one.deliveries.choices.heard(pressed(late, "approve"))).rejects.toThrow(/too long ago/);
+  });
+
+  it("mean the newest however many are open", async () => {
+    const one = await world(createFarEnd());
+    for (let n = 0; n < 7; n += 1) {
+      const newest = await ask(one, { text: `Question ${n}` });
+      expect((await one.deliveries.choices.heard(said("1"))).choice?.delivery).toBe(newest);
+    }
+  });
+
+  it("end with the question's time, also those that were shown while it was open", async () => {
+    const one = await world(createFarEnd());
+    const id = await ask(one, { choicesUntil: Date.now() + 60_000 });
+    expect(await one.deliveries.choices.heard(said("1"))).toHaveProperty("choice");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
+    expect(await one.deliveries.choices.heard(said("1"))).not.toHaveProperty("choice");
+    await expect(one.deliveries.choices.heard(pressed(id, "approve"))).rejects.toThrow(/too long ago/);
   });
 
   it("go when the question is closed, where the platform has edits", async () => {
