@@ -1,7 +1,8 @@
 import type { Editor } from "@svc/kernel";
+import type { SettingEdit, SettingsReport } from "@svc/sdk";
 import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
-import { fail } from "./errors.ts";
+import { coded, fail } from "./errors.ts";
 import { NO_DAEMON } from "./exit.ts";
 
 /** What the daemon made of a change. */
@@ -14,6 +15,8 @@ export interface Verdict {
   readonly partly?: boolean;
   /** Nothing reads the setting in this version. */
   readonly unread?: boolean;
+  /** Changed paths, those that wait included. */
+  readonly changed?: readonly string[];
   /** Changed paths that wait for a restart. */
   readonly restartRequired: readonly string[];
   /** Why it is not in force yet, when it is not. */
@@ -21,7 +24,15 @@ export interface Verdict {
   readonly failed?: readonly { readonly plugin: string; readonly reason: string }[];
 }
 
-const optionsOf = (cli: Cli) => ({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
+/** Whose svc.json it is, and how to reach the daemon that reads it. */
+type Place = Pick<Cli, "file" | "dataFolder" | "request">;
+
+const optionsOf = (cli: Pick<Place, "file" | "dataFolder">) => ({
+  file: cli.file,
+  dataFolder: cli.dataFolder,
+  known: firstParty().map(({ folder }) => folder),
+  env: process.env,
+});
 
 /** Open svc.json for reading. */
 export async function openFile(cli: Cli): Promise<Editor> {
@@ -31,6 +42,8 @@ export async function openFile(cli: Cli): Promise<Editor> {
 
 /** A change that the checks allowed. */
 export interface Changed {
+  /** The copy of the text before, where one was asked for. */
+  readonly backup?: string;
   /** With what was written. */
   readonly editor: Editor;
   /** False where the edits left the text as it was. */
@@ -41,7 +54,7 @@ export interface Changed {
  * Change svc.json in its turn: one change after the other, those of the daemon and its plugins too. `edit` sees the text as it is then,
  * and is called again where somebody else saves the file meanwhile. What is written is not in force before `putInForce`.
  */
-export async function changeFile(cli: Cli, edit: (editor: Editor) => void | Promise<void>, options: { readonly backup?: boolean } = {}): Promise<Changed> {
+export async function changeFile(cli: Place, edit: (editor: Editor) => void | Promise<void>, options: { readonly backup?: boolean } = {}): Promise<Changed> {
   const { editFile } = await import("@svc/kernel");
   return editFile(optionsOf(cli), edit, options);
 }
@@ -50,13 +63,13 @@ export async function changeFile(cli: Cli, edit: (editor: Editor) => void | Prom
  * Have the daemon take a change in. One that it refuses is taken back, so that the file never holds a setting that a running daemon
  * refused. A stopped daemon is not a failure: the file is written.
  */
-export async function putInForce(cli: Cli, { editor, saved }: Changed): Promise<Verdict> {
+export async function putInForce(cli: Place, { editor, saved }: Changed): Promise<Verdict> {
   try {
     const report = (await cli.request("POST", "/reload")) as Pick<Verdict, "restartRequired" | "failed"> & {
       readonly changed: readonly string[];
     };
     const { changed, restartRequired, failed = [] } = report;
-    return { running: true, applied: restartRequired.length === 0, partly: changed.length > restartRequired.length, restartRequired, failed };
+    return { running: true, changed, applied: restartRequired.length === 0, partly: changed.length > restartRequired.length, restartRequired, failed };
   } catch (error) {
     const { code = "", message } = error as { code?: string; message: string };
     if (NO_DAEMON.has(code)) {
@@ -85,6 +98,26 @@ export async function changePath(cli: Cli, path: string, edit: (editor: Editor) 
   });
   const verdict = await putInForce(cli, changed);
   return changed.editor.isUnread(path) ? { ...verdict, applied: false, unread: true } : verdict;
+}
+
+/** `CliHost.change`: as `ctx.settings.change` with all rights, which the person at the terminal has. */
+export async function changeSettings(
+  cli: Place,
+  edits: readonly SettingEdit[],
+  { expect, backup = false }: { readonly expect?: string; readonly backup?: boolean } = {},
+): Promise<SettingsReport> {
+  let paths: readonly string[] = [];
+  const edit = (editor: Editor) => {
+    if (expect !== undefined && expect !== editor.revision)
+      throw coded("SVC_CONFIG_CHANGED", `${cli.file} was changed by someone else meanwhile and was not saved; look at it and repeat.`);
+    paths = editor.apply(edits);
+  };
+  const changed = await changeFile(cli, edit, { backup });
+  const facts = { revision: changed.editor.revision, ...(changed.backup === undefined ? {} : { backup: changed.backup }) };
+  if (!changed.saved) return { ...facts, reloaded: [] };
+  const { running, reloadSkipped, restartRequired, failed = [], changed: all = paths } = await putInForce(cli, changed);
+  if (!running) return { ...facts, reloadSkipped: reloadSkipped ?? "" };
+  return { ...facts, reloaded: all.filter((path) => !restartRequired.includes(path)), restartRequired, ...(failed.length === 0 ? {} : { failed }) };
 }
 
 /** The verdict for people: one of "in force", "waits for a restart" and "not in force yet". */

@@ -43,16 +43,18 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     }
   };
   const address = (): Address => note() ?? configuredAddress(file);
+  const daemon = ownDaemon({ folder, dataFolder, address, note });
+  const scopes = async () => {
+    const [{ added, firstParty }, { createScopeTable }] = await Promise.all([import("./catalog.js"), import("@svc/sdk/host")]);
+    return createScopeTable([...firstParty(), ...added(file)].map(({ manifest }) => manifest.scopes ?? []));
+  };
   return {
     file,
     folder,
     dataFolder,
     data: async () => (await import("@svc/kernel")).createFolder(dataFolder),
     next: async (...asked) => (await import("@svc/kernel")).timesOf(...asked),
-    async scopes() {
-      const [{ added, firstParty }, { createScopeTable }] = await Promise.all([import("./catalog.js"), import("@svc/sdk/host")]);
-      return createScopeTable([...firstParty(), ...added(file)].map(({ manifest }) => manifest.scopes ?? []));
-    },
+    scopes,
     json,
     terminal: process.stdout.isTTY === true && !json,
     logFile: join(dataFolder, "daemon.log"),
@@ -60,7 +62,14 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     groups,
     address,
     configured: () => configuredAddress(file),
-    ...ownDaemon({ folder, dataFolder, address, note }),
+    ...daemon,
+    ask: async (question, how) => (await import("./asking.js")).ask(question, { ...how, terminal: process.stdin.isTTY === true && !json }),
+    stream: async (path, onEvent, how) => (await import("./follow.js")).follow(daemon, path, onEvent, how),
+    async change(edits, how) {
+      const { changeSettings } = await import("./change.js");
+      return changeSettings({ file, dataFolder, request: daemon.request }, edits, how);
+    },
+    serve: async (server) => (await import("@svc/kernel")).serveCommand(server, { file, dataFolder, scopes: await scopes() }),
     print(human, value) {
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);
     },

@@ -31,27 +31,38 @@ export async function ask(address: Address, method: Method, path: string, body?:
 export interface Frame {
   readonly event: string;
   readonly data: unknown;
+  readonly id?: string;
 }
 
-/** Ask for a server-sent stream and yield its frames as they come. Ends when the daemon ends it; throws when the connection breaks. */
+/** Ask for a stream, server-sent or of JSON lines, and yield its frames as they come. Ends when the daemon ends it; throws when the connection breaks. */
 export async function* stream(address: Address, method: Method, path: string, body?: unknown, terms: Terms = {}): AsyncGenerator<Frame> {
-  const response = await send(address, method, path, body, "text/event-stream", terms);
+  const response = await send(address, method, path, body, "text/event-stream, application/x-ndjson;q=0.9", terms);
   if ((response.statusCode ?? 500) >= 400) throw refusal(response, parse(await collect(response)), path);
   response.setEncoding("utf8");
+  const lines = /^application\/(?:x-)?ndjson\b/.test(response.headers["content-type"] ?? "");
+  const end = lines ? "\n" : "\n\n";
   let rest = "";
   for await (const chunk of response) {
-    const frames = (rest + chunk).split("\n\n");
+    const frames = (rest + chunk).split(end);
     rest = frames.pop() ?? "";
     for (const frame of frames) {
-      const event = /^event: (.*)$/m.exec(frame)?.[1];
-      const data = frame
-        .split("\n")
-        .filter((line) => line.startsWith("data: "))
-        .map((line) => line.slice(6))
-        .join("\n");
-      if (event !== undefined) yield { event, data: parse(data) };
+      const read = lines ? lineFrame(frame) : sentFrame(frame);
+      if (read !== undefined) yield read;
     }
   }
+  const last = lines ? lineFrame(rest) : undefined;
+  if (last !== undefined) yield last;
+}
+
+const lineFrame = (line: string): Frame | undefined => (line.trim() === "" ? undefined : { event: "message", data: parse(line) });
+
+/** Undefined for a comment. */
+function sentFrame(frame: string): Frame | undefined {
+  const fields = frame.split("\n").map((line) => /^(event|data|id): ?(.*)$/.exec(line));
+  const valuesOf = (name: string) => fields.flatMap((field) => (field?.[1] === name ? [field[2] as string] : []));
+  const [event, data, id] = [valuesOf("event").at(-1), valuesOf("data"), valuesOf("id").at(-1)];
+  if (event === undefined && data.length === 0) return undefined;
+  return { event: event ?? "message", data: parse(data.join("\n")), ...(id === undefined ? {} : { id }) };
 }
 
 async function send({ host, port }: Address, method: Method, path: string, body: unknown, accept: string, terms: Terms): Promise<IncomingMessage> {

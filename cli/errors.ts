@@ -29,6 +29,8 @@ export const ERRORS = {
   SVC_CLI_UNCONFIRMED: "{what} Nothing was changed: say yes at a terminal, or repeat it with --yes.",
   SVC_CLI_PLUGIN_EXIT: "Plugin {plugin} called {call} to end the daemon; that was refused.",
   SVC_CLI_CONNECT: "{channel} is not connected: {reason}\n{change}",
+  SVC_CLI_ASK: "{question} Only a person at a terminal can be asked; say it with {flag}.",
+  SVC_CLI_STREAM: "The stream {path} of the daemon broke off: {reason}",
   SVC_CLI_BACKUP: "{folder} cannot be restored: {reason}. Nothing was changed.",
   SVC_CLI_EXISTS: "{what} exists already; {next}",
   SVC_CLI_MISSING: "There is no {what}; see {next}",

@@ -28,7 +28,7 @@ export interface Home {
 /** The daemon of one folder, and never another one. */
 export interface OwnDaemon {
   request(method: Method, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
-  stream(method: "GET" | "POST", path: string, body?: unknown, options?: Pick<Terms, "headers" | "signal">): AsyncGenerator<Frame>;
+  frames(method: "GET" | "POST", path: string, body?: unknown, options?: Pick<Terms, "headers" | "signal">): AsyncGenerator<Frame>;
 }
 
 /**
@@ -42,7 +42,7 @@ export function ownDaemon(home: Home): OwnDaemon {
       const terms = await agree(home, method);
       return ask(home.address(), method, path, body, { ...terms, headers: { ...headers, ...terms.headers } });
     },
-    async *stream(method, path, body, { headers = {}, signal } = {}) {
+    async *frames(method, path, body, { headers = {}, signal } = {}) {
       const terms = await agree(home, method);
       yield* stream(home.address(), method, path, body, { ...terms, ...(signal === undefined ? {} : { signal }), headers: { ...headers, ...terms.headers } });
     },

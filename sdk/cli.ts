@@ -1,6 +1,8 @@
 import type { Confined } from "./files.ts";
+import type { Authority, HttpRoute } from "./http.ts";
 import type { TimeRange } from "./jobs.ts";
 import type { ScopeTable } from "./scopes.ts";
+import type { SettingEdit, SettingsChange, SettingsReport } from "./settings.ts";
 
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {
@@ -19,8 +21,82 @@ export interface CliHost {
   request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
   /** As `Jobs.next`, whether or not a daemon runs. */
   next(expression: string, timezone?: string, range?: TimeRange): Promise<readonly Date[]>;
+  /**
+   * Asks the person at the terminal and resolves with the answer, the `id` of a choice. Asked again until it is one. Throws `SVC_CLI_ASK`,
+   * which names the option that says it instead, where there is no terminal or under `--json`, and `SVC_CLI_USAGE` at Ctrl-C and Ctrl-D.
+   */
+  ask(question: string, options: AskOptions): Promise<string>;
+  /**
+   * Listens to a stream of the daemon, server-sent events or JSON lines, until it ends, `onEvent` answers false or `signal` aborts. Events are
+   * handed over one after the other; an error that `onEvent` throws ends the stream and comes out here. Throws what `request` throws, and
+   * `SVC_CLI_STREAM` for a connection that breaks. With `reconnect`, a stream that ends or breaks, because the daemon restarts for
+   * example, is asked for again, with the last event's id as `last-event-id`, after half a second and then each time twice as late, up to
+   * 10 s; given up when no daemon has answered for 60 s, or one refuses. What happened meanwhile is only told where the route knows ids.
+   */
+  stream(path: string, onEvent: (event: StreamedEvent) => unknown, options?: StreamOptions): Promise<void>;
+  /**
+   * Changes svc.json as `ctx.settings.change` with `all-settings` does, for the person at the terminal, and has the daemon take it in.
+   * Without a daemon the file is changed and `reloadSkipped` begins with `ECONNREFUSED`. A change that the daemon refuses is taken back.
+   */
+  change(edits: readonly SettingEdit[], options?: Pick<SettingsChange, "expect" | "backup">): Promise<SettingsReport>;
+  /**
+   * Opens an HTTP server in this program, with the admission, guards and limits of the daemon's: `node.hosts`, `node.trustedProxies` and
+   * `node.localSecret` of svc.json count. Throws `SVC_SERVER_PORT` and, for a route that cannot be served, `SVC_HTTP_ROUTE`.
+   */
+  serve(server: CommandServer): Promise<ServingCommand>;
   /** Writes to standard output: `human` to people, `json` under `--json`. */
   print(human: string, json: unknown): void;
+}
+
+/** How a person is asked. */
+export interface AskOptions {
+  /** The option that answers it without a person, such as `--yes` or `--name <name>`: shown where there is no terminal. */
+  readonly flag: string;
+  readonly choices?: readonly { readonly id: string; readonly label: string }[];
+  /** The answer to an empty line; with choices the `id` of one. */
+  readonly default?: string;
+  /** What is typed is not shown. */
+  readonly secret?: boolean;
+}
+
+/** One event of a stream. */
+export interface StreamedEvent {
+  /** Its name; `message` for one without, and for a line of JSON. */
+  readonly event: string;
+  readonly data: unknown;
+  readonly id?: string;
+}
+
+/** How a stream is asked for. */
+export interface StreamOptions {
+  /** Default `GET`. */
+  readonly method?: "GET" | "POST";
+  readonly body?: unknown;
+  /** For `GET` alone. */
+  readonly reconnect?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** A server that a command opens. */
+export interface CommandServer {
+  /** Default `127.0.0.1`. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly port?: number;
+  /** Each with its guard; a route that names a `server` is not served. */
+  readonly routes: readonly HttpRoute[];
+  /** Who judges bearers. None: routes that ask for one refuse everybody. */
+  readonly authorities?: readonly Authority[];
+  /** Scopes that callers on loopback have without a token. Default none. */
+  readonly localScopes?: readonly string[];
+}
+
+/** A server that a command has opened. */
+export interface ServingCommand {
+  readonly host: string;
+  readonly port: number;
+  /** Ends streams, waits 2 s for what is under way. A command that ends without it leaves the port to the end of the process. */
+  close(): Promise<void>;
 }
 
 /** One command of a group: `svc <group> <name> <args>`. Throwing fails it: the message is printed and the exit code is not zero. */

@@ -5,6 +5,7 @@ export type { ChannelFarEnd, ChannelFault, ChannelLack, ChannelSubject, Said } f
 export { checkSchema, type Validate } from "./testing/check-schema.ts";
 export { withDefaults } from "./testing/defaults.ts";
 export { type EngineProgram, type EngineSubject, engineContract, type StartedEngine } from "./testing/engine-contract.ts";
+export { createFakeCli, type FakeCli, type FakeCliOptions } from "./testing/fake-cli.ts";
 export { createFakeContext, type FakeContext, type FakeOptions } from "./testing/fake-context.ts";
 export type { FakeAnswer, FakeRequest } from "./testing/fake-http.ts";
 export { createFakeTasks, type FakeTasks } from "./testing/fake-tasks.ts";

@@ -187,7 +187,7 @@ async function index(cli: Cli, id: string): Promise<void> {
 /** On a terminal the count grows in place. */
 async function watchIndex(cli: Cli, path: string): Promise<Indexed> {
   let done: Indexed | undefined;
-  for await (const { event, data } of cli.stream("POST", path)) {
+  for await (const { event, data } of cli.frames("POST", path)) {
     if (event === "progress") process.stderr.write(`\r${(data as Indexed).files} files looked at, ${(data as Indexed).read} read`);
     if (event === "done") done = data as Indexed;
     if (event === "error") {

@@ -33,7 +33,7 @@ export async function runTask(cli: Cli, body: object, hear: Hearer = {}): Promis
   };
   process.once("SIGINT", interrupted);
   try {
-    for await (const { event, data } of cli.stream("POST", "/task", body, { headers })) {
+    for await (const { event, data } of cli.frames("POST", "/task", body, { headers })) {
       const facts = data as { taskId?: string; text?: string };
       if (event === "accepted") task = facts.taskId;
       else if (event === "queued") hear.queued?.();

@@ -17,7 +17,7 @@ export async function watch(cli: Cli, options: Readonly<Record<string, unknown>>
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   try {
-    for await (const { data } of cli.stream("GET", `/events?${query}`, undefined, { signal: stop.signal })) {
+    for await (const { data } of cli.frames("GET", `/events?${query}`, undefined, { signal: stop.signal })) {
       const event = data as Event;
       cli.print(lineOf(event), event);
     }

@@ -1,43 +1,61 @@
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
+import { Writable } from "node:stream";
 import { fail } from "../errors.ts";
 
 /** Questions to a person. Each throws `SVC_CLI_USAGE` when the input ends without an answer. */
 export interface Questions {
-  /** The position of the choice; the first one when the answer is empty. Asked again until it is one of them. */
-  choose(question: string, choices: readonly string[]): Promise<number>;
-  /** `proposal` when the answer is empty. */
-  text(question: string, proposal: string): Promise<string>;
+  /** The position of the choice; `usual`, else the first one, when the answer is empty, none for -1. Asked again until it is one of them. */
+  choose(question: string, choices: readonly string[], usual?: number): Promise<number>;
+  /** `proposal` when the answer is empty; without one asked again until it is not. */
+  text(question: string, proposal: string | undefined): Promise<string>;
   /** Yes when the answer is empty. */
   agree(question: string): Promise<boolean>;
   close(): void;
 }
 
 /** Asks questions on a terminal or a pipe; Ctrl-C and Ctrl-D end the conversation with an error. */
-export function openQuestions(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Questions {
-  const reader = createInterface({ input, output });
+export const openQuestions = (input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Questions =>
+  questionsOn(createInterface({ input, output }), output, "");
+
+/** The same on a terminal, where what is typed is not shown. */
+export function openHidden(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Questions {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  return questionsOn(createInterface({ input, output: nowhere, terminal: true }), output, " (not shown)");
+}
+
+function questionsOn(reader: Interface, output: NodeJS.WritableStream, note: string): Questions {
   // Ctrl-C is an end of the conversation like Ctrl-D.
   reader.on("SIGINT", () => reader.close());
   // Answers that come before their question, as in a pipe, wait here.
   const lines = reader[Symbol.asyncIterator]();
 
   async function ask(question: string): Promise<string> {
-    reader.setPrompt(question);
-    reader.prompt();
+    if (note === "") {
+      reader.setPrompt(question);
+      reader.prompt();
+    } else output.write(question);
     const { done, value } = await lines.next();
+    if (note !== "") output.write("\n");
     if (done) throw fail("SVC_CLI_USAGE", { reason: "\nThe questions were not answered; nothing more was changed." });
     return value.trim();
   }
 
   return {
-    async choose(question, choices) {
+    async choose(question, choices, usual = 0) {
       output.write(`${question}\n${choices.map((choice, at) => `  ${at + 1}  ${choice}\n`).join("")}`);
+      const proposed = usual < 0 ? "" : ` [${usual + 1}]`;
       for (;;) {
-        const answer = await ask(`1 to ${choices.length} [1]: `);
-        const at = answer === "" ? 0 : Number(answer) - 1;
+        const answer = await ask(`1 to ${choices.length}${proposed}: `);
+        const at = answer === "" ? usual : Number(answer) - 1;
         if (Number.isInteger(at) && at >= 0 && at < choices.length) return at;
       }
     },
-    text: async (question, proposal) => (await ask(`${question} [${proposal}]: `)) || proposal,
+    async text(question, proposal) {
+      for (;;) {
+        const answer = (await ask(`${question}${proposal === undefined || note !== "" ? "" : ` [${proposal}]`}${note}: `)) || proposal;
+        if (answer !== undefined && answer !== "") return answer;
+      }
+    },
     agree: async (question) => !/^n/i.test(await ask(`${question} [Y/n]: `)),
     close: () => reader.close(),
   };

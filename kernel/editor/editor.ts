@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
-import type { ObjectSchema } from "@svc/sdk";
-import { parsePath } from "../base/config-path.ts";
+import type { ObjectSchema, SettingEdit } from "@svc/sdk";
+import { formatPath, parsePath } from "../base/config-path.ts";
 import { loadEnvironment } from "../base/config-text/environment.ts";
 import { fail } from "../base/errors.ts";
 import { lastGood } from "../base/last-good.ts";
@@ -12,11 +12,13 @@ import { openDocument, readText } from "../core/config/document.ts";
 import type { Host, HostParts } from "../core/host/host.ts";
 import { createHost } from "../core/host/plugin-host.ts";
 import { readEntry } from "../sources/source.ts";
+import { applyEdits } from "./apply-edits.ts";
 import { getValue, removeValue, requireSetting, setValue } from "./edit.ts";
 import { exposures } from "./exposure.ts";
 import { inTurn } from "./file-turn.ts";
 import { differenceFrom } from "./line-difference.ts";
 import { maskSecrets } from "./mask.ts";
+import { revisionOf } from "./revision.ts";
 import { saveDocument } from "./save.ts";
 import { defaultAt, isUnread } from "./setting-schema.ts";
 
@@ -35,11 +37,15 @@ export interface EditorOptions {
 export interface Editor {
   /** The text as it was opened. */
   readonly original: string;
+  /** As `ctx.settings.read()` answers it to a plugin that sees everything: of the text as it was opened, or written. */
+  readonly revision: string;
   /** The effective value, defaults included; credentials masked unless `reveal`. */
   get(path: string, reveal?: boolean): unknown;
   show(reveal?: boolean): unknown;
   /** Change one value in the text; nothing is written yet. Throws `SVC_CONFIG_PATH`, `SVC_CONFIG_VALUE`. */
   set(path: string, value: string): void;
+  /** Make edits in the text as `ctx.settings.change` does; answers their paths. Nothing is written yet. */
+  apply(edits: readonly SettingEdit[]): readonly string[];
   /** False when it was not there. */
   remove(path: string): boolean;
   /** Nothing reads it in this version. */
@@ -69,13 +75,13 @@ export function editFile(
   options: EditorOptions,
   edit: (editor: Editor) => void | Promise<void>,
   { backup = false }: { readonly backup?: boolean } = {},
-): Promise<{ readonly editor: Editor; readonly saved: boolean }> {
+): Promise<Written & { readonly editor: Editor }> {
   return inTurn(options.file, async () => {
     for (let tries = 1; ; tries += 1) {
       const { editor, write } = await open(options);
       await edit(editor);
       try {
-        return { editor, saved: await write(backup) };
+        return { editor, ...(await write(backup)) };
       } catch (error) {
         if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;
       }
@@ -83,21 +89,30 @@ export function editFile(
   });
 }
 
-async function open(options: EditorOptions): Promise<{ readonly editor: Editor; write(backup: boolean): Promise<boolean> }> {
+/** What became of a text. */
+export interface Written {
+  /** False where there was nothing to write. */
+  readonly saved: boolean;
+  /** The copy of the text before, where one was asked for. */
+  readonly backup?: string;
+}
+
+async function open(options: EditorOptions): Promise<{ readonly editor: Editor; write(backup: boolean): Promise<Written> }> {
   const { file } = options;
   const original = readText(file);
   const opened = await readEdited(options, original);
   let { configuration } = opened;
   let text = original;
-  /** False where there is nothing to write. */
-  async function write(backup: boolean): Promise<boolean> {
-    if (text === original) return false;
+  let written = original;
+  async function write(backup: boolean): Promise<Written> {
+    if (text === original) return { saved: false };
     const changed = await readEdited(options, text);
     const problems = freshErrors(opened, changed);
     if (problems.length > 0) throw refusedChange(file, problems);
-    await saveDocument(file, text, { expect: original, backup });
+    const copy = await saveDocument(file, text, { expect: original, backup });
     configuration = changed.configuration;
-    return true;
+    written = text;
+    return { saved: true, ...copy };
   }
   const editor: Editor = {
     original,
@@ -113,6 +128,14 @@ async function open(options: EditorOptions): Promise<{ readonly editor: Editor; 
       const edit = removeValue(text, path);
       text = edit.text;
       return edit.before !== undefined;
+    },
+    get revision() {
+      return revisionOf(written);
+    },
+    apply(edits) {
+      const { text: next, paths } = applyEdits(text, edits, { requirePath: () => {}, requireReference: () => {} });
+      text = next;
+      return paths.map(formatPath);
     },
     isUnread: (path) => isUnread(configuration.composed.root, parsePath(path)),
     requireSetting: (path) => void requireSetting(path, parsePath(path), configuration.composed),

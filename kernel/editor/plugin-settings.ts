@@ -1,5 +1,4 @@
 import { AsyncResource } from "node:async_hooks";
-import { createHash } from "node:crypto";
 import type { ObjectSchema, Schema, SettingEdit, Settings, SettingsChange, SettingsReport } from "@svc/sdk";
 import { type ConfigPath, formatPath, parsePath, valueAt } from "../base/config-path.ts";
 import { referencesBelow } from "../base/config-text/expand.ts";
@@ -13,6 +12,7 @@ import { applyEdits, type EditRights } from "./apply-edits.ts";
 import { type Edited, freshErrors, problemsOf, refusedChange } from "./editor.ts";
 import { inTurn } from "./file-turn.ts";
 import { maskSecrets, secretsIn } from "./mask.ts";
+import { revisionOf } from "./revision.ts";
 import { saveDocument } from "./save.ts";
 
 /** Makes the capability `settings` for the plugins of one kernel. */
@@ -50,11 +50,8 @@ function shown(raw: Readonly<Record<string, unknown>>, { all, section = [] }: Sh
   return own === undefined ? {} : (section.reduceRight<unknown>((inner, key) => ({ [key]: inner }), own) as Record<string, unknown>);
 }
 
-const revisionOf = (raw: Readonly<Record<string, unknown>>, text: string, share: Share): string =>
-  createHash("sha256")
-    .update(share.all ? text : JSON.stringify(shown(raw, share)))
-    .digest("base64url")
-    .slice(0, 22);
+const revisionFor = (raw: Readonly<Record<string, unknown>>, text: string, share: Share): string =>
+  revisionOf(share.all ? text : JSON.stringify(shown(raw, share)));
 
 function fileOf({ file }: SettingsDeps): string {
   if (file === undefined) throw fail("SVC_SETTINGS_NONE");
@@ -72,7 +69,7 @@ async function read(deps: SettingsDeps, asker: SettingsAsker): ReturnType<Settin
   const { document, composed } = configuration;
   return {
     document: shown(maskSecrets(document.raw, composed, { references: true }), share),
-    revision: revisionOf(document.raw, text, share),
+    revision: revisionFor(document.raw, text, share),
     secrets: secretsIn(document.raw, composed).filter(({ path }) => holds(share, parsePath(path))),
     problems: problemsFor(configuration, deps, asker, share),
   };
@@ -127,7 +124,7 @@ async function change(
       const text = readText(file);
       const before = await examined(deps, text);
       const { raw } = before.configuration.document;
-      const revision = revisionOf(raw, text, share);
+      const revision = revisionFor(raw, text, share);
       if (options.expect !== undefined && options.expect !== revision) throw fail("SVC_CONFIG_CHANGED", { file });
       const { text: next, paths } = applyEdits(text, edits, rights);
       if (next === text) return { revision, paths: [] };
@@ -140,7 +137,7 @@ async function change(
       if (problems.length > 0) throw refusedChange(file, problems);
       try {
         const { backup } = await saveDocument(file, next, { expect: text, backup: options.backup === true });
-        const facts = { revision: revisionOf(after.configuration.document.raw, next, share), paths };
+        const facts = { revision: revisionFor(after.configuration.document.raw, next, share), paths };
         return backup === undefined ? facts : { ...facts, backup };
       } catch (error) {
         if ((error as { code?: string }).code !== "SVC_CONFIG_CHANGED" || tries === TRIES) throw error;

@@ -34,8 +34,12 @@ export function createLocalSecret(folder: string): LocalSecret {
       digest = undefined;
       rmSync(file, { force: true });
     },
-    proves: (given) => digest !== undefined && typeof given === "string" && timingSafeEqual(digest, digestOf(given)),
+    proves: (given) => digest !== undefined && isDigestOf(given, digest),
   };
 }
 
+/** Whether a caller knows the secret; nobody does where there is none. In constant time. */
+export const sameSecret = (given: unknown, secret: string | undefined): boolean => secret !== undefined && isDigestOf(given, digestOf(secret));
+
+const isDigestOf = (given: unknown, digest: Buffer): boolean => typeof given === "string" && timingSafeEqual(digest, digestOf(given));
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -33,12 +33,19 @@ export interface ServersDeps {
 
 /** The kernel's own server. */
 const DAEMON = "daemon";
-const GRACE_MS = 2_000;
+/** How long requests that are under way may take when such a server closes, in milliseconds. */
+export const GRACE_MS = 2_000;
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there; end it or choose another port",
   EADDRNOTAVAIL: "this machine does not have that address",
   EACCES: "this user may not open that port; choose one above 1023",
 };
+
+/** The error of a port that cannot be opened, with what to do. */
+export function portRefused(server: string, { host, port }: Pick<ProvidedServer, "host" | "port">, error: unknown): Error {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  return fail("SVC_SERVER_PORT", { server, address: `${host}:${port}`, reason: REASONS[code] ?? message });
+}
 
 /** Makes the servers that plugins provide; each opens its port when its plugin asks for it. */
 export function createServers({ listen, reach, routes, authorities, scopes, isIsolated, log }: ServersDeps): Servers {
@@ -77,8 +84,7 @@ export function createServers({ listen, reach, routes, authorities, scopes, isIs
           try {
             return await http.listen({ host, port });
           } catch (error) {
-            const { code = "", message } = error as NodeJS.ErrnoException;
-            throw fail("SVC_SERVER_PORT", { server: name, address: `${host}:${port}`, reason: REASONS[code] ?? message });
+            throw portRefused(name, { host, port }, error);
           }
         },
         async close() {

@@ -142,6 +142,7 @@ const TESTING_NAMES = [
   "boardContract",
   "channelContract",
   "checkSchema",
+  "createFakeCli",
   "createFakeContext",
   "createFakeTasks",
   "createMemoryEvents",
