@@ -43,11 +43,23 @@ export function sourceOf(table: CapabilitySources, otherwise: CapabilitySource):
   return (name) => table[name]?.() ?? otherwise(name);
 }
 
-/** What a plugin's section is where svc.json has none: a list for a schema of lists, else an object, unless the schema says otherwise. */
+/** What a plugin's section is where svc.json has none: what the defaults of its schema make, `[]` for a list without one. */
 export function emptySection(schema: Schema | undefined): unknown {
-  if (schema?.default !== undefined) return structuredClone(schema.default);
-  return schema?.type === "array" ? [] : {};
+  if (schema?.type === "array") return structuredClone(schema.default ?? []);
+  return defaultsOf(schema ?? {});
 }
+
+/** What the defaults of an object's keys make where it has none of them; without its own default, a key has none of what stands below it. */
+export function defaultsOf({ properties = {}, default: own }: Schema): Record<string, unknown> {
+  const filled = Object.entries(properties).flatMap(([key, schema]) => {
+    const { default: value } = schema;
+    if (value === undefined) return [];
+    return [[key, isObject(value) ? { ...defaultsOf(schema), ...structuredClone(value) } : structuredClone(value)]];
+  });
+  return { ...Object.fromEntries(filled), ...(isObject(own) ? structuredClone(own) : {}) };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Where a context keeps what was made for it. */
 const MADE = Symbol("capabilities");

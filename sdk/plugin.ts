@@ -80,7 +80,7 @@ export interface Lifecycle<C = Record<string, unknown>> {
 /** Everything a plugin may touch: what it has declared of `CapabilityTypes`, and these. Registrations belong to the plugin's scope and end with it. */
 export interface PluginContext<C = Record<string, unknown>> extends Readonly<CapabilityTypes> {
   readonly id: PluginId;
-  /** Its own section, `${NAME}` expanded, defaults filled in; where there is none, `{}`, for a section that is a list `[]`. */
+  /** Its own section, `${NAME}` expanded, defaults filled in; where there is none, what the defaults make, for a section that is a list `[]`. */
   readonly config: C;
   readonly node: { readonly id: string; readonly name: string };
   readonly log: Log;

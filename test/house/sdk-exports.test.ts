@@ -122,6 +122,7 @@ const HOST_NAMES = [
   "buildContext",
   "createScopeTable",
   "declarationCheck",
+  "defaultsOf",
   "emptySection",
   "endingStore",
   "enforcesAutonomy",

@@ -177,6 +177,51 @@ it("a list crosses to the process of an isolated plugin", async () => {
   expect(await act("webhooks.read")).toEqual({ list: true, config: [{ id: "one", retries: 2 }] });
 });
 
+it("a plugin that runs without its section gets what the defaults make, at the start and after a reload that takes the section away", async () => {
+  const seen: unknown[] = [];
+  const always = definePlugin<object>({
+    kind: "feature",
+    name: "always",
+    version: "1.0.0",
+    svc: "*",
+    config: {
+      at: "always",
+      schema: {
+        type: "object",
+        properties: {
+          word: { type: "string", default: "hi" },
+          digest: { type: "object", default: {}, properties: { enabled: { type: "boolean", default: false }, at: { type: "string" } } },
+          none: { type: "object", properties: { x: { type: "integer", default: 1 } } },
+        },
+      },
+    },
+    capabilities: [],
+    setup(ctx) {
+      seen.push(ctx.config);
+      return { reload: async (config) => void seen.push(config) };
+    },
+  }) as unknown as Plugin<never>;
+  const folder = await temporaryFolder();
+  mkdirSync(join(folder, "always"));
+  const manifest = { api: 1, kind: "feature", name: "always", entry: "./index.mjs", section: "always", activate: "always", capabilities: [] };
+  writeFileSync(join(folder, "always/package.json"), JSON.stringify({ name: "svc-plugin-always", version: "1.0.0", type: "module", svc: manifest }));
+  writeFileSync(join(folder, "always/index.mjs"), "export default globalThis.alwaysOfTheTest;");
+  Object.assign(globalThis, { alwaysOfTheTest: always });
+  const file = join(folder, "svc.json");
+  const write = (rest: object) =>
+    writeFileSync(file, JSON.stringify({ node: { id: "n", name: "N" }, agents: {}, plugins: ["./always"], ...rest }), { mode: 0o600 });
+  write({});
+  const kernel = await createKernel({ config: file });
+  kernels.push(kernel);
+  await kernel.start();
+  const defaults = { word: "hi", digest: { enabled: false } };
+  write({ always: { word: "other" } });
+  await kernel.reload();
+  write({});
+  await kernel.reload();
+  expect(seen).toEqual([defaults, { ...defaults, word: "other" }, defaults]);
+});
+
 it("the fake context gives an empty list, and hostile texts reach each entry", () => {
   expect(createFakeContext(webhooks([]) as never).config).toEqual([]);
   const places = new Set([...hostileSections(schema, [{ id: "one" }])].map(({ at }) => at));

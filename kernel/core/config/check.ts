@@ -1,5 +1,5 @@
 import type { Schema } from "@svc/sdk";
-import { emptySection } from "@svc/sdk/host";
+import { defaultsOf, emptySection } from "@svc/sdk/host";
 import { type ConfigPath, formatPath, isRecord, parsePath } from "../../base/config-path.ts";
 import { malformedIn } from "../../base/config-text/expand.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "../../base/config-text/secrets.ts";
@@ -184,16 +184,6 @@ const takesAnything = ({ properties = {}, ...rest }: Schema): boolean =>
 /** Keys of which none is needed: what their defaults make takes no judge. */
 const needsNone = ({ type: _, description: _description, additionalProperties: _others, properties: _properties, ...rest }: Schema): boolean =>
   Object.keys(rest).length === 0;
-
-/** What the defaults of an object's keys make where it has none of them. */
-function defaultsOf({ properties = {} }: Schema): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(properties).flatMap(([key, { default: value, ...schema }]) => {
-      if (value === undefined) return [];
-      return [[key, isRecord(value) ? { ...defaultsOf(schema), ...structuredClone(value) } : structuredClone(value)]];
-    }),
-  );
-}
 
 /** Warnings of text that looks like a reference with a default or without its brace, and is used as it is. */
 function malformed(document: ConfigDocument): readonly Finding[] {
