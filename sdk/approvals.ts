@@ -14,7 +14,7 @@ export interface ApprovalQuestion {
   readonly choices?: readonly ApprovalChoice[];
   /** Milliseconds until it counts as refused; default `approvals.defaultExpiryDays`, at most `approvals.maxExpiryDays`. */
   readonly expiresMs?: number;
-  /** Who asks, for people: `agent ada`, `plugin crons`. */
+  /** Who asks, for people: `agent ada`, `plugin acme`. */
   readonly requestedBy: string;
   /** The agent that asks or is meant: it is told the decision, and may wait for it with a tool. */
   readonly agent?: string;

@@ -19,7 +19,7 @@ export interface ProcessApi {
 }
 
 /** Cron jobs of a plugin over all its processes, by id. */
-export type Crons = Map<string, { readonly key: string; readonly stop: () => void; n: number; instance: object }>;
+export type CronJobs = Map<string, { readonly key: string; readonly stop: () => void; n: number; instance: object }>;
 
 /** What the calls of one process need of the daemon. */
 export interface ProcessApiDeps {
@@ -27,7 +27,7 @@ export interface ProcessApiDeps {
   readonly capabilities: readonly Capability[];
   readonly limits: IsolationLimits;
   readonly peer: () => RpcPeer;
-  readonly crons: Crons;
+  readonly cronJobs: CronJobs;
   /** Calls the process there is; fails at once while there is none. */
   call(on: string, args: Args): Promise<unknown>;
   channel(n: number, state: "ready" | "down", reason: string): void;
@@ -218,18 +218,18 @@ function createLogQuota({ ctx, limits, dropped }: ProcessApiDeps): (args: Args) 
 }
 
 /** The cron jobs that one process asks for. One that an earlier process asked for in the same way goes on. */
-function createCronJobs({ ctx, crons, call }: ProcessApiDeps) {
+function createCronJobs({ ctx, cronJobs, call }: ProcessApiDeps) {
   const instance = {};
 
   function endCron(id: string): void {
-    crons.get(id)?.stop();
-    crons.delete(id);
+    cronJobs.get(id)?.stop();
+    cronJobs.delete(id);
   }
 
   return {
     keep({ n, id, expression, timezone }: { n: number; id: string; expression: string; timezone?: string }): void {
       const key = JSON.stringify([expression, timezone]);
-      const known = crons.get(id);
+      const known = cronJobs.get(id);
       if (known?.key === key) {
         known.n = n;
         known.instance = instance;
@@ -237,17 +237,17 @@ function createCronJobs({ ctx, crons, call }: ProcessApiDeps) {
       }
       if (known !== undefined) endCron(id);
       const stop = ctx.jobs.cron(id, expression, timezone, async (minute) => {
-        await call("function", { n: crons.get(id)?.n, value: minute.getTime() });
+        await call("function", { n: cronJobs.get(id)?.n, value: minute.getTime() });
       });
-      crons.set(id, { key, n, stop, instance });
+      cronJobs.set(id, { key, n, stop, instance });
     },
     /** Ends a job, unless it has been replaced since the function `n` was registered for it. */
     end(id: string, n: number): void {
-      if (crons.get(id)?.n === n) endCron(id);
+      if (cronJobs.get(id)?.n === n) endCron(id);
     },
     /** Ends the jobs that this process has not asked for. */
     settle(): void {
-      for (const [id, job] of crons) if (job.instance !== instance) endCron(id);
+      for (const [id, job] of cronJobs) if (job.instance !== instance) endCron(id);
     },
   };
 }

@@ -8,7 +8,7 @@ import { type Args, readError, type WireError } from "./frames.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
 import type { PluginProcess, PluginProcessOptions } from "./plugin-process.ts";
-import { type Crons, createProcessApi, type ProcessApi } from "./process-api.ts";
+import { type CronJobs, createProcessApi, type ProcessApi } from "./process-api.ts";
 import { createProxies, type PluginProxy } from "./proxies.ts";
 import type { Described, Mirror, SetUp } from "./registrations.ts";
 import { createSupervisor, type Instance, type Supervisor } from "./supervisor.ts";
@@ -41,7 +41,7 @@ export interface SetUpOptions {
 export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<never>> {
   const { ctx, described, deps, limits } = options;
   const { capabilities } = described;
-  const crons: Crons = new Map();
+  const cronJobs: CronJobs = new Map();
   let config: unknown = ctx.config;
   let started = false;
   let starting: PluginProcess | undefined;
@@ -76,7 +76,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
       capabilities,
       limits,
       peer: () => pluginProcess.peer,
-      crons,
+      cronJobs,
       call: supervisor.call,
       channel: proxies.channelState,
       withdraw: proxies.withdraw,

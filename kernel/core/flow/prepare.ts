@@ -129,7 +129,8 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
     // Given up meanwhile: the second try is asking already, and only its taps may take the turn over.
     if (progress.over) throw stalled();
     refuseUnenforced(turn, live);
-    if (control.passed) return own(context);
+    // Nobody who takes a turn over can be held to less than full rights (CRON-08).
+    if (control.passed || autonomyOf(turn) !== "act") return own(context);
     const taken = live.hooks.dispatch(turn, context, run);
     return isPromise(taken) ? taken.then((stream) => choose(context, stream)) : choose(context, taken);
   };
@@ -169,9 +170,11 @@ function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: TurnControl
   });
 }
 
+const autonomyOf = ({ messages }: Turn): "report" | "propose" | "act" => messages[0].options?.autonomy ?? "act";
+
 /** A restricted run on an engine that cannot enforce it never runs with full rights instead (000:L346). */
 function refuseUnenforced(turn: Turn, live: Live): void {
-  const autonomy = turn.messages[0].options?.autonomy ?? "act";
+  const autonomy = autonomyOf(turn);
   const tier = live.tiers.get(turn.agent.tier)?.thing;
   if (autonomy === "act" || (tier !== undefined && enforcesAutonomy(tier, autonomy))) return;
   throw fail("SVC_AUTONOMY_UNENFORCED", { agent: turn.agent.id, tier: turn.agent.tier, autonomy });

@@ -63,9 +63,9 @@ export function declaredJobs(scope: Scope, jobs: Jobs): Jobs {
       const named = `cron ${id} ${expression}`;
       requireDeclared(scope, named);
       const end = jobs.cron(id, expression, timezone, run);
-      scope.crons.add(named);
+      scope.cronJobs.add(named);
       return () => {
-        scope.crons.delete(named);
+        scope.cronJobs.delete(named);
         end();
       };
     },

@@ -12,7 +12,7 @@ export function registersOf(scope: Scope): string[] {
 /** Each thing that a scope holds, sorted, as `registers` of a manifest names it: `route GET /acme open`. */
 export function thingsOf(scope: Scope): string[] {
   const things = eachThing(scope, (kind, thing) => [declaredName(kind, thing)]);
-  return [...new Set([...scope.taps.map(({ hook }) => `hook ${hook}`), ...things, ...scope.crons])].sort();
+  return [...new Set([...scope.taps.map(({ hook }) => `hook ${hook}`), ...things, ...scope.cronJobs])].sort();
 }
 
 /** What a scope provides, for people: `tier local`, `action http.fetch`, `route POST /x`. */

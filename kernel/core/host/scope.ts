@@ -48,7 +48,7 @@ export interface Scope {
   /** What it provides, by kind, in the order of registration. */
   readonly things: { readonly [K in ProvidedKind]: OwnedBy<K>[] };
   /** Cron jobs that it has set, as `cron <id> <expression>`. */
-  readonly crons: Set<string>;
+  readonly cronJobs: Set<string>;
   /** What its manifest says that it registers, where it says so: nothing else may be. */
   readonly declared?: readonly string[];
   /** The hosts that its manifest names, where it names any. */
@@ -84,7 +84,7 @@ export function createScope(
     host,
     taps: [],
     things: Object.fromEntries(PROVIDED_KINDS.map((kind) => [kind, []])) as unknown as Scope["things"],
-    crons: new Set(),
+    cronJobs: new Set(),
     ...(declared === undefined ? {} : { declared }),
     ...(network === undefined ? {} : { network }),
     ...(home === undefined ? {} : { home }),

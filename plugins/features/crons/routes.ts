@@ -1,0 +1,71 @@
+import { type HttpRequest, type PluginContext, svcError } from "@svc/sdk";
+import { type Desk, overviewOf } from "./overview.ts";
+import { type Runner, unknownJob } from "./runner.ts";
+import type { CronsSettings } from "./settings.ts";
+
+const RUNS_SHOWN = 20;
+/** Bodies of callers that start a job are taken and thrown away. */
+const FIRE_BYTES = 65_536;
+
+/** `GET /crons`, `GET /crons/:id/runs`, `POST /crons/:id/run` for this machine, and `POST /crons/:id/fire` for the bearer of the job's token. */
+export function addRoutes(ctx: PluginContext<CronsSettings>, desk: Desk & { readonly runner: Runner }): void {
+  const { book, runner, jobs } = desk;
+  ctx.provide.route({ method: "GET", path: "/crons", guard: "loopback", handle: async () => ({ crons: await overviewOf(ctx, desk) }) });
+  ctx.provide.route({
+    method: "GET",
+    path: "/crons/:id/runs",
+    guard: "loopback",
+    query: {
+      type: "object",
+      properties: {
+        limit: { type: "integer", minimum: 1, maximum: 200, description: "how many, newest first; default 20" },
+        before: { type: "integer", minimum: 0, description: "runs that began before this Unix time in milliseconds" },
+      },
+    },
+    async handle({ params: { id = "" }, query: { limit, before } }) {
+      const runs = await book.list(id, limit === undefined ? RUNS_SHOWN : Number(limit), before === undefined ? undefined : Number(before));
+      if (runs.length === 0 && !Object.hasOwn(jobs(), id)) throw unknownJob(id);
+      return { job: id, runs };
+    },
+  });
+  ctx.provide.route({
+    method: "POST",
+    path: "/crons/:id/run",
+    guard: "loopback",
+    async handle({ params: { id = "" } }, reply) {
+      const started = await runner.start(id, "manual");
+      reply.status(started.started ? 202 : 409);
+      return started.started ? started : { ...started, error: `The job '${id}' runs already.`, code: "SVC_CRON_RUNNING" };
+    },
+  });
+  ctx.provide.route({
+    method: "POST",
+    path: "/crons/:id/fire",
+    guard: "open",
+    raw: true,
+    maxBytes: FIRE_BYTES,
+    before: (request) => requireToken(request, jobs()),
+    async handle({ params: { id = "" } }, reply) {
+      const { started } = await runner.start(id, "fire");
+      reply.status(202);
+      return { job: id, started, ...(started ? {} : { reason: "running" }) };
+    },
+  });
+}
+
+/** Before the body is read. A job without a token and one that does not exist are not told apart. */
+async function requireToken({ params: { id = "" }, headers }: HttpRequest, jobs: CronsSettings): Promise<void> {
+  const token = Object.hasOwn(jobs, id) ? jobs[id]?.fireToken : undefined;
+  if (token === undefined) throw svcError("SVC_CRON_UNKNOWN", "There is no job of that id that can be started with a token.", { status: 404 });
+  const [, given] = /^Bearer +(\S+)$/i.exec(String(headers["authorization"] ?? "")) ?? [];
+  // A token that is present and empty, as of an unset variable, lets nobody in.
+  if (token === "" || given === undefined || !(await same(given, token)))
+    throw svcError("SVC_CRON_TOKEN", "This needs the job's fireToken: Authorization: Bearer <fireToken>.", { status: 401 });
+}
+
+/** Compares digests, so that the time says nothing about how much of it was right. */
+async function same(one: string, other: string): Promise<boolean> {
+  const digest = async (text: string) => new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  const [left, right] = await Promise.all([digest(one), digest(other)]);
+  return left.every((byte, at) => byte === right[at]);
+}
