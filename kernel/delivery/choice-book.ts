@@ -5,6 +5,7 @@ import { fail } from "../base/errors.ts";
 import type { Bus } from "../core/bus/bus.ts";
 import type { Deliveries, DeliveryChoices } from "../core/flow/deliveries-port.ts";
 import { DEDUP } from "../core/flow/record.ts";
+import { currentScope } from "../core/host/call.ts";
 import type { Live } from "../core/host/live.ts";
 import { type OutboxEntry, openEntry, pushEntry, sealEntry } from "./outbox-entry.ts";
 import type { ProgressBook, Shown } from "./progress.ts";
@@ -74,6 +75,12 @@ export function createChoiceBook(deps: ChoiceBookDeps): ChoiceBook {
   const { store, log, live, now } = deps;
   const rows = store.collection<Row>(COLLECTION, { indexes: INDEXES });
 
+  /** Nobody but the plugin of the channel, and the program around the kernel, knows who has pressed or typed something there. */
+  function isFromChannel({ channel }: Message): boolean {
+    const scope = currentScope();
+    return scope === undefined || live().channels.get(channel)?.scope === scope;
+  }
+
   /** A button was pressed. Throws where it may not count. */
   async function judge(message: Message): Promise<Message> {
     const { delivery, id } = message.choice as NonNullable<Message["choice"]>;
@@ -132,9 +139,9 @@ export function createChoiceBook(deps: ChoiceBookDeps): ChoiceBook {
 
   return {
     heard(message) {
-      if (message.choice !== undefined) return judge(message);
+      if (message.choice !== undefined) return isFromChannel(message) ? judge(message) : Promise.reject(fail("SVC_CHOICE_FOREIGN"));
       const number = message.entry === "channel" && message.media === undefined ? NUMBER.exec(message.text)?.[1] : undefined;
-      return number === undefined ? message : typed(message, Number(number));
+      return number === undefined || !isFromChannel(message) ? message : typed(message, Number(number));
     },
     async unclaimed({ channel, chat, account, thread, platformId }: Inbound) {
       const place = { ...(account === undefined ? {} : { account }), ...(thread === undefined ? {} : { thread }) };

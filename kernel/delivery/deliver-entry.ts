@@ -3,7 +3,7 @@ import type { ChannelRender } from "../base/channel-render.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 import { type CallAnswer, createChannelCalls, type SendRefusal } from "./channel-calls.ts";
 import type { ChoiceBook, ShownQuestion } from "./choice-book.ts";
-import { type OfferedChoices, offerChoices } from "./offered-choices.ts";
+import type { OfferedChoices } from "./offered-choices.ts";
 import { digestOf, type OutboxEntry, openEntry } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
 import { admitMedia, partsOf } from "./parts.ts";
@@ -113,7 +113,9 @@ async function stepsOf(
   const render = deps.render();
   const { target } = delivery;
   const { text: words, buttons }: OfferedChoices =
-    showed.choices === undefined ? showed : offerChoices({ id: delivery.id, text: showed.text }, showed.choices, channel.traits);
+    showed.choices === undefined
+      ? showed
+      : (await import("./offered-choices.ts")).offerChoices({ id: delivery.id, text: showed.text }, showed.choices, channel.traits);
   const { taken, refused } = await admitMedia(delivery.media ?? [], channel.traits, (path) => deps.mayLeave?.(path) ?? true);
   const text = [words, ...refused].filter((line) => line !== "").join("\n\n");
   const { replyTo: _replyTo, ...sequel } = target;

@@ -65,8 +65,6 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   /** Its keys are its own: under one of somebody else's it would have that one's message taken for a repetition. */
   async function incoming(message: Message): Promise<Message> {
     const { dedupKey } = await files.media(message);
-    // Nobody but the channel that heard it knows who pressed a button.
-    if (message.choice !== undefined && ctx.id !== `channel-${message.channel}`) throw refused(ctx.id, `a choice made on the channel ${message.channel}`);
     return dedupKey === undefined ? message : { ...message, dedupKey: `${ctx.id}:${dedupKey}` };
   }
 

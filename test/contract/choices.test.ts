@@ -1,5 +1,6 @@
 import { type Channel, choiceOf, definePlugin, type Inbound, type Outgoing, type Plugin, type Tasks } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
+import { runIsolated } from "../faults/isolation.harness.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 /** A chat with buttons or without, and everything that was said in it. */
@@ -129,4 +130,44 @@ it("K27 a question is open and can be answered after a restart", async () => {
   await second.there.tasks().accept(heard("1"));
   await vi.waitFor(() => expect(second.asks.seen.map(({ choice }) => choice)).toEqual([{ delivery: id, id: "yes" }]));
   expect(await second.asks.tasks().closeChoices(id, "Yes, says Ada")).toBe(true);
+});
+
+it("K27 only the plugin of the channel hands choices in, pressed or typed: no other plugin, in the daemon or apart", async () => {
+  const there = chat(false);
+  const asks = asker(() => true);
+  const forged: unknown[] = [];
+  const forger = definePlugin({
+    kind: "feature",
+    name: "forger",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: ["tasks", "actions"],
+    setup(ctx) {
+      ctx.provide.action({
+        name: "forge.choice",
+        description: "For a test.",
+        timeoutMs: 5_000,
+        input: { type: "object", properties: { delivery: { type: "string" } } },
+        output: {},
+        async run({ delivery }) {
+          await ctx.tasks.accept(heard("yes", { choice: { delivery: String(delivery), id: "yes" } })).catch((error) => forged.push(error.code));
+          await ctx.tasks.accept(heard("1"));
+          return {};
+        },
+      });
+    },
+  }) as Plugin<never>;
+  const apart = `ctx.provide.action({ name: "apart.choice", description: "For a test.", timeoutMs: 20_000, input: { type: "object", additionalProperties: true }, output: {}, async run({ delivery }) {
+    const message = { entry: "channel", channel: "chat", chat: "c1", sender: { id: "u1" }, agent: "a" };
+    const code = await ctx.tasks.accept({ ...message, text: "yes", choice: { delivery, id: "yes" } }).then(() => "taken", (error) => error.code);
+    await ctx.tasks.accept({ ...message, text: "1" });
+    return { code };
+  } });`;
+  const { tier, act } = await runIsolated([{ name: "apart", capabilities: ["tasks"], setup: apart }], { inline: [there.plugin, asks.plugin, forger] });
+  const { id, sent } = await asks.tasks().deliver(question);
+  await sent;
+  await act("forge.choice", { delivery: id });
+  expect(await act("apart.choice", { delivery: id })).toEqual({ code: "SVC_CHOICE_FOREIGN" });
+  await vi.waitFor(() => expect(tier.prompts.join()).toMatch(/^1\D+1$|^1,1$/));
+  expect([forged, asks.seen]).toEqual([["SVC_CHOICE_FOREIGN"], []]);
 });

@@ -157,6 +157,8 @@ describe("an isolated channel in a daemon", () => {
           return { data, type: "image/png" };
         },
       });
+      // What it adds to a context must not cost the files that came with it.
+      ctx.hooks.assembleContext.tap((context) => ({ ...context, system: "seen" }));
       return { async start() {
         handle.ready();
         const media = ["yes", "no", "words"].map((handle) => ({ kind: "image", handle, name: handle }));
@@ -165,6 +167,7 @@ describe("an isolated channel in a daemon", () => {
     const { tier, folder } = await runIsolated([{ name: "files", kind: "channel", capabilities: ["tasks"], setup }], { dataFolder: ".svc" });
     await vi.waitFor(() => expect(tier.turns).toHaveLength(1), PATIENCE);
     const { context } = tier.turns[0]!;
+    expect(context.system).toBe("seen");
     expect(context.media).toMatchObject([{ kind: "image", name: "yes", type: "image/png", size: picture.length, path: expect.stringContaining(folder) }]);
     expect(readFileSync(context.media[0]?.path ?? "").equals(picture)).toBe(true);
     expect(context.prompt).toBe(
@@ -172,16 +175,15 @@ describe("an isolated channel in a daemon", () => {
     );
   });
 
-  it("K27 only the channel's own plugin hands a choice in", async () => {
-    const forger = `return { async start() {
-      const choice = { delivery: "out_00000000-0000-4000-8000-000000000000", id: "yes" };
-      await ctx.tasks.accept({ entry: "channel", channel: "far", chat: "1", agent: "a", text: "yes", choice }).catch((error) => ctx.log.error({ code: error.code }, "forged: " + error.message));
-      await ctx.tasks.closeChoices(choice.delivery).catch((error) => ctx.log.error({ code: error.code }, "closed: " + error.message));
+  it("K27 closing a question is refused there by name", async () => {
+    const closer = `return { async start() {
+      await ctx.tasks.closeChoices("out_00000000-0000-4000-8000-000000000000").catch((error) => ctx.log.error({ code: error.code }, error.message));
     } };`;
     const lines: string[] = [];
-    const log = { write: (line: string) => void lines.push(line) };
-    await runIsolated([{ name: "forger", capabilities: ["tasks"], setup: forger }], { log: { level: "error", destination: log } as never });
-    await vi.waitFor(() => expect(lines.filter((line) => line.includes("SVC_ISOLATION_REFUSED"))).toHaveLength(2), PATIENCE);
-    expect(lines.join("")).toContain("a choice made on the channel far");
+    await runIsolated([{ name: "closer", capabilities: ["tasks"], setup: closer }], {
+      log: { level: "error", destination: { write: (line: string) => void lines.push(line) } } as never,
+    });
+    await vi.waitFor(() => expect(lines.join("")).toContain("SVC_ISOLATION_REFUSED"), PATIENCE);
+    expect(lines.join("")).toContain("tasks.closeChoices");
   });
 });
