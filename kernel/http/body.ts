@@ -1,9 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import secureJson from "secure-json-parse";
 import { fail } from "../base/errors.ts";
-
-/** Parses JSON text; calls back with an error for invalid JSON and for JSON that would poison a prototype. */
-export type JsonParser = (text: string) => unknown;
 
 const MAX_DEPTH = 64;
 const QUOTE = 0x22;
@@ -68,11 +66,18 @@ export function checkJsonType({ headers }: IncomingMessage): void {
   if ((headers["content-encoding"] ?? "identity") !== "identity") throw fail("SVC_HTTP_TYPE", { found: "a compressed body" });
 }
 
-/** Bytes to a value. Throws 400 for what is not UTF-8, not JSON, or nested deeper than 64; the depth is counted before anything parses. */
-export function parseJson(bytes: Buffer, parse: JsonParser): unknown {
+/**
+ * Bytes to a value. Throws 400 for what is not UTF-8, not JSON, has `__proto__` or `constructor.prototype` as a key, or is nested deeper
+ * than 64; the depth is counted before anything parses.
+ */
+export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw fail("SVC_HTTP_BODY_JSON");
   if (isTooDeep(bytes)) throw fail("SVC_HTTP_BODY_DEPTH", { limit: MAX_DEPTH });
-  return parse(bytes.toString("utf8"));
+  try {
+    return secureJson.parse(bytes.toString("utf8"), undefined, { protoAction: "error", constructorAction: "error" });
+  } catch {
+    throw fail("SVC_HTTP_BODY_JSON");
+  }
 }
 
 function isTooDeep(bytes: Buffer): boolean {

@@ -3,6 +3,7 @@ import { fastify } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
 import { createTrustedProxies, isForwarded } from "./forwarding.ts";
 import { bearer, rawExchange, recordingLog, type Serving, serve, tableAuthority } from "./http.harness.ts";
+import { routesPlugin } from "./routes-plugin.ts";
 import { createSurface } from "./surface.ts";
 
 let server: Serving;
@@ -26,7 +27,7 @@ describe("a header cannot hide behind others", () => {
   it("SEC-S2 nor where somebody else's server carries the routes", async () => {
     const app = fastify();
     const surface = createSurface({ name: "daemon", routes: () => ROUTES, authorities: () => [], isIsolated: () => false, log: recordingLog() });
-    app.register(surface.mount);
+    app.register(routesPlugin(surface));
     await app.listen({ host: "127.0.0.1", port: 0 });
     const { port } = app.server.address() as { port: number };
     expect((await get("/l", "Host: localhost", port)).status).toBe(200);

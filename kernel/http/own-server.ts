@@ -49,12 +49,11 @@ export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps
     ensure,
     named,
     async handler(server) {
-      const { fastify: app } = await named(server);
-      await app.ready();
+      const found = await named(server);
       return (request, response) => {
         // Koa presets 404; who answers here says what it is.
         response.statusCode = 200;
-        app.routing(request, response);
+        void found.handle(request, response);
       };
     },
     take() {

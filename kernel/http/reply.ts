@@ -1,5 +1,5 @@
+import type { ServerResponse } from "node:http";
 import type { EventStream, HttpReply } from "@svc/sdk";
-import type { FastifyReply } from "fastify";
 import type { ServerSentStream } from "./event-stream.ts";
 
 /** Every answer has them, unless its handler asks for others: what is served here is for the caller alone. */
@@ -11,13 +11,17 @@ export const PRIVATE_HEADERS = {
 } as const;
 
 /** Ends an answer with a value as JSON. */
-export function sendJson(reply: FastifyReply, value: unknown): void {
-  finish(reply, JSON.stringify(value), "application/json; charset=utf-8");
+export function sendJson(response: ServerResponse, value: unknown): void {
+  finish(response, JSON.stringify(value), "application/json; charset=utf-8");
 }
 
-function finish(reply: FastifyReply, body: string | Uint8Array, type: string): void {
-  for (const [name, value] of Object.entries(PRIVATE_HEADERS)) if (!reply.hasHeader(name)) reply.header(name, value);
-  reply.header("content-type", type).send(body);
+const PRIVATE = Object.entries(PRIVATE_HEADERS);
+
+function finish(response: ServerResponse, body: string | Uint8Array, type: string): void {
+  for (const [name, value] of PRIVATE) if (!response.hasHeader(name)) response.setHeader(name, value);
+  response.setHeader("content-type", type);
+  response.setHeader("content-length", Buffer.byteLength(body));
+  response.end(body);
 }
 
 /** Opens the answer's stream; throws 503 when there are too many. */
@@ -28,28 +32,28 @@ export class ServedReply implements HttpReply {
   /** The handler has answered by itself: what it returns is not sent. */
   used = false;
   #stream: ServerSentStream | undefined;
-  readonly #reply: FastifyReply;
+  readonly #response: ServerResponse;
   readonly #open: OpenStream;
 
-  constructor(reply: FastifyReply, open: OpenStream) {
-    this.#reply = reply;
+  constructor(response: ServerResponse, open: OpenStream) {
+    this.#response = response;
     this.#open = open;
   }
 
   status(code: number): this {
-    this.#reply.code(code);
+    this.#response.statusCode = code;
     return this;
   }
 
   header(name: string, value: string): this {
-    this.#reply.header(name, value);
+    this.#response.setHeader(name, value);
     return this;
   }
 
   send(body: string | Uint8Array, type: string): void {
     this.used = true;
     this.#giveUpStream();
-    finish(this.#reply, body, type);
+    finish(this.#response, body, type);
   }
 
   stream(options: { readonly deferred?: boolean } = {}): EventStream {
@@ -65,8 +69,12 @@ export class ServedReply implements HttpReply {
 
   /** Send a returned value as JSON; nothing at all is 204. */
   answer(value: unknown): void {
-    if (value === undefined) this.#reply.code(this.#reply.statusCode === 200 ? 204 : this.#reply.statusCode).send();
-    else sendJson(this.#reply, value);
+    if (value !== undefined) {
+      sendJson(this.#response, value);
+      return;
+    }
+    if (this.#response.statusCode === 200) this.#response.statusCode = 204;
+    this.#response.end();
   }
 
   /** The stream, if it is too late for any other answer; a deferred one without a frame is given up instead. */

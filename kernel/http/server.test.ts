@@ -5,6 +5,7 @@ import type { HttpRoute } from "@svc/sdk";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
 import { deferred, frames, json, REMOTE, rawExchange, type Serving, serve } from "./http.harness.ts";
+import { routesPlugin } from "./routes-plugin.ts";
 
 let server: Serving;
 afterEach(() => server?.close({ graceMs: 100 }));
@@ -42,7 +43,7 @@ describe("slow and broken clients", () => {
       socket.write("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"),
     );
     await once(socket, "connect");
-    await once(server.fastify.server, "request");
+    await once(server.server, "request");
     socket.destroy();
     expect((await post("/echo", json({}))).status).toBe(200);
     expect(server.log.lines.filter((line) => line.includes("a request failed"))).toEqual([]);
@@ -52,7 +53,7 @@ describe("slow and broken clients", () => {
 it("closes at once although a connection is open on which nothing was asked yet", async () => {
   server = await serve([echo]);
   const ahead = connect(server.port, "127.0.0.1");
-  await once(server.fastify.server, "connection");
+  await once(server.server, "connection");
   await server.close({ graceMs: 3_600_000 });
   await once(ahead, "close");
 });
@@ -116,6 +117,34 @@ describe("answers", () => {
     expect(new Uint8Array(await (await fetch(`${server.url}/bytes`)).arrayBuffer())).toEqual(new Uint8Array([1, 2]));
     expect((await fetch(`${server.url}/none`)).status).toBe(204);
     expect(await (await fetch(`${server.url}/null`)).text()).toBe("null");
+  });
+
+  it("of a handler that fails after it, or answers twice, is the first one, and the log has the failure", async () => {
+    server = await serve([
+      {
+        ...echo,
+        method: "GET",
+        path: "/twice",
+        handle(_, reply) {
+          reply.send("first", "text/plain");
+          reply.status(500).send("second", "text/plain");
+        },
+      },
+      {
+        ...echo,
+        method: "GET",
+        path: "/then",
+        handle(_, reply) {
+          reply.send("first", "text/plain");
+          throw new Error("afterwards");
+        },
+      },
+    ]);
+    for (const path of ["/twice", "/then"]) {
+      const answer = await fetch(`${server.url}${path}`);
+      expect([answer.status, await answer.text()]).toEqual([200, "first"]);
+    }
+    expect(server.log.lines.filter((line) => line.includes("a request failed"))).toHaveLength(2);
   });
 
   it("abort the request's signal when the client goes away, and only then", async () => {
@@ -194,7 +223,7 @@ describe("mounted in an application of somebody else", () => {
     server = await serve([echo, { ...echo, method: "GET", path: "/s", handle: (_, reply) => void reply.stream().event("hello", 1) }]);
     const app = fastify();
     app.post("/theirs", (request) => ({ theirs: request.body }));
-    app.register(server.mount, { prefix: "/svc" });
+    app.register(routesPlugin(server), { prefix: "/svc" });
     const url = await app.listen({ host: "127.0.0.1", port: 0 });
     const call = async (path: string, init?: RequestInit) => {
       const response = await fetch(`${url}${path}`, init);

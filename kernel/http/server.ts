@@ -1,14 +1,8 @@
-import { createRequire } from "node:module";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type * as Fastify from "fastify";
-import type { FastifyInstance, FastifyReply } from "fastify";
-import { ERRORS, type ErrorCode, fail } from "../base/errors.ts";
-import { failureOf } from "./http-failure.ts";
-import { sendJson } from "./reply.ts";
+import { ERRORS, type ErrorCode } from "../base/errors.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
-
-// Required, not imported: looking for the names of its exports would take half as long as running it.
-const { fastify: createFastify } = createRequire(import.meta.url)("fastify") as typeof Fastify;
 
 /** How long a client may take, in milliseconds. */
 export interface HttpTimeouts {
@@ -25,7 +19,7 @@ export interface HttpServerOptions extends SurfaceOptions {
   readonly timeouts?: HttpTimeouts;
 }
 
-/** A server with our routes, or just the routes for a server of somebody else (`mount`). */
+/** A server with our routes, or just the routes for a server of somebody else (`handle`). */
 export interface HttpServer extends Surface {
   /** Opens the port and answers with the real one. Rejects with `EADDRINUSE` and its like. */
   listen(at: { readonly host: string; readonly port: number }): Promise<{ readonly host: string; readonly port: number }>;
@@ -33,66 +27,69 @@ export interface HttpServer extends Surface {
   readonly address: { readonly host: string; readonly port: number } | undefined;
   /** Takes no new connection, waits at most `graceMs` for what is under way, then cuts it off. */
   close(options: { readonly graceMs: number }): Promise<void>;
-  readonly fastify: FastifyInstance;
+  /** The server of node:http behind it. */
+  readonly server: Server;
 }
 
 const TIMEOUTS: HttpTimeouts = { headers: 10_000, request: 30_000, check: 2_000 };
+/** Longer than the 60 s for which proxies commonly keep a connection: so the proxy is the one that closes it. */
+const KEEP_ALIVE_MS = 72_000;
 const SWEEP_MS = 20;
 
 /** Nothing is opened before `listen`. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { headers, request, check } = options.timeouts ?? TIMEOUTS;
   const surface = createSurface(options);
-  const app = createFastify({
-    logger: false,
+  const server = createServer({
     requestTimeout: request,
+    headersTimeout: headers,
+    connectionsCheckingInterval: check,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     // A missing Host is refused by the admission, in the common form.
-    http: { headersTimeout: headers, connectionsCheckingInterval: check, requireHostHeader: false },
-    forceCloseConnections: "idle",
-    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    clientErrorHandler: refuseConnection,
-    frameworkErrors(error, { method, url }, reply: FastifyReply) {
-      const { status, body } = failureOf(error, options.log, { method, path: pathOf(url) });
-      sendJson(reply.code(status), body);
-    },
+    requireHostHeader: false,
   });
   // Nothing is dropped unseen: the size of all headers is limited, and their number by the admission.
-  app.server.maxHeadersCount = 0;
-  app.register(surface.mount);
+  server.maxHeadersCount = 0;
+  let closing = false;
   // Browsers and connection pools open them ahead; to the server they look busy, and it would wait for their first request.
   const unused = new Set<Socket>();
-  app.server.on("connection", (socket: Socket) => {
+  server.on("connection", (socket: Socket) => {
     unused.add(socket);
     socket.once("close", () => unused.delete(socket));
   });
-  app.server.on("request", ({ socket }) => unused.delete(socket));
-  // Methods that no route can have: they do not reach the surface.
-  app.setNotFoundHandler(({ method, url }, reply) => {
-    const { status, body } = failureOf(fail("SVC_HTTP_NOT_FOUND", { method, target: pathOf(url) }), options.log, { method, path: pathOf(url) });
-    sendJson(reply.code(status), body);
+  server.on("request", (asked, response) => {
+    unused.delete(asked.socket);
+    if (closing) response.setHeader("connection", "close");
+    void surface.handle(asked, response);
   });
+  server.on("clientError", refuseConnection);
   let address: { host: string; port: number } | undefined;
 
   return {
-    mount: surface.mount,
+    handle: (asked, response, prefix) => surface.handle(asked, response, prefix),
     routes: () => surface.routes(),
     requireServable: (route) => surface.requireServable(route),
     changed: () => surface.changed(),
     drain: () => surface.drain(),
     endStreams: () => surface.endStreams(),
-    fastify: app,
+    server,
     get address() {
       return address;
     },
     async listen({ host, port }) {
-      await app.listen({ host, port });
-      const bound = app.server.address() as AddressInfo;
+      // Rejects with the error, where there is one in place of the event.
+      const listening = once(server, "listening");
+      server.listen({ host, port });
+      await listening;
+      const bound = server.address() as AddressInfo;
       address = { host: bound.address, port: bound.port };
       return address;
     },
     async close({ graceMs }) {
-      const { server } = app;
+      closing = true;
+      surface.drain();
       for (const socket of unused) socket.destroy();
+      if (!server.listening) return;
       // A connection that was busy when the closing began is idle later, and the server would wait for its keep-alive to run out.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
       const cut = setTimeout(() => {
@@ -100,7 +97,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         server.closeAllConnections();
       }, graceMs);
       try {
-        await app.close();
+        await new Promise((resolve) => server.close(resolve));
       } finally {
         clearInterval(sweep);
         clearTimeout(cut);
@@ -109,13 +106,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
   };
 }
-
-/** Routes are checked by the surface and serialised by themselves; the framework's two compilers would be a quarter of the files that a start loads. */
-function noCompiler(): never {
-  throw new Error("a route of this server has a schema for the framework; give it to the surface instead");
-}
-
-const pathOf = (url: string): string => url.split("?")[0] ?? "";
 
 const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorCode]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "SVC_HTTP_SLOW"],

@@ -51,7 +51,7 @@ export function openServing(deps: HttpDeps, isIsolated: SurfaceOptions["isIsolat
     provide: plugins.provide,
     requireServable: (route) => (route.server === undefined ? own.current : plugins.find(route.server))?.requireServable(route),
     serveFile: async (root, path, reply) => (await import("./static-files.ts")).serveFile(root, path, reply),
-    mount: async (server) => (await own.named(server)).mount,
+    mount: async (server) => (await import("./routes-plugin.ts")).routesPlugin(await own.named(server)),
     handler: own.handler,
     close: async () => own.take()?.close({ graceMs: GRACE_MS }),
     forget: reach.close,

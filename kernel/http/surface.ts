@@ -14,11 +14,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Authority, Log, ScopeTable } from "@svc/sdk";
-import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import { peerOf } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
 import { type Admission, createAdmission } from "./admit.ts";
-import { checkJsonType, createLargeBodies, type JsonParser, type LargeBodies, parseJson, readBody } from "./body.ts";
+import { checkJsonType, createLargeBodies, type LargeBodies, parseJson, readBody } from "./body.ts";
 import { requireBody, requireQuery } from "./body-schema.ts";
 import { ServerSentStream } from "./event-stream.ts";
 import { createTrustedProxies, isForwarded, type TrustedProxies } from "./forwarding.ts";
@@ -78,10 +77,10 @@ export interface ServedRoute {
   readonly owner: string;
 }
 
-/** The routes of a server as a fastify plugin, independent of who listens. */
+/** The routes of a server, independent of who listens. */
 export interface Surface {
-  /** Serves below the prefix it is registered with; a route of the carrying app wins over one of ours. */
-  readonly mount: FastifyPluginCallback;
+  /** Answers one request, of which nothing but the headers was read; `prefix` is what stands before our paths. Never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse, prefix?: string): Promise<void>;
   routes(): readonly ServedRoute[];
   /** Throws `SVC_HTTP_ROUTE` for a route of a plugin that could not be served: malformed, unguarded, or one of the kernel's own. */
   requireServable(route: OwnedRoute): void;
@@ -101,8 +100,6 @@ interface Call {
 
 const NO_PROXIES: readonly string[] = [];
 const NO_BYTES = Buffer.alloc(0);
-const CALL = Symbol("svc.call");
-type Carrier = FastifyRequest & { [CALL]: Call };
 
 const STREAM_HEADERS: Readonly<Record<string, string>> = { ...PRIVATE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
 
@@ -150,31 +147,28 @@ class RouteSurface implements Surface {
     this.#large = createLargeBodies(bodyLimits.large);
   }
 
-  readonly mount: FastifyPluginCallback = (app, _options, done) => {
-    const parse = jsonParserOf(app);
-    app.removeAllContentTypeParsers();
-    // Bodies are read after the guards, by their limits, not by the framework's.
-    app.addContentTypeParser("*", (_request, _payload, next) => next(null));
-    app.decorateRequest(CALL as unknown as string, null);
-    app.setErrorHandler((error, request, reply) => {
-      const owner = (request as Carrier)[CALL]?.route.owner;
-      const { status, headers, body } = failureOf(error, this.#options.log, { method: request.method, path: request.url.split("?")[0] ?? "", owner });
+  async handle(request: IncomingMessage, response: ServerResponse, prefix = ""): Promise<void> {
+    const { method = "GET", url = "/" } = request;
+    let owner: string | undefined;
+    try {
+      setHeaders(response, this.#options.headers?.() ?? {});
+      const call = await this.#enter(request, response, prefix);
+      owner = call.route.owner;
+      await this.#serve(request, response, call);
+    } catch (error) {
+      const { status, headers, body } = failureOf(error, this.#options.log, { method, path: url.split("?")[0] ?? "", owner });
+      if (response.headersSent) {
+        // A handler that failed after its answer has told the log; an answer that is cut must not look whole.
+        if (!response.writableEnded) response.destroy();
+        return;
+      }
       // Bytes of a refused body may still arrive: they will not be read.
-      if (!request.raw.complete) reply.header("connection", "close");
-      sendJson(reply.code(status).headers(headers), body);
-    });
-    app.addHook("preClose", (next) => {
-      this.drain();
-      next();
-    });
-    const { headers = () => ({}) } = this.#options;
-    app.addHook("onRequest", async (request, reply) => {
-      reply.headers(headers());
-      (request as Carrier)[CALL] = await this.#enter(request, reply.raw, app.prefix);
-    });
-    app.all("/*", (request, reply) => this.#serve(request, reply, parse));
-    done();
-  };
+      if (!request.complete) response.setHeader("connection", "close");
+      setHeaders(response, headers);
+      response.statusCode = status;
+      sendJson(response, body);
+    }
+  }
 
   routes(): readonly ServedRoute[] {
     return this.#table().entries.map(({ route }) => ({ method: route.method, path: route.path, guard: route.guard, owner: route.owner ?? "kernel" }));
@@ -217,7 +211,7 @@ class RouteSurface implements Surface {
   }
 
   /** Everything that needs no body: which route is called, by whom, and may they? */
-  async #enter({ raw }: FastifyRequest, response: ServerResponse, prefix: string): Promise<Call> {
+  async #enter(raw: IncomingMessage, response: ServerResponse, prefix: string): Promise<Call> {
     const refusal = this.#admission(raw);
     if (refusal !== undefined) throw refusal;
     const isolated = this.#options.isIsolated(raw.socket);
@@ -252,16 +246,15 @@ class RouteSurface implements Surface {
     return { peer: this.#proxies.clientOf(peer, headers), local: false, unproven: false };
   }
 
-  async #serve(request: FastifyRequest, reply: FastifyReply, parse: JsonParser): Promise<FastifyReply> {
-    const { route, served, proof } = (request as Carrier)[CALL];
-    if (route.method !== "GET") await this.#takeBody(request, route, served, parse);
+  async #serve(request: IncomingMessage, response: ServerResponse, { route, served, proof }: Call): Promise<void> {
+    if (route.method !== "GET") await this.#takeBody(request, route, served);
     if (route.query !== undefined) requireQuery(route.query, served.query);
     let opened: { outlive(): void } | undefined;
-    const answer = new ServedReply(reply, (deferred) => {
+    const answer = new ServedReply(response, (deferred) => {
       const works = route.method !== "GET";
       const pool = works ? this.#worked : this.#watched;
       pool.reserve(proof);
-      const stream = new ServerSentStream(reply.raw, headersOf(reply), deferred, this.#streamLimits.maxWaiting, works);
+      const stream = new ServerSentStream(response, headersOf(response), deferred, this.#streamLimits.maxWaiting, works);
       opened = pool.add(stream, proof);
       return stream;
     });
@@ -275,14 +268,10 @@ class RouteSurface implements Surface {
       stream.event("error", failureOf(error, this.#options.log, { method: route.method, path: served.path, owner: route.owner }).body);
       stream.end();
     }
-    if (answer.streaming) {
-      opened?.outlive();
-      reply.hijack();
-    }
-    return reply;
+    if (answer.streaming) opened?.outlive();
   }
 
-  async #takeBody({ raw }: FastifyRequest, route: OwnedRoute, served: ServedRequest, parse: JsonParser): Promise<void> {
+  async #takeBody(raw: IncomingMessage, route: OwnedRoute, served: ServedRequest): Promise<void> {
     const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
     if (hasBody && raw.readableEnded) throw fail("SVC_HTTP_BODY_READ");
     if (hasBody && route.raw !== true) checkJsonType(raw);
@@ -295,30 +284,19 @@ class RouteSurface implements Surface {
       served.raw = bytes;
       return;
     }
-    if (bytes.length > 0) served.body = parseJson(bytes, parse);
+    if (bytes.length > 0) served.body = parseJson(bytes);
     else if (route.body !== undefined) served.body = {};
     if (route.body !== undefined) requireBody(route.body, served.body);
   }
 }
 
-/** What the handler and the carrying application asked for, in the form of a stream. */
-function headersOf(reply: FastifyReply): Readonly<Record<string, string>> {
-  const own = reply.getHeaders() as Record<string, string>;
-  for (const _ in own) return { ...STREAM_HEADERS, ...own, "content-type": STREAM_HEADERS["content-type"] as string };
-  return STREAM_HEADERS;
+function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) response.setHeader(name, headers[name] as string);
 }
 
-/** The framework's own parser: it refuses `__proto__` and `constructor.prototype` keys. */
-function jsonParserOf(app: FastifyInstance): JsonParser {
-  const parse = app.getDefaultJsonParser("error", "error");
-  return (text) => {
-    let value: unknown;
-    let failed = false;
-    parse(undefined as unknown as FastifyRequest, text, (error, parsed) => {
-      failed = error !== null;
-      value = parsed;
-    });
-    if (failed) throw fail("SVC_HTTP_BODY_JSON");
-    return value;
-  };
+/** What the handler and the carrying application asked for, in the form of a stream. */
+function headersOf(response: ServerResponse): Readonly<Record<string, string>> {
+  const own = response.getHeaders() as Record<string, string>;
+  for (const _ in own) return { ...STREAM_HEADERS, ...own, "content-type": STREAM_HEADERS["content-type"] as string };
+  return STREAM_HEADERS;
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Authority, HttpReply, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
-import type { FastifyPluginCallback } from "fastify";
 import type { FileRoot } from "../../base/file-root.ts";
 import type { RootLog } from "../../base/log.ts";
 import type { routesOf } from "../host/live.ts";
@@ -9,6 +8,24 @@ import type { Kernel } from "./kernel-api.ts";
 
 /** A request of any server on node:http: its own, Express's, Koa's. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** What is used of a fastify application (5.x) that carries the routes of a kernel. */
+export interface CarryingApp {
+  readonly prefix: string;
+  all(path: string, handler: () => undefined): unknown;
+  addHook(name: "preClose", hook: (done: () => void) => void): unknown;
+  addHook(name: "onRequest", hook: (request: { readonly raw: IncomingMessage }, reply: CarryingReply) => void): unknown;
+}
+
+/** An answer of such an application, as far as its hooks have made one. */
+export interface CarryingReply {
+  readonly raw: ServerResponse;
+  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>;
+  hijack(): CarryingReply;
+}
+
+/** For `app.register` of fastify. */
+export type RoutesPlugin = (app: CarryingApp, options: object, done: () => void) => void;
 
 /** Where a server listens. */
 export interface Address {
@@ -56,7 +73,7 @@ export interface HttpServing {
   /** Answers with one file of a folder. */
   serveFile(root: FileRoot, path: string, reply: HttpReply): Promise<void>;
   /** The kernel's own server, or the one of that name, as a fastify plugin. Throws `SVC_SERVER_UNKNOWN`. */
-  mount(server: string): Promise<FastifyPluginCallback>;
+  mount(server: string): Promise<RoutesPlugin>;
   handler(server: string): Promise<RequestHandler>;
   /** Closes the kernel's own server; those of plugins end with their plugins. */
   close(): Promise<void>;
