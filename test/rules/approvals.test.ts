@@ -100,6 +100,21 @@ describe("OPS-06 a question", () => {
   });
 });
 
+it("OPS-06 of a hundred answers at once one counts, and ninety-nine are told whose it was", async () => {
+  const { approvals, heard } = await runAsking();
+  const { id } = await approvals.ask(question("a"));
+  const answers = await Promise.allSettled(
+    Array.from({ length: 100 }, (_, n) => approvals.decide(id, n % 2 === 0 ? "approve" : "reject", { by: `person ${n}`, surface: "test" })),
+  );
+  const won = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const told = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as Error & { code: string }] : []));
+  expect([won.length, told.length]).toEqual([1, 99]);
+  for (const { code, message } of told)
+    expect([code, message]).toEqual(["SVC_APPROVAL_DECIDED", expect.stringContaining(`${won[0]?.state} by ${won[0]?.by} on test`)]);
+  await soon(() => expect(heard).toHaveLength(1));
+  expect(heard[0]).toEqual(won[0]);
+});
+
 describe("who may answer on chat", () => {
   it("is who writes in the configured chat directly, and nobody in a group unless he is listed", async () => {
     const { approvals, chat } = await runAsking({ approvals: { allowFrom: ["chat:u7"] } });
