@@ -150,8 +150,11 @@ export type TierEvent =
   | { readonly type: "blocked"; readonly tool: string; readonly reason: string }
   /** What holds a run of restricted autonomy: the operating system (`wall`), or the reading of its commands (`narrow`) and why no better. */
   | { readonly type: "guard"; readonly level: "wall" | "narrow"; readonly reason?: string }
-  /** The engine waits for its vendor and tries again after so many milliseconds: silence until then is meant. */
-  | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number }
+  /**
+   * The engine waits for its vendor and tries again after so many milliseconds: silence until then is meant. `person`: it waits for the
+   * answer of a person instead, for so long at most; until its next event of another kind the run's time limit does not count.
+   */
+  | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number; readonly person?: true }
   /**
    * Of a stream that a `dispatch` tap handed over: the turn waits for something outside and gives its agent's slot to others. With the next
    * event of another kind it takes one again, waiting for it if need be; `step`, `done` and `error` need none. Its time limit stands meanwhile.

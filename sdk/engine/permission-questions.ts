@@ -35,6 +35,9 @@ export function permissionQuestions({ services, turn, signal, tell }: Permission
   const { id: taskId, agent, messages } = turn;
   if (agent.settings.permissionQuestions !== "ask" || (messages[0].options?.autonomy ?? "act") !== "act") return undefined;
 
+  /** What the run waits for; calls may be asked about side by side. */
+  const open = new Map<string, Extract<TierEvent, { type: "waiting" }>>();
+
   async function ask({ tool, input }: PermissionCall): Promise<PermissionAnswer> {
     const approvals = services.get("approvals");
     if (approvals === undefined) return { allow: false, reason: "Nobody can be asked: no plugin serves approvals. Go on without it." };
@@ -54,16 +57,26 @@ export function permissionQuestions({ services, turn, signal, tell }: Permission
     });
     try {
       const { expiresAt = Date.now() } = (await approvals.get(id)) ?? {};
-      tell({ type: "waiting", reason: `a person is asked about ${tool} (question ${id})`, retryAfterMs: Math.max(0, expiresAt - Date.now()) });
+      const waiting = {
+        type: "waiting",
+        reason: `a person is asked about ${tool} (question ${id})`,
+        retryAfterMs: Math.max(0, expiresAt - Date.now()),
+        person: true,
+      } as const;
+      open.set(id, waiting);
+      tell(waiting);
       const decision = await approvals.wait(id, signal);
       const allow = decision.state === "approved" && decision.digest === digest;
       const who = decision.by === undefined ? "nobody answered in time" : `${decision.state} by ${decision.by} on ${decision.surface}`;
       tell({ type: "step", step: { id: `question ${id}`, name: "permission", phase: "end", input: tool, ...(allow ? { output: who } : { error: who }) } });
+      open.delete(id);
+      for (const other of [...open.values()].slice(0, 1)) tell(other);
       if (allow) return { allow, reason: "" };
       const refused =
         decision.by === undefined ? "Nobody answered the question about this call in time." : "A person was asked about this call and refused it.";
       return { allow, reason: `${refused} Do not try it in another way: go on without it, or say in your answer that it is needed.` };
     } catch (error) {
+      open.delete(id);
       await approvals.withdraw(id, "its run was stopped");
       throw error;
     }

@@ -112,6 +112,8 @@ interface Seen {
   end?: Extract<TierEvent, { type: "done" | "error" }>;
   /** Given back, and why. */
   passed?: string;
+  /** A person is asked. */
+  asking?: boolean;
   /** The step of the trace in which the turn is parked now. */
   parked?: TraceStep;
 }
@@ -137,6 +139,7 @@ async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Pr
       break;
     }
     if ((seen.parked !== undefined || next.value.type === "parked") && (!(await inSlot(next.value, seen, control)) || seen.over)) break;
+    askingPerson(next.value, seen, control);
     note(next.value, seen, control);
     if (seen.end !== undefined || seen.passed !== undefined) break;
     burst += EVENT_COST + (next.value.type === "text" ? next.value.text.length : 0);
@@ -179,6 +182,16 @@ async function inSlot(event: TierEvent, seen: Seen, { slot, clock, signal, step,
   step("agent");
   clock.run();
   return true;
+}
+
+/** While a person is asked the run's clock stands: that its engine goes on shows by the next event. */
+function askingPerson(event: TierEvent, seen: Seen, { clock, step }: TurnControl): void {
+  const asks = event.type === "waiting" && event.person === true;
+  if (seen.parked !== undefined || asks === (seen.asking === true)) return;
+  if (asks) clock.stand();
+  else clock.run();
+  step(asks ? "waiting" : "agent");
+  seen.asking = asks;
 }
 
 /** The trace tells for how long the turn was parked. */
