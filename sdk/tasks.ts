@@ -1,6 +1,15 @@
 import type { Delivery, Message, TaskResult } from "./messages.ts";
 import type { TierEvent } from "./tier.ts";
 
+/** What `Tasks.deliver` takes. */
+export interface DraftDelivery extends Omit<Delivery, "id"> {
+  /**
+   * Handed over again with the same key, by whom and after how many restarts so ever, it is the same delivery with the same id, for 7 days;
+   * its `sent` then rejects with `SVC_DELIVERY_KNOWN`. Begin it with a word of your own.
+   */
+  readonly key?: string;
+}
+
 /** Capability `tasks`: hand work to agents. */
 export interface Tasks {
   /** Accept a message and return after its commit: then acknowledge the platform. The run goes on by itself. */
@@ -13,7 +22,7 @@ export interface Tasks {
    */
   result(taskId: string, signal?: AbortSignal): Promise<TaskResult>;
   /** Send on a channel, through the `deliver` hook and the outbox. Resolves after the commit; `sent` when the platform accepted it. */
-  deliver(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
+  deliver(delivery: DraftDelivery): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
   /**
    * Deliveries that a `deliver` tap withholds, by id, at most `limit` (default 500): answers, notices and what `deliver` was given. `after`
    * is the id of the last one of the page before. What nobody decides about expires after a week, and its sender is told.

@@ -44,6 +44,7 @@ export const ERRORS = {
     409,
     "Agent {agent} refuses the hand-off: {depth} other agents already worked on it, and agents.{agent}.maxDelegationDepth is {limit}.",
   ],
+  SVC_DELIVERY_KNOWN: [409, "This delivery was handed over before, as {delivery}; how it ended is told to whom did so first."],
   SVC_DELIVERY_CHOICES: [400, "The choices of a delivery cannot be offered: {reason}."],
   SVC_CHOICE_CLOSED: [410, "This can no longer be answered here{reason}."],
   SVC_CHOICE_FOREIGN: [403, "This is for somebody else to answer."],

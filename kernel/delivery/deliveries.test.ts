@@ -36,6 +36,23 @@ describe("send", () => {
     expect(far.visible("c1")).toEqual(["hello"]);
   });
 
+  it("with a key is one delivery however often it is handed over, also after a restart of its sender and side by side", async () => {
+    const far = createFarEnd();
+    const { deliveries } = await world(far);
+    const handed = await Promise.all(Array.from({ length: 5 }, () => deliveries.send({ ...proactive("once"), key: "acme/1" })));
+    expect(new Set(handed.map(({ id }) => id)).size).toBe(1);
+    const ends = await Promise.allSettled(handed.map(({ sent }) => sent));
+    expect(ends.map((end) => (end.status === "fulfilled" ? end.value.platformId : (end.reason as { code: string }).code)).sort()).toEqual([
+      ...Array(4).fill("SVC_DELIVERY_KNOWN"),
+      "m1",
+    ]);
+    const again = await deliveries.send({ ...proactive("once"), key: "acme/1" });
+    expect(again.id).toBe(handed[0]?.id);
+    await expect(again.sent).rejects.toMatchObject({ code: "SVC_DELIVERY_KNOWN" });
+    await (await deliveries.send({ ...proactive("other"), key: "acme/2" })).sent;
+    expect(far.visible("c1")).toEqual(["once", "other"]);
+  });
+
   it("API-13 an unknown channel is refused at once with 404", async () => {
     const { deliveries } = await world(createFarEnd());
     await expect(deliveries.send({ ...proactive("x"), target: { channel: "nowhere", chat: "1" } })).rejects.toMatchObject({

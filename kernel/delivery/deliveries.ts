@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Delivery, Inbound, Log, Op, Target } from "@svc/sdk";
+import { codeOf, type Delivery, type DraftDelivery, type Inbound, type Log, type Op, type Target } from "@svc/sdk";
 import { whyNoChoices } from "@svc/sdk/host";
 import type { ChannelRender } from "../base/channel-render.ts";
 import { fail } from "../base/errors.ts";
@@ -10,7 +10,7 @@ import { createChannelCalls } from "./channel-calls.ts";
 import { type ChoiceBook, createChoiceBook } from "./choice-book.ts";
 import { createStream } from "./growing-reply.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
-import { conversationKey, type OutboxEntry, outboxOf, sealEntry } from "./outbox-entry.ts";
+import { conversationKey, idOfKey, type OutboxEntry, onceFor, outboxOf, sealEntry } from "./outbox-entry.ts";
 import { createOutboxReport } from "./outbox-report.ts";
 import { backoffMs, createPace, type Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
@@ -167,24 +167,30 @@ export class ChannelDeliveries implements Deliveries {
     return stream;
   }
 
-  async send(draft: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }> {
+  async send({ key, ...draft }: DraftDelivery): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }> {
     const { store, live } = this.#deps;
     const { channel } = draft.target;
     if (!live().channels.has(channel)) throw fail("SVC_CHANNEL_UNKNOWN", { channel });
     const reason = draft.choices === undefined ? undefined : whyNoChoices(draft.choices);
     if (reason !== undefined) throw fail("SVC_DELIVERY_CHOICES", { reason });
     await this.#requireRoom(channel, this.unsent(channel));
-    const delivery = await live().hooks.deliver({ ...draft, id: `out_${randomUUID()}` });
+    const delivery = await live().hooks.deliver({ ...draft, id: key === undefined ? `out_${randomUUID()}` : idOfKey(key) });
     const { id, held } = delivery;
     if (held !== undefined) await this.#requireRoom(channel, this.withheld.count());
-    const sent = new Promise<{ readonly platformId: string }>((resolve, reject) => this.#waiters.set(id, { resolve, reject }));
+    const known = () => Promise.reject(fail("SVC_DELIVERY_KNOWN", { delivery: id }));
+    // Somebody who handed it over before waits for its end.
+    const waited = this.#waiters.has(id);
+    const sent = waited ? known() : new Promise<{ readonly platformId: string }>((resolve, reject) => this.#waiters.set(id, { resolve, reject }));
     // Callers may ignore how a delivery ends: avoid an unhandled rejection.
     sent.catch(() => {});
     try {
-      await store.commit(this.#ops(delivery, id));
+      await store.commit(onceFor(key, this.#ops(delivery, id)));
     } catch (error) {
-      this.#waiters.delete(id);
-      throw error;
+      if (!waited) this.#waiters.delete(id);
+      if (key === undefined || codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+      const again = known();
+      again.catch(() => {});
+      return { id, sent: again };
     }
     this.committed(delivery);
     if (held !== undefined) this.#settle(id, fail("SVC_DELIVERY_HELD", { channel, reason: held }));

@@ -30,6 +30,17 @@ export function pushEntry(entry: OutboxEntry): Op {
   return push(outboxOf(target.channel), id, entry, { group: conversationKey(target) });
 }
 
+/** The writes of a delivery with a key: they conflict where it was handed over before. */
+export const onceFor = (key: string | undefined, ops: readonly Op[]): readonly Op[] =>
+  key === undefined ? ops : ops.map((op) => (op.op === "push" ? { ...op, options: { ...op.options, dedupKey: `key:${key}` } } : op));
+
+/** The id of a delivery with that key. */
+export const idOfKey = (key: string): string =>
+  `out_${createHash("sha256")
+    .update(key)
+    .digest("hex")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5")}`;
+
 /** A new entry for a delivery. */
 export function sealEntry(delivery: Delivery, facts: Pick<OutboxEntry, "at" | "progress" | "rootId">): OutboxEntry {
   const { media, ...rest } = delivery;

@@ -28,6 +28,7 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
   const accepted: Message[] = [];
   const delivered: Omit<Delivery, "id">[] = [];
   const open = new Set<string>();
+  const handed = new Map<string, string>();
   const closed: { id: string; words?: string }[] = [];
   const cancelled: { id: string; reason?: string }[] = [];
   const followed: { id: string; text: string; replace: boolean; sender?: string }[] = [];
@@ -93,11 +94,18 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       results.set(taskId, result);
       return result;
     },
-    async deliver(delivery) {
+    async deliver({ key, ...delivery }) {
+      const before = key === undefined ? undefined : handed.get(key);
+      if (before !== undefined) {
+        const sent = Promise.reject(svcError("SVC_DELIVERY_KNOWN", `This delivery was handed over before, as ${before}.`));
+        sent.catch(() => {});
+        return { id: before, sent };
+      }
       const reason = delivery.choices === undefined ? undefined : whyNoChoices(delivery.choices);
       if (reason !== undefined) throw svcError("SVC_DELIVERY_CHOICES", `The choices of a delivery cannot be offered: ${reason}.`, { status: 400 });
       delivered.push(delivery);
       const id = `delivery_${delivered.length}`;
+      if (key !== undefined) handed.set(key, id);
       if (delivery.choices !== undefined) open.add(id);
       return { id, sent: Promise.resolve({ platformId: `platform_${delivered.length}` }) };
     },

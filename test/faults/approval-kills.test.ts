@@ -36,7 +36,7 @@ async function until<T>(what: string, look: () => Promise<T | undefined> | T | u
     if (found !== undefined) return found;
     await pause(50);
   }
-  throw new Error(`waited in vain for ${what}; the chat shows ${JSON.stringify(api.shown)}; calls ${JSON.stringify(api.calls.slice(-4))}`);
+  throw new Error(`waited in vain for ${what}`);
 }
 
 /** The real command line in the folder. */

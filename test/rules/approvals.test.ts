@@ -299,6 +299,23 @@ describe("withheld deliveries", () => {
     await soon(async () => expect(await running.tasks.withheld()).toEqual([]));
   });
 
+  it("are not asked about where they are the service's own words, such as the question about one", async () => {
+    const strict = {
+      kind: "feature" as const,
+      name: "strict",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: [],
+      setup(ctx: { hooks: { deliver: { tap(tap: (delivery: object) => unknown): void } } }) {
+        ctx.hooks.deliver.tap((delivery) => ({ ...delivery, held: "everything is held" }));
+      },
+    };
+    const running = await runAsking({ inline: [strict as never] });
+    await running.kernel.tasks.run(channelMessage(running, "an answer"));
+    await soon(async () => expect((await running.tasks.withheld()).map(({ delivery }) => delivery.kind).sort()).toEqual(["notice", "reply"]));
+    expect((await running.approvals.list()).map(({ detail }) => detail)).toEqual(["an answer"]);
+  });
+
   it("that somebody else decides need no answer any more", async () => {
     const running = await runAsking({ inline: [withholding().plugin] });
     const { approvals, kernel, tasks } = running;

@@ -1,4 +1,4 @@
-import type { Delivery, Inbound, Log, Message, Op, Store, Target, WithheldDelivery } from "@svc/sdk";
+import type { Delivery, DraftDelivery, Inbound, Log, Message, Op, Store, Target, WithheldDelivery } from "@svc/sdk";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Live } from "../host/live.ts";
@@ -22,7 +22,7 @@ export interface Deliveries {
   /** A reply that is shown while it grows. Undefined where the channel cannot edit or is not ready. */
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
   /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */
-  send(delivery: Omit<Delivery, "id">): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
+  send(delivery: DraftDelivery): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
   /**
    * One try to say something now, past the outbox: for when nothing can be stored. Nothing is kept of it, and a channel that is not ready
    * or has to wait does not say it. Never rejects.

@@ -47,6 +47,8 @@ export function createOwedWork({ ctx, questions, places, listeners, settings }: 
     const delivered = await ctx.tasks.deliver({
       kind: "notice",
       target: place,
+      // Killed before its id was noted, it is not sent again.
+      key: `approvals/${id}/${row.round}/${JSON.stringify(place)}`,
       text: questionText(row, settings().digest.timezone),
       title: "Approval needed",
       priority: PRIORITY,
@@ -56,12 +58,16 @@ export function createOwedWork({ ctx, questions, places, listeners, settings }: 
         : { choices: offered.map((one) => ({ ...one, id: `${id}.${one.id}` })), choicesUntil: expiresAt, ...(choosers === undefined ? {} : { choosers }) }),
     });
     delivered.sent.catch(() => {});
-    await questions.update(id, (now) => paidRow(now, { to: "ask", place }, { ...place, delivery: delivered.id }));
+    await questions.update(id, (now) => paidRow(now, { to: "ask", place }, { ...place, delivery: delivered.id, choices: choosers?.length !== 0 }));
   }
 
-  async function tell({ asked: { delivery, ...place }, words }: Extract<Owed, { to: "tell" }>): Promise<void> {
-    if (await ctx.tasks.closeChoices(delivery, words)) return;
-    const { sent } = await ctx.tasks.deliver({ kind: "notice", target: place, text: words });
+  async function tell({ asked: { delivery, choices, ...place }, words }: Extract<Owed, { to: "tell" }>): Promise<void> {
+    if (choices) {
+      // False when that was done before, and only not noted.
+      await ctx.tasks.closeChoices(delivery, words);
+      return;
+    }
+    const { sent } = await ctx.tasks.deliver({ kind: "notice", target: place, text: words, key: `approvals/told/${delivery}` });
     sent.catch(() => {});
   }
 

@@ -9,6 +9,8 @@ export type Place = Pick<Target, "channel" | "chat" | "account">;
 /** A chat where it was asked, by which delivery. */
 export interface Asked extends Place {
   readonly delivery: string;
+  /** It offers choices there. */
+  readonly choices: boolean;
 }
 
 /** What is still to be done about a question, each at least once: chats to ask, chats to tell, the agent, and the plugin that listens. */
@@ -23,6 +25,8 @@ export interface Row extends Approval {
   readonly owed: readonly Owed[];
   /** Where it was asked and stands open. */
   readonly asked: readonly Asked[];
+  /** How often it was asked: put off, it is asked once more. */
+  readonly round: number;
   /** 1 while it is open or something is owed; found by an index. */
   readonly live: 0 | 1;
   /** When it must be looked at again: it expires, is asked again, or may be forgotten. */
@@ -51,7 +55,7 @@ export function rowOf(question: ApprovalQuestion, settings: ApprovalSettings, pl
   const owed = places.map((place) => ({ to: "ask", place }) as const);
   const line = title.replace(/\s+/gu, " ").trim();
   const cut = line.length > MOST_TITLE ? `${line.slice(0, MOST_TITLE - 1)}…` : line;
-  return { ...rest, title: cut, id: newId(), choices, askedAt: now, expiresAt, state: "open", owed, asked: [], live: 1, due: expiresAt };
+  return { ...rest, title: cut, id: newId(), choices, askedAt: now, expiresAt, state: "open", owed, asked: [], round: 1, live: 1, due: expiresAt };
 }
 
 function whyNotAskable({ kind, title, detail = "", digest, choices = CHOICES }: ApprovalQuestion): string | undefined {
@@ -96,7 +100,7 @@ export function laterRow(row: Row, ms: number, by: string, { maxExpiryDays, dige
 /** The row asked again in these chats, now that it was put off long enough. */
 export function againRow({ laterAt: _, ...row }: Row, places: readonly Place[]): Row {
   return withOwed(
-    row,
+    { ...row, round: row.round + 1 },
     places.map((place) => ({ to: "ask", place })),
   );
 }
@@ -121,6 +125,6 @@ function withOwed(row: Row, owed: readonly Owed[]): Row {
 export const samePlace = (one: Place, two: Place): boolean => one.channel === two.channel && one.chat === two.chat && one.account === two.account;
 
 /** What others may see of a row. */
-export function shown({ owed: _owed, asked: _asked, live: _live, due: _due, ...approval }: Row): Approval {
+export function shown({ owed: _owed, asked: _asked, round: _round, live: _live, due: _due, ...approval }: Row): Approval {
   return approval;
 }

@@ -23,7 +23,9 @@ export interface WithheldQuestions {
 export function createWithheldQuestions({ tasks, log }: Pick<PluginContext, "tasks" | "log">, questions: Questions): WithheldQuestions {
   async function ask({ delivery, reason }: WithheldDelivery): Promise<void> {
     const { id, agent, kind, target, text, media = [] } = delivery;
-    const words = { reply: "An answer", proactive: "A message", notice: "A notice" }[kind];
+    // The service's own words, questions like this one among them: a policy that withholds these would have them asked about without end.
+    if (kind === "notice") return;
+    const words = kind === "reply" ? "An answer" : "A message";
     const files = media.map(({ name, kind: sort }) => `[${sort}${name === undefined ? "" : ` ${name}`}]`);
     const shown = text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}\n[cut; all of it is in the trace]` : text;
     await questions.ask({
