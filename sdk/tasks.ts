@@ -35,7 +35,7 @@ export interface Tasks {
    * False when there is no such delivery (any more).
    */
   release(id: string): Promise<boolean>;
-  /** Drop a withheld delivery; `reason` stands in its task's record. False when there is none of that id (any more). */
+  /** Drop a withheld delivery; `reason` stands in its task's record, and the asker of an answer reads that none is sent. False when there is none of that id (any more). */
   refuse(id: string, reason: string): Promise<boolean>;
   /**
    * The question of a delivery with choices is decided, here or elsewhere: no choice of it counts from now on. Its message loses its

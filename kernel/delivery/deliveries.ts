@@ -134,7 +134,8 @@ export class ChannelDeliveries implements Deliveries {
       ttlMs: withheldHours * 3_600_000,
       most: limits.maxQueued,
       push: (entry) => choices.push(entry),
-      released: ({ target }) => this.#wake(target.channel),
+      released: (delivery) => this.committed(delivery),
+      refusal: (entry) => this.#refusal(entry),
       expired: (entries) => {
         report.withheldExpired(entries);
         this.#apologise(entries, (count) => undecidedNotice(count, withheldHours));
@@ -292,13 +293,24 @@ export class ChannelDeliveries implements Deliveries {
   }
 
   async #tellEach(chats: readonly { readonly first: OutboxEntry; readonly count: number }[], text: (count: number) => string): Promise<void> {
-    const { store, live } = this.#deps;
     for (const { first, count } of chats) {
-      const { id: _id, media: _media, held: _held, choices: _choices, ...rest } = first.delivery;
-      const notice = await live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text: text(count) });
-      await store.commit(this.#ops(notice, notice.id));
+      const notice = await this.#noticeFor(first, text(count));
+      await this.#deps.store.commit(this.#ops(notice, notice.id));
       this.committed(notice);
     }
+  }
+
+  /** The asker of an answer that is not released reads so: the reason is for the record. */
+  async #refusal(entry: OutboxEntry): Promise<{ readonly notice: Delivery; readonly ops: readonly Op[] } | undefined> {
+    const { kind, target } = entry.delivery;
+    if (kind !== "reply" || !this.reaches(target)) return undefined;
+    const notice = await this.#noticeFor(entry, REFUSED).catch(() => undefined);
+    return notice === undefined ? undefined : { notice, ops: this.#ops(notice, notice.id) };
+  }
+
+  #noticeFor({ delivery }: OutboxEntry, text: string): Promise<Delivery> {
+    const { id: _id, media: _media, held: _held, choices: _choices, ...rest } = delivery;
+    return (async () => this.#deps.live().hooks.deliver({ ...rest, kind: "notice", id: `out_${randomUUID()}`, text }))();
   }
 }
 
@@ -326,6 +338,9 @@ const expiredNotice = (count: number, minutes: number): string =>
   count === 1
     ? `My answer could not be sent here within ${minutes} minutes and was given up. Please ask again if you still need it.`
     : `${count} of my answers could not be sent here within ${minutes} minutes and were given up. Please ask again if you still need them.`;
+
+/** What a person reads in place of an answer that somebody has decided not to release. */
+const REFUSED = "My answer was held back, and it was decided not to send it.";
 
 /** What a person reads in place of answers that were withheld and never released. */
 const undecidedNotice = (count: number, hours: number): string =>

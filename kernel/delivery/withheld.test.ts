@@ -117,3 +117,21 @@ it("more withheld deliveries than the outbox takes are refused to plugins", asyn
   await expect(one.deliveries.send(proactive("hold 3"))).rejects.toMatchObject({ code: "SVC_OUTBOX_FULL" });
   expect(await one.deliveries.withheld.list()).toHaveLength(2);
 });
+
+it("the asker of an answer that is refused is told so, without the reason; of what nobody asked for nobody hears", async () => {
+  const far = createFarEnd();
+  const one = await world(far, { connected: false });
+  one.tap(withholding);
+  const answer: Delivery = { id: "out_1", kind: "reply", target: { channel: "acme", chat: "c1" }, text: "hold it", held: "look" };
+  await one.store.scope("core").commit(one.deliveries.ops(answer));
+  const { id } = await one.deliveries.send(proactive("hold too", { target: { channel: "acme", chat: "c2" } }));
+  const decided = await Promise.all([one.deliveries.withheld.refuse("out_1", "a secret"), one.deliveries.withheld.refuse("out_1", "a secret")]);
+  expect(decided.filter(Boolean)).toHaveLength(1);
+  await one.deliveries.withheld.refuse(id, "no");
+  // In the commit of the decision: a crash right after it costs nothing.
+  const two = await one.crash();
+  worlds.push(two);
+  two.connect();
+  await until(() => far.visible("c1").length === 1);
+  expect([far.visible("c1"), far.visible("c2")]).toEqual([["My answer was held back, and it was decided not to send it."], []]);
+});

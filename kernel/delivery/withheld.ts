@@ -21,8 +21,10 @@ export interface WithheldDeps {
   readonly most: number;
   /** The writes that put an entry into its outbox. */
   push(entry: OutboxEntry): readonly Op[];
-  /** A released delivery stands in the outbox. */
+  /** A released delivery, or the word about a refused one, stands in the outbox. */
   released(delivery: Delivery): void;
+  /** What the asker of a refused answer is told. Undefined where nobody asked. */
+  refusal(entry: OutboxEntry): Promise<{ readonly notice: Delivery; readonly ops: readonly Op[] } | undefined>;
   /** Told once for all that expired together. */
   expired(entries: readonly OutboxEntry[]): void;
 }
@@ -91,9 +93,9 @@ export function createWithheldBook(deps: WithheldDeps): WithheldBook {
     throw fail("SVC_DELIVERY_HELD", { channel: judged.target.channel, reason: judged.held });
   }
 
-  async function drop(id: string, row: Row, version: number, error: string): Promise<boolean> {
+  async function drop(id: string, row: Row, version: number, error: string, more: readonly Op[] = []): Promise<boolean> {
     const { entry } = row;
-    return decide(id, version, [deps.book.forget(entry.progress), ...(await decideHeld(store, entry.delivery.taskId, id, { error }))]);
+    return decide(id, version, [deps.book.forget(entry.progress), ...(await decideHeld(store, entry.delivery.taskId, id, { error })), ...more]);
   }
 
   return {
@@ -129,9 +131,12 @@ export function createWithheldBook(deps: WithheldDeps): WithheldBook {
     },
     async refuse(id, reason) {
       const found = await rows.get(id);
+      if (found === undefined) return false;
       const words = reason.slice(0, REASON_CHARS);
-      if (found === undefined || !(await drop(id, found.value, found.version, `The answer was refused: ${words}`))) return false;
+      const told = await deps.refusal(found.value.entry);
+      if (!(await drop(id, found.value, found.version, `The answer was refused: ${words}`, told?.ops))) return false;
       publish("delivery:refused", found.value.entry, "is refused", words);
+      if (told !== undefined) deps.released(told.notice);
       return true;
     },
     async sweep() {
