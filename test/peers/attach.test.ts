@@ -123,9 +123,9 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
 
   const sessions = () => shell.json<Shown[]>("attach", "list");
 
-  async function openSession(): Promise<{ terminal: Terminal; shown: () => Promise<Shown | undefined> }> {
+  async function openSession(...args: string[]): Promise<{ terminal: Terminal; shown: () => Promise<Shown | undefined> }> {
     const before = (await sessions()).map(({ pid }) => pid);
-    const terminal = openTerminal([PROGRAMS.claude], {
+    const terminal = openTerminal([PROGRAMS.claude, ...args], {
       cwd: join(shell.folder, "w"),
       env: {
         HOME: home,
@@ -144,6 +144,9 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
     );
     return { terminal, shown: async () => (await sessions()).find((one) => one.pid === pid) };
   }
+
+  /** What stands on the screen without its blanks: the program paints them by moving. */
+  const said = (terminal: Terminal): string => terminal.screen.replace(/\s+/g, "");
 
   /** Types a line as a person does: the program takes what comes at once for something pasted. */
   async function enter(terminal: Terminal, line: string): Promise<void> {
@@ -197,5 +200,79 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
       [true, "me too"],
     ]);
     expect(await sessions()).toEqual([]);
+  });
+
+  it("takes by its tool alone in manual mode, and is told how many wait in notify mode", { timeout: 240_000 }, async () => {
+    const { terminal, shown } = await openSession();
+    await enter(terminal, "!svc attach ada");
+    await vi.waitFor(async () => expect(await shown(), terminal.screen).toMatchObject({ agent: "ada", mode: "manual" }), PATIENCE);
+    const first = task("what time is it");
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ depth: 1 }), PATIENCE);
+    await enter(terminal, "hello there");
+    await vi.waitFor(() => expect(said(terminal)).toContain("ECHO:hellothere"), PATIENCE);
+    expect(JSON.stringify(model.requests.map(({ body }) => body))).not.toContain("what time is it");
+    await enter(terminal, "CALL:mcp__svc__svc_attach_next:{}");
+    await vi.waitFor(() => expect(model.requests.at(-1)?.conversation?.results.at(-1), terminal.screen).toContain("what time is it"), PATIENCE);
+    const { id } = (JSON.parse(model.requests.at(-1)?.conversation?.results.at(-1) ?? "{}") as { items: [{ id: string }] }).items[0];
+    await enter(terminal, `CALL:mcp__svc__svc_attach_answer:{"id":"${id}","text":"by hand"}`);
+    expect(await first).toMatchObject({ ok: true, reply: "by hand" });
+
+    await enter(terminal, "!svc attach ada --mode notify");
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ mode: "notify" }), PATIENCE);
+    const second = task("and now");
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ depth: 1 }), PATIENCE);
+    await enter(terminal, "hello again");
+    await vi.waitFor(() => expect(said(terminal)).toContain("svc:1messagewaitsforada"), PATIENCE);
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toMatch(/svc: 1 message waits for ada, the first falls back in \d+ s\./);
+    await enter(terminal, "!svc attach detach");
+    expect(await second).toMatchObject({ ok: true, reply: "and now" });
+  });
+
+  it("answers twelve at once without a warning; a second program of the same session is not bound, and its end changes nothing", {
+    timeout: 240_000,
+  }, async () => {
+    const { terminal, shown } = await openSession();
+    await enter(terminal, "!svc attach ada --mode auto");
+    await vi.waitFor(async () => expect(await shown(), terminal.screen).toMatchObject({ agent: "ada", wakeable: true }), PATIENCE);
+    const texts = Array.from({ length: 12 }, (_, at) => `message number ${at}`);
+    const answers = await Promise.all(texts.map(task));
+    expect(answers.map(({ reply }) => reply)).toEqual(texts.map((text) => `from the terminal: ${text}`));
+    expect(said(terminal)).not.toMatch(/Stophook.*(warning|limit|exceeded|toomany)/i);
+
+    const { session = "" } = (await shown()) ?? {};
+    const second = await openSession("--resume", session);
+    expect(await second.shown()).toMatchObject({ session });
+    expect((await second.shown())?.agent).toBeUndefined();
+    await enter(second.terminal, "/exit");
+    await vi.waitFor(async () => expect(await second.shown()).toBeUndefined(), PATIENCE);
+    expect(await shown()).toMatchObject({ agent: "ada", session });
+    expect(await task("still there")).toMatchObject({ reply: "from the terminal: still there" });
+  });
+
+  it("keeps its binding over /branch; with the daemon stopped or hanging nothing of it is shown", { timeout: 240_000 }, async () => {
+    const { terminal, shown } = await openSession();
+    await enter(terminal, "hello there");
+    await vi.waitFor(() => expect(said(terminal)).toContain("ECHO:hellothere"), PATIENCE);
+    await enter(terminal, "!svc attach ada");
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ agent: "ada" }), PATIENCE);
+    const { session } = (await shown()) as Shown;
+    await enter(terminal, "/branch");
+    await vi.waitFor(async () => expect((await shown())?.session, terminal.screen).not.toBe(session), PATIENCE);
+    expect(await shown()).toMatchObject({ agent: "ada" });
+
+    const asked = (prompt: string) =>
+      vi.waitFor(() => expect(model.requests.at(-1)?.conversation?.prompt, said(terminal).slice(-1_500)).toContain(prompt), PATIENCE);
+    const daemon = shell.pid();
+    process.kill(daemon, "SIGSTOP");
+    try {
+      await enter(terminal, "while it hangs");
+      await asked("while it hangs");
+    } finally {
+      process.kill(daemon, "SIGCONT");
+    }
+    await shell.svc("daemon", "stop");
+    await enter(terminal, "while it is away");
+    await asked("while it is away");
+    expect(said(terminal)).not.toMatch(/ECONNREFUSED|hookerror|hookfailed|timedout|non-blocking/i);
   });
 });

@@ -270,10 +270,11 @@ describe("who may reach a session", () => {
     expect((await program.ask("next")).body).toEqual({ items: [], left: 0 });
   });
 
-  it("a job of the clock does not either, and a task that is cancelled is not to be answered", async () => {
+  it("a job of the clock and a message of the public endpoint do not either, and a task that is cancelled is not to be answered", async () => {
     const { bound, kernel, message, queue } = await runAttached();
     const program = await bound();
     expect((await kernel.tasks.run(message("nightly", { options: { scheduled: true } }))).reply).toBe("nightly");
+    expect((await kernel.tasks.run(message("from outside", { entry: "public", channel: "public-api" }))).reply).toBe("from outside");
     const { result, taskId } = await queue("hello");
     const [{ id }] = (await program.ask("next")).body.items as [{ id: string }];
     await kernel.tasks.cancel(taskId, "no longer wanted");

@@ -3,9 +3,15 @@ import type { Desk } from "./desk.ts";
 import { attachRoutes } from "./routes.ts";
 import { attachTools } from "./tools.ts";
 
-/** Only what may act goes to a session: it has the rights of the person at its terminal. Jobs and typed answers stay with the agent's engine. */
+/**
+ * A session has the rights of the person at its terminal: only what may act goes there, and nothing from the public endpoint, where the sender
+ * is nobody that the daemon knows. Jobs of the clock and answers of a type stay with the agent's engine.
+ */
 const isForPerson = ({ messages, route }: Turn): boolean =>
-  !("node" in route) && messages.every(({ options = {} }) => (options.autonomy ?? "act") === "act" && options.scheduled !== true && !("output" in options));
+  !("node" in route) &&
+  messages.every(
+    ({ entry, options = {} }) => entry !== "public" && (options.autonomy ?? "act") === "act" && options.scheduled !== true && !("output" in options),
+  );
 
 /** An interactive coding session of a person on this machine wears an agent: it takes the agent's messages and answers them. Nothing is read before the first one. */
 export default definePlugin({
