@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type CliHost, type CommandGroup, codeOf, svcError } from "@svc/sdk";
+import { type CliHost, type CommandGroup, codeOf } from "@svc/sdk";
 import type { ShownSession } from "./hand-out.ts";
 
 const SESSION = { flags: "--session <id>", description: "another session than the one that this command runs in" };
@@ -58,14 +58,17 @@ const group: CommandGroup = {
 export default group;
 
 async function attach(agent: string, mode: string, session: string | undefined, cli: CliHost): Promise<void> {
-  const place = placed(session);
   try {
-    await bind(cli, { agent, mode, ...place });
+    await bind(cli, { agent, mode, ...placed(session) });
   } catch (error) {
     if (codeOf(error) !== "SVC_ATTACH_SESSION" || session !== undefined) throw error;
     const sessions = await listed(cli);
     if (sessions.length === 0) throw error;
-    throw svcError("SVC_ATTACH_SESSION", `This command runs in no session that is known. Name one with --session:\n${sessions.map(lineOf).join("\n")}`);
+    // Outside a session: the person says which one is meant. Two programs may show one session, so the process counts.
+    const choices = sessions.map((one) => ({ id: one.pid === undefined ? one.session : String(one.pid), label: lineOf(one) }));
+    const chosen = await cli.ask("Which session?", { choices, flag: "--session <id>" });
+    const pid = sessions.find((one) => String(one.pid) === chosen)?.pid;
+    await bind(cli, { agent, mode, ...(pid === undefined ? { session: chosen } : { pid }) });
   }
 }
 
