@@ -7,6 +7,7 @@ export default defineConfig({
     retry: process.env.CI === "true" ? 2 : 0,
     include: ["{sdk,kernel,cli}/**/*.test.ts", "plugins/*/*/**/*.test.ts", "test/{contract,house,faults,embed,rules,cli}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "sdk/template/**"],
+    globalSetup: ["test/kit/default-port.ts"],
     // Most files wait for processes, sockets and disks; the default leaves a processor idle.
     maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,

@@ -7,7 +7,7 @@ import { LIBRARIES } from "./capabilities/libraries.ts";
 import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
-import type { KernelOptions as CoreOptions } from "./core/boot/options.ts";
+import type { CoreOptions } from "./core/boot/options.ts";
 import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
 import { createDeliveries } from "./delivery/deliveries.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";

@@ -6,7 +6,7 @@ import * as stores from "./editor/find-store.ts";
 import * as rehearsal from "./editor/rehearse.ts";
 
 /** A configuration file and what its plugins are. */
-export type EditorOptions = Omit<editor.EditorOptions, "parts">;
+export type EditorOptions = Omit<editor.EditorDeps, "parts">;
 
 /** Opens svc.json for reading and changing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
 export const openEditor = (options: EditorOptions) => editor.openEditor({ ...options, parts: PARTS });

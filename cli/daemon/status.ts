@@ -72,17 +72,14 @@ function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
 /** One agent of each tier is asked: what it says of its engine holds for the others. */
 async function probe(cli: Cli, agents: readonly AgentLine[]): Promise<EngineLine[]> {
   const first = new Map(agents.map(({ id, tier }) => [tier, id] as const).toReversed());
+  const { withTimeout } = await import("@svc/sdk");
   return Promise.all(
-    [...first].map(async ([tier, id]) => {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<EngineLine>((resolve) => {
-        timer = setTimeout(() => resolve({ tier, ok: true, detail: "has not answered in time" }), PROBE_MS);
-      });
+    [...first].map(([tier, id]) => {
       const asked = (cli.request("GET", `/agents/${encodeURIComponent(id)}/capability`) as Promise<AgentAbilities>).then(
         ({ engine }) => ({ tier, ...engine }),
         (error: Error) => ({ tier, ok: false, detail: error.message }),
       );
-      return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+      return withTimeout(asked, PROBE_MS, (): EngineLine => ({ tier, ok: true, detail: "has not answered in time" }));
     }),
   );
 }

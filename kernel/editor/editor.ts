@@ -23,7 +23,7 @@ import { saveDocument } from "./save.ts";
 import { defaultAt, isUnread } from "./setting-schema.ts";
 
 /** A configuration file and what its plugins are. */
-export interface EditorOptions {
+export interface EditorDeps {
   /** The rooms that importing plugins needs. */
   readonly parts: HostParts;
   readonly file: string;
@@ -59,7 +59,7 @@ export interface Editor {
 }
 
 /** Opens a configuration for changes. Nothing is written before `save`; throws `SVC_CONFIG_*` where the document cannot be read. */
-export async function openEditor(options: EditorOptions): Promise<Editor> {
+export async function openEditor(options: EditorDeps): Promise<Editor> {
   return (await open(options)).editor;
 }
 
@@ -72,7 +72,7 @@ const TRIES = 10;
  * `edit` throws, and what `Editor.save` does.
  */
 export function editFile(
-  options: EditorOptions,
+  options: EditorDeps,
   edit: (editor: Editor) => void | Promise<void>,
   { backup = false }: { readonly backup?: boolean } = {},
 ): Promise<Written & { readonly editor: Editor }> {
@@ -97,7 +97,7 @@ export interface Written {
   readonly backup?: string;
 }
 
-async function open(options: EditorOptions): Promise<{ readonly editor: Editor; write(backup: boolean): Promise<Written> }> {
+async function open(options: EditorDeps): Promise<{ readonly editor: Editor; write(backup: boolean): Promise<Written> }> {
   const { file } = options;
   const original = readText(file);
   const opened = await readEdited(options, original);
@@ -165,7 +165,7 @@ export const refusedChange = (file: string, problems: readonly ConfigProblem[]):
 
 /** Everything `svc config check` looks at: the document, and what each plugin's manifest, code and schema say. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
 export async function checkConfiguration(
-  options: EditorOptions,
+  options: EditorDeps,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
   const { configuration, host } = await readEdited(options, readText(options.file));
   return { problems: problemsOf(configuration, host, options.dataFolder), plugins: host.statuses(), value: configuration.value };
@@ -205,14 +205,14 @@ export async function compareLastGood(dataFolder: string, file: string): Promise
  * The schema of every setting that this installation knows: the kernel's, those of all first-party plugins and of the plugins that
  * `plugins` names, whether they are switched on or not. Opens nothing; a configuration that is not there or cannot be read counts as empty.
  */
-export async function configurationSchema(options: EditorOptions): Promise<ObjectSchema> {
+export async function configurationSchema(options: EditorDeps): Promise<ObjectSchema> {
   const { host } = await readEdited(options, readableText(options));
   await host.load({ section: () => ({ enabled: true }), tiers: new Set(host.tierNames()), hasAgentKey: () => true, broken: new Map() });
   return composeSchema(partsOf(host)).root;
 }
 
 /** The text of the configuration; `{}` for an absent or unreadable one. */
-export function readableText(options: EditorOptions): string {
+export function readableText(options: EditorDeps): string {
   try {
     const text = readText(options.file);
     openDocument({ file: options.file, text }, options.env);
@@ -230,7 +230,7 @@ export interface Edited {
 
 /** The text as it would be read, with the plugins it asks for imported and not set up; `storesOnly`, those that may keep the state. */
 export async function readEdited(
-  { parts, file, dataFolder, known, env, searchFolders = [] }: EditorOptions,
+  { parts, file, dataFolder, known, env, searchFolders = [] }: EditorDeps,
   text: string,
   { storesOnly = false }: { readonly storesOnly?: boolean } = {},
 ): Promise<Edited> {

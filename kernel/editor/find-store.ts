@@ -2,14 +2,14 @@ import { dirname, resolve } from "node:path";
 import type { ProvidedStore } from "@svc/sdk";
 import { loadEnvironment } from "../base/config-text/environment.ts";
 import { createLog } from "../base/log.ts";
-import { type EditorOptions, readableText, readEdited } from "./editor.ts";
+import { type EditorDeps, readableText, readEdited } from "./editor.ts";
 
 /**
  * The store that a configuration asks for, for looking at the state and copying it. Of all plugins, only those that may be the store are
  * imported, and nothing is opened. A configuration that is not there or cannot be read asks for the default store. Throws
  * `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`.
  */
-export async function findStore(options: EditorOptions): Promise<ProvidedStore> {
+export async function findStore(options: EditorDeps): Promise<ProvidedStore> {
   const { configuration, host } = await readEdited(options, readableText(options), { storesOnly: true });
   const { node = {} } = configuration.value as { node?: { readonly id?: string; readonly name?: string } };
   const { id = "svc", name = id } = node;

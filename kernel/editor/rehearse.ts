@@ -13,7 +13,7 @@ import type { AgentAbilities } from "../core/boot/status-port.ts";
 import type { ConfigProblem } from "../core/config/check.ts";
 import { readText } from "../core/config/document.ts";
 import { authoritiesOf, routesOf } from "../core/host/live.ts";
-import { type EditorOptions, problemsOf, readEdited } from "./editor.ts";
+import { type EditorDeps, problemsOf, readEdited } from "./editor.ts";
 
 /** What a start would find, up to the point where it would open a port or connect to anything. */
 export interface Rehearsal {
@@ -28,7 +28,7 @@ export interface Rehearsal {
  * Read, check and set up as a start does, in memory: no port is opened, no plugin is started, nothing is written to the data folder.
  * Engines are asked whether they are usable. Throws `SVC_CONFIG_*` for a text that is no JSON.
  */
-export async function rehearse(options: EditorOptions & { readonly parts: KernelParts }): Promise<Rehearsal> {
+export async function rehearse(options: EditorDeps & { readonly parts: KernelParts }): Promise<Rehearsal> {
   const { configuration, host } = await readEdited(options, readText(options.file));
   const { parts, file: config, env, dataFolder } = options;
   const scratch = join(tmpdir(), `svc-${randomUUID()}`);

@@ -7,7 +7,7 @@ import { PHASE_LIMITS } from "../host/hosted-plugin.ts";
 import { createHost } from "../host/plugin-host.ts";
 import type { KernelParts } from "./kernel-parts.ts";
 import { type Locations, locationsOf } from "./locations.ts";
-import { type KernelOptions, requireKnownOptions } from "./options.ts";
+import { type CoreOptions, requireKnownOptions } from "./options.ts";
 import { Settings } from "./settings.ts";
 import type { StatusPart } from "./status-port.ts";
 
@@ -27,7 +27,7 @@ export interface Assembly {
 }
 
 /** Steps 1 and 2 of a kernel's life: read the configuration with the plugins it asks for, and build what needs nothing open. Throws `SVC_CONFIG_*`, `SVC_KERNEL_OPTION`. */
-export async function assemble(options: KernelOptions, parts: KernelParts): Promise<Assembly> {
+export async function assemble(options: CoreOptions, parts: KernelParts): Promise<Assembly> {
   requireKnownOptions(options);
   const locations = locationsOf(options);
   const { configFile: file, folder, dataFolder, onDisk, env } = locations;
@@ -56,7 +56,7 @@ export async function assemble(options: KernelOptions, parts: KernelParts): Prom
 /** What `build` needs: a configuration that was read, and where log lines go. */
 export interface BuildDeps extends Pick<Assembly, "parts" | "locations" | "host" | "now"> {
   readonly configuration: Configuration;
-  readonly log: KernelOptions["log"];
+  readonly log: CoreOptions["log"];
 }
 
 /** Step 2: log, bus and agents of a configuration. */

@@ -10,7 +10,7 @@ import type { HttpServing } from "./http-port.ts";
 import type { Health, ReloadReport } from "./kernel-api.ts";
 import type { Workspaces } from "./maintenance-port.ts";
 import { openState } from "./open-state.ts";
-import type { KernelOptions } from "./options.ts";
+import type { CoreOptions } from "./options.ts";
 import { buildRuntime, type Runtime } from "./runtime.ts";
 import type { StatusEvents } from "./status-port.ts";
 import type { UndoList } from "./undo-list.ts";
@@ -18,7 +18,7 @@ import type { UndoList } from "./undo-list.ts";
 /** What a start needs, and whom it tells how far it has come. */
 export interface BootDeps {
   readonly assembly: Assembly;
-  readonly options: KernelOptions;
+  readonly options: CoreOptions;
   readonly http: HttpServing;
   readonly workspaces: Workspaces;
   readonly status: StatusEvents;

@@ -20,11 +20,11 @@ import type { Health, Kernel, ReloadReport } from "./kernel-api.ts";
 import type { KernelParts } from "./kernel-parts.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { MaintenancePart, RestartRequest } from "./maintenance-port.ts";
-import type { KernelOptions } from "./options.ts";
+import type { CoreOptions } from "./options.ts";
 import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
 
 /** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
-export async function createKernel(options: KernelOptions, parts: KernelParts): Promise<Kernel> {
+export async function createKernel(options: CoreOptions, parts: KernelParts): Promise<Kernel> {
   const assembly = await assemble(options, parts);
   return new PluginKernel(assembly, options, await parts.http(), await parts.maintenance());
 }
@@ -38,7 +38,7 @@ class PluginKernel implements Kernel {
   readonly #http: HttpServing;
   readonly #life: Lifecycle;
 
-  constructor(assembly: Assembly, options: KernelOptions, http: HttpPart, maintenance: MaintenancePart) {
+  constructor(assembly: Assembly, options: CoreOptions, http: HttpPart, maintenance: MaintenancePart) {
     const { host, settings, locations, node, bus, log } = assembly;
     this.node = node;
     this.bus = bus;

@@ -7,7 +7,7 @@ import { boot } from "./boot.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health, ReloadReport } from "./kernel-api.ts";
 import type { MaintenancePart, RestartRequest, Workspaces } from "./maintenance-port.ts";
-import type { KernelOptions } from "./options.ts";
+import type { CoreOptions } from "./options.ts";
 import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import type { StatusEvents } from "./status-port.ts";
@@ -26,7 +26,7 @@ type Phase =
 /** What a lifecycle moves. */
 export interface LifecycleDeps {
   readonly assembly: Assembly;
-  readonly options: KernelOptions;
+  readonly options: CoreOptions;
   readonly http: HttpServing;
   readonly maintenance: MaintenancePart;
 }
@@ -34,7 +34,7 @@ export interface LifecycleDeps {
 /** The phases of a kernel, and the ways from one to the next. */
 export class Lifecycle {
   readonly #assembly: Assembly;
-  readonly #options: KernelOptions;
+  readonly #options: CoreOptions;
   readonly #http: HttpServing;
   readonly #status: StatusEvents;
   readonly #workspaces: Workspaces;

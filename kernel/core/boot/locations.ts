@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { loadEnvironment } from "../../base/config-text/environment.ts";
 import { type ConfigDocument, type DocumentSource, openDocument } from "../config/document.ts";
-import type { KernelOptions } from "./options.ts";
+import type { CoreOptions } from "./options.ts";
 
 /** Where a kernel reads its configuration, and where it writes. */
 export interface Locations {
@@ -23,7 +23,7 @@ export interface Locations {
 }
 
 /** The locations that the options of a kernel name. Throws `SVC_CONFIG_UNREADABLE` for an `.env` that cannot be read. */
-export function locationsOf(options: Pick<KernelOptions, "config" | "folder" | "dataFolder" | "env">): Locations {
+export function locationsOf(options: Pick<CoreOptions, "config" | "folder" | "dataFolder" | "env">): Locations {
   const source: DocumentSource = typeof options.config === "string" ? { file: resolve(options.config) } : { value: options.config };
   const isFile = "file" in source;
   const folder = resolve(options.folder ?? (isFile ? dirname(source.file) : "."));

@@ -5,7 +5,7 @@ import { nearest } from "../../base/nearest.ts";
 import type { PhaseLimits } from "../host/hosted-plugin.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
-export interface KernelOptions {
+export interface CoreOptions {
   /** A path to svc.json, or its value. */
   readonly config: string | object;
   /** A text to start from in place of the file's; the next reload reads the file again. */
@@ -36,7 +36,7 @@ export interface KernelOptions {
   readonly onRestart?: () => void;
 }
 
-const OPTIONS: Readonly<Record<keyof KernelOptions, true>> = {
+const OPTIONS: Readonly<Record<keyof CoreOptions, true>> = {
   config: true,
   configText: true,
   folder: true,
