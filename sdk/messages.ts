@@ -113,6 +113,11 @@ export interface Inbound extends Message {
 /** The answer of `route`: who works on the message, in which conversation, and where the answer goes. */
 export interface Route {
   readonly agent: string;
+  /**
+   * The agent lives on this other node: it needs no entry in the configuration here and runs with default limits. Its context is built where
+   * it lives, so no tap of `assembleContext` is asked. A tap of `dispatch` must take the turn, or it fails with `SVC_NODE_UNSERVED`.
+   */
+  readonly node?: string;
   /** Turns of one conversation never run side by side. Convention: `<agent>:<channel>:<account>:<chat>[:<thread>]`. */
   readonly conversation: string;
   readonly reply: Target;

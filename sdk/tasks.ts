@@ -69,6 +69,8 @@ export interface WithheldDelivery {
 export interface RunningTask {
   readonly id: string;
   readonly agent: string;
+  /** Where its agent lives, when not here. */
+  readonly node?: string;
   /** What it is doing now: `queued`, the preparation step's name, `agent`, or `waiting` while its turn is parked. */
   readonly step: string;
   readonly startedAt: number;

@@ -27,6 +27,8 @@ export interface Trace {
   readonly entry: string;
   readonly sender?: string;
   readonly runId?: string;
+  /** Where its agent lives, when not here. */
+  readonly node?: string;
   readonly status: "in-flight" | "ok" | "error" | "timeout";
   readonly startedAt: number;
   readonly endedAt?: number;

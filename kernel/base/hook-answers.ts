@@ -5,9 +5,12 @@ type Fields = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const isTarget = (value: unknown): boolean => isObject(value) && typeof value.channel === "string" && typeof value.chat === "string";
 
+const text = (value: unknown): boolean => typeof value === "string";
+const maybeText = (value: unknown): boolean => value === undefined || text(value);
+
 const FITS: Readonly<Record<keyof Hooks, (answer: Fields) => boolean>> = {
   inbound: ({ reject }) => typeof reject === "string",
-  route: ({ agent, conversation, reply }) => typeof agent === "string" && typeof conversation === "string" && isTarget(reply),
+  route: ({ agent, node, conversation, reply }) => [agent, conversation].every(text) && maybeText(node) && isTarget(reply),
   assembleContext: ({ system, prompt, layers, media, history }) =>
     typeof system === "string" && typeof prompt === "string" && Array.isArray(layers) && Array.isArray(media) && Array.isArray(history),
   dispatch: (answer) => typeof (answer as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator] === "function",
@@ -15,8 +18,6 @@ const FITS: Readonly<Record<keyof Hooks, (answer: Fields) => boolean>> = {
   emit: () => true,
 };
 
-const text = (value: unknown): boolean => typeof value === "string";
-const maybeText = (value: unknown): boolean => value === undefined || text(value);
 const maybeFlag = (value: unknown): boolean => value === undefined || typeof value === "boolean";
 const maybeNumber = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 

@@ -96,10 +96,11 @@ export function tell(task: Task, event: TaskEvent): void {
 
 /** A task as `GET /tasks` and plugins see it. */
 export function describeTask({ record, step }: Task): RunningTask {
-  const { inbound } = record;
+  const { inbound, route } = record;
   return {
     id: record.id,
     agent: record.agent,
+    ...(route?.node === undefined ? {} : { node: route.node }),
     step,
     startedAt: record.startedAt,
     channel: inbound.channel,

@@ -134,16 +134,15 @@ export class Pipeline {
       const rejection = isPromise(judged) ? await judged : judged;
       if (rejection !== undefined) return await this.#drop(task, rejection.reject);
       if (inbound.choice !== undefined) return await this.#drop(task, await this.deps.deliveries.choices.unclaimed(inbound));
-      const routed = live.hooks.route(inbound, run);
+      // What another node has begun stays there, over a restart.
+      const routed = record.route?.node === undefined ? live.hooks.route(inbound, run) : record.route;
       const answer = (isPromise(routed) ? await routed : routed) ?? defaultRoute(inbound, agents());
-      const route = record.pinned === undefined ? answer : { ...answer, ...record.pinned };
+      const route = record.pinned ?? answer;
       if (route === undefined) return await this.#drop(task, "it addresses no agent");
       const loop = this.#tooMuch(inbound, route.agent);
       if (loop !== undefined) return await this.#drop(task, loop.reject);
-      record.route = route;
-      record.agent = route.agent;
-      record.conversation = route.conversation;
-      const settings = agents().settings(route.agent);
+      Object.assign(record, { route, agent: route.agent, conversation: route.conversation });
+      const settings = agents().settings(route.agent, route.node);
       const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : (refusalOf(inbound, settings) ?? tooDeep(task, this.tasks));
       if (refusal !== undefined) return await this.finish([task], errorOutcome(refusal, "refused"));
       task.cause = this.#announce.matched(record).id;
@@ -188,7 +187,7 @@ export class Pipeline {
     try {
       for (const task of batch) task.state = "running";
       for (const task of merged) task.lead = lead;
-      const settings = this.deps.agents().settings(record.agent);
+      const settings = this.deps.agents().settings(record.agent, record.route?.node);
       if (settings === undefined) await this.finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"), slot);
       else await this.finish(batch, await this.#run(batch, settings, slot).catch((error) => this.#broken(record, error)), slot);
     } finally {

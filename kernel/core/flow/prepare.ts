@@ -129,20 +129,22 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
     // Given up meanwhile: the second try is asking already, and only its taps may take the turn over.
     if (progress.over) throw stalled();
     refuseUnenforced(turn, live);
-    // Nobody who takes a turn over can be held to less than full rights (CRON-08).
-    if (control.passed || autonomyOf(turn) !== "act") return own(context);
+    // Nobody here who takes a turn over can be held to less than full rights (CRON-08); another node holds its own engine to them.
+    if (control.passed || (node === undefined && autonomyOf(turn) !== "act")) return own(context);
     const taken = live.hooks.dispatch(turn, context, run);
     return isPromise(taken) ? taken.then((stream) => choose(context, stream)) : choose(context, taken);
   };
   const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared =>
     taken === undefined ? own(context) : { context, taken, scope: ownerOf(taken), own: () => own(context), run: () => taken };
+  const { node } = turn.route;
   const own = (context: TurnContext): Prepared => {
+    if (node !== undefined) throw fail("SVC_NODE_UNSERVED", { agent: turn.agent.id, node });
     const tier = live.tiers.get(turn.agent.tier);
     if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
     return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
   };
   if (control.signal.aborted) throw control.signal.reason;
-  const context = live.hooks.assembleContext(base, turn, run);
+  const context = node === undefined ? live.hooks.assembleContext(base, turn, run) : base;
   const prepared = isPromise(context) ? context.then(dispatch) : dispatch(context);
   return isPromise(prepared) ? inTime(prepared, control, progress, stalled) : prepared;
 }
@@ -174,6 +176,8 @@ const autonomyOf = ({ messages }: Turn): "report" | "propose" | "act" => message
 
 /** A restricted run on an engine that cannot enforce it never runs with full rights instead (000:L346). */
 function refuseUnenforced(turn: Turn, live: Live): void {
+  // Another node judges it by the engine that its agent has there.
+  if (turn.route.node !== undefined) return;
   const autonomy = autonomyOf(turn);
   const tier = live.tiers.get(turn.agent.tier)?.thing;
   if (autonomy === "act" || (tier !== undefined && enforcesAutonomy(tier, autonomy))) return;

@@ -116,7 +116,7 @@ export async function decideHeld(
 
 /** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */
 export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace {
-  const { inbound, route: _route, pinned: _pinned, silent: _silent, ...rest } = record;
+  const { inbound, route, pinned: _pinned, silent: _silent, ...rest } = record;
   if (inbound === undefined) return rest as unknown as Trace;
   return {
     ...rest,
@@ -126,6 +126,7 @@ export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace
     ...(inbound.account === undefined ? {} : { account: inbound.account }),
     ...(inbound.sender === undefined ? {} : { sender: inbound.sender.id }),
     entry: inbound.entry,
+    ...(route?.node === undefined ? {} : { node: route.node }),
     ...(inbound.runId === undefined ? {} : { runId: inbound.runId }),
     message: inbound.text,
     ...(record.endedAt === undefined ? {} : { durationMs: record.endedAt - record.startedAt }),

@@ -71,14 +71,17 @@ export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
   ...(kind === "timeout" ? { exitCode: TERMINATED } : {}),
 });
 
+/** Whose slots a routed task waits for: an agent of the same id on another node is another one. */
+export const laneAgent = ({ agent, node }: Pick<Route, "agent" | "node">): string => (node === undefined ? agent : `${node}/${agent}`);
+
 /** The lane of a routed task and its rules, read from the agent's settings whenever they matter. */
 export function placementOf({ record, front, keep }: Task, route: Route, agents: () => AgentTable, absence: Absence): Placement {
-  const settings = () => agents().settings(route.agent);
+  const settings = () => agents().settings(route.agent, route.node);
   return {
     conversation: route.conversation,
-    agent: route.agent,
+    agent: laneAgent(route),
     mode: () => settings()?.queueMode ?? "collect",
-    limit: () => absence.slots(route.agent, settings()),
+    limit: () => absence.slots(laneAgent(route), settings()),
     sort: () => sortOf(record, route),
     size: record.inbound.text.length,
     front,

@@ -2,6 +2,7 @@ import { fail } from "../../base/errors.ts";
 import { CALL_DEPTH } from "./limits.ts";
 import type { Task } from "./live-task.ts";
 import type { LiveTasks } from "./live-tasks.ts";
+import { laneAgent } from "./routing.ts";
 import type { Blocker, Work } from "./work.ts";
 
 /** The task that waits for this one's answer. */
@@ -36,7 +37,7 @@ function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<string, Bl
   const holders = ({ record: { conversation } }: Task): Task[] => {
     const blocker = blockers.get(conversation);
     if (blocker?.by === "turn") return running.filter(({ record }) => record.conversation === conversation);
-    return blocker === undefined ? [] : running.filter(({ record, slot }) => record.agent === blocker.agent && slot?.state === "held");
+    return blocker === undefined ? [] : running.filter(({ record, slot }) => laneAgent(record.route ?? record) === blocker.agent && slot?.state === "held");
   };
   const goesOn = (task: Task): boolean => {
     if (task.state === "running" && (calls.get(task.record.id) ?? []).some((one) => stuck.has(one))) return false;

@@ -21,7 +21,8 @@ export interface AgentSettings {
 
 /** The agents of the live configuration. */
 export interface AgentTable extends Agents {
-  settings(id: string): AgentSettings | undefined;
+  /** Of an agent on another node: the defaults. */
+  settings(id: string, node?: string): AgentSettings | undefined;
   /** The agent addressed by a handle: its id or one of its `mentions`, without case and `@`. */
   byMention(handle: string): Agent | undefined;
 }
@@ -41,7 +42,7 @@ export function readAgents(config: Readonly<Record<string, unknown>>, folder: st
   return {
     get: (id) => table.get(id)?.agent,
     list: () => list,
-    settings: (id) => table.get(id),
+    settings: (id, node) => (node === undefined ? table.get(id) : readAgent(id, {}, folder, inherited)),
     byMention: (handle) => handles.get(plain(handle)),
   };
 }

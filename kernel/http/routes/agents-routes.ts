@@ -27,7 +27,8 @@ export function agentCapabilityRoute(kernel: Pick<Kernel, "capability">): HttpRo
 
 function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {
   const lists = new Map<string, Omit<RunningTask, "agent">[]>();
-  for (const { agent, ...task } of tasks) {
+  for (const { agent, node, ...task } of tasks) {
+    if (node !== undefined) continue;
     const list = lists.get(agent);
     if (list === undefined) lists.set(agent, [task]);
     else list.push(task);

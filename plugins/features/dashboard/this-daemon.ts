@@ -36,6 +36,6 @@ export function createThisDaemon({ node, agents, tasks, traces }: Pick<PluginCon
 
 function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {
   const lists = new Map<string, Omit<RunningTask, "agent">[]>();
-  for (const { agent, ...task } of tasks) lists.set(agent, [...(lists.get(agent) ?? []), task]);
+  for (const { agent, node, ...task } of tasks) if (node === undefined) lists.set(agent, [...(lists.get(agent) ?? []), task]);
   return lists;
 }

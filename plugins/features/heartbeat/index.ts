@@ -54,7 +54,7 @@ export default definePlugin({
         // A little early rather than a whole look too late.
         if (before !== undefined && performance.now() - before < intervalMinutes * MINUTE_MS - MINUTE_MS / 2) continue;
         last.set(agent.id, performance.now());
-        if (before === undefined || ctx.tasks.running().some((task) => task.agent === agent.id)) continue;
+        if (before === undefined || ctx.tasks.running().some((task) => task.agent === agent.id && task.node === undefined)) continue;
         await ctx.events.root(() =>
           ctx.tasks.accept({ entry: "heartbeat", channel, chat: agent.id, agent: agent.id, text: prompt, options: { scheduled: true } }),
         );
