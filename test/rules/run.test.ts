@@ -127,20 +127,24 @@ describe("runs", () => {
 
   it("CRON-08 what a restricted run was kept from is in its record", async () => {
     const blocks = definePlugin({
-      kind: "feature",
-      name: "blocks",
+      kind: "tier",
+      name: "scripted",
       version: "1.0.0",
       svc: "*",
       capabilities: [],
       setup: (ctx) =>
-        ctx.hooks.dispatch.tap(async function* () {
-          yield { type: "guard", level: "narrow", reason: "no bubblewrap" } as const;
-          yield { type: "blocked", tool: "Write", reason: "it only reports" } as const;
-          yield { type: "blocked", tool: "Bash", reason: "git push" } as const;
-          yield { type: "done", text: "reported" } as const;
-        } as never),
+        ctx.provide.tier({
+          name: "scripted",
+          abilities: { autonomy: ["report"] },
+          async *run() {
+            yield { type: "guard", level: "narrow", reason: "no bubblewrap" };
+            yield { type: "blocked", tool: "Write", reason: "it only reports" };
+            yield { type: "blocked", tool: "Bash", reason: "git push" };
+            yield { type: "done", text: "reported" };
+          },
+        }),
     });
-    const { kernel, message } = await runKernel({ inline: [blocks as Plugin<never>], tier: scriptedTier("scripted", { enforcesAutonomy: true }) });
+    const { kernel, message } = await runKernel({ tier: { ...scriptedTier(), plugin: blocks } });
     const { taskId } = await kernel.tasks.run(message("look", { options: { autonomy: "report" } }));
     expect(await kernel.traces.get(taskId)).toMatchObject({
       status: "ok",
