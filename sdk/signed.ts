@@ -2,16 +2,18 @@ import { svcError } from "./errors.ts";
 import type { HttpRequest } from "./http.ts";
 
 /**
- * How a sender signs. By default the whole header is the digest of the raw bytes, in hex. The kinds there are:
+ * How a sender proves that it knows the secret. By default the whole header is the digest of the raw bytes, in hex. The kinds there are:
  *
- *   X-Hub-Signature-256: sha256=<hex>      { header: "x-hub-signature-256", prefix: "sha256=" }
+ *   X-Hub-Signature-256: sha256=<hex>      { header: "x-hub-signature-256", prefix: "sha256=" }            SIGNATURES.hub
  *   Stripe-Signature: t=<s>,v1=<hex>       { header: "stripe-signature", field: "v1", time: { field: "t" } }
  *   X-Acme-Signature: v0=<hex>             { header: "x-acme-signature", prefix: "v0=", time: { header: "x-acme-request-timestamp" },
  *                                            content: "v0:{time}:{body}" }
+ *   X-Gitlab-Token: <secret>               { token: "x-gitlab-token" }
+ *   webhook-signature: v1,<base64> ...     SIGNATURES.standard, with webhook-id and webhook-timestamp
  */
 export interface SignatureScheme {
-  /** The header with the digest, in any case. */
-  readonly header: string;
+  /** The header with the digest, in any case. Left out where the sender has a `token` only. */
+  readonly header?: string;
   /** Default `SHA-256`. */
   readonly algorithm?: "SHA-1" | "SHA-256" | "SHA-512";
   /** Default `hex`. */
@@ -20,53 +22,125 @@ export interface SignatureScheme {
   readonly prefix?: string;
   /** The header is a list `name=value, ...`, and this names the digest; of several one must be right, as while a secret is changed. */
   readonly field?: string;
+  /** What stands between the parts of that list, and between name and value. Default `","` and `"="`. */
+  readonly separators?: readonly [parts: string, value: string];
   /** Where the time of signing stands, in Unix seconds: in a header of its own, or in the list. Without it a captured request can be replayed. */
   readonly time?: { readonly header: string } | { readonly field: string };
   /** How far that time may be from now, in seconds. Default 300. */
   readonly toleranceSeconds?: number;
-  /** What is signed, with `{time}` and `{body}`, the raw bytes. Default `{time}.{body}` where there is a time, else `{body}`. */
+  /** The header with what names the message, for `{id}` in the content. The route must remember it where a message may not count twice. */
+  readonly id?: string;
+  /** What is signed, with `{id}`, `{time}` and `{body}`, the raw bytes. Default `{time}.{body}` where there is a time, else `{body}`. */
   readonly content?: string;
+  /** A secret is base64, after this prefix where it has it. */
+  readonly keyPrefix?: string;
   /** A header that holds the secret itself, accepted in place of a signature. */
   readonly token?: string;
 }
 
-const FORGE: SignatureScheme = { header: "x-forge-signature-256", prefix: "sha256=", token: "x-forge-token" };
+/** Schemes that many senders share: `requireSignature(request, secret, [SIGNATURES.hub, SIGNATURES.standard])`. */
+export const SIGNATURES = {
+  /** `X-Forge-Signature-256: sha256=<hex>`, or `X-Forge-Token` equal to the secret. */
+  forge: { header: "x-forge-signature-256", prefix: "sha256=", token: "x-forge-token" },
+  /** `X-Hub-Signature-256: sha256=<hex>`. */
+  hub: { header: "x-hub-signature-256", prefix: "sha256=" },
+  /** Standard Webhooks: `webhook-id`, `webhook-timestamp` and `webhook-signature`, with a secret `whsec_<base64>`. */
+  standard: {
+    header: "webhook-signature",
+    encoding: "base64",
+    field: "v1",
+    separators: [" ", ","],
+    time: { header: "webhook-timestamp" },
+    id: "webhook-id",
+    content: "{id}.{time}.{body}",
+    keyPrefix: "whsec_",
+  },
+} as const satisfies Readonly<Record<string, SignatureScheme>>;
+
+/** Of several, one that the sender knows is enough, as while a secret is changed. Missing and empty ones let nobody in. */
+export type SignatureSecret = string | undefined | readonly (string | undefined)[];
+
+/** One or several ways of signing that are accepted. */
+export type SignatureSchemes = SignatureScheme | readonly SignatureScheme[];
+
 const TOLERANCE_SECONDS = 300;
+const DIGEST_BYTES = { "SHA-1": 20, "SHA-256": 32, "SHA-512": 64 } as const;
+
+/** A signature as its headers give it. */
+interface Claim {
+  readonly scheme: SignatureScheme;
+  /** Those of the right length. */
+  readonly digests: readonly Uint8Array[];
+  readonly id: string;
+  readonly time: string | undefined;
+}
 
 /**
  * For routes guarded as `signed`: the sender must prove that it knows `secret`, by an HMAC over the raw bytes, so the route needs
- * `raw: true`. By default as `X-Forge-Signature-256: sha256=<hex>`, or by `X-Forge-Token` equal to the secret. Throws
- * `SVC_REQUEST_UNSIGNED` (401) otherwise, and for everyone when the secret is missing or empty; `SVC_REQUEST_STALE` (401) for a
- * signature of another time. Compares in constant time.
+ * `raw: true`. By default as `SIGNATURES.forge` says. With several schemes the sender may use any of them; each one whose header is there
+ * must be right, so two that contradict each other are refused. Throws `SVC_REQUEST_UNSIGNED` (401) otherwise, and for everyone when the
+ * secret is missing or empty; `SVC_REQUEST_STALE` (401) for a signature of another time. Compares in constant time.
  */
 export async function requireSignature(
   request: Pick<HttpRequest, "raw" | "headers">,
-  secret: string | undefined,
-  scheme: SignatureScheme = FORGE,
+  secret: SignatureSecret,
+  schemes: SignatureSchemes = SIGNATURES.forge,
   now: () => number = Date.now,
 ): Promise<void> {
-  const refuse = () => svcError("SVC_REQUEST_UNSIGNED", "The request is not signed with the secret of this webhook.", { status: 401 });
-  if (secret === undefined || secret === "") throw refuse();
-  const { raw } = request;
-  const given = headerOf(request, scheme.header);
-  const token = scheme.token === undefined ? undefined : headerOf(request, scheme.token);
-  if (given === undefined || raw === undefined) {
-    if (token !== undefined && (await same(token, secret))) return;
-    throw refuse();
+  const secrets = secretsOf(secret);
+  const claims = await claimsOf(request, secrets, schemes);
+  for (const claim of claims) {
+    if (request.raw === undefined || !(await isRight(claim, secrets, request.raw))) throw unsigned();
   }
+  requireFresh(claims, now);
+}
+
+/**
+ * What the headers alone decide, for `before` of such a route: a sender without a signature, with an impossible one, one of another time
+ * or a wrong token is refused as in `requireSignature`, and no byte of the body is read. `requireSignature` must follow in `handle`.
+ */
+export async function requireSignatureHeader(
+  request: Pick<HttpRequest, "headers">,
+  secret: SignatureSecret,
+  schemes: SignatureSchemes = SIGNATURES.forge,
+  now: () => number = Date.now,
+): Promise<void> {
+  requireFresh(await claimsOf(request, secretsOf(secret), schemes), now);
+}
+
+const unsigned = () => svcError("SVC_REQUEST_UNSIGNED", "The request is not signed with the secret of this webhook.", { status: 401 });
+
+const secretsOf = (secret: SignatureSecret): readonly string[] =>
+  (typeof secret === "string" ? [secret] : (secret ?? [])).filter((one): one is string => one !== undefined && one !== "");
+
+/** The signatures that are still to be judged against the body. Throws for what the headers alone show to be wrong. */
+async function claimsOf(request: Pick<HttpRequest, "headers">, secrets: readonly string[], schemes: SignatureSchemes): Promise<readonly Claim[]> {
+  if (secrets.length === 0) throw unsigned();
+  const claims: Claim[] = [];
+  let tokens = 0;
+  for (const scheme of "length" in schemes ? schemes : [schemes]) {
+    const token = scheme.token === undefined ? undefined : headerOf(request, scheme.token);
+    if (token !== undefined) {
+      if (!(await isOneOf(token, secrets))) throw unsigned();
+      tokens += 1;
+    }
+    const given = scheme.header === undefined ? undefined : headerOf(request, scheme.header);
+    if (given !== undefined) claims.push(claimOf(request, scheme, given));
+  }
+  if (claims.length + tokens === 0) throw unsigned();
+  return claims;
+}
+
+function claimOf(request: Pick<HttpRequest, "headers">, scheme: SignatureScheme, given: string): Claim {
+  const { field, prefix = "", algorithm = "SHA-256", encoding = "hex" } = scheme;
+  const texts = field === undefined ? [given] : fieldsOf(given, field, scheme);
+  const digests = texts
+    .flatMap((text) => (text.startsWith(prefix) ? [decode(text.slice(prefix.length), encoding)] : []))
+    .filter((digest) => digest?.length === DIGEST_BYTES[algorithm]) as Uint8Array[];
   const time = timeOf(request, scheme, given);
-  if (scheme.time !== undefined && !/^\d{1,15}$/.test(time ?? "")) throw refuse();
-  const content = contentOf(scheme, time ?? "", raw);
-  const key = await crypto.subtle.importKey("raw", encode(secret), { name: "HMAC", hash: scheme.algorithm ?? "SHA-256" }, false, ["verify"]);
-  let isRight = false;
-  for (const text of digestsOf(scheme, given)) {
-    const digest = decode(text, scheme.encoding ?? "hex");
-    if (digest !== undefined && (await crypto.subtle.verify("HMAC", key, digest, content))) isRight = true;
-  }
-  if (!isRight) throw refuse();
-  const { toleranceSeconds = TOLERANCE_SECONDS } = scheme;
-  if (time !== undefined && Math.abs(now() / 1000 - Number(time)) > toleranceSeconds)
-    throw svcError("SVC_REQUEST_STALE", `The request was signed more than ${toleranceSeconds} s from now; check both clocks.`, { status: 401 });
+  const id = scheme.id === undefined ? "" : headerOf(request, scheme.id);
+  if (digests.length === 0 || id === undefined || (scheme.time !== undefined && !/^\d{1,15}$/.test(time ?? ""))) throw unsigned();
+  return { scheme, digests, id, time };
 }
 
 function headerOf({ headers }: Pick<HttpRequest, "headers">, name: string): string | undefined {
@@ -75,22 +149,51 @@ function headerOf({ headers }: Pick<HttpRequest, "headers">, name: string): stri
 }
 
 /** The values of a name in `name=value, name=value`. */
-const fieldsOf = (list: string, name: string): string[] =>
-  list.split(",").flatMap((part) => (part.trim().startsWith(`${name}=`) ? [part.trim().slice(name.length + 1)] : []));
+function fieldsOf(list: string, name: string, { separators: [between, within] = [",", "="] }: SignatureScheme): string[] {
+  const start = `${name}${within}`;
+  return list.split(between).flatMap((part) => (part.trim().startsWith(start) ? [part.trim().slice(start.length)] : []));
+}
 
-function timeOf(request: Pick<HttpRequest, "headers">, { time }: SignatureScheme, given: string): string | undefined {
+function timeOf(request: Pick<HttpRequest, "headers">, scheme: SignatureScheme, given: string): string | undefined {
+  const { time } = scheme;
   if (time === undefined) return undefined;
-  return "header" in time ? headerOf(request, time.header) : fieldsOf(given, time.field)[0];
+  return "header" in time ? headerOf(request, time.header) : fieldsOf(given, time.field, scheme)[0];
 }
 
-function digestsOf({ field, prefix = "" }: SignatureScheme, given: string): string[] {
-  const texts = field === undefined ? [given] : fieldsOf(given, field);
-  return texts.flatMap((text) => (text.startsWith(prefix) ? [text.slice(prefix.length)] : []));
+/** Each secret costs one pass over the body, however many digests were sent. */
+async function isRight({ scheme, digests, id, time }: Claim, secrets: readonly string[], raw: Uint8Array): Promise<boolean> {
+  const content = contentOf(scheme, id, time ?? "", raw);
+  let found = false;
+  for (const secret of secrets) {
+    const bytes = keyOf(secret, scheme);
+    if (bytes === undefined) continue;
+    const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: scheme.algorithm ?? "SHA-256" }, false, ["sign"]);
+    const expected = new Uint8Array(await crypto.subtle.sign("HMAC", key, content));
+    for (const digest of digests) if (sameBytes(digest, expected)) found = true;
+  }
+  return found;
 }
 
-function contentOf({ time: timed, content = timed === undefined ? "{body}" : "{time}.{body}" }: SignatureScheme, time: string, raw: Uint8Array) {
-  const [before = "", after = ""] = content.replaceAll("{time}", time).split("{body}");
-  const [head, tail] = [encode(before), encode(after)];
+function requireFresh(claims: readonly Claim[], now: () => number): void {
+  for (const { scheme, time } of claims) {
+    const { toleranceSeconds = TOLERANCE_SECONDS } = scheme;
+    if (time !== undefined && Math.abs(now() / 1000 - Number(time)) > toleranceSeconds)
+      throw svcError("SVC_REQUEST_STALE", `The request was signed more than ${toleranceSeconds} s from now; check both clocks.`, { status: 401 });
+  }
+}
+
+/** Undefined for a secret that cannot be a key of the scheme. */
+function keyOf(secret: string, { keyPrefix }: SignatureScheme): Uint8Array<ArrayBuffer> | undefined {
+  if (keyPrefix === undefined) return encode(secret);
+  return decode(secret.startsWith(keyPrefix) ? secret.slice(keyPrefix.length) : secret, "base64");
+}
+
+function contentOf({ time: timed, content = timed === undefined ? "{body}" : "{time}.{body}" }: SignatureScheme, id: string, time: string, raw: Uint8Array) {
+  if (content === "{body}") return raw as Uint8Array<ArrayBuffer>;
+  // What the sender wrote is put in once and not looked at again.
+  const fill = (text: string) => encode(text.replace(/\{(id|time)\}/g, (_, name) => (name === "id" ? id : time)));
+  const [before = "", after = ""] = content.split("{body}");
+  const [head, tail] = [fill(before), fill(after)];
   const bytes = new Uint8Array(head.length + raw.length + tail.length);
   bytes.set(head);
   bytes.set(raw, head.length);
@@ -99,7 +202,10 @@ function contentOf({ time: timed, content = timed === undefined ? "{body}" : "{t
 }
 
 function decode(text: string, encoding: "hex" | "base64"): Uint8Array<ArrayBuffer> | undefined {
-  if (encoding === "base64") return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) : undefined;
+  if (encoding === "base64") {
+    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text) || text.replace(/=+$/, "").length % 4 === 1) return undefined;
+    return Uint8Array.from(atob(text.replace(/=+$/, "")), (letter) => letter.charCodeAt(0));
+  }
   if (!/^(?:[0-9a-f]{2})+$/i.test(text)) return undefined;
   return Uint8Array.from({ length: text.length / 2 }, (_, at) => Number.parseInt(text.slice(2 * at, 2 * at + 2), 16));
 }
@@ -112,10 +218,18 @@ export function requireMarker(request: Pick<HttpRequest, "headers">, name: strin
   throw svcError("SVC_REQUEST_UNMARKED", `This request needs the header ${name}: ${value}.`, { status: 403 });
 }
 
-async function same(left: string, right: string): Promise<boolean> {
+async function isOneOf(given: string, secrets: readonly string[]): Promise<boolean> {
   const digest = async (text: string) => new Uint8Array(await crypto.subtle.digest("SHA-256", encode(text)));
-  const [one, other] = await Promise.all([digest(left), digest(right)]);
+  const one = await digest(given);
+  let found = false;
+  for (const secret of secrets) if (sameBytes(one, await digest(secret))) found = true;
+  return found;
+}
+
+/** Takes as long whatever differs; how long a digest is, is no secret. */
+function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  if (left.length !== right.length) return false;
   let different = 0;
-  for (const [at, byte] of one.entries()) different |= byte ^ (other[at] as number);
+  for (const [at, byte] of left.entries()) different |= byte ^ (right[at] as number);
   return different === 0;
 }

@@ -140,7 +140,7 @@ describe("signed and marked routes", () => {
     expect(await judge(slack, { ...signed, "x-slack-request-timestamp": `${time}` })).toBe("ok");
     expect(await judge(slack, signed)).toBe("SVC_REQUEST_UNSIGNED");
 
-    const token: SignatureScheme = { header: "x-none", token: "X-Gitlab-Token" };
+    const token: SignatureScheme = { token: "X-Gitlab-Token" };
     expect(await judge(token, { "x-gitlab-token": SECRET })).toBe("ok");
     expect(await judge(token, { "x-gitlab-token": `${SECRET}x` })).toBe("SVC_REQUEST_UNSIGNED");
     for (const secret of [undefined, ""]) {
