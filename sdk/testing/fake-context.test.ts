@@ -154,7 +154,11 @@ it("tells the root of the running code, and takes events of other machines only 
   peers.events.within({ rootId: "r1", parentId: "p1" }, () => expect(peers.events.current()).toEqual({ rootId: "r1", parentId: "p1" }));
   const heard: string[] = [];
   peers.events.subscribe(({ id }) => heard.push(id));
-  expect([peers.events.inject(theirs), peers.events.inject(theirs), peers.events.inject({ ...theirs, id: "x2", node: "test" })]).toEqual([true, false, false]);
+  expect([peers.events.inject(theirs), peers.events.inject(theirs), peers.events.inject({ ...theirs, id: "x2", node: "node_test" })]).toEqual([
+    true,
+    false,
+    false,
+  ]);
   expect(heard).toEqual(["x1"]);
   const { events } = createFakeContext(plugin);
   expect(() => events.inject(theirs)).toThrow(expect.objectContaining({ code: "SVC_CAPABILITY_UNDECLARED" }));

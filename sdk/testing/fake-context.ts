@@ -75,14 +75,14 @@ export function createFakeContext<C = Record<string, unknown>>(
   const abort = new AbortController();
   const agents = (options.agents ?? []).map(completeAgent);
   const need = declarationCheck(id, plugin.capabilities);
-  const { agents: _agents, tasks, actions = [], fetch, files, sockets, models, services, config: _config, env, ...given } = options;
+  const { agents: _agents, tasks, actions = [], fetch, files, sockets, models, services, store, config: _config, env, ...given } = options;
   const sources: CapabilitySources = {
     agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
     tasks: () => tasks ?? createFakeTasks(),
-    events: () => peerEvents(createMemoryEvents(), need),
+    events: () => peerEvents(createMemoryEvents(NODE.id), need),
     traces: () => ({ get: async () => undefined, list: async () => [] }),
     actions: () => createFakeActions(() => [...actions, ...registered.actions]),
-    store: () => endingStore(createMemoryStore(), abort.signal, { warn: log("warn") }),
+    store: () => endingStore(store ?? createMemoryStore(), abort.signal, { warn: log("warn") }),
     jobs: () => createJobs(registered),
     files: () => guardedFiles(files ?? notGiven("files"), need),
     fetch: () => (fetch === undefined ? notGiven("fetch") : streamingFetch(fetch)),
@@ -100,7 +100,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const context = buildContext<C>({
     id,
     config: options.config ?? (emptySection(plugin.config?.schema) as C),
-    node: { id: "node_test", name: "test" },
+    node: NODE,
     log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
     signal: abort.signal,
     hooks: createHooks(registered),
@@ -137,6 +137,8 @@ function settingsOf({ capabilities, config }: Parameters<typeof createFakeContex
     ...(at === undefined || schema === undefined ? {} : { at, schema }),
   };
 }
+
+const NODE = { id: "node_test", name: "test" };
 
 /** Taking events of other machines in is a permission of its own. */
 function peerEvents(events: MemoryEvents, need: RequireCapability): MemoryEvents {
