@@ -20,6 +20,13 @@ it("AUT-A4 what an operator agrees to names the network, and who guards it", () 
   expect(networkOf({ capabilities: ["network", "sockets"], network: ["*"] })).toBe("connections of its own, unguarded, to any host");
 });
 
+it("K2 what an operator agrees to says how far it may change svc.json", () => {
+  const changesOf = (capabilities: Manifest["capabilities"]) => /^ {2}changes in svc.json +(.*)$/m.exec(describeDeclared(source({ capabilities })))?.[1];
+  expect(changesOf(["store"])).toBeUndefined();
+  expect(changesOf(["settings"])).toBe("its own section");
+  expect(changesOf(["settings", "all-settings"])).toBe("everything, also other plugins and the daemon itself");
+});
+
 it("AUT-A4 a host that a new version adds is shown as one", () => {
   const [before, after] = [["irc.libera.chat"], ["irc.libera.chat", "*.example.org"]].map((network) => source({ capabilities: ["sockets"], network }));
   expect(describeChange(before as Source, after as Source)).toEqual(["network    + *.example.org"]);

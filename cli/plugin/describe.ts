@@ -19,11 +19,18 @@ export function describeDeclared({ id, manifest, version }: Source, isolated = f
       ["keys of agents", list(agentKeys)],
       ["declares", list([...capabilities].sort())],
       ["network", networkOf(capabilities, network)],
+      ...changesOf(capabilities),
       ["registers", registers === undefined ? "not said in its manifest" : list([...registers].sort())],
       ["commands", commands.length === 0 ? "none" : `${commands.map(({ name, summary }) => `svc ${name} (${summary})`).join(", ")}; they run as you`],
       placeLine(isolated),
     ]),
   ].join("\n");
+}
+
+/** How far it may change svc.json, where it may. */
+function changesOf(capabilities: readonly string[]): (readonly [string, string])[] {
+  if (!capabilities.includes("settings")) return [];
+  return [["changes in svc.json", capabilities.includes("all-settings") ? "everything, also other plugins and the daemon itself" : "its own section"]];
 }
 
 /** Whom it speaks to beside HTTP, and who sees to it. */

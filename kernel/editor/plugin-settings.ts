@@ -1,4 +1,3 @@
-import { AsyncResource } from "node:async_hooks";
 import type { ObjectSchema, Schema, SettingEdit, Settings, SettingsChange, SettingsReport } from "@svc/sdk";
 import { type ConfigPath, formatPath, parsePath, valueAt } from "../base/config-path.ts";
 import { referencesBelow } from "../base/config-text/expand.ts";
@@ -191,8 +190,6 @@ function tell({ log, bus }: SettingsDeps, plugin: string, by: string, paths: rea
 type Reloads = (plugin: string, paths: readonly ConfigPath[]) => Promise<Pick<SettingsReport, "reloaded" | "restartRequired" | "reloadSkipped" | "failed">>;
 
 function createReloads(deps: SettingsDeps): Reloads {
-  // A reload belongs to no plugin, though one's change asks for it.
-  const outside = new AsyncResource("svc.settings");
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<ReloadReport> | undefined;
   /** One that begins after now: several changes share it. */
@@ -206,7 +203,7 @@ function createReloads(deps: SettingsDeps): Reloads {
   };
   return async (plugin, paths) => {
     const waitsForIt = deps.host.inTransition(plugin);
-    const report = outside.runInAsyncScope(begin);
+    const report = begin();
     if (waitsForIt) {
       report.catch(() => {});
       return { reloadSkipped: `plugin ${plugin} is being started, reloaded or stopped; the daemon takes the change in when that has ended` };

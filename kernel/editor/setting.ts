@@ -15,7 +15,7 @@ export interface Setting {
   readonly secret?: boolean;
   /** A change waits for a restart. */
   readonly restart?: boolean;
-  /** The keys below it. */
+  /** The keys below it; of a list, those of its entries. */
   readonly keys: readonly { readonly key: string; readonly description?: string }[];
 }
 
@@ -41,7 +41,9 @@ export function describeSetting(root: ObjectSchema, path: string): { readonly se
       ...(allowed === "" ? {} : { allowed }),
       ...(first("secret") === true ? { secret: true } : {}),
       ...(first("restart") === true ? { restart: true } : {}),
-      keys: keysAt(root, at),
+      keys: schemas.some(({ type }) => type === "array")
+        ? keysAt(root, [...at, 0]).map(({ key, ...rest }) => ({ key: `[0].${key}`, ...rest }))
+        : keysAt(root, at),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkConfiguration, createKernel, type Kernel, openEditor } from "@svc/kernel";
+import { checkConfiguration, configurationSchema, createKernel, describeSetting, type Kernel, openEditor } from "@svc/kernel";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, expect, it } from "vitest";
@@ -154,6 +154,16 @@ it("config check names the place in the list with its line, and editing keeps th
   ]);
   editor.set("webhooks[2].id", "one");
   await expect(editor.save()).rejects.toMatchObject({ code: "SVC_CONFIG_INVALID", message: expect.stringContaining("webhooks[2].id: is there twice") });
+});
+
+it("config describe knows a list and the keys of its entries", async () => {
+  const root = await configurationSchema(await laid([]));
+  expect(describeSetting(root, "webhooks").setting).toMatchObject({
+    type: "a list of object",
+    description: "who may call in",
+    keys: expect.arrayContaining([{ key: "[0].id", description: "its name in the path" }, { key: "[0].secret" }]),
+  });
+  expect(describeSetting(root, "webhooks[0].retries").setting).toMatchObject({ default: 2, allowed: "0 to 5" });
 });
 
 it("a list has no switch: a manifest that says 'enabled' is refused with what to write", async () => {

@@ -1,5 +1,6 @@
+import { AsyncResource } from "node:async_hooks";
 import { join, resolve } from "node:path";
-import type { DaemonHealth, Traces } from "@svc/sdk";
+import type { DaemonHealth, Settings, Traces } from "@svc/sdk";
 import { endingStore } from "@svc/sdk/host";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
@@ -19,6 +20,7 @@ import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { KernelTasks, ReloadReport } from "./kernel-api.ts";
 import type { JobBook, Schedule } from "./schedule-port.ts";
+import type { SettingsAsker } from "./settings-port.ts";
 
 /** What exists between `start` and `stop`. */
 export interface Runtime {
@@ -90,14 +92,19 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
       store: ({ id, signal }) => endingStore(store.scope(id), signal, log.child(id)),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,
-      settings: async () => {
-        const { reopen: open } = assembly.locations;
-        return (await assembly.parts.settings()).createSettings({ file: configFile, dataFolder, host, log, bus, open, reload });
-      },
+      settings: () => (editing ??= openSettings()),
       live,
       failed,
     },
   );
+  // A reload belongs to no plugin, though one's change asks for it.
+  const outside = new AsyncResource("svc.settings");
+  let editing: Promise<(asker: SettingsAsker) => Settings> | undefined;
+  async function openSettings(): Promise<(asker: SettingsAsker) => Settings> {
+    const { reopen: open } = assembly.locations;
+    const { createSettings } = await assembly.parts.settings();
+    return createSettings({ file: configFile, dataFolder, host, log, bus, open, reload: () => outside.runInAsyncScope(reload) });
+  }
   const contexts: ContextDeps = {
     node: assembly.node,
     env,

@@ -38,7 +38,7 @@ export interface CoreDeps {
   /** What a running plugin serves under that name; throws for the plugin that asks. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
   live(): Live;
-  /** Loads what changes svc.json. */
+  /** What changes svc.json, loaded when it is first asked for. */
   settings(): Promise<(asker: SettingsAsker) => Settings>;
   failed(scope: Scope, what: string, error: unknown): void;
 }
@@ -73,13 +73,15 @@ export const CORE_CAPABILITIES = {
       return { make: ({ scope }) => createServices(scope, deps) };
     },
   } satisfies CoreRow<Services>,
-  settings: {
-    crosses: true,
-    async load(deps) {
-      const make = await deps.settings();
-      return { make: ({ id, need }) => make({ id, declares: (capability) => allows(need, capability) }) };
-    },
-  } satisfies CoreRow<Settings>,
+  settings: served(({ settings }, { id, need }): Settings => {
+    // Loaded at the first call: most plugins that may change svc.json do so once in a while.
+    const own = async () => (await settings())({ id, declares: (capability) => allows(need, capability) });
+    return {
+      read: async () => (await own()).read(),
+      schema: async () => (await own()).schema(),
+      change: async (edits, options) => (await own()).change(edits, options),
+    };
+  }),
 };
 
 function allows(need: RequireCapability, capability: Capability): boolean {
