@@ -22,12 +22,14 @@ export interface Chat {
   readonly said: Outgoing[];
   /** What stands in the chat now, edits included. */
   readonly shown: string[];
+  /** Somebody writes. */
+  say(text: string): Promise<unknown>;
   /** Presses a button of the newest message that has it. */
   press(label: string, who?: { readonly id?: string; readonly name?: string; readonly chat?: string; readonly direct?: boolean }): Promise<unknown>;
 }
 
-/** A chat that edits, with buttons. */
-export function createChat(): Chat {
+/** A chat that edits, with buttons, or without either. */
+export function createChat(buttons = true): Chat {
   let tasks: Tasks | undefined;
   const said: Outgoing[] = [];
   const shown: string[] = [];
@@ -41,14 +43,18 @@ export function createChat(): Chat {
       tasks = ctx.tasks;
       const channel: Channel = {
         name: "chat",
-        traits: { maxChars: 4000, unit: "utf16", dialect: "plain", editIntervalMs: 1, choices: true },
+        traits: { maxChars: 4000, unit: "utf16", dialect: "plain", ...(buttons ? { editIntervalMs: 1, choices: true } : {}) },
         async send(out) {
           said.push(out);
           return { platformId: `m${shown.push(out.text)}` };
         },
-        async edit(id, out) {
-          shown[Number(id.slice(1)) - 1] = out.text;
-        },
+        ...(buttons
+          ? {
+              async edit(id: string, out: Outgoing) {
+                shown[Number(id.slice(1)) - 1] = out.text;
+              },
+            }
+          : {}),
       };
       const handle = ctx.provide.channel(channel);
       return { start: async () => handle.ready() };
@@ -58,6 +64,7 @@ export function createChat(): Chat {
     plugin,
     said,
     shown,
+    say: async (text) => tasks?.accept({ entry: "channel", channel: "chat", chat: "boss", text, direct: true, sender: { id: "u1", name: "Ann" }, agent: "a" }),
     async press(label, { id = "u1", name = "Ann", chat = "boss", direct = true } = {}) {
       const button = said.flatMap(({ choices = [] }) => choices).findLast((one) => one.label === label);
       const choice = choiceOf(button?.data ?? "");

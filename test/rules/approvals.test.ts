@@ -1,4 +1,5 @@
-import type { Tasks } from "@svc/sdk";
+import { definePlugin, type Plugin, type Tasks, type TierEvent } from "@svc/sdk";
+import { permissionQuestions } from "@svc/sdk/engine";
 import { describe, expect, it, vi } from "vitest";
 import { post, temporaryFolder } from "../kit/kernel.ts";
 import { type Asking, createChat, question, runAsking } from "./approvals.harness.ts";
@@ -20,6 +21,16 @@ describe("OPS-06 a question", () => {
     await soon(() => expect(heard.map(({ state }) => state)).toEqual(["approved"]));
     await soon(() => expect(chat.shown[0]).toContain("Approved by Ann"));
     expect(await approvals.list({ open: true })).toEqual([]);
+  });
+
+  it("OPS-06 is asked with numbered lines where the channel has no buttons, and the number decides it", async () => {
+    const { approvals, chat, tier } = await runAsking({ chat: createChat(false) });
+    const { id } = await approvals.ask(question("deploy"));
+    await soon(() => expect(chat.shown).toEqual([expect.stringContaining("1. Approve\n2. Reject\n3. Later\n\nAnswer with the number.")]));
+    await chat.say("2");
+    expect(await approvals.wait(id)).toMatchObject({ state: "rejected", by: "Ann (u1)", surface: "chat" });
+    await soon(() => expect(chat.shown[1]).toContain("Rejected by Ann"));
+    expect(tier.prompts).toEqual([]);
   });
 
   it("OPS-06 that asks for more than maxExpiryDays gets that maximum", async () => {
@@ -239,6 +250,74 @@ describe("the asking plugin", () => {
     const { id } = await approvals.ask(question("a", { agent: "gone" }));
     await approvals.decide(id, "approve", me);
     await soon(() => expect(heard).toHaveLength(1));
+  });
+});
+
+describe("K28 a run that asks", () => {
+  /** An engine that asks about one call in each turn. */
+  const asks = (said: string[]) =>
+    definePlugin({
+      kind: "tier",
+      name: "asks",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: ["services"],
+      setup(ctx) {
+        ctx.provide.tier({
+          name: "asks",
+          async *run(turn, { prompt }, signal): AsyncIterable<TierEvent> {
+            const told: TierEvent[] = [];
+            const ask = permissionQuestions({ services: ctx.services, turn, signal, tell: (event) => void told.push(event) });
+            const answer = ask?.({ tool: "Shell", input: { command: prompt } }) ?? Promise.resolve({ allow: false, reason: "nobody asked" });
+            while (told.length === 0 && ask !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+            yield* told.splice(0);
+            const { allow, reason } = await answer;
+            yield* told.splice(0);
+            if (signal.aborted) return;
+            said.push(allow ? `did ${prompt}` : reason);
+            yield { type: "done", text: said.at(-1) ?? "" };
+          },
+        });
+      },
+    }) as Plugin<never>;
+  const agent = { tier: "asks", permissionQuestions: "ask", maxConcurrent: 4 };
+
+  it("shows the whole call in chat and stands in the trace with who allowed it; by default nobody is asked", async () => {
+    const said: string[] = [];
+    const { kernel, chat, message, tier } = await runAsking({ inline: [asks(said)], agent });
+    const running = kernel.tasks.run(message("rm -rf build"));
+    await soon(() => expect(chat.said).toHaveLength(1));
+    expect(chat.said[0]?.text).toContain('"command": "rm -rf build"');
+    expect(chat.said[0]?.choices?.map(({ label }) => label)).toEqual(["Allow this once", "Deny"]);
+    expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["waiting"]);
+    await chat.press("Allow this once");
+    const { reply, taskId } = await running;
+    expect(reply).toBe("did rm -rf build");
+    expect(JSON.stringify((await kernel.traces.get(taskId))?.steps)).toContain("approved by Ann (u1) on chat");
+    // The run knows it by itself.
+    expect(tier.prompts).toEqual([]);
+    const silent = await runAsking({ inline: [asks(said)], agent: { tier: "asks" } });
+    expect((await silent.kernel.tasks.run(silent.message("ls"))).reply).toBe("nobody asked");
+  });
+
+  it("withdraws its question when it is cancelled; a restart ends the question and the resumed run asks anew", async () => {
+    const said: string[] = [];
+    const dataFolder = await temporaryFolder();
+    const first = await runAsking({ inline: [asks(said)], agent, dataFolder });
+    const { taskId } = await first.kernel.tasks.accept(first.message("one"));
+    await soon(async () => expect(await first.approvals.list({ open: true })).toHaveLength(1));
+    await first.kernel.tasks.cancel(taskId);
+    await soon(async () => expect((await first.approvals.list())[0]).toMatchObject({ state: "withdrawn" }));
+    await first.kernel.tasks.accept(first.message("two", { entry: "channel", channel: "chat", chat: "c1" }));
+    await soon(async () => expect(await first.approvals.list({ open: true })).toHaveLength(1));
+    const [before] = await first.approvals.list({ open: true });
+    await first.kernel.stop({ drainSeconds: 0 });
+    const second = await runAsking({ inline: [asks(said)], agent, dataFolder });
+    await soon(async () => expect(await second.approvals.list({ open: true })).toHaveLength(1));
+    expect((await second.approvals.get(before?.id ?? ""))?.state).toBe("withdrawn");
+    await soon(() => expect(second.chat.said.length).toBeGreaterThan(0));
+    await second.chat.press("Deny");
+    await soon(() => expect(said.at(-1)).toContain("A person was asked about this call and refused it."));
   });
 });
 
