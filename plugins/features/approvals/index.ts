@@ -143,17 +143,8 @@ export default definePlugin<ApprovalSettings>({
     });
     ctx.hooks.inbound.tap(async (message) => (message.choice === undefined ? undefined : (await open()).chatAnswer(message)));
 
-    let endDigest = () => {};
-    function planDigest(): void {
-      endDigest();
-      const { enabled, time, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = settings.digest;
-      const [hour, minute] = time.split(":").map(Number);
-      endDigest = enabled ? ctx.jobs.cron("digest", `${minute} ${hour} * * *`, timezone, async () => (await open()).sendDigest()) : () => {};
-    }
-
     return {
       async start() {
-        planDigest();
         for (const type of ["delivery:withheld", "delivery:released", "delivery:refused"])
           ctx.events.subscribe((envelope) => {
             if (settings.withheld) inBackground(open().then((approvals) => approvals.withheld(envelope)));
@@ -164,7 +155,7 @@ export default definePlugin<ApprovalSettings>({
       },
       async reload(config) {
         settings = config;
-        planDigest();
+        if (opened !== undefined) inBackground(opened.then((approvals) => approvals.planDigest()));
       },
     };
   },

@@ -17,7 +17,8 @@ export interface Opened extends Omit<Approvals, "onDecided"> {
   /** Answers with the choice, else with the first one that approves or rejects. */
   answer(id: string, approves: boolean, choice: string | undefined, answerer: ApprovalAnswerer): Promise<ApprovalDecision>;
   chatAnswer(message: Inbound): Promise<Rejection | undefined>;
-  sendDigest(): Promise<void>;
+  /** Plans the daily list by the settings. Only where questions have been asked: a start without any loads no clock for it. */
+  planDigest(): void;
   waitForAgent(given: Parameters<typeof waitForAgent>[1]): Promise<string>;
   /** After the start: asks about what was withheld meanwhile, if anything is. */
   resume(withheld: boolean): Promise<void>;
@@ -112,12 +113,22 @@ export async function openApprovals(
     await arm();
   }
 
+  let endDigest = () => {};
+  function planDigest(): void {
+    endDigest();
+    const { enabled, time, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = settings().digest;
+    const [hour, minute] = time.split(":").map(Number);
+    const send = () => sendDigest(ctx, questions, places, settings());
+    endDigest = enabled ? ctx.jobs.cron("digest", `${minute} ${hour} * * *`, timezone, send) : () => {};
+  }
+
+  planDigest();
   for (const { id, state, taskId } of await questions.live())
     if (state === "open" && taskId !== undefined) await questions.withdraw(id, "the daemon was restarted, and its run was interrupted");
   await look();
   const opened: Opened = Object.assign(questions, {
     chatAnswer: (message: Inbound) => takeChatAnswer(message, { ctx, questions, places }),
-    sendDigest: () => sendDigest(ctx, questions, places, settings()),
+    planDigest,
     waitForAgent: (given: Parameters<typeof waitForAgent>[1]) => waitForAgent(questions, given),
     async known(id: string) {
       const approval = await questions.get(id);
