@@ -1,4 +1,5 @@
 import type { Choice, Chosen } from "./choices.ts";
+import type { Schema } from "./config.ts";
 
 /** A file that came with a message or goes out with a delivery. Exactly one of `url`, `path`, `data` or `handle` says where the bytes are. */
 export interface Media {
@@ -47,6 +48,11 @@ export interface TurnOptions {
   readonly model?: string;
   /** Wall-clock limit in minutes, in place of the agent's `maxExecutionMinutes`. */
   readonly timeoutMinutes?: number;
+  /**
+   * The answer is JSON of this schema, with no keys that it does not name: the engine is told so, once more where the answer does not fit,
+   * and then the task fails with `errorKind: "output"`. The value is `TaskResult.output`. The text is not streamed while it grows.
+   */
+  readonly output?: Schema;
   /** Soft cap on the answer's length in tokens. */
   readonly maxOutputTokens?: number;
   /** `report` and `propose` need a tier that enforces them; elsewhere the run fails. */
@@ -155,7 +161,7 @@ export interface TaskResult {
   readonly reply: string;
   readonly status: "ok" | "error" | "timeout";
   readonly error?: string;
-  /** `cancelled`, `timeout`, `interrupted`, `dropped`, or the tier's own kind. */
+  /** `cancelled`, `timeout`, `interrupted`, `dropped`, `output`, or the tier's own kind. */
   readonly errorKind?: string;
   /** 143 where the run passed its time limit and was terminated. */
   readonly exitCode?: number;
@@ -163,6 +169,8 @@ export interface TaskResult {
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;
+  /** The value of an answer that was asked for in a shape (`TurnOptions.output`). */
+  readonly output?: unknown;
   /**
    * The delivery that keeps the answer of a run that succeeded (`errorKind: "held"`, `reply` empty): a decision about it is to come. Its
    * text stands in `tasks.withheld()` and in the trace, and in no result: a result goes to the caller.

@@ -45,6 +45,8 @@ export interface Trace {
   readonly lead?: string;
   /** Also of an answer that is withheld. */
   readonly response?: string;
+  /** The value of an answer that was asked for in a shape; also of one that is withheld. */
+  readonly output?: unknown;
   /** The delivery that keeps a withheld answer, while no decision about it has been made. */
   readonly withheld?: string;
   readonly error?: string;

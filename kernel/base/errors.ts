@@ -36,6 +36,7 @@ export const ERRORS = {
     "Plugin {plugin}: its engine said '{event}', which only a stream of the hook dispatch may, and 'pass' only before its first text; the run was ended.",
   ],
   SVC_TIER_MISSING: [500, "Agent {agent} wants the tier '{tier}', which no running plugin provides; see svc plugin list."],
+  SVC_OUTPUT_SCHEMA: [400, "The schema in options.output of the message cannot be used: {reason}."],
   SVC_NODE_UNSERVED: [503, "Agent {agent} lives on node '{node}', and no plugin here hands its turns over; enable the one that connects nodes."],
   SVC_AUTONOMY_UNENFORCED: [403, "Agent {agent} was asked to run with autonomy '{autonomy}', which the tier '{tier}' cannot enforce; it was not run."],
   SVC_AGENT_UNKNOWN: [404, "There is no agent '{agent}'; see svc agent list."],

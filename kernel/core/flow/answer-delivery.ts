@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type Delivery, reasonOf } from "@svc/sdk";
+import { type Delivery, reasonOf, type Schema } from "@svc/sdk";
 import type { LiveHooks } from "../host/hooks.ts";
 import type { Deliveries } from "./deliveries-port.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Outcome } from "./run-facts.ts";
+import { readOutput } from "./typed-output.ts";
 import { failureText } from "./words.ts";
 
 /** What a task ends with, and what goes out of it. */
@@ -35,6 +36,15 @@ export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Ou
   const goes = silent || (delivery.held === undefined && !reaches) ? {} : { delivery, unjudged };
   if (!ok) return { outcome, ...goes };
   const { id, held: error } = delivery;
-  if (error === undefined) return { outcome: { ...outcome, reply: delivery.text }, ...goes };
+  if (error === undefined) return { outcome: judged({ ...outcome, reply: delivery.text }, delivery.text !== text && record.inbound.options?.output), ...goes };
   return { outcome: { ...outcome, status: "error", reply: delivery.text, error, errorKind: "held", ...(silent ? {} : { withheld: id }) }, ...goes };
+}
+
+/** What a tap has changed in an answer, it has changed in its value too. */
+function judged(outcome: Outcome, changed: Schema | false | undefined): Outcome {
+  if (!changed) return outcome;
+  const { output: _before, ...rest } = outcome;
+  const read = readOutput(changed, outcome.reply);
+  if ("output" in read) return { ...rest, output: read.output };
+  return { ...rest, status: "error", error: `The answer as the deliver taps left it does not fit options.output: ${read.finding}.`, errorKind: "output" };
 }

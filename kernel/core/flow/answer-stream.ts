@@ -14,11 +14,11 @@ export interface AnswerStream {
 
 /**
  * Decides, once for a turn, whether its answer is streamed: text goes out while it grows unless a required `deliver` tap must see
- * all of it first (`holdsStream`); then callers get it at the end, in one piece. Everything else is told as it comes.
+ * all of it first (`holdsStream`), or its shape is still to be judged; then callers get it at the end, in one piece. Everything else is told as it comes.
  */
 export function openAnswerStream(batch: readonly [Task, ...Task[]], deliveries: Pick<Deliveries, "open">, announce: Announcer): AnswerStream {
   const [{ record, live }] = batch;
-  const streams = !live.hooks.holdsStream;
+  const streams = !live.hooks.holdsStream && record.inbound.options?.output === undefined;
   const reply = streams && record.route !== undefined ? deliveries.open(record.route.reply, record.id, record.agent) : undefined;
   const everyone = (event: TaskEvent) => {
     for (const task of batch) tell(task, event);

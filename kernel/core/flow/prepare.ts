@@ -104,6 +104,10 @@ export interface Prepared {
   readonly taken?: AsyncIterable<TierEvent>;
   /** The agent's own tier, for such a turn that is given back. Throws `SVC_TIER_MISSING`. */
   readonly own?: () => Prepared;
+  /** The same engine once more; not for one that was handed over. */
+  readonly again?: (context: TurnContext) => Prepared;
+  /** That engine keeps conversations itself. */
+  readonly nativeSessions?: boolean;
   /** Whose code runs it. */
   readonly scope: Scope;
   readonly run: () => AsyncIterable<TierEvent>;
@@ -141,7 +145,7 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
     if (node !== undefined) throw fail("SVC_NODE_UNSERVED", { agent: turn.agent.id, node });
     const tier = live.tiers.get(turn.agent.tier);
     if (tier === undefined) throw fail("SVC_TIER_MISSING", { agent: turn.agent.id, tier: turn.agent.tier });
-    return { context, scope: tier.scope, run: () => tier.thing.run(turn, context, control.signal) };
+    return { context, scope: tier.scope, again: own, nativeSessions: turn.nativeSessions, run: () => tier.thing.run(turn, context, control.signal) };
   };
   if (control.signal.aborted) throw control.signal.reason;
   const context = node === undefined ? live.hooks.assembleContext(base, turn, run) : base;

@@ -6,6 +6,7 @@ import { JOB_SECONDS } from "./limits.ts";
 import type { Task } from "./live-task.ts";
 import type { TaskRecord } from "./record.ts";
 import type { Ending, Outcome } from "./run-facts.ts";
+import { typedPrompt } from "./typed-output.ts";
 import { promptOf } from "./words.ts";
 import type { Placement } from "./work.ts";
 
@@ -49,10 +50,12 @@ export function runSecondsOf({ entry, options }: Inbound, { maxExecutionMinutes 
 
 /** What `assembleContext` starts from: the agent's own prompt and the sender's words. */
 export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
+  const prompt = messages.map((message) => promptOf(message, startedAt)).join("\n\n");
+  const { output } = messages[0].options ?? {};
   return {
     system: agent.systemPrompt ?? "",
     layers: [],
-    prompt: messages.map((message) => promptOf(message, startedAt)).join("\n\n"),
+    prompt: output === undefined ? prompt : typedPrompt(prompt, output),
     media: messages.flatMap((message) => message.media ?? []),
     history: [],
   };

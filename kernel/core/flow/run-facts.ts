@@ -9,6 +9,8 @@ export interface RunFacts {
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;
+  /** The value of an answer that was asked for in a shape. */
+  readonly output?: unknown;
   readonly autonomyBlocks?: NonNullable<Trace["autonomyBlocks"]>;
   readonly guard?: NonNullable<Trace["guard"]>;
   /** The delivery that keeps the answer until somebody decides about it. */
@@ -39,9 +41,9 @@ export const STOPPING_SCHEDULED: Ending = {
   text: "The daemon is stopping; a scheduled run is not taken up again, its record says so at the next start.",
 };
 
-const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId", "withheld"] as const satisfies readonly (keyof RunFacts)[];
+const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId", "output", "withheld"] as const satisfies readonly (keyof RunFacts)[];
 const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard"] as const;
-const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "usage", "withheld"] as const;
+const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "output", "usage", "withheld"] as const;
 const OF_EVENT = ["usage", "sessionId", "errorKind"] as const;
 
 /** The facts of a run for its record, without the keys that are absent. */
@@ -53,9 +55,10 @@ export const mergedFacts = (lead: RunFacts): RunFacts => present(lead, ENDED);
 /** The facts that the event of a task's end tells. */
 export const eventFacts = (result: Pick<RunFacts, (typeof OF_EVENT)[number]>): RunFacts => present(result, OF_EVENT);
 
-/** The result of a record, as callers get it: of a withheld answer `reply` is empty. */
+/** The result of a record, as callers get it: of a withheld answer `reply` is empty and there is no `output`. */
 export function resultOf(record: TaskRecord, now: number): TaskResult {
   const { id, agent, status, response = "", startedAt, endedAt = now, errorKind } = record;
+  const { output, ...facts } = present(record, OF_RESULT);
   return {
     ok: status === "ok",
     taskId: id,
@@ -63,7 +66,8 @@ export function resultOf(record: TaskRecord, now: number): TaskResult {
     reply: errorKind === "held" ? "" : response,
     status: status === "in-flight" ? "error" : status,
     durationMs: endedAt - startedAt,
-    ...present(record, OF_RESULT),
+    ...facts,
+    ...(output === undefined || errorKind === "held" ? {} : { output }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { onAbort, reasonOf, type SvcError, type TierEvent, type TraceStep, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
+import { onAbort, reasonOf, type Schema, type SvcError, type TierEvent, type TraceStep, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { isTierEvent } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
@@ -8,6 +8,7 @@ import { controlOf, type Prepared, prepareTurn, type RunRequest, STALLED, type T
 import { baseContext, endedOutcome, errorOutcome } from "./routing.ts";
 import type { Ending, Outcome, RunFacts } from "./run-facts.ts";
 import { brief, noteStep } from "./trace-steps.ts";
+import { correction, readOutput, requireSchema, sumOf } from "./typed-output.ts";
 import { freshSessionNotice } from "./words.ts";
 
 /**
@@ -17,15 +18,17 @@ import { freshSessionNotice } from "./words.ts";
  */
 export async function attemptTurn(given: Turn, live: Live, request: RunRequest): Promise<Outcome> {
   const control = controlOf(request);
+  const shape = given.messages[0].options?.output;
   let turn = given;
   let { notice } = request;
   for (;;) {
     try {
+      if (shape !== undefined) requireSchema(shape);
       const preparing = prepareTurn(turn, baseContext(turn), live, control);
       const prepared = isPromise(preparing) ? await preparing : preparing;
       await control.counted;
       control.step("agent");
-      const outcome = await runLimited(prepared, control, notice);
+      const outcome = await runLimited(prepared, control, shape ?? notice);
       if (turn.afresh === true || prepared.context.session === undefined || !lostAtOnce(outcome, control)) return outcome;
       control.steps.push({ name: "session", kind: "prepare", at: Date.now(), error: `started anew: ${outcome.error}` });
       notice = request.notice + freshSessionNotice(outcome.errorKind);
@@ -42,13 +45,37 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
   }
 }
 
-async function runLimited(prepared: Prepared, control: TurnControl, notice: string): Promise<Outcome> {
+/** Before an answer that has a shape the kernel says nothing. */
+async function runLimited(prepared: Prepared, control: TurnControl, told: string | Schema): Promise<Outcome> {
   control.clock.restart();
   try {
-    return await runTurn(prepared, control, notice);
+    return await (typeof told === "string" ? runTurn(prepared, control, told) : runTyped(prepared, control, told));
   } finally {
     control.clock.stand();
   }
+}
+
+/** Run the engine, and once more with what was wrong where its answer does not fit; one that was handed over is asked once. */
+async function runTyped(prepared: Prepared, control: TurnControl, shape: Schema): Promise<Outcome> {
+  const first = await runTurn(prepared, control);
+  const read = first.status === "ok" ? readOutput(shape, first.reply) : first;
+  if (!("finding" in read)) return { ...first, ...read };
+  const engine = control.passed ? prepared.own?.() : prepared;
+  const unfit = (outcome: Outcome, finding: string): Outcome => ({
+    ...outcome,
+    status: "error",
+    error: `The answer does not fit options.output: ${finding}.`,
+    errorKind: "output",
+  });
+  if (engine?.again === undefined) return unfit(first, read.finding);
+  control.steps.push({ name: "output", kind: "prepare", at: Date.now(), error: `asked once more: ${read.finding}` });
+  const session = engine.nativeSessions ? first.sessionId : undefined;
+  const second = await runTurn(engine.again(correction(engine.context, shape, first.reply, read.finding, session)), control);
+  const usage = sumOf(first.usage, second.usage);
+  const outcome = usage === undefined ? second : { ...second, usage };
+  if (outcome.status !== "ok") return outcome;
+  const last = readOutput(shape, outcome.reply);
+  return "finding" in last ? unfit(outcome, last.finding) : { ...outcome, ...last };
 }
 
 /** The session is of no use any more, and the engine has neither said nor done anything. */

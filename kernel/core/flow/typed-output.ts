@@ -1,0 +1,63 @@
+import { reasonOf, type Schema, type TurnContext, type Usage } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
+import { schemaCheck } from "../../base/schema/schema-check.ts";
+
+/** What is left of an answer when the engine is asked once more without its session. */
+const ANSWER_CHARACTERS = 16_000;
+
+/** An answer that was asked for in a shape: the value, or what is wrong with it, for the engine and for people. */
+export type ReadOutput = { readonly output: unknown } | { readonly finding: string };
+
+const demand = (schema: Schema): string =>
+  `Answer with JSON only, without any text before or after it, that fits this JSON schema and has no keys that it does not name:\n${JSON.stringify(schema)}`;
+
+/** The words of a turn whose answer has a shape. */
+export const typedPrompt = (prompt: string, schema: Schema): string => `${prompt}\n\n${demand(schema)}`;
+
+/** Throws `SVC_OUTPUT_SCHEMA` for a schema that cannot judge anything. */
+export function requireSchema(schema: Schema): void {
+  try {
+    schemaCheck(schema, "body").fits(null);
+  } catch (error) {
+    throw fail("SVC_OUTPUT_SCHEMA", { reason: reasonOf(error).split("\n")[0] });
+  }
+}
+
+/** Reads an answer: JSON by itself, in a fence, or with words around it. */
+export function readOutput(schema: Schema, answer: string): ReadOutput {
+  const output = jsonIn(answer);
+  if (output === undefined) return { finding: "it is no JSON" };
+  const check = schemaCheck(schema, "body");
+  if (check.fits(output)) return { output };
+  const { instancePath = "", message = "has the wrong shape", params = {} } = check.errors(output)[0] ?? {};
+  const key = (params as { additionalProperty?: string }).additionalProperty;
+  return { finding: `${instancePath === "" ? "it" : instancePath.slice(1).replaceAll("/", ".")} ${message}${key === undefined ? "" : ` ('${key}')`}` };
+}
+
+function jsonIn(answer: string): unknown {
+  const text = answer.trim();
+  const from = text.search(/[{[]/);
+  const to = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1;
+  for (const part of [text, text.match(/```(?:json)?\s*\n([\s\S]*?)\n\s*```/)?.[1], from === -1 ? undefined : text.slice(from, to)]) {
+    try {
+      if (part !== undefined) return JSON.parse(part);
+    } catch {
+      // Perhaps the next part is JSON.
+    }
+  }
+  return undefined;
+}
+
+/** The context in which the engine is told what was wrong: its session knows the rest; without one the answer is given back to it. */
+export function correction(context: TurnContext, schema: Schema, answer: string, finding: string, session: string | undefined): TurnContext {
+  const again = `That answer cannot be used: ${finding}. ${demand(schema)}`;
+  if (session !== undefined) return { ...context, session, prompt: again, media: [] };
+  return { ...context, prompt: `${context.prompt}\n\nYou have answered:\n${answer.slice(0, ANSWER_CHARACTERS)}\n\n${again}` };
+}
+
+/** What both tries have cost. */
+export function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  const sum = (key: keyof Usage) => (first[key] === undefined && second[key] === undefined ? {} : { [key]: (first[key] ?? 0) + (second[key] ?? 0) });
+  return { input: first.input + second.input, output: first.output + second.output, ...sum("cacheRead"), ...sum("cacheCreate"), ...sum("cost") };
+}
