@@ -37,8 +37,8 @@ export const PARTS: KernelParts = partsWith({});
 function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
   return {
     async http() {
-      const [{ openServing }, { isIsolated }] = await Promise.all([import("./http/serving.ts"), import("./isolation/own-sockets.ts")]);
-      return { load: () => import("./http/index.ts"), open: (deps) => openServing(deps, isIsolated) };
+      const [{ openServing }, owners] = await Promise.all([import("./http/serving.ts"), import("./isolation/own-sockets.ts")]);
+      return { load: () => import("./http/index.ts"), open: (deps) => openServing(deps, owners) };
     },
     async isolation() {
       const { isolate } = await import("./isolation/isolate.ts");

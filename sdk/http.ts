@@ -26,6 +26,12 @@ export interface HttpRoute {
    */
   readonly maxBytes?: number;
   /**
+   * For what a person decides: a program that the daemon itself has started, such as an agent's engine and its commands, is refused with
+   * `SVC_HTTP_PEOPLE` (403) where it comes without a token. No wall: a program that hides where it comes from is not recognised, nor is
+   * any where there is no `/proc`.
+   */
+  readonly forPeople?: true;
+  /**
    * Asked after the guard and before the body is read: throw what path, query and caller alone decide (an unknown id is 404
    * even where the body is broken too). `body` and `raw` are unset.
    */

@@ -73,6 +73,7 @@ export const ERRORS = {
     401,
     "node.localSecret is on: call with the header x-svc-local and the content of .svc/local-secret, or use svc as the user of the daemon.",
   ],
+  SVC_HTTP_PEOPLE: [403, "A person decides this: programs that the daemon started, such as an agent's engine and its commands, may not."],
   SVC_HTTP_ISOLATED: [403, "A plugin in a process of its own may not call the daemon; it has the capabilities that it declares."],
   SVC_HTTP_THROTTLED: [429, "Too many wrong tokens; try again in {seconds} s."],
   SVC_HTTP_STREAMS: [503, "All {limit} event streams of {whose} are in use; close one and try again."],

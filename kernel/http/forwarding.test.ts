@@ -26,7 +26,14 @@ describe("a header cannot hide behind others", () => {
 
   it("SEC-S2 nor where somebody else's server carries the routes", async () => {
     const app = fastify();
-    const surface = createSurface({ name: "daemon", routes: () => ROUTES, authorities: () => [], isIsolated: () => false, log: recordingLog() });
+    const surface = createSurface({
+      name: "daemon",
+      routes: () => ROUTES,
+      authorities: () => [],
+      isIsolated: () => false,
+      isChild: async () => false,
+      log: recordingLog(),
+    });
     app.register(routesPlugin(surface));
     await app.listen({ host: "127.0.0.1", port: 0 });
     const { port } = app.server.address() as { port: number };

@@ -33,6 +33,7 @@ export async function serve(routes: readonly HttpRoute[] | (() => readonly HttpR
     authorities: () => [],
     scopes: SCOPES,
     isIsolated: () => false,
+    isChild: async () => false,
     log,
     ...options,
   });

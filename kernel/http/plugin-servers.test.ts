@@ -16,6 +16,7 @@ const make = (listen: boolean) => {
     routes: () => [hello, { ...hello, server: "other", path: "/other" }],
     authorities: () => [],
     isIsolated: () => false,
+    isChild: async () => false,
     log,
   });
 };

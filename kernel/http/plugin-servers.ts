@@ -28,6 +28,7 @@ export interface ServersDeps {
   authorities(): readonly Authority[];
   readonly scopes: ScopeTable;
   readonly isIsolated: SurfaceOptions["isIsolated"];
+  readonly isChild: SurfaceOptions["isChild"];
   readonly log: RootLog;
 }
 
@@ -48,7 +49,7 @@ export function portRefused(server: string, { host, port }: Pick<ProvidedServer,
 }
 
 /** Makes the servers that plugins provide; each opens its port when its plugin asks for it. */
-export function createServers({ listen, reach, routes, authorities, scopes, isIsolated, log }: ServersDeps): Servers {
+export function createServers({ listen, reach, routes, authorities, scopes, isIsolated, isChild, log }: ServersDeps): Servers {
   const provided = new Map<string, ProvidedServer>();
   // One that only is mounted stays while its plugin is set up anew: the application that carries it cannot mount it twice.
   const made = new Map<string, HttpServer>();
@@ -61,6 +62,7 @@ export function createServers({ listen, reach, routes, authorities, scopes, isIs
       authorities,
       scopes,
       isIsolated,
+      isChild,
       localScopes: () => provided.get(name)?.localScopes ?? [],
       headers: () => provided.get(name)?.headers ?? {},
       ...reach.served(() => provided.get(name)?.host ?? ""),

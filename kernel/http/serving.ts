@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { requireMeant } from "../base/instance.ts";
 import { INSTANCE } from "../base/instance-mark.ts";
 import type { HttpDeps, HttpServing } from "../core/boot/http-port.ts";
@@ -9,12 +10,20 @@ import type { SurfaceOptions } from "./surface.ts";
 /** How long requests that are under way may take when the kernel's own server closes. */
 const GRACE_MS = 2_000;
 
+/** Who holds the far end of a connection of this machine. */
+export interface SocketOwners {
+  readonly isIsolated: SurfaceOptions["isIsolated"];
+  /** Whether a daemon on that data folder has started it. */
+  isStartedBy(dataFolder: string, socket: Socket): Promise<boolean>;
+}
+
 /** The HTTP room as the core sees it: what speaks HTTP is loaded with the first server. */
-export function openServing(deps: HttpDeps, isIsolated: SurfaceOptions["isIsolated"]): HttpServing {
+export function openServing(deps: HttpDeps, { isIsolated, isStartedBy }: SocketOwners): HttpServing {
   const { kernel, listen, instance, routes, authorities, scopes } = deps;
   const log = deps.log.child("http");
   const reach = reachOf(deps.config, deps.folder);
-  const plugins = createServers({ listen, reach, routes, authorities, scopes, isIsolated, log });
+  const isChild = (socket: Socket) => isStartedBy(deps.folder, socket);
+  const plugins = createServers({ listen, reach, routes, authorities, scopes, isIsolated, isChild, log });
   const own = createOwnServer({
     kernel,
     routes,
@@ -23,6 +32,7 @@ export function openServing(deps: HttpDeps, isIsolated: SurfaceOptions["isIsolat
       authorities,
       scopes,
       isIsolated,
+      isChild,
       ...reach.served(() => reach.bind().host),
       admit: (headers) => requireMeant(headers, instance()),
       headers: () => {

@@ -33,6 +33,7 @@ export async function openStandalone(
     scopes,
     // The processes of isolated plugins belong to the daemon, and have no network of this machine where it can withhold it.
     isIsolated: () => false,
+    isChild: async () => false,
     localScopes: () => localScopes,
     hosts: () => hosts,
     trustedProxies: () => trustedProxies,

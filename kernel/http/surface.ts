@@ -5,6 +5,7 @@
  *   wall       no isolated plugin                           403
  *   match      the live route table                         400, 404, 405
  *   guard      address or bearer, from the headers alone    401, 403, 429     nothing of the body is read before this
+ *   people     no program of ours, where people decide      403
  *   before     the route's own word on path and caller      its own
  *   body       64 KB for the unknown, 1 MB for the known    413, 415, 400
  *   check      query and body against the route's schemas   400
@@ -51,6 +52,8 @@ export interface SurfaceOptions {
   localScopes?(): readonly string[];
   /** Whether the far end of a connection is a process of an isolated plugin: its requests are refused. */
   isIsolated(socket: Socket): boolean | Promise<boolean>;
+  /** Whether it is a program that this daemon started; asked for routes that are for people. */
+  isChild(socket: Socket): Promise<boolean>;
   /** Names it is reached by, beside loopback and its own addresses. */
   hosts?(): readonly string[];
   /** Addresses and networks of proxies whose word about their client counts. Asked for each request that was passed on; a new list is a new array. */
@@ -225,6 +228,7 @@ class RouteSurface implements Surface {
     const asker = { ...this.#callerOf(raw), method, headers: raw.headers, params, queryToken: target.token };
     const judged = this.#guards.judge(entry.rule, asker);
     const { caller, proof } = judged instanceof Promise ? await judged : judged;
+    if (entry.route.forPeople && caller.token === undefined && (await this.#options.isChild(raw.socket))) throw fail("SVC_HTTP_PEOPLE");
     const served = new ServedRequest(raw, response, target, params, caller);
     if (entry.route.before !== undefined) await entry.route.before(served);
     return { route: entry.route, served, proof };

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { peerOf } from "../base/client-address.ts";
+import { folderMark } from "../base/process-identity.ts";
 import type { Tree } from "../capabilities/processes/process-tree.ts";
 
 /**
@@ -29,4 +30,11 @@ export function isIsolated(socket: Socket): boolean | Promise<boolean> {
     judged.set(socket, found);
   }
   return found;
+}
+
+/** Whether the far end of a connection is a program that a daemon on this data folder has started, or one below it. Looked up at each call. */
+export async function isStartedBy(dataFolder: string, socket: Socket): Promise<boolean> {
+  if (!peerOf(socket).own) return false;
+  const { isHeldBy } = await import("./socket-owner.ts");
+  return isHeldBy(socket, [{ known: [], mark: `${folderMark(dataFolder)}.`, since: 0 }]);
 }

@@ -53,6 +53,7 @@ function routesOf(open: Open): readonly HttpRoute[] {
       method: "POST",
       path: `${base}/:id/${name}`,
       guard: guards.write,
+      forPeople: true,
       body: BODY,
       handle: (request) => run(request.params.id ?? "", request),
     });
