@@ -126,11 +126,23 @@ export type Identity =
   | { readonly kind: "peer"; readonly name: string };
 
 /**
+ * What an authority answers for a ticket: a bearer that stands for another one, such as one for an address that may be seen, in place of a
+ * token that may not. The other bearer is judged by all authorities, at once and as long as a stream is open: the ticket ends with it.
+ */
+export interface Ticket {
+  readonly kind: "ticket";
+  /** The bearer behind it, which must not be a ticket itself. */
+  readonly bearer: string;
+  /** All that it is good for; of these what the bearer behind it grants. */
+  readonly scopes: readonly string[];
+}
+
+/**
  * Judges bearers; several may be provided and each is asked until one knows the bearer. Asked on every request and, for open
  * streams, again every second and after each `changed`: a revocation takes effect at once. Compare digests in constant time.
- * Throwing counts as "unknown" (closed).
+ * Throwing counts as "unknown" (closed). A ticket is asked about once a request, and not again: one for a single use ends as it is answered.
  */
 export interface Authority {
   readonly name: string;
-  verify(bearer: string): Promise<Identity | undefined>;
+  verify(bearer: string): Promise<Identity | Ticket | undefined>;
 }

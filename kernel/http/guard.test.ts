@@ -187,6 +187,36 @@ describe("authorities", () => {
     server.changed();
     expect((await still).done).toBe(true);
   });
+
+  it("AUTH-04 may answer with a ticket, which is asked about once and leaves of the token behind it what it says", async () => {
+    const table = { behind: token("dashboard:write"), poor: token("agent:a") };
+    const asked: string[] = [];
+    const verify = async (given: string) => {
+      asked.push(given);
+      const [, bearer] = /^ticket-(.*)$/.exec(given) ?? [];
+      return bearer === undefined ? undefined : ({ kind: "ticket", bearer, scopes: ["dashboard:read"] } as const);
+    };
+    server = await serve(
+      [
+        route("scope:dashboard:read", "/s", { handle: ({ caller }, reply) => void reply.stream().event("hello", caller.token) }),
+        route("scope:dashboard:read"),
+        route("scope:dashboard:write", "/w"),
+      ],
+      { authorities: () => [{ name: "tickets", verify }, tableAuthority({ ...table, peer: peer("one") })] },
+    );
+    const stream = frames(await fetch(`${server.url}/s?token=ticket-behind`));
+    expect((await stream.next()).value).toEqual(["hello", { id: "tok_1", name: "one", scopes: ["dashboard:read"] }]);
+    expect((await ask("/w", bearer("ticket-behind"))).status).toBe(403);
+    expect((await ask("/w", bearer("behind"))).status).not.toBe(403);
+    for (const [given, status] of Object.entries({ "ticket-poor": 403, "ticket-peer": 401, "ticket-ticket-behind": 401, "ticket-": 401, "ticket-none": 401 }))
+      expect([given, (await ask("/x", bearer(given))).status]).toEqual([given, status]);
+    asked.length = 0;
+    const next = stream.next();
+    server.changed();
+    while (!asked.includes("behind")) await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).not.toContain("ticket-behind");
+    expect(await Promise.race([next, new Promise((resolve) => setImmediate(resolve, "open"))])).toBe("open");
+  });
 });
 
 describe("guessing", () => {

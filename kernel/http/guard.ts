@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Authority, Caller, HttpRoute, Identity, ScopeTable } from "@svc/sdk";
+import type { Authority, Caller, HttpRoute, Identity, ScopeTable, Ticket } from "@svc/sdk";
 import type { Peer } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
 import { guardScope } from "../base/guard-scope.ts";
@@ -48,7 +48,7 @@ export interface GuardOptions {
 export interface Guards {
   /** Answers at once where no bearer must be asked about. Throws or rejects with 401, 403 or 429. */
   judge(rule: Rule, asker: Asker): Admitted | Promise<Admitted>;
-  /** What a bearer proves now, asked of the authorities afresh. Never rejects: an authority that throws counts as one that does not know the bearer. */
+  /** What a bearer proves now, asked of the authorities afresh; a ticket nothing. Never rejects: an authority that throws counts as one that does not know the bearer. */
   identify(bearer: string): Promise<Identity | undefined>;
 }
 
@@ -84,17 +84,22 @@ export function bearerOf(headers: IncomingHttpHeaders, queryToken: string | unde
 /** Makes the guards of one server. */
 export function createGuards({ scopes, authorities, localScopes = () => [], throttle }: GuardOptions): Guards {
   /** The first authority that knows the bearer. One that throws is skipped. */
-  async function identify(bearer: string): Promise<Identity | undefined> {
+  async function ask(bearer: string): Promise<Identity | Ticket | undefined> {
     if (bearer === "") return undefined;
     for (const authority of authorities()) {
       try {
-        const identity = await authority.verify(bearer);
-        if (identity !== undefined) return identity;
+        const answer = await authority.verify(bearer);
+        if (answer !== undefined) return answer;
       } catch {
         // Closed: the next authority may still know it.
       }
     }
     return undefined;
+  }
+
+  async function identify(bearer: string): Promise<Identity | undefined> {
+    const answer = await ask(bearer);
+    return answer?.kind === "ticket" ? undefined : answer;
   }
 
   async function prove(rule: Rule, asker: Asker, bearer: string): Promise<Admitted> {
@@ -103,16 +108,23 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
     const address = peer.loopback ? undefined : peer.address;
     const wait = address === undefined ? undefined : throttle.wait(address);
     if (wait !== undefined) throw fail("SVC_HTTP_THROTTLED", { seconds: wait, retryAfterMs: wait * 1000 });
-    const identity = await identify(bearer);
+    const answer = await ask(bearer);
+    const ticket = answer?.kind === "ticket" ? answer : undefined;
+    const whole = ticket === undefined ? (answer as Identity | undefined) : await identify(ticket.bearer);
+    const within = (proven: Identity | undefined) => (ticket === undefined ? proven : narrowed(proven, ticket, scopes));
+    const identity = within(whole);
     if (identity === undefined || !exists(identity, rule)) {
       if (address !== undefined) throttle.failed(address);
       throw fail("SVC_HTTP_BEARER_UNKNOWN");
     }
     if (address !== undefined) throttle.succeeded(address);
-    const holds = (proven: Identity) => grants(rule, params, proven, local, scopes);
+    const holds = (proven: Identity) => {
+      const left = within(proven);
+      return left !== undefined && grants(rule, params, left, local, scopes);
+    };
     if (!holds(identity)) throw fail("SVC_HTTP_FORBIDDEN", { needed: neededBy(rule, params) });
     const facts = identity.kind === "peer" ? { peer: identity.name } : { token: { id: identity.id, name: identity.name, scopes: identity.scopes } };
-    return { caller: { address: peer.address, local, ...facts }, proof: { bearer, holds } };
+    return { caller: { address: peer.address, local, ...facts }, proof: { bearer: ticket?.bearer ?? bearer, holds } };
   }
 
   return {
@@ -132,6 +144,12 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
     },
     identify,
   };
+}
+
+/** What a ticket leaves of the token behind it. A peer's bearer has no scopes to choose from. */
+function narrowed(identity: Identity | undefined, ticket: Ticket, scopes: ScopeTable): Identity | undefined {
+  if (identity?.kind !== "token") return undefined;
+  return { ...identity, scopes: ticket.scopes.filter((scope) => scopes.grants(identity.scopes, scope)) };
 }
 
 /** A bearer of one family of scopes counts as unknown where another family is required. */

@@ -1,3 +1,4 @@
+import type { HttpReply, HttpRequest } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { createDaemons } from "./daemons.ts";
@@ -5,6 +6,7 @@ import plugin from "./index.ts";
 import { createLegacyAuthority } from "./legacy-token.ts";
 import type { DashboardSettings } from "./settings.ts";
 import { THIS_DAEMON } from "./settings.ts";
+import { createTickets } from "./tickets.ts";
 
 const settings = (more: Partial<DashboardSettings> = {}): DashboardSettings => ({
   enabled: true,
@@ -24,7 +26,7 @@ describe("setup", () => {
     expect(open.registered.servers).toMatchObject([
       { server: { name: "dashboard", host: "127.0.0.1", port: 4202, localScopes: ["dashboard:write"] }, open: false },
     ]);
-    expect(open.registered.authorities).toEqual([]);
+    expect(open.registered.authorities.map(({ name }) => name)).toEqual(["dashboard.tickets"]);
     await lifecycle.start?.();
     expect(open.registered.servers[0]?.open).toBe(true);
     await lifecycle.stop?.();
@@ -32,7 +34,7 @@ describe("setup", () => {
     const closed = context({ token: "a-single-bearer" });
     plugin.setup(closed);
     expect(closed.registered.servers[0]?.server.localScopes).toEqual([]);
-    expect(closed.registered.authorities).toHaveLength(1);
+    expect(closed.registered.authorities.map(({ name }) => name)).toEqual(["dashboard.token", "dashboard.tickets"]);
   });
 
   it.each([
@@ -67,4 +69,45 @@ it("AUTH-10 the single token is worth dashboard:write, and nothing outside of th
   const { verify } = createLegacyAuthority("a-single-bearer");
   expect(await verify("a-single-bearer")).toMatchObject({ scopes: ["dashboard:write"], family: "dashboard" });
   for (const other of ["", "a-single-beare", "a-single-bearer ", "A-SINGLE-BEARER"]) expect(await verify(other)).toBeUndefined();
+});
+
+describe("tickets", () => {
+  const caller = { address: "127.0.0.1", local: true, token: { id: "tok_1", name: "one", scopes: ["dashboard:read"] } };
+  const asking = (authorization?: string) => ({ caller, headers: { authorization } }) as unknown as HttpRequest;
+  const issue = async ({ route }: ReturnType<typeof createTickets>, bearer: string) =>
+    (await route.handle(asking(`Bearer ${bearer}`), {} as HttpReply)) as { ticket: string; expiresAt: string };
+
+  it("are good for 60 s and for one use, and stand for the token that asked", async () => {
+    let now = 1_000_000;
+    const tickets = createTickets(() => now);
+    const { verify } = tickets.authority;
+    const [one, two, late] = [await issue(tickets, "svc_live_one"), await issue(tickets, "svc_live_two"), await issue(tickets, "svc_live_one")];
+    expect(new Set([one.ticket, two.ticket, late.ticket]).size).toBe(3);
+    expect(one).toEqual({ ticket: expect.stringMatching(/^svc_ticket_[0-9a-f]{64}$/), expiresAt: new Date(now + 60_000).toISOString() });
+    now += 59_999;
+    expect(await verify(two.ticket)).toEqual({ kind: "ticket", bearer: "svc_live_two", scopes: ["dashboard:read"] });
+    expect(await verify(two.ticket)).toBeUndefined();
+    expect(await verify(one.ticket.replace(/.$/, (last) => (last === "0" ? "1" : "0")))).toBeUndefined();
+    expect(await verify(one.ticket)).toMatchObject({ bearer: "svc_live_one" });
+    now += 1;
+    expect(await verify(late.ticket)).toBeUndefined();
+  });
+
+  it("of one token wait 32 at most: the oldest goes, and those of others stay", async () => {
+    const tickets = createTickets();
+    const other = await issue(tickets, "svc_live_other");
+    const all = [];
+    for (let count = 0; count < 33; count += 1) all.push((await issue(tickets, "svc_live_one")).ticket);
+    const known = [];
+    for (const ticket of all) known.push((await tickets.authority.verify(ticket)) !== undefined);
+    expect(known).toEqual([false, ...Array.from({ length: 32 }, () => true)]);
+    expect(await tickets.authority.verify(other.ticket)).toBeDefined();
+  });
+
+  it("are not given for a ticket, nor for a token that stood in the address", async () => {
+    const tickets = createTickets();
+    const { ticket } = await issue(tickets, "svc_live_one");
+    for (const request of [asking(), asking(`Bearer ${ticket}`)])
+      expect(() => tickets.route.handle(request, {} as HttpReply)).toThrow(expect.objectContaining({ code: "SVC_DASHBOARD_TICKET", status: 400 }));
+  });
 });

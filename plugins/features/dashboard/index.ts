@@ -9,6 +9,7 @@ import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
 import { DASHBOARD, type DashboardSettings } from "./settings.ts";
 import { taskActionRoute } from "./task-action.ts";
 import { taskStreamRoute } from "./task-stream.ts";
+import { createTickets } from "./tickets.ts";
 
 export default definePlugin<DashboardSettings>({
   kind: "feature",
@@ -29,6 +30,8 @@ export default definePlugin<DashboardSettings>({
       localScopes: token === undefined ? ["dashboard:write"] : [],
     });
     if (token !== undefined) ctx.provide.authority(createLegacyAuthority(token));
+    const tickets = createTickets();
+    ctx.provide.authority(tickets.authority);
     for (const route of [
       pageRoute(),
       publicMessagesRoute(daemons, ctx.agents),
@@ -38,6 +41,7 @@ export default definePlugin<DashboardSettings>({
       liveStreamRoute(daemons, ctx),
       taskStreamRoute(ctx),
       taskActionRoute(daemons),
+      tickets.route,
       // With a token, who has none does not learn which paths there are.
       ...(token === undefined ? [] : nowhereRoutes()),
     ])
