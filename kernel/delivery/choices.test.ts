@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { channelError, choiceOf, type Delivery, type Message } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createFarEnd, type FarEnd, openWorld, until, type World } from "./deliver.harness.ts";
@@ -72,6 +73,35 @@ describe("K27 buttons", () => {
     const one = await world(createFarEnd({ choices: true }));
     await ask(one);
     expect(await one.deliveries.choices.heard(said("1"))).toEqual(said("1"));
+  });
+
+  it("an answer that has grown gets them by an edit once it is whole, and loses them by another", async () => {
+    const far = createFarEnd({ choices: true });
+    const one = await world(far);
+    const target = { channel: "acme", chat: "c1" };
+    const text = `${"many words of an answer ".repeat(4)}and the end`;
+    const stream = one.deliveries.open(target, "task_1", "a");
+    stream?.text(text);
+    await until(() => far.visible("c1").length === 1);
+    await stream?.end();
+    const answer: Delivery = { id: `out_${randomUUID()}`, kind: "reply", taskId: "task_1", target, text, choices: CHOICES };
+    await one.store.scope("core").commit([...one.deliveries.ops(answer)]);
+    one.deliveries.committed(answer);
+    await until(() => far.buttons("c1")[0]?.length === 2);
+    await one.deliveries.choices.close(answer.id, "Approved by Ada");
+    await until(() => far.buttons("c1")[0]?.length === 0);
+    expect(far.visible("c1")).toEqual([`${text}\n\nApproved by Ada`]);
+  });
+
+  it("files that go with a question stay when it is closed", async () => {
+    const far = createFarEnd({ choices: true, maxMediaBytes: 1_000 });
+    const one = await world(far);
+    const id = await ask(one, { media: [{ kind: "file", name: "plan.txt", data: Buffer.from("plan") }] });
+    expect(far.buttons("c1")).toEqual([["Approve", "Reject"], []]);
+    await one.deliveries.choices.close(id, "Approved by Ada");
+    await until(() => far.buttons("c1")[0]?.length === 0);
+    expect(far.visible("c1")).toEqual(["Deploy?\n\nApproved by Ada", ""]);
+    expect(far.calls.filter(({ call }) => call === "remove")).toEqual([]);
   });
 
   it("one that is pressed before the platform's answer was stored counts", async () => {
