@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -96,6 +96,30 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
         ?.slice(6) ?? "{}",
     );
   }
+
+  it("K28 asks on the command line what the program may do; a question that kill -9 interrupts is withdrawn, and asked anew by the resumed run", async () => {
+    await start({ tier: "cli-a", permissionQuestions: "ask" });
+    const first = task('CALL:Write:{"file_path":"note.txt","content":"asked words"} now').catch(() => undefined);
+    const open = async (other = "") => {
+      for (;;) {
+        const list = await shell.json<readonly { id: string }[]>("approval", "list");
+        const found = list.find(({ id }) => id !== other);
+        if (found !== undefined) return found.id;
+      }
+    };
+    const before = await open();
+    process.kill(shell.pid(), "SIGKILL");
+    await first;
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    const after = await open(before);
+    const all = await shell.json<readonly { id: string; state: string; detail: string }[]>("approval", "list", "--all");
+    expect(all.find(({ id }) => id === before)).toMatchObject({ state: "withdrawn", detail: expect.stringContaining("asked words") });
+    expect(existsSync(join(shell.folder, "w/note.txt"))).toBe(false);
+    expect(await shell.svc("approval", "approve", before)).toMatchObject({ code: 1, err: expect.stringContaining("it was withdrawn") });
+    expect(await shell.svc("approval", "approve", after)).toMatchObject({ code: 0 });
+    while (!existsSync(join(shell.folder, "w/note.txt"))) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(readFileSync(join(shell.folder, "w/note.txt"), "utf8")).toBe("asked words");
+  });
 
   it("the same agent answers on each engine by changing one word", async () => {
     await start({ tier: "cli-a" }, { providers: { anthropic: { endpoint: server.url, apiKey: "a-dummy-key-of-the-test" } } });

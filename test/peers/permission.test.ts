@@ -43,6 +43,14 @@ const SUBJECTS: readonly Subject[] = [
     writes: escalated,
   },
   {
+    name: "Codex's patches in cli-b",
+    plugin: cliB as Plugin<never>,
+    program: "codex",
+    options: { config: { command: PROGRAMS.codex }, env: (url) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "dummy-key" }) },
+    writes: (words) =>
+      `CALL:exec_command:${json({ cmd: `apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: note.txt\n+${words}\n*** End Patch\nEOF\n` })} now`,
+  },
+  {
     name: "Gemini CLI in cli-c",
     plugin: cliC as Plugin<never>,
     program: "gemini",
@@ -148,7 +156,7 @@ for (const { name, plugin, program, options, writes, model } of SUBJECTS) {
       expect(existsSync(note(at))).toBe(false);
       await approvals.decide(asked.id, "allow", { by: "Ann", surface: "test" });
       const events = await running;
-      expect(readFileSync(note(at), "utf8")).toBe("allowed words");
+      expect(readFileSync(note(at), "utf8").trim()).toBe("allowed words");
       expect(events.filter(({ type }) => type === "waiting")).toMatchObject([{ reason: expect.stringContaining(asked.id), retryAfterMs: expect.any(Number) }]);
       expect(stepsOf(events)).toMatchObject([{ output: "approved by Ann on test" }]);
       expect(events.at(-1)?.type).toBe("done");
