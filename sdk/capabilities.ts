@@ -53,6 +53,8 @@ export interface PermissionTypes {
   "all-settings": true;
   /** With `events`: takes in events of other machines, as `inject`. */
   "events:peers": true;
+  /** With `tasks`: sees what `deliver` taps withhold, and decides about it, as `withheld`, `release` and `refuse`. */
+  withheld: true;
 }
 
 /**
@@ -84,7 +86,14 @@ export const CAPABILITIES = namesOf<keyof CapabilityTypes>({
 });
 
 /** The names of `PermissionTypes`. */
-export const PERMISSIONS = namesOf<keyof PermissionTypes>({ routes: true, network: true, "data-folder": true, "all-settings": true, "events:peers": true });
+export const PERMISSIONS = namesOf<keyof PermissionTypes>({
+  routes: true,
+  network: true,
+  "data-folder": true,
+  "all-settings": true,
+  "events:peers": true,
+  withheld: true,
+});
 
 /** The compiler refuses a name that is missing here or has no type. */
 function namesOf<K extends string>(all: Readonly<Record<K, true>>): readonly K[] {

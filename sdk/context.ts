@@ -3,6 +3,7 @@ import type { Schema } from "./config.ts";
 import { svcError } from "./errors.ts";
 import type { Files } from "./files.ts";
 import type { PluginContext, PluginId } from "./plugin.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** Throws `SVC_CAPABILITY_UNDECLARED` for a capability that the plugin has not declared. */
 export type RequireCapability = (capability: Capability) => void;
@@ -108,4 +109,24 @@ export function guardedFiles(files: Files, need: RequireCapability): Files {
       return files.data;
     },
   };
+}
+
+/** The capability `tasks` of a plugin: what `deliver` taps withhold is shown and decided about with `withheld` alone. */
+export function guardedTasks<T extends Tasks>(tasks: T, need: RequireCapability): T {
+  const { withheld, release, refuse } = tasks;
+  return {
+    ...tasks,
+    async withheld(query) {
+      need("withheld");
+      return withheld(query);
+    },
+    async release(id) {
+      need("withheld");
+      return release(id);
+    },
+    async refuse(id, reason) {
+      need("withheld");
+      return refuse(id, reason);
+    },
+  } satisfies Tasks as T;
 }

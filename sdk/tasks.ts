@@ -25,7 +25,8 @@ export interface Tasks {
   deliver(delivery: DraftDelivery): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
   /**
    * Deliveries that a `deliver` tap withholds, by id, at most `limit` (default 500): answers, notices and what `deliver` was given. `after`
-   * is the id of the last one of the page before. What nobody decides about expires after a week, and its sender is told.
+   * is the id of the last one of the page before. What nobody decides about expires after a week, and its sender is told. This and the next
+   * two ask for the permission `withheld`: they show what others were answered, and let out what a policy keeps back.
    */
   withheld(query?: { readonly after?: string; readonly limit?: number }): Promise<readonly WithheldDelivery[]>;
   /**

@@ -34,7 +34,10 @@ it.each(CAPABILITIES)("the row of %s says whether the context of a process has i
   expect(code(() => refuseDeclared(id, [name]))).toBe(refusal);
 });
 
-it.each(["data-folder", "all-settings", "events:peers", "env:*", "env:SVC_TOKEN", "env:NODE_OPTIONS"] as const)("a process is never given %s", (name) => {
-  expect(code(() => refuseDeclared(id, [name]))).toBe("SVC_ISOLATION_REFUSED");
-  expect(code(() => refuseDeclared(id, ["env:ACME_KEY", "network", "routes"]))).toBeUndefined();
-});
+it.each(["data-folder", "all-settings", "events:peers", "withheld", "env:*", "env:SVC_TOKEN", "env:NODE_OPTIONS"] as const)(
+  "a process is never given %s",
+  (name) => {
+    expect(code(() => refuseDeclared(id, [name]))).toBe("SVC_ISOLATION_REFUSED");
+    expect(code(() => refuseDeclared(id, ["env:ACME_KEY", "network", "routes"]))).toBeUndefined();
+  },
+);

@@ -217,3 +217,19 @@ it("changes a file in memory one after another, and leaves it alone when asked t
   await data.change("n", 100, () => "4");
   expect(content.get("/daemon/.svc/n")).toBe("4");
 });
+
+it("shows and decides what is withheld only with the permission; a task's result is what `answer` makes", async () => {
+  const tasks = createFakeTasks(({ text }) => ({ reply: `re: ${text}` }));
+  const message = { entry: "task", channel: "http", chat: "c", text: "hi" };
+  tasks.withhold({ delivery: { id: "out_1", kind: "reply", target: { channel: "c", chat: "1" }, text: "secret" }, reason: "policy", since: 0 });
+  const without = createFakeContext(plugin, { tasks });
+  for (const ask of [() => without.tasks.withheld(), () => without.tasks.release("out_1"), () => without.tasks.refuse("out_1", "no")])
+    await expect(ask()).rejects.toMatchObject({ code: "SVC_CAPABILITY_UNDECLARED" });
+  const { tasks: allowed } = createFakeContext({ ...plugin, capabilities: [...plugin.capabilities, "withheld"] }, { tasks });
+  expect(await allowed.withheld()).toHaveLength(1);
+  expect(await allowed.refuse("out_1", "no")).toBe(true);
+  expect(tasks.decided).toEqual([{ id: "out_1", refused: "no" }]);
+  const { taskId } = await allowed.accept(message);
+  expect(await allowed.result(taskId)).toMatchObject({ ok: true, taskId, reply: "re: hi" });
+  await expect(allowed.result("task_none")).rejects.toMatchObject({ code: "SVC_TASK_UNKNOWN" });
+});

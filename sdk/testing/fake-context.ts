@@ -2,7 +2,16 @@ import type { Action } from "../action.ts";
 import type { Agent } from "../agents.ts";
 import type { CapabilityTypes } from "../capabilities.ts";
 import type { Schema } from "../config.ts";
-import { buildContext, type CapabilitySources, declarationCheck, emptySection, guardedFiles, type RequireCapability, sourceOf } from "../context.ts";
+import {
+  buildContext,
+  type CapabilitySources,
+  declarationCheck,
+  emptySection,
+  guardedFiles,
+  guardedTasks,
+  type RequireCapability,
+  sourceOf,
+} from "../context.ts";
 import { svcError } from "../errors.ts";
 import type { Envelope } from "../events.ts";
 import type { GuardedFetch } from "../fetch.ts";
@@ -78,7 +87,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const { agents: _agents, tasks, actions = [], fetch, files, sockets, models, services, store, config: _config, env, ...given } = options;
   const sources: CapabilitySources = {
     agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
-    tasks: () => tasks ?? createFakeTasks(),
+    tasks: () => guardedTasks(tasks ?? createFakeTasks(), need),
     events: () => peerEvents(createMemoryEvents(NODE.id), need),
     traces: () => ({ get: async () => undefined, list: async () => [] }),
     actions: () => createFakeActions(() => [...actions, ...registered.actions]),

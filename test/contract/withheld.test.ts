@@ -10,7 +10,7 @@ function policy(judge: (text: string) => string | undefined, required = true): {
     name: "policy",
     version: "1.0.0",
     svc: "^0.1.0",
-    capabilities: ["tasks"],
+    capabilities: ["tasks", "withheld"],
     setup(ctx) {
       tasks = ctx.tasks;
       ctx.hooks.deliver.tap(
@@ -101,4 +101,31 @@ it("collected messages are answered by one release", async () => {
   await tasks().release(lead?.withheld as string);
   for (const result of [lead, merged])
     expect(await kernel.traces.get(result?.taskId as string)).toMatchObject({ status: "ok", response: expect.stringContaining("one secret") });
+});
+
+it("a plugin that does not declare the permission `withheld` neither sees nor decides what is withheld, over no way", async () => {
+  const { plugin, tasks } = policy(secret);
+  let other: Tasks | undefined;
+  const curious = definePlugin({
+    kind: "feature",
+    name: "curious",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: ["tasks"],
+    setup(ctx) {
+      other = ctx.tasks;
+    },
+  }) as Plugin<never>;
+  const { kernel, message } = await runKernel({ inline: [plugin, curious] });
+  const { withheld } = await kernel.tasks.run(message("a secret"));
+  const id = withheld as string;
+  const { withheld: list, release, refuse } = other as Tasks;
+  for (const ask of [() => list(), () => release(id), () => refuse(id, "never")])
+    await expect(ask()).rejects.toMatchObject({
+      code: "SVC_CAPABILITY_UNDECLARED",
+      message: expect.stringMatching(/feature-curious uses 'withheld'.*manifest/),
+    });
+  expect((await tasks().withheld()).map(({ delivery }) => delivery.id)).toEqual([id]);
+  expect(await tasks().release(id)).toBe(true);
+  expect((await (other as Tasks).run(message("hello"))).reply).toBe("hello");
 });

@@ -129,6 +129,7 @@ const HOST_NAMES = [
   "endingStore",
   "enforcesAutonomy",
   "guardedFiles",
+  "guardedTasks",
   "keepsSessions",
   "pluralOf",
   "providedName",

@@ -90,7 +90,7 @@ export async function runAsking({ chat = createChat(), approvals = {}, hear, inl
     name: "asker",
     version: "1.0.0",
     svc: "^0.1.0",
-    capabilities: ["services", "tasks"],
+    capabilities: ["services", "tasks", "withheld"],
     setup(ctx) {
       services = ctx.services;
       tasks = ctx.tasks;

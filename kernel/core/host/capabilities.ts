@@ -14,7 +14,7 @@ import type {
   Tasks,
   Traces,
 } from "@svc/sdk";
-import { CAPABILITIES, type RequireCapability } from "@svc/sdk/host";
+import { CAPABILITIES, guardedTasks, type RequireCapability } from "@svc/sdk/host";
 import type { CapabilityRow, CapabilityRows, CapabilityScope, LibraryDeps, LoadedCapability } from "../../base/capability.ts";
 import type { ChannelRender } from "../../base/channel-render.ts";
 import { fail } from "../../base/errors.ts";
@@ -58,7 +58,7 @@ const served = <T>(make: (deps: CoreDeps, plugin: PluginScope) => T, crosses = t
 /** The capabilities that the core serves by itself, one row each. */
 export const CORE_CAPABILITIES = {
   agents: served(({ agents }) => agents),
-  tasks: served(({ tasks }) => tasks),
+  tasks: served(({ tasks }, { need }) => guardedTasks(tasks, need)),
   events: served(({ bus, failed }, { scope, need }) => scopedEvents(scope, bus, failed, need)),
   traces: served(({ traces }) => traces),
   actions: served(({ actions }) => actions),
@@ -100,6 +100,7 @@ const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: bo
   "data-folder": { crosses: false },
   "all-settings": { crosses: false },
   "events:peers": { crosses: false },
+  withheld: { crosses: false },
 };
 
 /** The port to the room of libraries: rows for all that the core does not serve by itself. */

@@ -113,7 +113,7 @@ export default definePlugin<ApprovalSettings>({
   svc: "^0.1.0",
   config: { at: "approvals", schema: APPROVALS },
   agentConfig: AGENT,
-  capabilities: ["agents", "events", "jobs", "routes", "services", "store", "tasks"],
+  capabilities: ["agents", "events", "jobs", "routes", "services", "store", "tasks", "withheld"],
   setup(ctx) {
     let settings = ctx.config;
     const hearers: Hearers = new Map();
