@@ -1,8 +1,9 @@
 import { cp } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { definePlugin, type Outgoing, type Plugin } from "@svc/sdk";
+import { definePlugin, type Outgoing, type Plugin, type PluginContext } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import approvals from "../../plugins/features/approvals/index.ts";
 import notifications from "../../plugins/features/notifications/index.ts";
 import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
@@ -27,11 +28,11 @@ const mailTo = (sent: Outgoing[]) =>
     },
   }) as Plugin<never>;
 
-async function run(section: object, options: { folder?: string; config?: Record<string, unknown> } = {}) {
+async function run(section: object, options: { folder?: string; inline?: readonly Plugin<never>[]; config?: Record<string, unknown> } = {}) {
   const sent: Outgoing[] = [];
   const folder = options.folder ?? (await temporaryFolder());
   const config = { notifications: { local: { banner: false, sound: false }, ...section }, ...options.config };
-  const inline = [mailTo(sent), notifications as unknown as Plugin<never>];
+  const inline = [mailTo(sent), notifications as unknown as Plugin<never>, ...(options.inline ?? [])];
   const running = await runKernel({ folder, dataFolder: join(folder, ".svc"), inline, config });
   return { ...running, sent, folder, texts: () => sent.map(({ text }) => text) };
 }
@@ -98,6 +99,29 @@ describe("notices about tasks", () => {
     await pause(TOLD_MS);
     expect(after.sent).toHaveLength(1);
     expect(before.texts()).toEqual([]);
+  });
+
+  it("OPS-04 other plugins send through it: a question of approvals is asked at notifications.destination", async () => {
+    let context: PluginContext | undefined;
+    const asking = definePlugin({
+      kind: "feature",
+      name: "asking",
+      version: "1.0.0",
+      svc: "*",
+      capabilities: ["services"],
+      setup(ctx) {
+        context = ctx;
+      },
+    });
+    const { sent } = await run(DESTINATION, { inline: [approvals, asking] as unknown as Plugin<never>[], config: { approvals: {} } });
+    const { services } = context as PluginContext;
+    await services.get("notifier")?.notify({ text: "words of a plugin", title: "Plugin", key: "once" });
+    await services.get("notifier")?.notify({ text: "words of a plugin", title: "Plugin", key: "once" });
+    await vi.waitFor(() => expect(sent.map(({ title, text }) => [title, text])).toEqual([["Plugin", "words of a plugin"]]), PATIENCE);
+    expect(services.get("approvals")).toBeDefined();
+    await services.get("approvals")?.ask({ kind: "job", title: "Run the nightly job", digest: "d", requestedBy: "plugin asking" });
+    await vi.waitFor(() => expect(sent).toHaveLength(2), PATIENCE);
+    expect(sent[1]).toMatchObject({ target: { channel: "mail", chat: "me" }, text: expect.stringContaining("Run the nightly job") });
   });
 
   it("OPS-04 a thousand ends within a minute are one notice", async () => {

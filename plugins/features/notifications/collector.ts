@@ -69,7 +69,8 @@ export async function startCollector(ctx: Context, settings: () => NotificationS
     }
   }
 
+  const left = await pending.count(own);
   ctx.events.subscribe(hear);
   // What the daemon had heard before it stopped.
-  if ((await pending.count(own)) > 0 && first === undefined) arm();
+  if (left > 0) arm();
 }

@@ -41,7 +41,12 @@ export default definePlugin<NotificationSection>({
     let settings = settingsOf(ctx.config);
     let opened: Promise<Notices> | undefined;
     const open = (): Promise<Notices> => {
-      opened ??= import("./notices.js").then(({ openNotices }) => openNotices(ctx, () => settings));
+      opened ??= import("./notices.js")
+        .then(({ openNotices }) => openNotices(ctx, () => settings))
+        .catch((error) => {
+          opened = undefined;
+          throw error;
+        });
       return opened;
     };
     ctx.provide.service("notifier", {

@@ -38,15 +38,17 @@ export async function openNotices(ctx: Context, settings: () => NotificationSett
     const target = value.destination ?? (destination && targetOf(destination));
     if (target === undefined) return;
     try {
-      await ctx.tasks.deliver(noticeTo(target, { text, title, priority }));
+      // The outbox knows it already where the daemon was killed before the item was done.
+      const { sent } = await ctx.tasks.deliver({ ...noticeTo(target, { text, title, priority }), key: `notifications/${id}` });
+      sent.catch(() => undefined);
     } catch (error) {
       if (attempt < MOST_ATTEMPTS) throw error;
       ctx.log.error({ notice: id, channel: target.channel, attempt }, `a notice was given up after ${attempt} tries: ${reasonOf(error)}`);
     }
   }
 
-  queue.work(send);
   await startCollector(ctx, settings, (happened) => push(NOTICES, `${ctx.node.id}-${crypto.randomUUID()}`, wordsFor(happened)));
+  queue.work(send);
 
   return {
     async notify({ key, ...notice }) {

@@ -57,7 +57,12 @@ describe("what is told of tasks", () => {
     ended("long", 125_000);
     await idle();
     expect(told()).toEqual([
-      { kind: "notice", target: { channel: "acme", chat: "me", account: "main" }, title: "Task finished", text: "ada finished after 2 min 5 s (http)" },
+      {
+        kind: "notice",
+        target: { channel: "acme", chat: "me", account: "main" },
+        title: "Task finished",
+        text: "ada finished after 2 min 5 s (http)",
+      },
     ]);
     ended("bad", 300, "timeout");
     await idle();
