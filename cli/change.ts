@@ -35,7 +35,7 @@ const optionsOf = (cli: Pick<Place, "file" | "dataFolder">) => ({
 });
 
 /** Open svc.json for reading. */
-export async function openFile(cli: Cli): Promise<Editor> {
+export async function openFile(cli: Pick<Place, "file" | "dataFolder">): Promise<Editor> {
   const { openEditor } = await import("@svc/kernel");
   return openEditor(optionsOf(cli));
 }

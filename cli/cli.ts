@@ -65,6 +65,11 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
     ...daemon,
     ask: async (question, how) => (await import("./asking.js")).ask(question, { ...how, terminal: process.stdin.isTTY === true && !json }),
     stream: async (path, onEvent, how) => (await import("./follow.js")).follow(daemon, path, onEvent, how),
+    async readSettings() {
+      const { openFile } = await import("./change.js");
+      const { document, revision } = await openFile({ file, dataFolder });
+      return { document: document(), revision };
+    },
     async change(edits, how) {
       const { changeSettings } = await import("./change.js");
       return changeSettings({ file, dataFolder, request: daemon.request }, edits, how);

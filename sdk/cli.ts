@@ -2,7 +2,7 @@ import type { Confined } from "./files.ts";
 import type { Authority, HttpRoute } from "./http.ts";
 import type { TimeRange } from "./jobs.ts";
 import type { ScopeTable } from "./scopes.ts";
-import type { SettingEdit, SettingsChange, SettingsReport } from "./settings.ts";
+import type { SettingEdit, SettingsChange, SettingsDocument, SettingsReport } from "./settings.ts";
 
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {
@@ -34,6 +34,8 @@ export interface CliHost {
    * 10 s; given up when no daemon has answered for 60 s, or one refuses. What happened meanwhile is only told where the route knows ids.
    */
   stream(path: string, onEvent: (event: StreamedEvent) => unknown, options?: StreamOptions): Promise<void>;
+  /** svc.json as `ctx.settings.read` shows it to a plugin with `all-settings`, whether or not a daemon runs. Throws `SVC_CONFIG_*`. */
+  readSettings(): Promise<Pick<SettingsDocument, "document" | "revision">>;
   /**
    * Changes svc.json as `ctx.settings.change` with `all-settings` does, for the person at the terminal, and has the daemon take it in.
    * Without a daemon the file is changed and `reloadSkipped` begins with `ECONNREFUSED`. A change that the daemon refuses is taken back.

@@ -39,6 +39,8 @@ export interface Editor {
   readonly original: string;
   /** As `ctx.settings.read()` answers it to a plugin that sees everything: of the text as it was opened, or written. */
   readonly revision: string;
+  /** As `ctx.settings.read()` answers it to such a plugin: as written, `${NAME}` in place, credentials as `***`. */
+  document(): Readonly<Record<string, unknown>>;
   /** The effective value, defaults included; credentials masked unless `reveal`. */
   get(path: string, reveal?: boolean): unknown;
   show(reveal?: boolean): unknown;
@@ -116,6 +118,7 @@ async function open(options: EditorDeps): Promise<{ readonly editor: Editor; wri
   }
   const editor: Editor = {
     original,
+    document: () => maskSecrets(configuration.document.raw, configuration.composed, { references: true }),
     get(path, reveal = false) {
       const value = reveal ? configuration.value : maskSecrets(configuration.value, configuration.composed);
       return getValue(value, path) ?? defaultAt(configuration.composed.root, parsePath(path));

@@ -80,6 +80,7 @@ export function createFakeCli(options: FakeCliOptions = {}): FakeCli {
         if (signal?.aborted === true || (await onEvent(event)) === false) return;
       }
     },
+    readSettings: () => settings.read(),
     change: (edits, how = {}) => settings.change(edits, { ...how, by: "the command line" }),
     async serve({ host = "127.0.0.1", port = 1, routes }) {
       const server = { request: (method: string, path: string, request?: FakeRequest) => callRoute(routes, method, path, request) };

@@ -159,3 +159,14 @@ describe("what a run may take and where its answer goes", () => {
     await vi.waitFor(async () => expect(await runs.count({ where: { job: "often" } })).toBe(200));
   });
 });
+
+it("OPS-01 a stop ends a command that runs, and its record says so", { timeout: 60_000 }, async () => {
+  const now = await stage({ slow: { ...NIGHTLY, command: "echo begun; sleep 300" } });
+  await now.call("POST", "/crons/slow/run");
+  await vi.waitFor(async () => expect(await now.runs("slow")).toMatchObject([{ status: "running" }]));
+  await now.stop();
+  const again = await stage(undefined, { folder: now.folder });
+  expect(await again.runs("slow")).toMatchObject([{ status: "interrupted", error: expect.stringMatching(/stopped in the middle|ended in the middle/) }]);
+  expect(await again.job("slow")).toMatchObject({ failures: 0 });
+  expect(await again.job("slow")).not.toHaveProperty("running");
+});

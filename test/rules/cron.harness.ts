@@ -70,12 +70,14 @@ export interface StageOptions {
   readonly env?: Record<string, string>;
   readonly approvals?: Partial<Approvals>;
   readonly more?: readonly Plugin<never>[];
+  /** Further sections of svc.json. */
+  readonly sections?: Record<string, unknown>;
 }
 
 /** Writes svc.json with these jobs, unless the folder has one, and starts a kernel on it. */
 export async function stage(
   jobs: Record<string, object> | undefined,
-  { folder: given, tier = scriptedTier(), agents = {}, env = {}, approvals, more = [] }: StageOptions = {},
+  { folder: given, tier = scriptedTier(), agents = {}, env = {}, approvals, more = [], sections = {} }: StageOptions = {},
 ): Promise<Stage> {
   const folder = given ?? (await temporaryFolder());
   const config = join(folder, "svc.json");
@@ -87,6 +89,7 @@ export async function stage(
           node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "127.0.0.1:0" },
           agents: { a: { name: "A", workspace: "./w", tier: "scripted" }, b: { name: "B", workspace: "./w", tier: "scripted" }, ...agents },
           crons: jobs,
+          ...sections,
         },
         null,
         2,

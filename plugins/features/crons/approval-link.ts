@@ -16,6 +16,8 @@ type PendingJob = JobSettings & { readonly approval: PendingApproval };
 /** Makes the link. The file says what waits; a question and its decision only ever follow from it. */
 export function createApprovalLink(ctx: PluginContext<CronsSettings>, jobs: () => CronsSettings): ApprovalLink {
   let heard: Approvals | undefined;
+  /** Nothing waits, and nothing is asked. */
+  let quiet = false;
   const pending = () => Object.entries(jobs()).filter((entry): entry is [string, PendingJob] => entry[1].approval !== undefined);
 
   async function decided(approvals: Approvals, { key = "", digest, state, by = "somebody", surface = "" }: ApprovalDecision): Promise<void> {
@@ -37,7 +39,7 @@ export function createApprovalLink(ctx: PluginContext<CronsSettings>, jobs: () =
   return {
     async ask() {
       const approvals = ctx.services.get("approvals");
-      if (approvals === undefined) return;
+      if (approvals === undefined || (quiet && approvals === heard && pending().length === 0)) return;
       try {
         if (approvals !== heard) approvals.onDecided(KIND, (decision) => decided(approvals, decision));
         heard = approvals;
@@ -49,6 +51,7 @@ export function createApprovalLink(ctx: PluginContext<CronsSettings>, jobs: () =
         }
         for (const { id, key } of await approvals.list({ open: true, kind: KIND }))
           if (key !== undefined && !keys.has(key)) await approvals.withdraw(id, "it was decided about, or taken out, in svc.json");
+        quiet = keys.size === 0;
       } catch (error) {
         ctx.log.warn({ reason: reasonOf(error) }, "people could not be asked about pending jobs; svc schedule approve works");
       }

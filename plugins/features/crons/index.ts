@@ -35,7 +35,11 @@ export default definePlugin<CronsSettings>({
         await runner.recover();
         timetable.follow(jobs);
         await approvals.ask();
-        ctx.jobs.every(RENEW_MS, () => runner.renew());
+        ctx.jobs.every(RENEW_MS, async () => {
+          await runner.renew();
+          // The plugin that asks people may have been started anew.
+          await approvals.ask();
+        });
         ctx.jobs.every(SWEEP_MS, sweep);
       },
       // In place: a job that runs is not disturbed by a change of another one.

@@ -1,11 +1,14 @@
-import { codeOf, type SettingEdit, type Settings, type SettingsReport, svcError } from "@svc/sdk";
+import { codeOf, type SettingEdit, type Settings, type SettingsDocument, type SettingsReport, svcError } from "@svc/sdk";
 import type { JobSettings, PendingApproval } from "./settings.ts";
 
 /** A job as svc.json has it: without defaults, `${NAME}` as written. */
 export type WrittenJob = Partial<JobSettings> & Pick<JobSettings, "schedule" | "agent">;
 
 /** How the file is read and changed: by a plugin, or by a command. */
-export type JobFile = Pick<Settings, "read" | "change">;
+export interface JobFile {
+  read(): Promise<Pick<SettingsDocument, "document" | "revision">>;
+  change: Settings["change"];
+}
 
 /** The jobs of the file by id. */
 export type WrittenJobs = Readonly<Record<string, WrittenJob>>;
@@ -17,7 +20,7 @@ export async function readJobs(file: Pick<JobFile, "read">): Promise<WrittenJobs
   return jobsIn(await file.read());
 }
 
-const jobsIn = ({ document }: Awaited<ReturnType<JobFile["read"]>>): WrittenJobs => (document["crons"] ?? {}) as WrittenJobs;
+const jobsIn = ({ document }: Pick<SettingsDocument, "document">): WrittenJobs => (document["crons"] ?? {}) as WrittenJobs;
 
 /**
  * Changes jobs in svc.json: `edits` says what to do with the jobs that are there, and is asked again where somebody changed the file

@@ -10,6 +10,7 @@ const FIRE_BYTES = 65_536;
 /** `GET /crons`, `GET /crons/:id/runs`, `POST /crons/:id/run` for this machine, and `POST /crons/:id/fire` for the bearer of the job's token. */
 export function addRoutes(ctx: PluginContext<CronsSettings>, desk: Desk & { readonly runner: Runner }): void {
   const { book, runner, jobs } = desk;
+  const guesses = new Guesses();
   ctx.provide.route({ method: "GET", path: "/crons", guard: "loopback", handle: async () => ({ crons: await overviewOf(ctx, desk) }) });
   ctx.provide.route({
     method: "GET",
@@ -44,7 +45,7 @@ export function addRoutes(ctx: PluginContext<CronsSettings>, desk: Desk & { read
     guard: "open",
     raw: true,
     maxBytes: FIRE_BYTES,
-    before: (request) => requireToken(request, jobs()),
+    before: (request) => requireToken(request, jobs(), guesses),
     async handle({ params: { id = "" } }, reply) {
       const { started } = await runner.start(id, "fire");
       reply.status(202);
@@ -53,14 +54,46 @@ export function addRoutes(ctx: PluginContext<CronsSettings>, desk: Desk & { read
   });
 }
 
+const MINUTE_MS = 60_000;
+const GUESSES = 10;
+const ADDRESSES = 1_000;
+
+/** Wrong tokens of the last minute by address, so that nobody guesses for long. This machine's own programs are not counted. */
+class Guesses {
+  readonly #wrong = new Map<string, { count: number; readonly since: number }>();
+
+  /** Throws `SVC_CRON_THROTTLED` (429) for an address that has guessed too often. */
+  require({ address, local }: HttpRequest["caller"]): void {
+    const found = this.#wrong.get(address);
+    if (local || found === undefined || found.count < GUESSES || performance.now() - found.since > MINUTE_MS) return;
+    throw svcError("SVC_CRON_THROTTLED", "Too many wrong tokens from this address; wait a minute.", { status: 429 });
+  }
+
+  wrong({ address, local }: HttpRequest["caller"]): void {
+    if (local) return;
+    const now = performance.now();
+    const found = this.#wrong.get(address);
+    if (found !== undefined && now - found.since <= MINUTE_MS) {
+      found.count += 1;
+      return;
+    }
+    const [oldest] = this.#wrong.keys();
+    if (this.#wrong.size >= ADDRESSES && oldest !== undefined) this.#wrong.delete(oldest);
+    this.#wrong.set(address, { count: 1, since: now });
+  }
+}
+
 /** Before the body is read. A job without a token and one that does not exist are not told apart. */
-async function requireToken({ params: { id = "" }, headers }: HttpRequest, jobs: CronsSettings): Promise<void> {
+async function requireToken({ params: { id = "" }, headers, caller }: HttpRequest, jobs: CronsSettings, guesses: Guesses): Promise<void> {
+  guesses.require(caller);
   const token = Object.hasOwn(jobs, id) ? jobs[id]?.fireToken : undefined;
   if (token === undefined) throw svcError("SVC_CRON_UNKNOWN", "There is no job of that id that can be started with a token.", { status: 404 });
   const [, given] = /^Bearer +(\S+)$/i.exec(String(headers["authorization"] ?? "")) ?? [];
   // A token that is present and empty, as of an unset variable, lets nobody in.
-  if (token === "" || given === undefined || !(await same(given, token)))
+  if (token === "" || given === undefined || !(await same(given, token))) {
+    guesses.wrong(caller);
     throw svcError("SVC_CRON_TOKEN", "This needs the job's fireToken: Authorization: Bearer <fireToken>.", { status: 401 });
+  }
 }
 
 /** Compares digests, so that the time says nothing about how much of it was right. */

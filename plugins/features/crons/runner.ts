@@ -1,4 +1,4 @@
-import { codeOf, type PluginContext, reasonOf, svcError } from "@svc/sdk";
+import { codeOf, type LinkedAbort, linked, type PluginContext, reasonOf, svcError } from "@svc/sdk";
 import { messageOf, outcomeOf } from "./agent-job.ts";
 import { runCommand } from "./command-job.ts";
 import { type Consequences, drawConsequences } from "./consequences.ts";
@@ -20,6 +20,8 @@ export class Runner {
   readonly #jobs: () => CronsSettings;
   readonly #consequences: Consequences;
   readonly #live = new Map<string, Live>();
+  /** The end of the plugin, also while its `stop` runs. */
+  readonly #ending: LinkedAbort;
   /** By job: starts that were refused because of a run. */
   readonly #overlaps = new Map<string, { readonly run: string; count: number }>();
 
@@ -27,6 +29,7 @@ export class Runner {
     this.#ctx = ctx;
     this.#book = book;
     this.#jobs = jobs;
+    this.#ending = linked(ctx.signal);
     this.#consequences = { ctx, book, jobOf: (id) => jobs()[id] };
   }
 
@@ -57,7 +60,7 @@ export class Runner {
     for (const { key, run } of await this.#book.left()) {
       if (this.#live.has(key)) continue;
       const { taskId } = run;
-      if (taskId === undefined || run.status !== "running") await this.#end(key, run.status === "running" ? LEFT : (run as Outcome));
+      if (taskId === undefined) await this.#end(key, LEFT);
       else this.#follow(key, async () => this.#end(key, await this.#resultOf(taskId)));
     }
   }
@@ -69,6 +72,7 @@ export class Runner {
 
   /** Commands end with the plugin; runs of agents go on in the daemon and are taken up when the plugin is there again. */
   async stop(): Promise<void> {
+    this.#ending.abort();
     const commands = [...this.#live].filter(([key]) => this.#jobs()[jobOf(key)]?.command !== undefined);
     await Promise.all(commands.map(([, { ended }]) => ended));
   }
@@ -94,7 +98,7 @@ export class Runner {
       try {
         await work();
       } catch (error) {
-        if (this.#ctx.signal.aborted || codeOf(error) === "SVC_DAEMON_DRAINING") return;
+        if (this.#ending.signal.aborted || codeOf(error) === "SVC_DAEMON_DRAINING") return;
         this.#ctx.log.error({ job: jobOf(key), err: error }, `a run of the job ${jobOf(key)} could not be seen through`);
       } finally {
         this.#live.delete(key);
@@ -108,7 +112,7 @@ export class Runner {
     this.#ctx.events.publish({ kind: "status", type: "cron:started", summary: `the job ${id} has started`, agentId: job.agent, data: facts });
     if (job.command === undefined) return this.#end(key, await this.#ask(id, job, key));
     const folder = this.#ctx.files.under(".").roots[0] ?? ".";
-    return this.#end(key, await runCommand(this.#ctx.spawn, job, folder, this.#ctx.signal));
+    return this.#end(key, await runCommand(this.#ctx.spawn, job, folder, this.#ending.signal));
   }
 
   /** Asks the agent. Rejects while the plugin or the daemon ends: what became of it is found out at the next start. */
@@ -126,9 +130,9 @@ export class Runner {
   }
 
   async #resultOf(taskId: string): Promise<Outcome> {
-    const { tasks, signal } = this.#ctx;
+    const { signal } = this.#ending;
     try {
-      return outcomeOf(await tasks.result(taskId, signal));
+      return outcomeOf(await this.#ctx.tasks.result(taskId, signal));
     } catch (error) {
       // The plugin ends, and the task may go on: its row stays for the next start.
       if (signal.aborted || codeOf(error) === "SVC_DAEMON_DRAINING") throw error;

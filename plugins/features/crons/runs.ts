@@ -171,8 +171,13 @@ export class RunBook {
   async left(): Promise<readonly { readonly key: string; readonly run: Run }[]> {
     const locks = await allOf((after) => this.#locks.list({ limit: PAGE, ...after }));
     const mine = locks.filter(({ value }) => value.node === this.#node || value.until <= this.#now());
-    const runs = await Promise.all(mine.map(async ({ value: { run } }) => ({ key: run, run: await this.get(run) })));
-    return runs.flatMap(({ key, run }) => (run === undefined ? [] : [{ key, run }]));
+    const left: { key: string; run: Run }[] = [];
+    for (const { key: job, version, value } of mine) {
+      const run = await this.get(value.run);
+      if (run?.status === "running") left.push({ key: value.run, run });
+      else await this.#locks.delete(job, version).catch(ignoreConflict);
+    }
+    return left;
   }
 
   /** Consequences that a crash has kept from being drawn. */

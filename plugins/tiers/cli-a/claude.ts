@@ -79,12 +79,15 @@ export function openClaude(
     inbox.push({ kind: "ended", end });
   });
 
-  const send = (message: Fields): void => {
-    // A program that has ended tells so itself.
-    child.write(`${JSON.stringify(message)}\n`).catch(() => undefined);
-  };
-  const request = (body: Fields): void => send({ type: "control_request", request_id: `svc_${++requests}`, request: body });
-  const respond = (id: string, response: Fields): void => send({ type: "control_response", response: { subtype: "success", request_id: id, response } });
+  /** False where it did not reach the program; one that has ended tells so itself. */
+  const send = (message: Fields): Promise<boolean> =>
+    child.write(`${JSON.stringify(message)}\n`).then(
+      () => true,
+      () => false,
+    );
+  const request = (body: Fields): void => void send({ type: "control_request", request_id: `svc_${++requests}`, request: body });
+  const respond = (id: string, response: Fields): Promise<boolean> =>
+    send({ type: "control_response", response: { subtype: "success", request_id: id, response } });
 
   function take(line: string): void {
     const message = readLine(line);
@@ -104,11 +107,15 @@ export function openClaude(
   async function answer(id: string, asked: Fields): Promise<void> {
     if (asked.subtype === "can_use_tool") {
       const { allow, reason } = await judge(answers?.mayUse, Number.POSITIVE_INFINITY, textOf(asked.tool_name) ?? "", fieldsOf(asked.input));
-      respond(id, allow ? { behavior: "allow", updatedInput: fieldsOf(asked.input) } : { behavior: "deny", message: reason });
+      void respond(id, allow ? { behavior: "allow", updatedInput: fieldsOf(asked.input) } : { behavior: "deny", message: reason });
     } else if (asked.subtype === "hook_callback") {
       const call = fieldsOf(asked.input);
-      respond(id, hookAnswer(await judge(answers?.guard, ANSWER_MS, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input))));
-    } else send({ type: "control_response", response: { subtype: "error", request_id: id, error: `not offered: ${String(asked.subtype)}` } });
+      const judged = await judge(answers?.guard, ANSWER_MS, textOf(call.tool_name) ?? "", fieldsOf(call.tool_input));
+      const arrived = await respond(id, hookAnswer(judged));
+      // Denied either way; a run whose guard is down does not go on (FAULT-75).
+      if (!arrived || judged.failed)
+        inbox.push({ kind: "broken", why: `the guard of this restricted run is down: ${arrived ? judged.reason : "its answer did not arrive"}` });
+    } else void send({ type: "control_response", response: { subtype: "error", request_id: id, error: `not offered: ${String(asked.subtype)}` } });
   }
 
   request({
@@ -131,7 +138,7 @@ export function openClaude(
       answers = given;
       // What it said on its own between the turns belongs to none.
       inbox.retain(isGone);
-      send({ type: "user", message: { role: "user", content } });
+      void send({ type: "user", message: { role: "user", content } });
       for (;;) {
         const message = await inbox.next();
         yield message;
@@ -157,9 +164,12 @@ export function openClaude(
 export const isGone = (message: Fields | RpcGone): message is RpcGone =>
   "kind" in message && (message.kind === "ended" || message.kind === "broken") && !("type" in message);
 
+/** An answer; `failed` where there was none and it is no for that. */
+type Judged = Answer & { readonly failed?: true };
+
 /** No answer in time, no rule or a rule that throws: no. */
-async function judge(rule: ((tool: string, input: Fields) => Promise<Answer>) | undefined, patience: number, tool: string, input: Fields): Promise<Answer> {
-  const no = (reason: string): Answer => ({ allow: false, reason });
+async function judge(rule: ((tool: string, input: Fields) => Promise<Answer>) | undefined, patience: number, tool: string, input: Fields): Promise<Judged> {
+  const no = (reason: string): Judged => ({ allow: false, reason, failed: true });
   if (rule === undefined) return no("no turn is running");
   try {
     const answer = rule(tool, input);
@@ -171,10 +181,10 @@ async function judge(rule: ((tool: string, input: Fields) => Promise<Answer>) | 
 }
 
 /** A hook's answer that the program cannot read counts as none: then its own mode decides. So it is looked at before it is sent. */
-function wellFormed(answer: Answer): Answer {
+function wellFormed(answer: Judged): Judged {
   const { allow, reason, input } = answer;
   const readable = typeof allow === "boolean" && typeof reason === "string" && (input === undefined || isFields(input));
-  return readable ? answer : { allow: false, reason: "the service gave no answer that can be read" };
+  return readable ? answer : { allow: false, reason: "the service gave no answer that can be read", failed: true };
 }
 
 const isFields = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
