@@ -11,7 +11,10 @@ import { openTerminal, type Terminal } from "./terminal.ts";
 
 const botServer = join(import.meta.dirname, "node_modules/@openclaw/crabline/dist/src/index.js");
 const skipped =
-  missing("claude") ?? (existsSync("/usr/bin/script") && existsSync(botServer) ? undefined : "script(1) or the server of @openclaw/crabline is missing");
+  missing("claude") ??
+  (process.platform === "linux" && existsSync("/usr/bin/script") && existsSync(botServer)
+    ? undefined
+    : "script(1) of Linux or the server of @openclaw/crabline is missing");
 if (skipped) console.warn(`skipped: ${skipped}`);
 
 const PATIENCE = { timeout: 60_000, interval: 100 };
