@@ -8,7 +8,7 @@ import { attachTools } from "./tools.ts";
  * is nobody that the daemon knows. Jobs of the clock and answers of a type stay with the agent's engine.
  */
 const isForPerson = ({ messages, route }: Turn): boolean =>
-  !("node" in route) &&
+  route.node === undefined &&
   messages.every(
     ({ entry, options = {} }) => entry !== "public" && (options.autonomy ?? "act") === "act" && options.scheduled !== true && !("output" in options),
   );
