@@ -185,6 +185,11 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
     // Idle: the hook in the background begins a turn.
     expect(await task("what time is it"), terminal.screen).toMatchObject({ ok: true, reply: "from the terminal: what time is it" });
 
+    // A restart in between, on another port: the hook in the background asks the next daemon.
+    await shell.svc("daemon", "stop");
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    await vi.waitFor(async () => expect(await shown(), terminal.screen).toMatchObject({ agent: "ada", wakeable: true }), PATIENCE);
+
     const before = await shown();
     await enter(terminal, "/clear");
     await vi.waitFor(async () => expect((await shown())?.session).not.toBe(before?.session), PATIENCE);

@@ -1,6 +1,7 @@
 import type { Jobs, Log, Store, TierEvent, Turn, TurnContext } from "@svc/sdk";
 import { ending, holdTurn } from "./held-turn.ts";
 import type { HookEvent } from "./hook-event.ts";
+import { AGAIN } from "./hook-script.ts";
 import { bodyOf, handedOver, owed, roomForHook, waiting, wakeUp, wearing } from "./hook-words.ts";
 import { type Clocks, Inbox, type Taker } from "./inbox.ts";
 import { ANSWER_MS, CLAIM_MS, type FallenBy, type Item, isFinal, MOST_DRAINED } from "./item.ts";
@@ -230,7 +231,6 @@ export class Desk {
   async bind(key: string, agent: string, mode: Mode): Promise<Attached | undefined> {
     const { from, left } = await this.sessions.bind(key, agent, mode);
     if (left !== undefined) for (const { id } of await this.inbox.queued(left)) await this.inbox.fall(id, "detached");
-    if (from !== undefined) this.waiters.end(from);
     this.#lookOften();
     return from === undefined ? undefined : this.sessions.get(from);
   }
@@ -238,7 +238,8 @@ export class Desk {
   /** Takes the agent from the process, and gives all back that it had or waited for. */
   async release(key: string, by: FallenBy, gone: boolean): Promise<void> {
     const agent = await this.sessions.release(key, gone);
-    this.waiters.end(key);
+    // One that lives on may wear an agent again.
+    if (gone) this.waiters.end(key);
     const queued = agent === undefined ? [] : await this.inbox.queued(agent);
     for (const { id } of [...queued, ...(await this.inbox.drained(key))]) await this.inbox.fall(id, by);
     if (agent !== undefined) this.#deps.log.info({ agent, process: key, by }, "a session does not wear the agent any more");
@@ -269,7 +270,7 @@ export class Desk {
   /** The plugin ends: each turn goes back to its agent's engine. */
   async close(): Promise<void> {
     this.#looking?.();
-    this.waiters.endAll();
+    this.waiters.endAll(AGAIN);
     for (const { id } of await this.inbox.open()) await this.inbox.fall(id, "restart");
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { hookProgram, hookScript } from "./hook-script.ts";
 
 interface Call {
@@ -72,6 +72,7 @@ function run(
   });
 }
 
+const PATIENCE = { timeout: 20_000, interval: 20 };
 const NOTHING = { code: 0, out: "", err: "" };
 const withoutCurl = { PATH: "/nonexistent" };
 
@@ -134,6 +135,33 @@ describe.each([
     expect(await run("wait", { env, shell })).toEqual({ code: 2, out: "", err: expect.stringMatching(/^svc: 1 message waits\n?$/) });
     answer = { status: 204, body: "" };
     expect(await run("wait", { env, shell })).toEqual(NOTHING);
+  });
+});
+
+describe("the hook in the background", () => {
+  it("asks the next daemon when its own one stops, wherever that listens, and gives up for a newer one and without its program", {
+    timeout: 60_000,
+  }, async () => {
+    answer = { status: 200, body: "again" };
+    const env = { CLAUDE_PID: String(process.pid) };
+    const waiting = run("wait", { env });
+    await vi.waitFor(() => expect(calls).toHaveLength(1), PATIENCE);
+    rmSync(join(folder, "daemon.json"));
+    const next = createServer((_request, response) => response.end("svc: 1 message waits"));
+    await new Promise<void>((resolve) => next.listen(0, "127.0.0.1", resolve));
+    note((next.address() as AddressInfo).port);
+    expect(await waiting).toEqual({ code: 2, out: "", err: "svc: 1 message waits\n" });
+    await new Promise((resolve) => next.close(resolve));
+    note((server.address() as AddressInfo).port);
+    expect(existsSync(join(folder, `attach/wait-${process.pid}`))).toBe(false);
+
+    const older = run("wait", { env });
+    await vi.waitFor(() => expect(calls).toHaveLength(2), PATIENCE);
+    writeFileSync(join(folder, `attach/wait-${process.pid}`), "1\n");
+    expect(await older).toEqual(NOTHING);
+    expect(calls).toHaveLength(2);
+    expect(await run("wait", { env: { CLAUDE_PID: "999999999" } })).toEqual(NOTHING);
+    expect(await run("wait", { env: { CLAUDE_PID: "" } })).toEqual(NOTHING);
   });
 });
 

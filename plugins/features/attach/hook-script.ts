@@ -4,6 +4,9 @@ export interface ScriptPlace {
   readonly node: string;
 }
 
+/** What the hook in the background hears from a daemon that stops: it shall ask the next one. */
+export const AGAIN = "again";
+
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
@@ -22,31 +25,31 @@ data=${quoted(dataFolder)}
 [ -r "$data/daemon.json" ] || exit 0
 command -v curl >/dev/null 2>&1 || exec ${quoted(node)} "$data/attach/hook.mjs" "$event"
 
-# A daemon that hangs costs two hooks 2 s each; then it is left alone for 30 s.
+# A daemon that hangs costs two hooks 2 s each; then it is left alone for 30 s. Nobody waits for the hook in the background.
 slow=$data/attach/slow
 times=0
-if [ -f "$slow" ]; then
+if [ "$event" != wait ] && [ -f "$slow" ]; then
   read -r times since <"$slow" || :
   case $times$since in *[!0-9]*) times=0 since=0 ;; esac
   if [ "\${times:-0}" -ge 2 ] && [ $(($(date +%s) - \${since:-0})) -lt 30 ]; then exit 0; fi
 fi
 
-IFS= read -r note <"$data/daemon.json" || :
 field() {
   case $note in *"\\"$1\\":"*) ;; *) value= && return ;; esac
   value=\${note#*"\\"$1\\":"}
   value=\${value#\\"}
   value=\${value%%[,\\"\\}]*}
 }
-field port && port=$value
-field instance && instance=$value
-field host && host=$value
-case $host in *:*) host="[$host]" ;; esac
-secret=
-[ ! -r "$data/local-secret" ] || IFS= read -r secret <"$data/local-secret" || :
-
 case $event in wait) limit=880 ;; session-end) limit=1.8 ;; *) limit=2 ;; esac
 ask() {
+  [ -r "$data/daemon.json" ] || return 7
+  IFS= read -r note <"$data/daemon.json" || :
+  field port && port=$value
+  field instance && instance=$value
+  field host && host=$value
+  case $host in *:*) host="[$host]" ;; esac
+  secret=
+  [ ! -r "$data/local-secret" ] || IFS= read -r secret <"$data/local-secret" || :
   curl -f -s --connect-timeout 0.3 -m "$limit" --noproxy '*' -H @/dev/fd/3 --data-binary @- "http://$host:$port/attach/$event" 2>/dev/null 3<<HEADERS
 content-type: application/json
 expect:
@@ -57,18 +60,38 @@ x-svc-version: $AI_AGENT
 \${secret:+x-svc-local: $secret}
 HEADERS
 }
+
+if [ "$event" = wait ]; then
+  # It outlives a restart of the daemon: asked again while its program runs and no newer one has begun, at most 14 minutes.
+  input=$(cat)
+  newest=$data/attach/wait-$CLAUDE_PID
+  [ -z "$CLAUDE_PID" ] || printf '%s\\n' $$ >"$newest" 2>/dev/null || :
+  tries=0
+  while :; do
+    answer=$(printf '%s' "$input" | ask)
+    case $?:$answer in 0:${AGAIN} | 7:* | 52:* | 56:*) ;; *) break ;; esac
+    answer=
+    tries=$((tries + 1))
+    [ -n "$CLAUDE_PID" ] && [ "$tries" -lt 280 ] || break
+    sleep 3
+    kill -0 "$CLAUDE_PID" 2>/dev/null || break
+    read -r last <"$newest" 2>/dev/null || break
+    [ "$last" = $$ ] || exit 0
+  done
+  read -r last 2>/dev/null <"$newest" && [ "$last" = $$ ] && rm -f "$newest"
+  [ -n "$answer" ] || exit 0
+  printf '%s\\n' "$answer" >&2
+  exit 2
+fi
+
 answer=$(ask)
 code=$?
-if [ "$code" = 28 ] && [ "$event" != wait ]; then
+if [ "$code" = 28 ]; then
   printf '%s %s\\n' "$((\${times:-0} + 1))" "$(date +%s)" >"$slow" 2>/dev/null
   exit 0
 fi
 [ ! -f "$slow" ] || rm -f "$slow"
 [ "$code" = 0 ] && [ -n "$answer" ] || exit 0
-if [ "$event" = wait ]; then
-  printf '%s\\n' "$answer" >&2
-  exit 2
-fi
 printf '%s' "$answer"
 exit 0
 `;
@@ -107,7 +130,7 @@ const call = request({ host, port, path: "/attach/" + event, method: "POST", hea
   response.setEncoding("utf8");
   response.on("data", (text) => (answer += text));
   response.on("end", () => {
-    if (response.statusCode >= 300 || answer === "") process.exit(0);
+    if (response.statusCode >= 300 || answer === "" || answer === "${AGAIN}") process.exit(0);
     (event === "wait" ? process.stderr : process.stdout).write(answer, () => process.exit(event === "wait" ? 2 : 0));
   });
 });

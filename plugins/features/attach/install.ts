@@ -20,6 +20,7 @@ export async function install({ dataFolder, settings }: Installation): Promise<b
   const place = { dataFolder, node: process.execPath };
   await replace(join(dataFolder, "attach", "hook.mjs"), hookProgram(place), 0o600);
   await replace(script, hookScript(place), 0o700);
+  await noteSettings(dataFolder, (noted) => [...noted.filter((one) => one !== settings), settings]);
   if (after === before) return false;
   if (before !== undefined) await copyFile(await realOf(settings), `${settings}.bak`);
   else await rm(`${settings}.bak`, { force: true });
@@ -27,13 +28,15 @@ export async function install({ dataFolder, settings }: Installation): Promise<b
   return true;
 }
 
-/** Takes the entries out again, byte for byte where nobody has changed the file since, and the script. Answers whether there were any. */
+/** Takes the entries out again, byte for byte where nobody has changed the file since, and the script with the last ones. Answers whether there were any. */
 export async function uninstall({ dataFolder, settings }: Installation): Promise<boolean> {
   const script = scriptOf(dataFolder);
   const before = await textOf(settings);
   const backup = await textOf(`${settings}.bak`);
   const after = before === undefined ? undefined : withoutHooks(before, script, settings);
-  for (const file of [script, join(dataFolder, "attach", "hook.mjs"), join(dataFolder, "attach", "slow")]) await rm(file, { force: true });
+  const left = await noteSettings(dataFolder, (noted) => noted.filter((one) => one !== settings));
+  // Other settings may call it still: a person and a project each have their own.
+  if (left.length === 0) await rm(join(dataFolder, "attach"), { recursive: true, force: true });
   if (before === undefined || after === undefined || after === before) return false;
   const known = backup !== undefined && hooked(backup, script, settings) === before;
   // We made the file: nothing else stands in it.
@@ -41,6 +44,15 @@ export async function uninstall({ dataFolder, settings }: Installation): Promise
   else await replace(settings, known ? backup : after);
   if (known) await rm(`${settings}.bak`, { force: true });
   return true;
+}
+
+/** Which settings call the script: kept beside it. */
+async function noteSettings(dataFolder: string, change: (noted: readonly string[]) => readonly string[]): Promise<readonly string[]> {
+  const file = join(dataFolder, "attach", "settings.json");
+  const noted: unknown = JSON.parse((await textOf(file)) ?? "[]");
+  const changed = change(Array.isArray(noted) ? noted.map(String) : []);
+  await replace(file, `${JSON.stringify(changed)}\n`, 0o600);
+  return changed;
 }
 
 function hooked(text: string, script: string, settings: string): string | undefined {

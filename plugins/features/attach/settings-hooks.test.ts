@@ -110,6 +110,16 @@ describe("svc attach install", () => {
     expect(FILES).toHaveLength(20);
   });
 
+  it("keeps the script while other settings call it", async () => {
+    const dataFolder = join(folder, "shared");
+    const [mine, project] = [join(folder, "mine.json"), join(folder, "project.json")];
+    for (const settings of [mine, project]) await install({ dataFolder, settings });
+    await uninstall({ dataFolder, settings: project });
+    expect(statSync(join(dataFolder, "attach/hook.sh")).mode & 0o111).toBe(0o100);
+    await uninstall({ dataFolder, settings: mine });
+    expect(() => statSync(join(dataFolder, "attach/hook.sh"))).toThrow(/ENOENT/);
+  });
+
   it("makes a file that is not there, and takes it away again; a link stays one", async () => {
     const place = { dataFolder: join(folder, "data"), settings: join(folder, "deep/down/settings.json") };
     await install(place);

@@ -35,7 +35,8 @@ export class Waiters {
     this.#waiting.get(process)?.("");
   }
 
-  endAll(): void {
-    for (const process of [...this.#waiting.keys()]) this.end(process);
+  /** All of them, each with these words. */
+  endAll(words: string): void {
+    for (const process of [...this.#waiting.keys()]) this.wake(process, words);
   }
 }
