@@ -42,7 +42,7 @@ export function formOf(cli: Cli, channel: string): Form {
     throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
   }
   const { folder, manifest } = listed;
-  const sample = sampleSection(folder, { svc: manifest }) as Record<string, unknown>;
+  const sample = (sampleSection(folder, { svc: manifest }) ?? {}) as Record<string, unknown>;
   const [account] = Object.keys((sample.accounts ?? {}) as object);
   const leaves = leavesOf(sample);
   const { connect } = manifest;

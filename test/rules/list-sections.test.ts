@@ -4,6 +4,8 @@ import { checkConfiguration, configurationSchema, createKernel, describeSetting,
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, expect, it } from "vitest";
+import { measureLeaks } from "../../cli/plugin/leaks.ts";
+import { sampleSection } from "../../cli/plugin/sample.ts";
 import { hostileSections } from "../../sdk/testing/hostile.ts";
 import { runIsolated } from "../faults/isolation.harness.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
@@ -186,6 +188,19 @@ it("a list crosses to the process of an isolated plugin", async () => {
   );
   expect(await act("webhooks.read")).toEqual({ list: true, config: [{ id: "one", retries: 2 }] });
 });
+
+it("svc plugin check takes the sample of a list, and an empty list where there is none", async () => {
+  const { file } = await laid([]);
+  const folder = join(file, "../hooks");
+  const pkg = { svc: { section: "webhooks" } } as never;
+  expect(sampleSection(folder, pkg)).toBeUndefined();
+  writeFileSync(join(folder, "sample.json"), '{"webhooks": [{"id": "one"}]}');
+  expect(sampleSection(folder, pkg)).toEqual([{ id: "one" }]);
+  const seen: unknown[] = [];
+  await measureLeaks(webhooks(seen), undefined);
+  await measureLeaks(webhooks(seen), [{ id: "one" }]);
+  expect(new Set(seen.map((given) => JSON.stringify(given)))).toEqual(new Set(["[]", '[{"id":"one","retries":2}]']));
+}, 60_000);
 
 it("a plugin that runs without its section gets what the defaults make, at the start and after a reload that takes the section away", async () => {
   const seen: unknown[] = [];
