@@ -91,6 +91,23 @@ describe("the daily list", () => {
   });
 });
 
+it("a question is asked again in a chat that was out of reach for too long", async () => {
+  const tasks = createFakeTasks();
+  const { deliver } = tasks;
+  let lost = 1;
+  tasks.deliver = async (delivery) => {
+    const { id, sent } = await deliver(delivery);
+    const gone = Promise.reject(Object.assign(new Error("expired"), { code: "SVC_DELIVERY_EXPIRED" }));
+    gone.catch(() => {});
+    return { id, sent: lost-- > 0 ? gone : sent };
+  };
+  const { api } = await setUp({ tasks });
+  const { id } = await api.ask(question);
+  await vi.waitFor(() => expect(tasks.delivered).toHaveLength(2));
+  await api.decide(id, "approve", { by: "Ann", surface: "test" });
+  await vi.waitFor(() => expect(tasks.closed.map((one) => one.id)).toEqual(["delivery_2"]));
+});
+
 describe("a start", () => {
   it("loads nothing while nothing is stored, and takes up what is", async () => {
     const first = await setUp();

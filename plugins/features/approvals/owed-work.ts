@@ -1,7 +1,7 @@
 import { type ApprovalDecision, codeOf, type PluginContext, reasonOf } from "@svc/sdk";
 import type { Places } from "./places.ts";
 import type { Questions } from "./questions.ts";
-import { type Owed, paidRow, type Row, shown } from "./row.ts";
+import { lostRow, type Owed, paidRow, type Row, shown } from "./row.ts";
 import type { ApprovalSettings } from "./settings.ts";
 import { agentText, questionText } from "./words.ts";
 
@@ -57,8 +57,11 @@ export function createOwedWork({ ctx, questions, places, listeners, settings }: 
         ? {}
         : { choices: offered.map((one) => ({ ...one, id: `${id}.${one.id}` })), choicesUntil: expiresAt, ...(choosers === undefined ? {} : { choosers }) }),
     });
-    delivered.sent.catch(() => {});
-    await questions.update(id, (now) => paidRow(now, { to: "ask", place }, { ...place, delivery: delivered.id, choices: choosers?.length !== 0 }));
+    const asked = { ...place, delivery: delivered.id, choices: choosers?.length !== 0 };
+    await questions.update(id, (now) => paidRow(now, { to: "ask", place }, asked));
+    delivered.sent.catch((error) => {
+      if (codeOf(error) === "SVC_DELIVERY_EXPIRED") void questions.update(id, (now) => lostRow(now, asked)).catch(() => {});
+    });
   }
 
   async function tell({ asked: { delivery, choices, ...place }, words }: Extract<Owed, { to: "tell" }>): Promise<void> {

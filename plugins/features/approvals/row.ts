@@ -105,6 +105,13 @@ export function againRow({ laterAt: _, ...row }: Row, places: readonly Place[]):
   );
 }
 
+/** The row asked once more in a chat that could not be reached for so long that the question was given up there. */
+export function lostRow(row: Row, { delivery, choices: _, ...place }: Asked): Row | undefined {
+  if (row.state !== "open" || !row.asked.some((one) => one.delivery === delivery)) return undefined;
+  const asked = row.asked.filter((one) => one.delivery !== delivery);
+  return withOwed({ ...row, asked, round: row.round + 1 }, [...row.owed, { to: "ask", place }]);
+}
+
 /** The row without a thing that was owed. `asked`: what was sent for it. A chat that was asked too late is told so at once. */
 export function paidRow(row: Row, done: Owed, asked?: Asked): Row {
   const left = row.owed.filter((owed) => JSON.stringify(owed) !== JSON.stringify(done));
