@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
@@ -150,5 +152,38 @@ describe("svc schedule and svc cron with a daemon", { timeout: 120_000 }, () => 
     expect(await shell.svc("cron", "run", "nowhere")).toMatchObject({ code: 1, err: expect.stringContaining("There is no job 'nowhere'") });
     await shell.svc("schedule", "remove", "bad");
     expect((await shell.json<{ id: string }[]>("cron", "list")).map(({ id }) => id)).toEqual(["hello"]);
+  });
+
+  it("what an agent asked for, approved on the command line, ends in a delivery on topicpush", async () => {
+    const heard: string[] = [];
+    const server = createServer((request, response) => {
+      request.setEncoding("utf8");
+      let body = "";
+      request.on("data", (chunk: string) => {
+        body += chunk;
+      });
+      request.on("end", () => {
+        heard.push(body);
+        response.setHeader("content-type", "application/json").end('{"id":"m1"}');
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      shell = await openShell();
+      const { port } = server.address() as AddressInfo;
+      const approval = { action: "create", requestedBy: "echo", requestedAt: "2026-11-22T10:00:00.000Z" };
+      const notify = { channel: "topicpush", chatId: "me" };
+      const mail = { schedule: "0 9 * * 1-5", agent: "echo", prompt: "three letters wait", sendAnswer: true, notify, createdBy: "echo", approval };
+      shell.write(
+        echoConfig({}, { channels: { topicpush: { enabled: true, server: `http://127.0.0.1:${port}`, topic: "a-topic-of-the-test" } }, crons: { mail } }),
+      );
+      await shell.svc("daemon", "start");
+      expect(await shell.svc("cron", "run", "mail")).toMatchObject({ code: 1, err: expect.stringContaining("svc schedule approve mail") });
+      expect(await shell.svc("schedule", "approve", "mail")).toMatchObject({ code: 0, out: expect.stringContaining("In force now.") });
+      expect((await shell.svc("cron", "run", "mail")).code).toBe(0);
+      await vi.waitFor(() => expect(heard.some((body) => body.includes("three letters wait"))).toBe(true), { timeout: 30_000, interval: 50 });
+    } finally {
+      server.close();
+    }
   });
 });

@@ -5,8 +5,8 @@ import { describe, expect, it, vi } from "vitest";
 import approvals from "../../plugins/features/approvals/index.ts";
 import { type Stage, stage, until } from "./cron.harness.ts";
 
-const start = (jobs: Record<string, object> | undefined, folder?: string) =>
-  stage(jobs, { more: [approvals as unknown as Plugin<never>], sections: { approvals: {} }, ...(folder === undefined ? {} : { folder }) });
+const start = (jobs: Record<string, object> | undefined, folder?: string, settings: object = {}) =>
+  stage(jobs, { more: [approvals as unknown as Plugin<never>], sections: { approvals: settings }, ...(folder === undefined ? {} : { folder }) });
 
 const openOf = async (now: Stage) => ((await now.call("GET", "/approvals")).body["approvals"] ?? []) as Approval[];
 const one = (now: Stage, matches: (question: Approval) => boolean = () => true) =>
@@ -80,6 +80,13 @@ describe("jobs that agents ask for, decided where people are asked", { timeout: 
     const second = await start(undefined, first.folder);
     await vi.waitFor(async () => expect(await openOf(second)).toEqual([]), { timeout: 20_000 });
     expect(second.clock.has("mail")).toBe(true);
+  });
+
+  it("CRON-04 a question that nobody answers in time is a no: the job is taken out", async () => {
+    const now = await start({}, undefined, { defaultExpiryDays: 0.00002 });
+    await ask(now);
+    await until(() => now.file().crons["mail"] === undefined);
+    expect(now.clock.has("mail")).toBe(false);
   });
 
   it("CRON-04 a question that is taken back decides nothing: the job goes on waiting", async () => {
