@@ -129,6 +129,11 @@ describe("a start", () => {
   });
 });
 
+it("a default expiry above the maximum is told", () => {
+  const check = (days: number) => approvals.config?.check?.({ ...SETTINGS, defaultExpiryDays: days }, { agents: [] });
+  expect([check(30), check(31)]).toEqual([[], [{ path: "defaultExpiryDays", message: expect.stringContaining("maxExpiryDays (30)") }]]);
+});
+
 describe("the words", () => {
   const approval = { ...question, id: "abcdefgh", choices: [], askedAt: 0, expiresAt: 0, state: "open" as const };
 

@@ -1,6 +1,6 @@
 import { type ApprovalAnswerer, type Approvals, codeOf, definePlugin, type HttpRequest, type HttpRoute, type PluginContext } from "@svc/sdk";
 import type { Opened } from "./opened.ts";
-import { AGENT, APPROVALS, type ApprovalSettings } from "./settings.ts";
+import { AGENT, APPROVALS, type ApprovalSettings, checkExpiry } from "./settings.ts";
 
 type Open = () => Promise<Opened>;
 type Hearers = Map<string, Parameters<Approvals["onDecided"]>[1]>;
@@ -111,7 +111,7 @@ export default definePlugin<ApprovalSettings>({
   name: "approvals",
   version: "0.1.0",
   svc: "^0.1.0",
-  config: { at: "approvals", schema: APPROVALS },
+  config: { at: "approvals", schema: APPROVALS, check: checkExpiry },
   agentConfig: AGENT,
   capabilities: ["agents", "events", "jobs", "routes", "services", "store", "tasks", "withheld"],
   setup(ctx) {

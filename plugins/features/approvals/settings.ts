@@ -1,4 +1,4 @@
-import type { ObjectSchema, Schema } from "@svc/sdk";
+import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 
 /** The section `approvals`, its defaults filled in. */
 export interface ApprovalSettings {
@@ -65,6 +65,12 @@ export const APPROVALS: ObjectSchema = {
     },
   },
 };
+
+/** What the schema cannot say: a question without a word on its expiry would get less than the default. */
+export function checkExpiry({ defaultExpiryDays, maxExpiryDays }: ApprovalSettings): readonly SectionProblem[] {
+  if (defaultExpiryDays <= maxExpiryDays) return [];
+  return [{ path: "defaultExpiryDays", message: `is more than maxExpiryDays (${maxExpiryDays}); questions expire after ${maxExpiryDays} days` }];
+}
 
 /** The key of agents. */
 export const AGENT: ObjectSchema = {
