@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
+import notifications from "../../plugins/features/notifications/index.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { crashed, settled, stage, until } from "./cron.harness.ts";
 
@@ -98,6 +100,21 @@ describe("failures in a row", () => {
     }
     expect(now.notices).toEqual([expect.stringContaining("'worse' (agent a) failed")]);
     expect(now.file().crons["bad"]?.enabled).toBeUndefined();
+  });
+
+  it("CRON-02 a job without notify is told of where notices go", async () => {
+    const destination = { channel: "mail", chatId: "boss" };
+    const now = await stage(
+      { bad: { ...NIGHTLY, prompt: "fail" } },
+      { more: [notifications as unknown as Plugin<never>], notified: true, sections: { notifications: { destination } } },
+    );
+    for (const failures of [1, 2]) {
+      await now.ran("bad");
+      await settled(now, "bad", failures);
+    }
+    await until(() =>
+      now.sent.some(({ chat, text }) => chat === "boss" && text.includes("'bad' (agent a) failed: the engine said no. It is failure number 2 in a row.")),
+    );
   });
 
   it("CRON-02 with onError notify the first failure is told", async () => {

@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 /** A channel that keeps what it sends, and whoever notices are left to. */
-const around = (sent: Stage["sent"], notices: string[], approvals?: Partial<Approvals>) =>
+const around = (sent: Stage["sent"], notices: string[] | undefined, approvals?: Partial<Approvals>) =>
   definePlugin({
     kind: "channel",
     name: "mail",
@@ -57,7 +57,7 @@ const around = (sent: Stage["sent"], notices: string[], approvals?: Partial<Appr
         traits,
         send: async ({ text, target }) => ({ platformId: `${sent.push({ chat: target.chat, text })}` }),
       });
-      ctx.provide.service("notifier", { notify: async ({ text }) => void notices.push(text), destination: () => undefined });
+      if (notices !== undefined) ctx.provide.service("notifier", { notify: async ({ text }) => void notices.push(text), destination: () => undefined });
       if (approvals !== undefined) ctx.provide.service("approvals", approvals as Approvals);
       return { start: async () => handle.ready() };
     },
@@ -70,6 +70,8 @@ export interface StageOptions {
   readonly env?: Record<string, string>;
   readonly approvals?: Partial<Approvals>;
   readonly more?: readonly Plugin<never>[];
+  /** Another plugin serves notices. */
+  readonly notified?: true;
   /** Further sections of svc.json. */
   readonly sections?: Record<string, unknown>;
 }
@@ -77,7 +79,7 @@ export interface StageOptions {
 /** Writes svc.json with these jobs, unless the folder has one, and starts a kernel on it. */
 export async function stage(
   jobs: Record<string, object> | undefined,
-  { folder: given, tier = scriptedTier(), agents = {}, env = {}, approvals, more = [], sections = {} }: StageOptions = {},
+  { folder: given, tier = scriptedTier(), agents = {}, env = {}, approvals, more = [], sections = {}, notified }: StageOptions = {},
 ): Promise<Stage> {
   const folder = given ?? (await temporaryFolder());
   const config = join(folder, "svc.json");
@@ -121,7 +123,7 @@ export async function stage(
     config,
     env: { ...process.env, ...env },
     listen: true,
-    plugins: [tier.plugin as Plugin<never>, around(sent, notices, approvals), watched, ...more],
+    plugins: [tier.plugin as Plugin<never>, around(sent, notified ? undefined : notices, approvals), watched, ...more],
   });
   open.push(kernel);
   kernel.bus.subscribe((envelope) => events.push(envelope));
