@@ -22,7 +22,7 @@ export interface HttpRoute {
   readonly raw?: boolean;
   /**
    * Bytes of a body, at most 26,214,400 (25 MB), for any caller: a webhook's payload from outside is larger than what strangers may send by
-   * default (65,536; 1,048,576 for known callers). Bodies above that share 104,857,600 bytes at a time; beyond, 503.
+   * default (65,536; 1,048,576 for known callers). What has come of larger ones shares 104,857,600 bytes until they are answered; beyond, 503.
    */
   readonly maxBytes?: number;
   /**

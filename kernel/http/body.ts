@@ -9,9 +9,10 @@ const BACKSLASH = 0x5c;
 
 /**
  * The bytes of a request's body. Throws 413 as soon as it is clear that there are more than `limit`: at once where the client
- * said so, else after reading that many. Rejects with `SVC_HTTP_GONE` when the client leaves half-way.
+ * said so, else after reading that many. Rejects with `SVC_HTTP_GONE` when the client leaves half-way, and with what `arrived` throws,
+ * which hears of each piece before it is kept.
  */
-export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+export function readBody(request: IncomingMessage, limit: number, arrived: (length: number) => void = () => {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(request.headers["content-length"] ?? 0) > limit) return reject(fail("SVC_HTTP_BODY_SIZE", { limit }));
     const chunks: Buffer[] = [];
@@ -27,6 +28,12 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
         request.pause();
         return settle(fail("SVC_HTTP_BODY_SIZE", { limit }));
       }
+      try {
+        arrived(chunk.length);
+      } catch (error) {
+        request.pause();
+        return settle(error);
+      }
       chunks.push(chunk);
     };
     const gone = () => settle(fail("SVC_HTTP_GONE"));
@@ -34,25 +41,37 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
   });
 }
 
-/** Bodies that are larger than usual, which share so many bytes while they come in. */
+/** Bodies that are larger than usual, which share so many bytes until their requests are answered. */
 export interface LargeBodies {
-  /** As `readBody`; throws 503 where too much is under way. */
-  read(request: IncomingMessage, limit: number): Promise<Buffer>;
+  /** As `readBody`; throws 503 where too much is under way. `release` when nothing holds the body any more, once. */
+  read(request: IncomingMessage, limit: number): Promise<{ readonly bytes: Buffer; release(): void }>;
 }
 
-/** Makes the shared budget for large bodies: `total` bytes over all requests in flight. */
+/**
+ * Makes the shared budget for large bodies: `total` bytes over all requests that are under way. What has arrived counts, not what was promised:
+ * senders who promise much and send slowly keep nobody else out.
+ */
 export function createLargeBodies(total: number): LargeBodies {
   let taken = 0;
   return {
     async read(request, limit) {
-      // A length that was promised is held to; without one it may be all that is allowed.
-      const claimed = Math.min(Number(request.headers["content-length"] ?? limit), limit);
-      if (taken + claimed > total) throw fail("SVC_HTTP_BODIES");
-      taken += claimed;
+      const promised = Number(request.headers["content-length"] ?? 0);
+      if (promised <= limit && taken + promised > total) throw fail("SVC_HTTP_BODIES");
+      let own = 0;
+      const release = () => {
+        taken -= own;
+        own = 0;
+      };
       try {
-        return await readBody(request, limit);
-      } finally {
-        taken -= claimed;
+        const bytes = await readBody(request, limit, (length) => {
+          if (taken + length > total) throw fail("SVC_HTTP_BODIES");
+          taken += length;
+          own += length;
+        });
+        return { bytes, release };
+      } catch (error) {
+        release();
+        throw error;
       }
     },
   };

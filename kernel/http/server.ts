@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ERRORS, type ErrorCode } from "../base/errors.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
@@ -57,16 +57,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     unused.add(socket);
     socket.once("close", () => unused.delete(socket));
   });
-  server.on("request", (asked, response) => {
+  const take = (asked: IncomingMessage, response: ServerResponse, proceed?: () => void) => {
     unused.delete(asked.socket);
     if (closing) response.setHeader("connection", "close");
-    void surface.handle(asked, response);
-  });
+    void surface.handle(asked, response, "", proceed);
+  };
+  server.on("request", (asked, response) => take(asked, response));
+  // Who asks whether a body is wanted is told after admission, guard and `before`: one that is refused is never sent.
+  server.on("checkContinue", (asked, response) => take(asked, response, () => response.writeContinue()));
   server.on("clientError", refuseConnection);
   let address: { host: string; port: number } | undefined;
 
   return {
-    handle: (asked, response, prefix) => surface.handle(asked, response, prefix),
+    handle: (asked, response, prefix, proceed) => surface.handle(asked, response, prefix, proceed),
     routes: () => surface.routes(),
     requireServable: (route) => surface.requireServable(route),
     changed: () => surface.changed(),

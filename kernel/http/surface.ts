@@ -82,8 +82,11 @@ export interface ServedRoute {
 
 /** The routes of a server, independent of who listens. */
 export interface Surface {
-  /** Answers one request, of which nothing but the headers was read; `prefix` is what stands before our paths. Never rejects. */
-  handle(request: IncomingMessage, response: ServerResponse, prefix?: string): Promise<void>;
+  /**
+   * Answers one request, of which nothing but the headers was read; `prefix` is what stands before our paths, `proceed` tells a client that
+   * waits for that to send its body. Never rejects.
+   */
+  handle(request: IncomingMessage, response: ServerResponse, prefix?: string, proceed?: () => void): Promise<void>;
   routes(): readonly ServedRoute[];
   /** Throws `SVC_HTTP_ROUTE` for a route of a plugin that could not be served: malformed, unguarded, or one of the kernel's own. */
   requireServable(route: OwnedRoute): void;
@@ -99,6 +102,7 @@ interface Call {
   readonly route: OwnedRoute;
   readonly served: ServedRequest;
   readonly proof: StreamProof | undefined;
+  readonly proceed?: () => void;
 }
 
 const NO_PROXIES: readonly string[] = [];
@@ -150,14 +154,14 @@ class RouteSurface implements Surface {
     this.#large = createLargeBodies(bodyLimits.large);
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse, prefix = ""): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse, prefix = "", proceed?: () => void): Promise<void> {
     const { method = "GET", url = "/" } = request;
     let owner: string | undefined;
     try {
       setHeaders(response, this.#options.headers?.() ?? {});
       const call = await this.#enter(request, response, prefix);
       owner = call.route.owner;
-      await this.#serve(request, response, call);
+      await this.#serve(request, response, proceed === undefined ? call : { ...call, proceed });
     } catch (error) {
       const { status, headers, body } = failureOf(error, this.#options.log, { method, path: url.split("?")[0] ?? "", owner });
       if (response.headersSent) {
@@ -250,8 +254,16 @@ class RouteSurface implements Surface {
     return { peer: this.#proxies.clientOf(peer, headers), local: false, unproven: false };
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse, { route, served, proof }: Call): Promise<void> {
-    if (route.method !== "GET") await this.#takeBody(request, route, served);
+  async #serve(request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
+    const release = call.route.method === "GET" ? undefined : await this.#takeBody(request, call);
+    try {
+      await this.#answer(response, call);
+    } finally {
+      release?.();
+    }
+  }
+
+  async #answer(response: ServerResponse, { route, served, proof }: Call): Promise<void> {
     if (route.query !== undefined) requireQuery(route.query, served.query);
     let opened: { outlive(): void } | undefined;
     const answer = new ServedReply(response, (deferred) => {
@@ -275,7 +287,8 @@ class RouteSurface implements Surface {
     if (answer.streaming) opened?.outlive();
   }
 
-  async #takeBody(raw: IncomingMessage, route: OwnedRoute, served: ServedRequest): Promise<void> {
+  /** Answers with what gives the room of a large body back. */
+  async #takeBody(raw: IncomingMessage, { route, served, proceed }: Call): Promise<(() => void) | undefined> {
     const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
     if (hasBody && raw.readableEnded) throw fail("SVC_HTTP_BODY_READ");
     if (hasBody && route.raw !== true) checkJsonType(raw);
@@ -283,15 +296,31 @@ class RouteSurface implements Surface {
     const isKnown = local || token !== undefined || peer !== undefined;
     const usual = isKnown ? this.#bodyLimits.known : this.#bodyLimits.unknown;
     const { maxBytes = usual } = route;
-    const bytes = hasBody ? await (maxBytes > usual ? this.#large.read(raw, maxBytes) : readBody(raw, maxBytes)) : NO_BYTES;
-    if (route.raw === true) {
-      served.raw = bytes;
-      return;
+    if (hasBody && Number(raw.headers["content-length"] ?? 0) <= maxBytes) proceed?.();
+    if (!hasBody || maxBytes <= usual) {
+      setBody(route, served, hasBody ? await readBody(raw, maxBytes) : NO_BYTES);
+      return undefined;
     }
-    if (bytes.length > 0) served.body = parseJson(bytes);
-    else if (route.body !== undefined) served.body = {};
-    if (route.body !== undefined) requireBody(route.body, served.body);
+    const { bytes, release } = await this.#large.read(raw, maxBytes);
+    try {
+      setBody(route, served, bytes);
+      return release;
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
+}
+
+/** Checks a body against its route and gives it to the handler. */
+function setBody(route: OwnedRoute, served: ServedRequest, bytes: Buffer): void {
+  if (route.raw === true) {
+    served.raw = bytes;
+    return;
+  }
+  if (bytes.length > 0) served.body = parseJson(bytes);
+  else if (route.body !== undefined) served.body = {};
+  if (route.body !== undefined) requireBody(route.body, served.body);
 }
 
 function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
