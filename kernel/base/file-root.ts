@@ -7,6 +7,12 @@ export interface FileRoot {
   readonly within?: string;
 }
 
+/** A folder whose files are served, with what copies of them are good for. */
+export interface ServedFolder extends FileRoot {
+  /** The header `cache-control` of each. */
+  readonly cacheControl: string;
+}
+
 /** The folder of a plugin that its files are served from, or why it cannot be that. */
 export function fileRoot({ folder }: Pick<ProvidedFiles, "folder">, home: string | undefined): FileRoot | { readonly wrong: string } {
   if (home === undefined) return isAbsolute(folder) ? { folder } : { wrong: `its folder '${folder}' must be absolute, for its plugin has no package` };

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { pipeline, type Readable } from "node:stream";
 import type { EventStream, HttpReply } from "@svc/sdk";
 import type { ServerSentStream } from "./event-stream.ts";
 
@@ -17,12 +18,19 @@ export function sendJson(response: ServerResponse, value: unknown): void {
 
 const PRIVATE = Object.entries(PRIVATE_HEADERS);
 
-function finish(response: ServerResponse, body: string | Uint8Array, type: string): void {
+function setPrivate(response: ServerResponse): void {
   for (const [name, value] of PRIVATE) if (!response.hasHeader(name)) response.setHeader(name, value);
+}
+
+function finish(response: ServerResponse, body: string | Uint8Array, type: string): void {
+  setPrivate(response);
   response.setHeader("content-type", type);
   response.setHeader("content-length", Buffer.byteLength(body));
   response.end(body);
 }
+
+/** A client that takes nothing for so long is given up. */
+const STALLED_MS = 60_000;
 
 /** Opens the answer's stream; throws 503 when there are too many. */
 export type OpenStream = (deferred: boolean) => ServerSentStream;
@@ -54,6 +62,22 @@ export class ServedReply implements HttpReply {
     this.used = true;
     this.#giveUpStream();
     finish(this.#response, body, type);
+  }
+
+  /** Answers piece by piece. Where the bytes fail half-way the connection ends, so that a part is not taken for the whole. Without a body: headers alone. */
+  sendStream(body: Readable | undefined, type: string | undefined): void {
+    this.used = true;
+    this.#giveUpStream();
+    const response = this.#response;
+    setPrivate(response);
+    if (type !== undefined) response.setHeader("content-type", type);
+    if (body === undefined) {
+      response.end();
+      return;
+    }
+    response.setTimeout(STALLED_MS, () => response.destroy());
+    // Where either end fails, pipeline closes both; nothing is left to report.
+    pipeline(body, response, () => {});
   }
 
   stream(options: { readonly deferred?: boolean } = {}): EventStream {

@@ -2,8 +2,8 @@ import type { HttpRoute, ScopeTable } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { type Rule, ruleOf } from "./guard.ts";
 
-/** A route with the plugin that provides it; without an owner it is the kernel's. */
-export type OwnedRoute = HttpRoute & { readonly owner?: string };
+/** A route with the plugin that provides it; without an owner it is the kernel's. With `head` its handler answers `HEAD` as well. */
+export type OwnedRoute = HttpRoute & { readonly owner?: string; readonly head?: true };
 
 /** A route in the table, with what was worked out about it once. */
 export interface RouteEntry {
@@ -138,8 +138,14 @@ function walk(at: Node, parts: readonly string[], index: number, method: string,
 
 function pick(entries: Map<string, RouteEntry>, method: string, other: Set<string>): RouteEntry | undefined {
   const entry = entries.get(method);
-  if (entry === undefined) for (const known of entries.keys()) other.add(known);
-  return entry;
+  if (entry !== undefined) return entry;
+  const get = entries.get("GET");
+  if (get?.route.head === true) {
+    if (method === "HEAD") return get;
+    other.add("HEAD");
+  }
+  for (const known of entries.keys()) other.add(known);
+  return undefined;
 }
 
 /** Decodes each segment by itself, so that an encoded slash stays inside its parameter; `..` and control characters are refused. */

@@ -60,7 +60,7 @@ export function openServing(deps: HttpDeps, { isIsolated, isStartedBy }: SocketO
     },
     provide: plugins.provide,
     requireServable: (route) => (route.server === undefined ? own.current : plugins.find(route.server))?.requireServable(route),
-    serveFile: async (root, path, reply) => (await import("./static-files.ts")).serveFile(root, path, reply),
+    serveFile: async (served, request, reply) => (await import("./static-files.ts")).serveFile(served, request, reply),
     mount: async (server) => (await import("./routes-plugin.ts")).routesPlugin(await own.named(server)),
     handler: own.handler,
     close: async () => own.take()?.close({ graceMs: GRACE_MS }),

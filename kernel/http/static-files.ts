@@ -1,11 +1,21 @@
-import { constants } from "node:fs";
-import { open, realpath } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { type BigIntStats, constants } from "node:fs";
+import { type FileHandle, open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import type { HttpReply } from "@svc/sdk";
+import { Readable } from "node:stream";
+import type { HttpReply, HttpRequest } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
-import type { FileRoot } from "../base/file-root.ts";
+import type { FileRoot, ServedFolder } from "../base/file-root.ts";
+import { CODINGS, type Coding, codingsOf, isKnown, rangeOf, type Version } from "./file-request.ts";
+import type { ServedReply } from "./reply.ts";
 
-const MAX_BYTES = 26_214_400;
+/** A file that is open, as it was at that moment. */
+interface Opened {
+  readonly handle: FileHandle;
+  readonly stat: BigIntStats;
+}
+
+const CHUNK = 65_536;
 /** One name on the way to a file: no dots before it, no separators of any system, no control characters. */
 const SEGMENT = /^[^./\\\u0000-\u001f\u007f][^/\\\u0000-\u001f\u007f]*$/;
 
@@ -22,33 +32,110 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml; charset=utf-8",
   txt: "text/plain; charset=utf-8",
   wasm: "application/wasm",
+  webmanifest: "application/manifest+json; charset=utf-8",
   webp: "image/webp",
   woff2: "font/woff2",
 };
 
-/** Answers with one file of a folder. Throws `SVC_FILE_UNSERVED` (404) for whatever is not a plain file in it, and does not say why. */
-export async function serveFile({ folder, within }: FileRoot, path: string, reply: HttpReply): Promise<void> {
-  const missing = () => fail("SVC_FILE_UNSERVED", { path: `/${path}` });
+/** Answers `GET` and `HEAD` with one file of a folder. Throws `SVC_FILE_UNSERVED` (404) for what is not a plain file in it, and does not say why. */
+export async function serveFile(served: ServedFolder, { method, headers, params }: HttpRequest, reply: HttpReply): Promise<void> {
+  const path = params["*"] ?? "";
   const segments = path.split("/");
-  if (!segments.every((segment) => SEGMENT.test(segment))) throw missing();
-  const bytes = await read(folder, within, segments).catch(() => undefined);
-  if (bytes === undefined) throw missing();
+  const plain = segments.every((segment) => SEGMENT.test(segment)) ? await openWithin(served, segments) : undefined;
+  if (plain === undefined) throw fail("SVC_FILE_UNSERVED", { path: `/${path}` });
+  const [opened, coding] = await bestOf(served, segments, plain, codingsOf(headers));
+  try {
+    await answer(opened, coding, { method, headers, name: segments.at(-1) as string, cacheControl: served.cacheControl }, reply as ServedReply);
+  } catch (error) {
+    await opened.handle.close();
+    throw error;
+  }
+}
+
+interface Asked extends Pick<HttpRequest, "method" | "headers"> {
+  readonly name: string;
+  readonly cacheControl: string;
+}
+
+async function answer({ handle, stat }: Opened, coding: Coding | undefined, { method, headers, name, cacheControl }: Asked, reply: ServedReply): Promise<void> {
+  const size = Number(stat.size);
+  const version: Version = { etag: etagOf(stat), modified: Number(stat.mtimeMs) };
+  const type = TYPES[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream";
+  reply.header("cache-control", cacheControl).header("etag", version.etag).header("vary", "accept-encoding");
+  reply.header("last-modified", new Date(version.modified).toUTCString());
+  if (coding === undefined) reply.header("accept-ranges", "bytes");
+  if (isKnown(headers, version)) {
+    await handle.close();
+    reply.status(304);
+    reply.sendStream(undefined, undefined);
+    return;
+  }
+  if (coding !== undefined) reply.header("content-encoding", coding);
+  const range = method === "GET" ? rangeOf(headers, version, size) : undefined;
+  if (range === "unsatisfiable") {
+    await handle.close();
+    reply.status(416).header("content-range", `bytes */${size}`).header("content-length", "0");
+    reply.sendStream(undefined, type);
+    return;
+  }
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  if (range !== undefined) reply.status(206).header("content-range", `bytes ${first}-${last}/${size}`);
+  reply.header("content-length", String(last - first + 1));
+  if (method === "HEAD" || size === 0) {
+    await handle.close();
+    reply.sendStream(undefined, type);
+    return;
+  }
+  const bytes = Readable.from(bytesOf(handle, stat, first, last), { objectMode: false, highWaterMark: CHUNK });
+  // Not in the generator, which never begins where the client has gone before its first byte.
+  bytes.once("close", () => void handle.close());
+  reply.sendStream(bytes, type);
+}
+
+/** Fails rather than end with bytes of two versions: the last ones are given only when the file still is what it was. */
+async function* bytesOf(handle: FileHandle, stat: BigIntStats, first: number, last: number): AsyncGenerator<Uint8Array> {
+  for (let at = first; at <= last; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(CHUNK, last - at + 1)), 0, undefined, at);
+    at += bytesRead;
+    if (bytesRead === 0 || (at > last && etagOf(await handle.stat({ bigint: true })) !== etagOf(stat)))
+      throw new Error("the file was changed while it was sent");
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** The file in a coding that lies beside it and is not older, else the file itself; the others are closed. */
+async function bestOf(root: FileRoot, segments: readonly string[], plain: Opened, codings: readonly Coding[]): Promise<readonly [Opened, Coding | undefined]> {
   const name = segments.at(-1) as string;
-  reply.send(bytes, TYPES[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream");
+  for (const coding of codings) {
+    const beside = await openWithin(root, [...segments.slice(0, -1), `${name}${CODINGS[coding]}`]);
+    if (beside === undefined) continue;
+    const [kept, dropped] = beside.stat.mtimeMs >= plain.stat.mtimeMs ? [beside, plain] : [plain, beside];
+    await dropped.handle.close();
+    if (kept === beside) return [beside, coding];
+  }
+  return [plain, undefined];
+}
+
+/** Another one whenever the file is written or replaced; says nothing about the disk. */
+function etagOf({ ino, size, mtimeNs }: BigIntStats): string {
+  return `"${createHash("sha256").update(`${ino} ${size} ${mtimeNs}`).digest("base64url").slice(0, 22)}"`;
 }
 
 /** Undefined for anything but a regular file inside the folder. */
-async function read(folder: string, within: string | undefined, segments: readonly string[]): Promise<Uint8Array | undefined> {
-  const root = await realpath(folder);
-  if (within !== undefined && !root.startsWith((await realpath(within)) + sep)) return undefined;
-  const file = join(root, ...segments);
-  // A link anywhere on the way leads to another name.
-  if ((await realpath(file)) !== file) return undefined;
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+async function openWithin({ folder, within }: FileRoot, segments: readonly string[]): Promise<Opened | undefined> {
+  let handle: FileHandle | undefined;
   try {
-    const { size, isFile } = await handle.stat().then((stat) => ({ size: stat.size, isFile: stat.isFile() }));
-    return isFile && size <= MAX_BYTES ? await handle.readFile() : undefined;
-  } finally {
-    await handle.close();
+    const root = await realpath(folder);
+    if (within !== undefined && !root.startsWith((await realpath(within)) + sep)) return undefined;
+    const file = join(root, ...segments);
+    // A link anywhere on the way leads to another name, and so does another case where the disk does not tell cases apart.
+    if ((await realpath(file)) !== file) return undefined;
+    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stat = await handle.stat({ bigint: true });
+    if (stat.isFile()) return { handle, stat };
+  } catch {
+    // Not there, or not for us: both are no file.
   }
+  await handle?.close();
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authority, HttpReply, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
-import type { FileRoot } from "../../base/file-root.ts";
+import type { Authority, HttpReply, HttpRequest, HttpRoute, ProvidedServer, ScopeTable, ServerHandle } from "@svc/sdk";
+import type { ServedFolder } from "../../base/file-root.ts";
 import type { RootLog } from "../../base/log.ts";
 import type { routesOf } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
@@ -70,8 +70,8 @@ export interface HttpServing {
   provide(scope: Scope, server: ProvidedServer): ServerHandle;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: HttpRoute): void;
-  /** Answers with one file of a folder. */
-  serveFile(root: FileRoot, path: string, reply: HttpReply): Promise<void>;
+  /** Answers `GET` or `HEAD` with one file of a folder. */
+  serveFile(served: ServedFolder, request: HttpRequest, reply: HttpReply): Promise<void>;
   /** The kernel's own server, or the one of that name, as a fastify plugin. Throws `SVC_SERVER_UNKNOWN`. */
   mount(server: string): Promise<RoutesPlugin>;
   handler(server: string): Promise<RequestHandler>;

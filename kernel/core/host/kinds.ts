@@ -1,9 +1,9 @@
-import type { Capability, ChannelTraits, HttpReply, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
+import type { Capability, ChannelTraits, HttpReply, HttpRequest, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
 import { PROVIDED } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
-import { type FileRoot, fileRoot } from "../../base/file-root.ts";
+import { fileRoot, type ServedFolder } from "../../base/file-root.ts";
 import { guardScope } from "../../base/guard-scope.ts";
-import type { Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
+import type { FileRoute, Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 
 type MemberType = "string" | "number" | "object" | "function";
 type Members = Readonly<Record<string, MemberType>>;
@@ -16,8 +16,8 @@ export interface ProvideDeps {
   readonly tokenScopes: ScopeTable;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: Provided["route"]): void;
-  /** Answers with one file of a folder. */
-  serveFile(root: FileRoot, path: string, reply: HttpReply): Promise<void>;
+  /** Answers `GET` or `HEAD` with one file of a folder. */
+  serveFile(served: ServedFolder, request: HttpRequest, reply: HttpReply): Promise<void>;
   server(scope: Scope, server: Provided["server"]): ProvidedHandle<"server">;
   /** A channel's platform connected or went away. */
   channelState(channel: ProvidedChannel): void;
@@ -190,17 +190,24 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 const isString = (value: unknown): value is string => typeof value === "string";
 
 /** The route that serves files. Throws `SVC_PLUGIN_PROVIDES` for a folder that is not its plugin's own. */
-function fileRoute(files: Provided["files"], scope: Scope, deps: ProvideDeps): Provided["route"] {
+function fileRoute(files: Provided["files"], scope: Scope, deps: ProvideDeps): FileRoute {
   const root = fileRoot(files, scope.home);
   if ("wrong" in root) throw fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind: nameThing("files", files), reason: root.wrong });
-  const { prefix, guard, server } = files;
+  const { prefix, guard, server, immutable } = files;
+  const served = { ...root, cacheControl: cacheControlOf(guard, immutable) };
   return {
     method: "GET",
     path: `${prefix}/*`,
     guard,
     ...(server === undefined ? {} : { server }),
-    handle: ({ params }, reply) => deps.serveFile(root, params["*"] ?? "", reply),
+    head: true,
+    handle: (request, reply) => deps.serveFile(served, request, reply),
   };
+}
+
+/** A copy is asked about before each use, unless its name says that it never changes; what is behind a guard is kept by nobody in between. */
+function cacheControlOf(guard: string, immutable = false): string {
+  return `${guard === "open" ? "public" : "private"}, ${immutable ? "max-age=31536000, immutable" : "no-cache"}`;
 }
 
 function connect(channel: ProvidedChannel, deps: ProvideDeps, state: ProvidedChannel["state"], reason?: string): void {

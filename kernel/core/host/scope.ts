@@ -29,9 +29,12 @@ export interface ProvidedChannel extends Owned<Provided["channel"]> {
   reason?: string;
 }
 
+/** A route that answers `HEAD` as well, itself. */
+export type FileRoute = Provided["route"] & { readonly head: true };
+
 /** Provided files and the route that serves them. */
 export interface ServedFiles extends Owned<Provided["files"]> {
-  readonly route: Provided["route"];
+  readonly route: FileRoute;
 }
 
 /** A provided thing with what the kernel keeps beside it. */
