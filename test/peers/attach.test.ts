@@ -18,6 +18,7 @@ const skipped =
 if (skipped) console.warn(`skipped: ${skipped}`);
 
 const PATIENCE = { timeout: 60_000, interval: 100 };
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const KEY = "dummy-key-of-the-tests-0123456789";
 const TOKEN = "4242:crabline";
 
@@ -151,12 +152,30 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
   /** What stands on the screen without its blanks: the program paints them by moving. */
   const said = (terminal: Terminal): string => terminal.screen.replace(/\s+/g, "");
 
-  /** Types a line as a person does: the program takes what comes at once for something pasted. */
+  /** Types a line as a person does: the program takes what comes at once for something pasted, and a `!` first begins a command. */
   async function enter(terminal: Terminal, line: string): Promise<void> {
-    for (const part of [line.slice(0, 1), line.slice(1), "\r"]) {
+    if (line.startsWith("!")) await shellMode(terminal);
+    else terminal.type(line.slice(0, 1));
+    for (const part of [line.slice(1), "\r"]) {
+      await pause(400);
       terminal.type(part);
-      await new Promise((resolve) => setTimeout(resolve, 400));
     }
+    await pause(400);
+  }
+
+  /** A program that is still busy takes the sign for a letter: that is taken back, and typed once more. */
+  async function shellMode(terminal: Terminal): Promise<void> {
+    for (let tries = 0; tries < 20; tries += 1) {
+      const shown = said(terminal).length;
+      terminal.type("!");
+      for (let looks = 0; looks < 20; looks += 1) {
+        if (said(terminal).slice(shown).includes("forshellmode")) return;
+        await pause(100);
+      }
+      terminal.type("\u007f");
+      await pause(500);
+    }
+    throw new Error(`no command can be typed:\n${terminal.screen}`);
   }
 
   async function task(message: string): Promise<{ ok: boolean; reply: string; taskId: string }> {
@@ -231,7 +250,7 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
     await vi.waitFor(async () => expect(await shown()).toMatchObject({ depth: 1 }), PATIENCE);
     await enter(terminal, "hello again");
     await vi.waitFor(() => expect(said(terminal)).toContain("svc:1messagewaitsforada"), PATIENCE);
-    expect(JSON.stringify(model.requests.at(-1)?.body)).toMatch(/svc: 1 message waits for ada, the first falls back in \d+ s\./);
+    expect(JSON.stringify(model.requests.map(({ body }) => body))).toMatch(/svc: 1 message waits for ada, the first falls back in \d+ s\./);
     await enter(terminal, "!svc attach detach");
     expect(await second).toMatchObject({ ok: true, reply: "and now" });
   });

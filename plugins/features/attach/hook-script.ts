@@ -22,7 +22,7 @@ case $event in session-start | prompt | stop | session-end | wait) ;; *) exit 0 
 # A program that the daemon has started itself is no person's session.
 [ -z "$SVC_RUN" ] || exit 0
 data=${quoted(dataFolder)}
-[ -r "$data/daemon.json" ] || exit 0
+[ "$event" = wait ] || [ -r "$data/daemon.json" ] || exit 0
 command -v curl >/dev/null 2>&1 || exec ${quoted(node)} "$data/attach/hook.mjs" "$event"
 
 # A daemon that hangs costs two hooks 2 s each; then it is left alone for 30 s. Nobody waits for the hook in the background.
