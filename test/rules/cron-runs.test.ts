@@ -27,7 +27,7 @@ describe("autonomy", () => {
   });
 
   it("CRON-08 a restricted job is handed to nobody who would take the turn over, as an attached session does", async () => {
-    let asked = 0;
+    let ran = 0;
     const taker = definePlugin({
       kind: "feature",
       name: "taker",
@@ -36,9 +36,9 @@ describe("autonomy", () => {
       capabilities: [],
       setup(ctx) {
         ctx.hooks.dispatch.tap(() => {
-          asked += 1;
           return (async function* () {
             yield { type: "text" as const, text: "taken over with full rights" };
+            ran += 1;
             yield { type: "done" as const };
           })();
         });
@@ -47,9 +47,9 @@ describe("autonomy", () => {
     const tier = scriptedTier("scripted", { enforcesAutonomy: true });
     const now = await stage({ careful: { ...NIGHTLY, prompt: "look", autonomy: "report" }, free: { ...NIGHTLY, prompt: "look" } }, { tier, more: [taker] });
     expect(await now.ran("careful")).toMatchObject({ status: "ok" });
-    expect([asked, tier.prompts.length]).toEqual([0, 1]);
+    expect([ran, tier.prompts.length]).toEqual([0, 1]);
     expect(await now.ran("free")).toMatchObject({ status: "ok" });
-    expect([asked, tier.prompts.length]).toEqual([1, 1]);
+    expect([ran, tier.prompts.length]).toEqual([1, 1]);
   });
 });
 

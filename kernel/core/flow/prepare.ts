@@ -104,6 +104,8 @@ export interface Prepared {
   readonly taken?: AsyncIterable<TierEvent>;
   /** The agent's own tier, for such a turn that is given back. Throws `SVC_TIER_MISSING`. */
   readonly own?: () => Prepared;
+  /** It may refuse the turn by an error, and not run it: anything else it says gives the turn back. */
+  readonly refusesOnly?: boolean;
   /** The same engine once more; not for one that was handed over. */
   readonly again?: (context: TurnContext) => Prepared;
   /** That engine keeps conversations itself. */
@@ -133,14 +135,15 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
     // Given up meanwhile: the second try is asking already, and only its taps may take the turn over.
     if (progress.over) throw stalled();
     refuseUnenforced(turn, live);
-    // Nobody here who takes a turn over can be held to less than full rights (CRON-08); another node holds its own engine to them.
-    if (control.passed || (node === undefined && autonomyOf(turn) !== "act")) return own(context);
+    if (control.passed) return own(context);
     const taken = live.hooks.dispatch(turn, context, run);
     return isPromise(taken) ? taken.then((stream) => choose(context, stream)) : choose(context, taken);
   };
   const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared =>
-    taken === undefined ? own(context) : { context, taken, scope: ownerOf(taken), own: () => own(context), run: () => taken };
+    taken === undefined ? own(context) : { context, taken, refusesOnly, scope: ownerOf(taken), own: () => own(context), run: () => taken };
   const { node } = turn.route;
+  // Nobody here who takes a turn over can be held to less than full rights (CRON-08); another node holds its own engine to them.
+  const refusesOnly = node === undefined && autonomyOf(turn) !== "act";
   const own = (context: TurnContext): Prepared => {
     if (node !== undefined) throw fail("SVC_NODE_UNSERVED", { agent: turn.agent.id, node });
     const tier = live.tiers.get(turn.agent.tier);

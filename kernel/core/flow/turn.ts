@@ -159,6 +159,10 @@ async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Pr
     const next = await inScope(scope, ask);
     if (next.done) return;
     if (seen.over) break;
+    if (prepared.refusesOnly && next.value?.type !== "error") {
+      seen.passed = `a turn of restricted autonomy is not handed over to ${scope.id}`;
+      break;
+    }
     const wrong = whatIsWrong(next.value, prepared, seen);
     if (wrong !== undefined) {
       control.failed(scope, "tier run", wrong);
