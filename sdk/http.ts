@@ -51,6 +51,11 @@ export interface HttpRequest {
   /** The bytes as they came, on `raw` routes. */
   readonly raw?: Uint8Array;
   readonly caller: Caller;
+  /**
+   * Whether a guard would let the caller in here: for lists of what a caller may see. False for one that does not exist, and for one with a
+   * parameter. Unset in requests that tests make; refused with `SVC_ISOLATION_REFUSED` in an isolated plugin.
+   */
+  may?(guard: Guard): boolean;
   /** Aborts when the client went away. */
   readonly signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Authority, Caller, HttpRoute, Identity, ScopeTable, Ticket } from "@svc/sdk";
+import type { Authority, Caller, Guard, HttpRoute, Identity, ScopeTable, Ticket } from "@svc/sdk";
 import type { Peer } from "../base/client-address.ts";
 import { fail } from "../base/errors.ts";
 import { guardScope } from "../base/guard-scope.ts";
@@ -48,6 +48,8 @@ export interface GuardOptions {
 export interface Guards {
   /** Answers at once where no bearer must be asked about. Throws or rejects with 401, 403 or 429. */
   judge(rule: Rule, asker: Asker): Admitted | Promise<Admitted>;
+  /** Whether a guard would let in a caller who has passed another one with the same request; false for one that does not exist. */
+  would(guard: Guard, asker: Asker, caller: Caller): boolean;
   /** What a bearer proves now, asked of the authorities afresh; a ticket nothing. Never rejects: an authority that throws counts as one that does not know the bearer. */
   identify(bearer: string): Promise<Identity | undefined>;
 }
@@ -127,9 +129,29 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
     return { caller: { address: peer.address, local, ...facts }, proof: { bearer: ticket?.bearer ?? bearer, holds } };
   }
 
+  /** Without a bearer. */
+  const passesUnproven = (rule: Rule, { peer, local, params }: Pick<Asker, "peer" | "local" | "params">): boolean => {
+    if (rule.kind === "open" || rule.kind === "signed") return true;
+    if (rule.kind === "loopback") return peer.loopback && local;
+    return rule.kind === "peer" ? local : local && peer.loopback && scopes.grants(localScopes(), scopeOf(rule, params));
+  };
+
   return {
+    would(guard, asker, { token, peer }) {
+      let rule: Rule;
+      try {
+        rule = ruleOf({ method: "GET", path: "", guard }, scopes);
+      } catch {
+        // Closed: what nobody can ask for, nobody passes.
+        return false;
+      }
+      const identity: Identity | undefined =
+        token === undefined ? (peer === undefined ? undefined : { kind: "peer", name: peer }) : { kind: "token", ...token };
+      if (identity === undefined || (rule.kind !== "scope" && rule.kind !== "peer")) return passesUnproven(rule, asker);
+      return grants(rule, asker.params, identity, asker.local, scopes);
+    },
     judge(rule, asker) {
-      const { peer, local, unproven, method, headers, params, queryToken } = asker;
+      const { peer, local, unproven, method, headers, queryToken } = asker;
       const anonymous = { caller: { address: peer.address, local } };
       if (rule.kind === "open" || rule.kind === "signed") return anonymous;
       if (rule.kind === "loopback") {
@@ -139,7 +161,7 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
       const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
       // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
       if (bearer !== undefined) return prove(rule, asker, bearer);
-      if (rule.kind === "peer" ? local : local && peer.loopback && scopes.grants(localScopes(), scopeOf(rule, params))) return anonymous;
+      if (passesUnproven(rule, asker)) return anonymous;
       throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_BEARER_MISSING");
     },
     identify,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller, HttpRequest } from "@svc/sdk";
+import type { Caller, Guard, HttpRequest } from "@svc/sdk";
 
 /** A request target in its parts. */
 export interface Target {
@@ -39,16 +39,25 @@ export class ServedRequest implements HttpRequest {
   readonly caller: Caller;
   body: unknown;
   raw?: Uint8Array;
+  readonly may: (guard: Guard) => boolean;
   readonly #response: ServerResponse;
   #abort: AbortController | undefined;
 
-  constructor(raw: IncomingMessage, response: ServerResponse, { path, query }: Target, params: Readonly<Record<string, string>>, caller: Caller) {
+  constructor(
+    raw: IncomingMessage,
+    response: ServerResponse,
+    { path, query }: Target,
+    params: Readonly<Record<string, string>>,
+    caller: Caller,
+    may: (guard: Guard) => boolean,
+  ) {
     this.method = raw.method ?? "GET";
     this.path = path;
     this.params = params;
     this.query = query;
     this.headers = raw.headers;
     this.caller = caller;
+    this.may = may;
     this.#response = response;
   }
 

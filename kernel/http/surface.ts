@@ -233,7 +233,7 @@ class RouteSurface implements Surface {
     const judged = this.#guards.judge(entry.rule, asker);
     const { caller, proof } = judged instanceof Promise ? await judged : judged;
     if (entry.route.forPeople && caller.token === undefined && (await this.#options.isChild(raw.socket))) throw fail("SVC_HTTP_PEOPLE");
-    const served = new ServedRequest(raw, response, target, params, caller);
+    const served = new ServedRequest(raw, response, target, params, caller, (guard) => this.#guards.would(guard, asker, caller));
     if (entry.route.before !== undefined) await entry.route.before(served);
     return { route: entry.route, served, proof };
   }

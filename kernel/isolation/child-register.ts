@@ -207,7 +207,10 @@ function callTier(tier: Tier, args: Args, { signal }: Served): unknown {
 }
 
 async function callRoute(route: HttpRoute, args: Args, { signal }: Served, plugin: PluginId): Promise<RouteAnswer | undefined> {
-  const request = { ...(args.request as Omit<HttpRequest, "signal">), signal };
+  const may = () => {
+    throw refused(plugin, "the member 'may' of a request");
+  };
+  const request: HttpRequest = { ...(args.request as Omit<HttpRequest, "signal" | "may">), signal, may };
   if (args.method === "before") {
     await route.before?.(request);
     return undefined;

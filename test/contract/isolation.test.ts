@@ -191,6 +191,8 @@ describe("what an isolated plugin may register", () => {
               before: (request) => { if (request.params.id === "none") throw Object.assign(new Error("no such thing"), { status: 404 }); },
               handle: (request, reply) => { reply.status(201).header("x-made", "yes"); return { id: request.params.id, body: request.body, seen: Object.keys(request.headers) }; } });
             ctx.provide.route({ method: "POST", path: "/raw", guard: "signed", raw: true, handle: (request, reply) => reply.send(request.raw, "application/octet-stream") });
+            ctx.provide.route({ method: "POST", path: "/large", guard: "signed", raw: true, maxBytes: 26214400, handle: (request) => request.raw.length });
+            ctx.provide.route({ method: "GET", path: "/may", guard: "open", handle: (request) => request.may("open") });
             ctx.provide.route({ method: "GET", path: "/stream", guard: "open", handle: (request, reply) => { reply.stream(); } });`,
         },
       ],
@@ -204,6 +206,14 @@ describe("what an isolated plugin may register", () => {
     const bytes = new Uint8Array([0, 1, 2, 254, 255]);
     const echoed = await fetch(`${base}/raw`, { method: "POST", body: bytes, headers: { "content-type": "application/octet-stream" } });
     expect([...new Uint8Array(await echoed.arrayBuffer())]).toEqual([...bytes]);
+    const large = async (size: number) => {
+      const answer = await fetch(`${base}/large`, { method: "POST", body: new Uint8Array(size) });
+      return [answer.status, (await answer.json()) as unknown];
+    };
+    expect(await large(2_000_000)).toEqual([200, 2_000_000]);
+    expect(await large(9_000_000)).toMatchObject([413, { code: "SVC_ISOLATION_SIZE" }]);
+    const may = await fetch(`${base}/may`);
+    expect(await may.text()).toContain("the member 'may' of a request");
     const refused = await fetch(`${base}/stream`);
     expect({ status: refused.status, body: await refused.json() }).toMatchObject({ status: 501, body: { code: "SVC_ISOLATION_REFUSED" } });
   });

@@ -31,6 +31,8 @@ describe("every route has its guard", () => {
       "dashboard GET /api/live/stream scope:dashboard:read",
       "dashboard GET /api/task/stream scope:dashboard:read",
       "dashboard POST /api/task/action scope:dashboard:write",
+      "dashboard POST /api/ticket scope:dashboard:read",
+      "dashboard GET /api/panels scope:dashboard:read",
       "daemon GET /agents/:id/events peer",
     ]);
   });

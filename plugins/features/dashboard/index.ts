@@ -4,6 +4,7 @@ import { createLegacyAuthority } from "./legacy-token.ts";
 import { liveStreamRoute } from "./live-stream.ts";
 import { nowhereRoutes } from "./nowhere.ts";
 import { HEADERS, pageRoute } from "./page.ts";
+import { panelsRoute } from "./panels.ts";
 import { publicMessagesRoute } from "./public-messages.ts";
 import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
 import { DASHBOARD, type DashboardSettings } from "./settings.ts";
@@ -17,7 +18,7 @@ export default definePlugin<DashboardSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "dashboard", schema: DASHBOARD },
-  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch"],
+  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services"],
   setup(ctx) {
     const { bind, port, token } = ctx.config;
     const daemons = createDaemons(ctx);
@@ -42,6 +43,7 @@ export default definePlugin<DashboardSettings>({
       taskStreamRoute(ctx),
       taskActionRoute(daemons),
       tickets.route,
+      panelsRoute(ctx),
       // With a token, who has none does not learn which paths there are.
       ...(token === undefined ? [] : nowhereRoutes()),
     ])
