@@ -1,4 +1,4 @@
-import type { Delivery, Log, Outgoing } from "@svc/sdk";
+import { type Delivery, type Log, type Outgoing, sleep } from "@svc/sdk";
 import type { ChannelRender } from "../base/channel-render.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 import { type CallAnswer, createChannelCalls, type SendRefusal } from "./channel-calls.ts";
@@ -145,7 +145,7 @@ async function stepsOf(
 async function rest(pace: Pace, { target }: Outgoing): Promise<number> {
   const pause = pace.wait(target);
   if (pause === 0 || pause > SHORT_WAIT_MS) return pause;
-  await new Promise((resolve) => setTimeout(resolve, pause));
+  await sleep(pause);
   return 0;
 }
 
