@@ -270,11 +270,13 @@ describe("who may reach a session", () => {
     expect((await program.ask("next")).body).toEqual({ items: [], left: 0 });
   });
 
-  it("a job of the clock and a message of the public endpoint do not either, and a task that is cancelled is not to be answered", async () => {
-    const { bound, kernel, message, queue } = await runAttached();
+  it("a job of the clock, a message of the public endpoint and an answer of a type do not either, and a task that is cancelled is not to be answered", async () => {
+    const { bound, kernel, message, queue, tier } = await runAttached();
     const program = await bound();
     expect((await kernel.tasks.run(message("nightly", { options: { scheduled: true } }))).reply).toBe("nightly");
     expect((await kernel.tasks.run(message("from outside", { entry: "public", channel: "public-api" }))).reply).toBe("from outside");
+    await kernel.tasks.run(message("of a type", { options: { output: { type: "object" } } }));
+    expect(tier.prompts.some((prompt) => prompt.startsWith("of a type"))).toBe(true);
     const { result, taskId } = await queue("hello");
     const [{ id }] = (await program.ask("next")).body.items as [{ id: string }];
     await kernel.tasks.cancel(taskId, "no longer wanted");

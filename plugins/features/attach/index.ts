@@ -10,7 +10,7 @@ import { attachTools } from "./tools.ts";
 const isForPerson = ({ messages, route }: Turn): boolean =>
   route.node === undefined &&
   messages.every(
-    ({ entry, options = {} }) => entry !== "public" && (options.autonomy ?? "act") === "act" && options.scheduled !== true && !("output" in options),
+    ({ entry, options = {} }) => entry !== "public" && (options.autonomy ?? "act") === "act" && options.scheduled !== true && options.output === undefined,
   );
 
 /** An interactive coding session of a person on this machine wears an agent: it takes the agent's messages and answers them. Nothing is read before the first one. */
