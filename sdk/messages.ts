@@ -127,6 +127,11 @@ export interface Route {
   /** Turns of one conversation never run side by side. Convention: `<agent>:<channel>:<account>:<chat>[:<thread>]`. */
   readonly conversation: string;
   readonly reply: Target;
+  /**
+   * What the agent is asked in place of the message's text; not empty. The turn, its engine and the history have this text, with the
+   * message's files as they came; the stored task and its trace keep the message.
+   */
+  readonly text?: string;
 }
 
 /** Text on its way out. `reply` answers a message, `proactive` comes from `POST /send` or a plugin, `notice` is the service's own word. */

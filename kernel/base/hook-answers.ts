@@ -10,7 +10,8 @@ const maybeText = (value: unknown): boolean => value === undefined || text(value
 
 const FITS: Readonly<Record<keyof Hooks, (answer: Fields) => boolean>> = {
   inbound: ({ reject }) => typeof reject === "string",
-  route: ({ agent, node, conversation, reply }) => [agent, conversation].every(text) && maybeText(node) && isTarget(reply),
+  route: ({ agent, node, conversation, reply, text: asked }) =>
+    [agent, conversation].every(text) && [node, asked].every(maybeText) && asked !== "" && isTarget(reply),
   assembleContext: ({ system, prompt, layers, media, history }) =>
     typeof system === "string" && typeof prompt === "string" && Array.isArray(layers) && Array.isArray(media) && Array.isArray(history),
   dispatch: (answer) => typeof (answer as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator] === "function",

@@ -10,7 +10,7 @@ import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { Task } from "./live-task.ts";
-import { runSecondsOf } from "./routing.ts";
+import { askedOf, runSecondsOf } from "./routing.ts";
 import { RunClock } from "./run-clock.ts";
 import type { Ending } from "./run-facts.ts";
 import type { Slot } from "./slot.ts";
@@ -83,7 +83,7 @@ export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrate
     id: record.id,
     agent,
     route: record.route as Route,
-    messages: [record.inbound, ...merged.map((task) => task.record.inbound)],
+    messages: [askedOf(record), ...merged.map((task) => askedOf(task.record))],
     strategy: record.inbound.options?.contextStrategy ?? contextStrategy,
     nativeSessions: tier !== undefined && keepsSessions(tier),
     actions: callableBy(agent, live),

@@ -48,6 +48,9 @@ export function runSecondsOf({ entry, options }: Inbound, { maxExecutionMinutes 
   return entry === "cron" ? Math.max(asked, JOB_SECONDS) : asked;
 }
 
+/** The message as its turn has it: with the text that the route gave it, where it gave one. */
+export const askedOf = ({ inbound, route }: TaskRecord): Inbound => (route?.text === undefined ? inbound : { ...inbound, text: route.text });
+
 /** What `assembleContext` starts from: the agent's own prompt and the sender's words. */
 export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
   const prompt = messages.map((message) => promptOf(message, startedAt)).join("\n\n");
@@ -86,7 +89,7 @@ export function placementOf({ record, front, keep }: Task, route: Route, agents:
     mode: () => settings()?.queueMode ?? "collect",
     limit: () => absence.slots(laneAgent(route), settings()),
     sort: () => sortOf(record, route),
-    size: record.inbound.text.length,
+    size: (route.text ?? record.inbound.text).length,
     front,
     keep,
   };
