@@ -1,4 +1,4 @@
-import { link, mkdir, rename, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { link, mkdir, open, rename, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -135,7 +135,13 @@ describe("files that a plugin serves", () => {
     const at = await guarded({ config: { plugins: [folder] } });
     const url = `${at.daemon}/shop/large.bin`;
     expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(size);
-    for (const change of [() => truncate(join(folder, "ui/large.bin"), size - 1), () => writeFile(join(folder, "ui/large.bin"), Buffer.alloc(size, 2))]) {
+    const file = join(folder, "ui/large.bin");
+    const inPlace = async () => {
+      const handle = await open(file, "r+");
+      await handle.write("changed", size - 7);
+      await handle.close();
+    };
+    for (const change of [inPlace, () => truncate(file, size - 1), () => writeFile(file, Buffer.alloc(size, 2))]) {
       const answer = await fetch(url);
       await change();
       await expect(answer.arrayBuffer()).rejects.toThrow();
