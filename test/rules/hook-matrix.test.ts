@@ -1,14 +1,19 @@
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
+import webhooks from "../../plugins/features/webhooks/index.ts";
 import { baseOf, post, type Running, runKernel } from "../kit/kernel.ts";
 
 const HOOKS = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"] as const;
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
 
+/** What the sender said: an entry may put its own words before it. */
+const saidIn = (words: string) => words.split("\n").at(-1) as string;
+
 /** Notes which hooks fired for which text. */
 function witness() {
   const seen = new Map<string, Set<string>>();
-  const note = (text: string, hook: string) => {
+  const note = (words: string, hook: string) => {
+    const text = saidIn(words);
     const hooks = seen.get(text) ?? new Set<string>();
     hooks.add(hook);
     seen.set(text, hooks);
@@ -57,15 +62,27 @@ const ENTRIES: Record<string, (running: Running, text: string) => Promise<void>>
     await until(() => tier.prompts.includes(text));
     await until(() => kernel.tasks.running().length === 0);
   },
+  "POST /webhook/:agentId/:source": async ({ kernel }, text) =>
+    void (await fetch(`${baseOf(kernel)}/webhook/a/acme`, { method: "POST", body: text, headers: { "x-forge-token": "the-secret" } })),
   "a plugin's tasks.run": async ({ kernel, message }, text) => void (await kernel.tasks.run(message(text, { entry: "channel", channel: "acme" }))),
 };
+
+/** A kernel that serves every entry. */
+const around = (plugin: Plugin<never>) => ({
+  inline: [plugin, webhooks as unknown as Plugin<never>],
+  listen: true,
+  env: { ...process.env, ACME_SECRET: "the-secret" },
+  config: { webhooks: [{ id: "acme", source: "acme", agentId: "a", secretEnv: "ACME_SECRET" }] },
+});
 
 describe("hook by entry", () => {
   for (const [entry, send] of Object.entries(ENTRIES)) {
     it(`every hook fires for a message through ${entry}`, async () => {
       const { plugin, seen } = witness();
-      const running = await runKernel({ inline: [plugin], listen: true });
+      const running = await runKernel(around(plugin));
       await send(running, "the message");
+      // Some entries answer before the work is done.
+      await until(() => seen.get("the message")?.has("emit") === true);
       expect([...(seen.get("the message") ?? [])].sort()).toEqual([...HOOKS].sort());
     });
 
@@ -76,12 +93,12 @@ describe("hook by entry", () => {
         version: "1.0.0",
         svc: "*",
         capabilities: [],
-        setup: (ctx) => ctx.hooks.inbound.tap(({ text }) => (text === "forbidden" ? { reject: "policy" } : undefined)),
+        setup: (ctx) => ctx.hooks.inbound.tap(({ text }) => (saidIn(text) === "forbidden" ? { reject: "policy" } : undefined)),
       });
-      const running = await runKernel({ inline: [policy as Plugin<never>], listen: true });
+      const running = await runKernel(around(policy as Plugin<never>));
       await Promise.race([send(running, "forbidden"), new Promise((resolve) => setTimeout(resolve, 1_000))]).catch(() => {});
       await until(() => running.events.some(({ type }) => type === "message:dropped"));
-      expect(running.tier.prompts).not.toContain("forbidden");
+      expect(running.tier.prompts.map(saidIn)).not.toContain("forbidden");
     });
   }
 
