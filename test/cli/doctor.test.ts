@@ -202,7 +202,7 @@ describe("doctor tries what a start would do", () => {
       const started = await asNobody(shell, "daemon", "start");
       expect(started.err).toMatch(/^svc: \/.* cannot be used: this user may not write there; run svc as/);
       expect(started.code).toBe(74);
-      expect((await asNobody(shell, "config", "set", "node.name", "x")).err).toMatch(/this user may not write there/);
+      expect((await asNobody(shell, "config", "set", "node.name", "x")).err).toMatch(/takes no new files.*let the user of svc write there/);
     } finally {
       chmodSync(shell.folder, 0o755);
     }
