@@ -13,7 +13,9 @@ afterEach(async () => {
 const hook = (more: object = {}) => ({ id: "builds", source: "ci", agentId: "echo", secretEnv: "CI_SECRET", ...more });
 const addressOf = () => `http://127.0.0.1:${(JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8")) as { port: number }).port}`;
 
-it("svc webhook lists, shows and tests webhooks of a real daemon, and a changed entry counts after a reload", { timeout: 120_000 }, async () => {
+it("FAULT-38 svc webhook lists, shows and tests webhooks of a real daemon; a delivery counts once over a restart, a changed entry after a reload", {
+  timeout: 120_000,
+}, async () => {
   shell = await openShell({ CI_SECRET: SECRET });
   shell.write(
     echoConfig(
@@ -46,6 +48,10 @@ it("svc webhook lists, shows and tests webhooks of a real daemon, and a changed 
   expect(shown).toHaveLength(3);
   expect(shown[1]).toMatch(/ {2}accepted {2}build {2}sha256:[0-9a-f]{64} {2}16 bytes {2}task_/);
   expect(shown[2]).toMatch(/ {2}accepted {2}ping {2}id:test-\S+ {2}15 bytes {2}task_/);
+  // The same bytes are the same delivery in the next daemon, too (FAULT-38).
+  expect((await shell.svc("daemon", "restart")).code).toBe(0);
+  expect((await post("/webhook/echo/ci")).status).toBe(200);
+  expect((await shell.svc("webhook", "show", "builds")).out).toMatch(/ {2}duplicate {2}build {2}/);
   expect((await post("/webhook/echo/off")).status).toBe(404);
   shell.write({ ...shell.config(), webhooks: [hook({ id: "off", source: "off" })] });
   expect((await fetch(`${addressOf()}/reload`, { method: "POST" })).status).toBe(200);
