@@ -1,5 +1,5 @@
 import { definePlugin, type Lifecycle, type Turn, type TurnContext } from "@svc/sdk";
-import type { Desk } from "./desk.ts";
+import type { Coordinator } from "./coordinator.ts";
 import { attachRoutes } from "./routes.ts";
 import { attachTools } from "./tools.ts";
 
@@ -21,23 +21,23 @@ export default definePlugin({
   svc: "^0.1.0",
   capabilities: ["agents", "data-folder", "files", "jobs", "routes", "store"],
   setup(ctx): Lifecycle {
-    let opening: Promise<Desk> | undefined;
+    let opening: Promise<Coordinator> | undefined;
     /** Whether some session wears an agent; unknown until it is first asked. */
     let bound: boolean | undefined;
 
-    const desk = () => (opening ??= import("./open-desk.js").then(({ openDesk }) => openDesk(ctx)));
+    const coordinator = () => (opening ??= import("./open-coordinator.js").then(({ openCoordinator }) => openCoordinator(ctx)));
 
     async function take(turn: Turn, context: TurnContext, signal: AbortSignal) {
       bound ??= (await ctx.store.collection("bindings").count()) > 0;
       if (!bound && turn.messages[0].attempts === 0) return undefined;
-      return (await desk()).take(turn, context, signal);
+      return (await coordinator()).take(turn, context, signal);
     }
 
     ctx.hooks.dispatch.tap((turn, context, call) =>
       (bound === false && turn.messages[0].attempts === 0) || !isForPerson(turn) ? undefined : take(turn, context, call.signal),
     );
-    for (const route of attachRoutes(ctx.agents, desk, () => (bound = true))) ctx.provide.route(route);
-    for (const tool of attachTools(() => ctx.files.data, desk)) ctx.provide.tool(tool);
+    for (const route of attachRoutes(ctx.agents, coordinator, () => (bound = true))) ctx.provide.route(route);
+    for (const tool of attachTools(() => ctx.files.data, coordinator)) ctx.provide.tool(tool);
     return {
       async stop() {
         await (await opening)?.close();

@@ -6,7 +6,7 @@ const NEXT = 3;
 const MISSED = 5;
 
 /** What the routes and tools stand on. */
-export interface Desk {
+export interface CronState {
   readonly book: RunBook;
   /** The jobs as configured now. */
   jobs(): CronsSettings;
@@ -31,7 +31,7 @@ export interface JobView extends Omit<JobSettings, "fireToken"> {
 /** All jobs, or those that `shown` lets through. Prompts and commands stand as svc.json has them, with `${NAME}` in place of what it stands for. */
 export async function overviewOf(
   ctx: PluginContext<CronsSettings>,
-  { book, jobs }: Desk,
+  { book, jobs }: CronState,
   shown: (job: JobSettings) => boolean = () => true,
 ): Promise<readonly JobView[]> {
   const written = await writtenJobs(ctx);

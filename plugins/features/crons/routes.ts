@@ -1,5 +1,5 @@
 import { type HttpRequest, type PluginContext, svcError } from "@svc/sdk";
-import { type Desk, overviewOf } from "./overview.ts";
+import { type CronState, overviewOf } from "./overview.ts";
 import { type Runner, unknownJob } from "./runner.ts";
 import type { CronsSettings } from "./settings.ts";
 
@@ -8,10 +8,10 @@ const RUNS_SHOWN = 20;
 const FIRE_BYTES = 65_536;
 
 /** `GET /crons`, `GET /crons/:id/runs`, `POST /crons/:id/run` for this machine, and `POST /crons/:id/fire` for the bearer of the job's token. */
-export function addRoutes(ctx: PluginContext<CronsSettings>, desk: Desk & { readonly runner: Runner }): void {
-  const { book, runner, jobs } = desk;
+export function addRoutes(ctx: PluginContext<CronsSettings>, state: CronState & { readonly runner: Runner }): void {
+  const { book, runner, jobs } = state;
   const guesses = new Guesses();
-  ctx.provide.route({ method: "GET", path: "/crons", guard: "loopback", handle: async () => ({ crons: await overviewOf(ctx, desk) }) });
+  ctx.provide.route({ method: "GET", path: "/crons", guard: "loopback", handle: async () => ({ crons: await overviewOf(ctx, state) }) });
   ctx.provide.route({
     method: "GET",
     path: "/crons/:id/runs",

@@ -1,6 +1,6 @@
 import { type AgentTool, type PluginContext, type Schema, svcError, type ToolCall } from "@svc/sdk";
 import { addition, changeJobs, deletionWish, freeId, jobIn, removal, switching, type WrittenJob, type WrittenJobs } from "./job-changes.ts";
-import { type Desk, overviewOf } from "./overview.ts";
+import { type CronState, overviewOf } from "./overview.ts";
 import type { CronsSettings, Notify } from "./settings.ts";
 
 const PENDING_PER_AGENT = 10;
@@ -8,7 +8,7 @@ const PENDING_PER_AGENT = 10;
 const text = (description: string): Schema => ({ type: "string", minLength: 1, description });
 
 /** Tools with which agents keep schedules. What they add and remove waits for the operator; they manage what they asked for themselves, an agent with `admin` everything (CRON-07). */
-export function scheduleTools(ctx: PluginContext<CronsSettings>, desk: Desk): readonly AgentTool[] {
+export function scheduleTools(ctx: PluginContext<CronsSettings>, state: CronState): readonly AgentTool[] {
   const isAdmin = (agent: string) => ctx.agents.get(agent)?.settings["admin"] === true;
   const ownIn = (jobs: WrittenJobs, id: string, agent: string) => {
     const job = jobIn(jobs, id);
@@ -35,7 +35,7 @@ export function scheduleTools(ctx: PluginContext<CronsSettings>, desk: Desk): re
       description: "List the scheduled jobs you may manage: when they run next, how they went, what waits for the operator's approval.",
       input: { type: "object", properties: {} },
       async run(_input, { agent }) {
-        const jobs = await overviewOf(ctx, desk, (job) => isAdmin(agent) || job.createdBy === agent);
+        const jobs = await overviewOf(ctx, state, (job) => isAdmin(agent) || job.createdBy === agent);
         return JSON.stringify(
           jobs.map(({ last, ...job }) => ({
             ...job,

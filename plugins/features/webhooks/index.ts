@@ -1,8 +1,8 @@
 import { definePlugin } from "@svc/sdk";
 import { DeliveryLog } from "./delivery-log.ts";
-import { secretState } from "./doors.ts";
 import { addRoutes } from "./routes.ts";
 import { checkWebhooks, isVariableName, WEBHOOKS, type WebhookSettings } from "./settings.ts";
+import { secretState } from "./target.ts";
 
 const SWEEP_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { type HttpRequest, type Message, type PluginContext, reasonOf, svcError } from "@svc/sdk";
 import type { DeliveryLog, DeliveryRow } from "./delivery-log.ts";
-import { type Door, type DoorFacts, entered, isOpen } from "./doors.ts";
 import { deliveryOf, type Payload, payloadOf } from "./payload.ts";
 import type { WebhookSettings } from "./settings.ts";
+import { authenticate, isUnsigned, type TargetFacts, type WebhookTarget } from "./target.ts";
 
 /** Bytes of a body whose sender has proved nothing. */
 export const OPEN_BYTES = 1_048_576;
@@ -17,25 +17,25 @@ export interface Receipt {
   readonly duplicate?: true;
 }
 
-/** A door, the request at it, and where what came in is noted. */
+/** What receiving stands on: the plugin's context, the entries, and the log of deliveries. */
 export interface Reception {
   readonly ctx: Pick<PluginContext, "tasks" | "log" | "agents">;
-  readonly facts: DoorFacts;
+  readonly facts: TargetFacts;
   readonly log: DeliveryLog;
 }
 
 /** Takes one delivery in: proof, body, commit. Throws 400, 401, 404, 413 and 501. */
-export async function receive(door: Door, request: Pick<HttpRequest, "raw" | "headers">, { ctx, facts, log }: Reception): Promise<Receipt> {
-  const entry = await entered(door, request, facts);
-  if (isOpen(door)) requireSmall(request.raw?.length ?? 0);
-  const source = entry?.source ?? door.source ?? "local";
+export async function receive(target: WebhookTarget, request: Pick<HttpRequest, "raw" | "headers">, { ctx, facts, log }: Reception): Promise<Receipt> {
+  const entry = await authenticate(target, request, facts);
+  if (isUnsigned(target)) requireSmall(request.raw?.length ?? 0);
+  const source = entry?.source ?? target.source ?? "local";
   const delivery = await deliveryOf(request);
-  const row = { at: Date.now(), webhook: entry?.id ?? `/${door.agentId}`, agent: door.agentId, source, delivery, bytes: request.raw?.length ?? 0 };
+  const row = { at: Date.now(), webhook: entry?.id ?? `/${target.agentId}`, agent: target.agentId, source, delivery, bytes: request.raw?.length ?? 0 };
   // The sender has its answer from the commit of the message; a log that cannot be written takes nothing back.
   const note = (rest: Pick<DeliveryRow, "state" | "event" | "taskId" | "error">) =>
     log.add({ ...row, ...rest }).catch((error) => ctx.log.warn({ webhook: row.webhook, err: error }, "a delivery could not be noted"));
   try {
-    requireServed(door, entry, ctx);
+    requireServed(target, entry, ctx);
     const payload = payloadOf(request);
     const { taskId, duplicate } = await ctx.tasks.accept(messageOf(row, entry, payload));
     const event = payload.event === undefined ? {} : { event: payload.event };
@@ -53,7 +53,7 @@ export function requireSmall(bytes: number): void {
     throw svcError("SVC_WEBHOOK_LARGE", `Without a secret a webhook takes ${OPEN_BYTES} bytes; name one in its secretEnv for larger bodies.`, { status: 413 });
 }
 
-function requireServed({ agentId }: Door, entry: WebhookSettings | undefined, { agents }: Pick<PluginContext, "agents">): void {
+function requireServed({ agentId }: WebhookTarget, entry: WebhookSettings | undefined, { agents }: Pick<PluginContext, "agents">): void {
   if (entry?.node !== undefined)
     throw svcError("SVC_WEBHOOK_NODE", `The webhook '${entry.id}' is to be forwarded to another machine, which is not served yet.`, { status: 501 });
   if (agents.get(agentId) === undefined)

@@ -1,7 +1,7 @@
 import { type HttpRequest, type HttpRoute, type PluginContext, reasonOf, SIGNATURES, svcError } from "@svc/sdk";
-import { type Door, type DoorFacts, doorOf, isOpen, requireKnock, secretState } from "./doors.ts";
 import { type Reception, receive, requireSmall } from "./receiver.ts";
 import type { WebhookSettings } from "./settings.ts";
+import { isUnsigned, requireCredentials, secretState, type TargetFacts, targetOf, type WebhookTarget } from "./target.ts";
 
 /** As large as any sender's payload that is known, and all that a route may take. */
 const MAX_BYTES = 26_214_400;
@@ -30,9 +30,9 @@ export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, recept
     guard: "signed",
     raw: true,
     maxBytes: MAX_BYTES,
-    before: (request) => refusals.watch(request, () => knock(request, facts)),
+    before: (request) => refusals.watch(request, () => judgeHeaders(request, facts)),
     async handle(request, reply) {
-      const receipt = await refusals.watch(request, () => receive(doorOf(request, facts), request, reception));
+      const receipt = await refusals.watch(request, () => receive(targetOf(request, facts), request, reception));
       reply.status(receipt.duplicate ? 200 : 202);
       return receipt;
     },
@@ -69,13 +69,13 @@ export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, recept
 }
 
 /** What needs no body: is there such a webhook, and does the sender claim to know its secret? */
-async function knock(request: HttpRequest, facts: DoorFacts): Promise<void> {
-  const door = doorOf(request, facts);
-  await requireKnock(door, request, facts);
-  if (isOpen(door)) requireSmall(Number(request.headers["content-length"] ?? 0));
+async function judgeHeaders(request: HttpRequest, facts: TargetFacts): Promise<void> {
+  const target = targetOf(request, facts);
+  await requireCredentials(target, request, facts);
+  if (isUnsigned(target)) requireSmall(Number(request.headers["content-length"] ?? 0));
 }
 
-function entryOf(id: string, { entries }: DoorFacts): WebhookSettings {
+function entryOf(id: string, { entries }: TargetFacts): WebhookSettings {
   const found = entries().find((entry) => entry.id === id);
   if (found === undefined) throw svcError("SVC_WEBHOOK_UNKNOWN", `There is no webhook '${id}'; see svc webhook list.`, { status: 404 });
   return found;
@@ -109,8 +109,8 @@ async function receiveTest(entry: WebhookSettings, body: unknown, reception: Rec
     "x-delivery-id": `test-${crypto.randomUUID()}`,
     ...(secretEnv === undefined ? {} : { [SIGNATURES.forge.header]: await signatureOf(raw, facts.env(secretEnv) ?? "") }),
   };
-  const door: Door = { agentId, source, entries: [entry] };
-  return receive(door, { raw, headers }, reception);
+  const target: WebhookTarget = { agentId, source, entries: [entry] };
+  return receive(target, { raw, headers }, reception);
 }
 
 async function signatureOf(raw: Uint8Array<ArrayBuffer>, secret: string): Promise<string> {

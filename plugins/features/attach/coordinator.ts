@@ -24,8 +24,8 @@ const MOST_CONTINUED = 5;
 /** Tries to queue a message while its agent is moved to and fro. */
 const TRIES = 5;
 
-/** What the desk stands on. */
-export interface DeskDeps {
+/** What the coordinator stands on. */
+export interface CoordinatorDeps {
   readonly store: Store;
   readonly jobs: Pick<Jobs, "after" | "at" | "every">;
   readonly log: Log;
@@ -34,16 +34,16 @@ export interface DeskDeps {
 }
 
 /** Where messages for attached agents meet the sessions that wear them. */
-export class Desk {
+export class Coordinator {
   readonly sessions: Sessions;
   readonly inbox: Inbox;
   readonly waiters = new Waiters();
-  readonly #deps: DeskDeps;
+  readonly #deps: CoordinatorDeps;
   /** By item: takes its timers away. */
   readonly #timers = new Map<string, () => void>();
   #looking: (() => void) | undefined;
 
-  constructor(deps: DeskDeps) {
+  constructor(deps: CoordinatorDeps) {
     this.#deps = deps;
     this.sessions = new Sessions(deps.store, deps.table, deps.clocks.now);
     this.inbox = new Inbox(deps.store, deps.clocks);
