@@ -147,6 +147,27 @@ describe("answers", () => {
     expect(server.log.lines.filter((line) => line.includes("a request failed"))).toHaveLength(2);
   });
 
+  it("of a handler that fails are neither cached nor decoded as what it was about to send", async () => {
+    server = await serve([
+      {
+        ...echo,
+        method: "GET",
+        path: "/half",
+        handle(_, reply) {
+          reply.header("cache-control", "public, max-age=31536000, immutable").header("content-encoding", "br").header("etag", '"a"').header("x-kept", "1");
+          throw new Error("no file");
+        },
+      },
+    ]);
+    const { status, headers, text } = await fetch(`${server.url}/half`).then(async (answer) => ({
+      status: answer.status,
+      headers: answer.headers,
+      text: await answer.text(),
+    }));
+    expect([status, JSON.parse(text).code]).toEqual([500, expect.any(String)]);
+    expect(["cache-control", "content-encoding", "etag", "x-kept"].map((name) => headers.get(name))).toEqual(["no-store", null, null, "1"]);
+  });
+
   it("abort the request's signal when the client goes away, and only then", async () => {
     const { promise: gone, resolve } = deferred<boolean>();
     const started = deferred<void>();

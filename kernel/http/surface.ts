@@ -108,6 +108,9 @@ interface Call {
 const NO_PROXIES: readonly string[] = [];
 const NO_BYTES = Buffer.alloc(0);
 
+/** What a handler had said of an answer that it then failed to give: an error must be neither decoded nor cached as that answer. */
+const DESCRIBING = ["content-encoding", "content-range", "accept-ranges", "etag", "last-modified", "cache-control", "expires"];
+
 const STREAM_HEADERS: Readonly<Record<string, string>> = { ...PRIVATE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
 
 /** Bytes of a request body: from callers without proof, from known ones, and for routes that declare large bodies. */
@@ -169,6 +172,7 @@ class RouteSurface implements Surface {
         if (!response.writableEnded) response.destroy();
         return;
       }
+      for (const name of DESCRIBING) response.removeHeader(name);
       // Bytes of a refused body may still arrive: they will not be read.
       if (!request.complete) response.setHeader("connection", "close");
       setHeaders(response, headers);
