@@ -11,6 +11,11 @@ export interface ActionCall {
   readonly taskId?: string;
   /** Agents that already worked on the chain the call belongs to, oldest first; `agent` itself is not among them. */
   readonly chain?: readonly string[];
+  /**
+   * Names this effect: the same call has it each time it is repeated, such as after a crash. What the action calls is handed it
+   * (`Idempotency-Key`, `SVC_IDEMPOTENCY_KEY`), so that it can tell a repetition.
+   */
+  readonly key?: string;
 }
 
 /** Typed work that agents, workflows, the command line and HTTP callers share. */
@@ -44,6 +49,8 @@ export interface ActionCaller extends Omit<ActionCall, "signal"> {
   readonly signal?: AbortSignal;
   /** The id of a `step` that the calling tier has begun for this call: the trace then has the call there, and not once more. */
   readonly step?: string;
+  /** What the envelope and the trace show as input, where the real one holds secrets. */
+  readonly shown?: unknown;
 }
 
 /** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */

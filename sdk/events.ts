@@ -22,6 +22,11 @@ export interface Envelope {
 
 /** What a publisher gives; the bus adds id, root, parent, node, time and source. Types `task:*`, `plugin:*` and `delivery:*` are the daemon's own. */
 export interface Publication {
+  /**
+   * For what is stored and told after it was: the id of the row, as `<word>_<10 to 64 of a-z, 0-9 and ->:<number>`. Told once more after a
+   * restart, it is known as the same event. Default: the bus makes one.
+   */
+  readonly id?: string;
   readonly kind: string;
   readonly type: string;
   readonly summary: string;

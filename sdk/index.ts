@@ -41,3 +41,4 @@ export * from "./tier.ts";
 export type * from "./tier-abilities.ts";
 export * from "./time.ts";
 export type * from "./traces.ts";
+export type * from "./workflows.ts";

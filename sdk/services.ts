@@ -2,6 +2,7 @@ import type { Approvals } from "./approvals.ts";
 import type { Models } from "./models.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Provided, SharedKind } from "./provided.ts";
+import type { Workflows } from "./workflows.ts";
 
 /**
  * What plugins serve each other, by name, with the type of what is served. Names of one word are the sdk's, so that plugins which know
@@ -23,6 +24,8 @@ export interface ServiceTypes {
   approvals: Approvals;
   /** Notices to them. */
   notifier: Notifier;
+  /** Processes of agents, actions and people. */
+  workflows: Workflows;
   [name: `${string}.${string}`]: object;
 }
 

@@ -40,7 +40,7 @@ export function createActions(deps: ActionDeps): Actions {
     const wrongInput = whatIsWrong(owned, "input", input);
     if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
     const stop = linked(asked.signal);
-    const { step: _step, ...facts } = asked;
+    const { step: _step, shown: _shown, ...facts } = asked;
     const context: ActionCall = { ...onBehalf(asked.taskId), ...facts, signal: stop.signal };
     try {
       const output = await call(
@@ -113,13 +113,14 @@ export function createActions(deps: ActionDeps): Actions {
     async run(name, input, asked) {
       const began = deps.now();
       let envelope: ActionEnvelope;
+      const shown = asked.shown ?? input;
       try {
         const owned = deps.live().actions.get(name);
         if (owned === undefined) throw fail("SVC_ACTION_UNKNOWN", { action: name });
         const output = await perform(owned, input, asked);
-        envelope = { action: name, status: "ok", input, output, durationMs: deps.now() - began };
+        envelope = { action: name, status: "ok", input: shown, output, durationMs: deps.now() - began };
       } catch (error) {
-        envelope = { action: name, status: "error", input, error: reasonOf(error), durationMs: deps.now() - began };
+        envelope = { action: name, status: "error", input: shown, error: reasonOf(error), durationMs: deps.now() - began };
       }
       await trace(envelope, asked, began);
       return envelope;

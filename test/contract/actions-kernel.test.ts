@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import readLines from "@svc/action-file-read-lines";
 import operatorActions from "@svc/feature-operator-actions";
-import { type Action, definePlugin, type Plugin } from "@svc/sdk";
+import { type Action, type ActionEnvelope, definePlugin, type Plugin } from "@svc/sdk";
 import { expect, it } from "vitest";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
@@ -102,4 +102,27 @@ it("refuses keys that an action does not list, in what comes in and in what goes
 it("names the plugin and the action whose schema is none", async () => {
   const { run } = await actionsOf({ name: "odd", input: { type: "object", additionalProperties: true, maximun: 3 } as never, run: async () => 1 });
   expect((await run("odd", {})).error).toMatch(/action-inline.*action odd.*its input.*maximun/);
+});
+
+it("hands on the key of an effect, and shows what its caller wants shown in place of an input with secrets", async () => {
+  const keys: unknown[] = [];
+  const action = { name: "keyed", run: async (input: unknown, { key }: { key?: string }) => void keys.push([input, key]) };
+  let run: () => Promise<ActionEnvelope> = () => Promise.reject(new Error("not set up"));
+  const plugin = definePlugin({
+    kind: "action",
+    name: "inline",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: ["actions", "traces"],
+    setup(ctx) {
+      ctx.provide.action({ description: "", input: { type: "object", additionalProperties: true }, output: {}, timeoutMs: 1000, ...action });
+      run = () => ctx.actions.run("keyed", { token: "s3cret" }, { door: "workflow", key: "run_1/a/1", shown: { token: { $secret: "T" } } });
+    },
+  });
+  const { kernel } = await runKernel({ inline: [plugin] });
+  expect(await run()).toMatchObject({ status: "ok", input: { token: { $secret: "T" } } });
+  expect(keys).toEqual([[{ token: "s3cret" }, "run_1/a/1"]]);
+  const traces = JSON.stringify(await kernel.traces.list());
+  expect(traces).toContain("$secret");
+  expect(traces).not.toContain("s3cret");
 });

@@ -175,6 +175,16 @@ describe("envelopes", () => {
     expect(setUp().bus.publish(signal).id.slice(0, 15)).not.toBe(one.id.slice(0, 15));
   });
 
+  it("EVT-01 EVT-12 an event of a stored row has the row's id, and the root that goes on; as a cursor it is one like any other", () => {
+    const { bus } = setUp(3);
+    const id = "run_0123456789abcdef:12";
+    const [told] = bus.within({ rootId: "evt_0123456789_1" }, () => [bus.publish({ ...signal, id }), bus.publish(signal)]);
+    expect(told).toMatchObject({ id, rootId: "evt_0123456789_1" });
+    expect(bus.recent({ since: id }).events).toHaveLength(1);
+    fill(bus, 3);
+    expect(bus.recent({ since: id }).gap).toBe(true);
+  });
+
   it("takes a foreign event in once and as it is, and none that claims to be ours", () => {
     const { bus } = setUp(2);
     const heard: Envelope[] = [];

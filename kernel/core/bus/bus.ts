@@ -61,7 +61,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
 
   function publish(event: Publication, source?: string): Envelope {
     const root = roots.current();
-    const id = root !== undefined && roots.take(root.rootId) ? root.rootId : nextId();
+    const id = event.id ?? (root !== undefined && roots.take(root.rootId) ? root.rootId : nextId());
     const envelope: { -readonly [K in keyof Envelope]: Envelope[K] } = {
       id,
       rootId: root === undefined ? id : root.rootId,

@@ -22,8 +22,8 @@ export function createEventIds(boot = randomBytes(5).toString("hex")): () => str
   };
 }
 
-/** Has it the form of an event id, from this boot or any other? */
-export const isEventId = (text: string): boolean => /^evt_[0-9a-f]{10}_[0-9a-z]{1,11}$/.test(text);
+/** Has it the form of an event id, from this boot or any other, or of a row that a plugin told of? */
+export const isEventId = (text: string): boolean => /^(?:evt_[0-9a-f]{10}_[0-9a-z]{1,11}|(?!evt_)[a-z]+_[0-9a-z-]{10,64}:\d{1,11})$/.test(text);
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 

@@ -18,7 +18,7 @@ export function scopedEvents(
 ): Events {
   return {
     publish(event) {
-      if (OWN_TYPES.test(event.type)) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
+      if (OWN_TYPES.test(event.type) || event.id?.startsWith("evt_")) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
       return bus.publish(event, scope.id);
     },
     recent: (since) => bus.recent(since === undefined ? {} : { since }),

@@ -53,6 +53,13 @@ it("lets the caller choose the content type, once, in any letter case", async ()
   expect(asked[0]?.init?.headers).toEqual({ "content-type": "application/ld+json" });
 });
 
+it("hands the key of the effect to the server, unless the caller sets one", async () => {
+  const { action, asked } = setUp();
+  await action.run({ url, body: {} }, { ...call, key: "run_1/post/1" });
+  await action.run({ url, body: {}, headers: { "Idempotency-Key": "mine" } }, { ...call, key: "run_1/post/1" });
+  expect(asked.map(({ init }) => init?.headers?.["idempotency-key"])).toEqual(["run_1/post/1", "mine"]);
+});
+
 it.each(["Host", "content-length", "Transfer-Encoding", "connection"])("refuses the header %s, which the connection sets itself", async (name) => {
   const { action, asked } = setUp();
   await expect(action.run({ url, body: {}, headers: { [name]: "1" } }, call)).rejects.toMatchObject({ code: "SVC_ACTION_HEADER" });

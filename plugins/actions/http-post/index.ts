@@ -43,14 +43,14 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: 35_000,
-      async run(input, { signal }) {
+      async run(input, { signal, key }) {
         const { url, body, headers = {} } = input as { url: string; body: unknown; headers?: Record<string, string> };
         const own = Object.keys(headers).find((name) => OWN_HEADERS.includes(name.toLowerCase()));
         if (own !== undefined)
           throw svcError("SVC_ACTION_HEADER", `http.post sets the header '${own}' itself; leave it out.`, { status: 400, field: "headers" });
         const answer = await ctx.fetch(url, {
           method: "POST",
-          headers: { "content-type": "application/json", ...lowerCase(headers) },
+          headers: { "content-type": "application/json", ...(key === undefined ? {} : { "idempotency-key": key }), ...lowerCase(headers) },
           body: JSON.stringify(body),
           signal,
           timeoutMs: 30_000,

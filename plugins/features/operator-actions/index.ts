@@ -29,10 +29,11 @@ export default definePlugin({
       input: schemaOf(definition.inputs),
       output: RESULT,
       timeoutMs: definition.timeoutMs + GRACE_MS,
-      async run(input, { signal }) {
+      async run(input, { signal, key }) {
         const { runAction } = await import("./run.js");
         const folder = ctx.files.under(".").roots[0] ?? ".";
-        return runAction(definition, input as Record<string, Value>, { spawn: ctx.spawn, fetch: ctx.fetch, folder, env: (name) => ctx.env(name) }, signal);
+        const env = (name: string) => ctx.env(name);
+        return runAction(definition, input as Record<string, Value>, { spawn: ctx.spawn, fetch: ctx.fetch, folder, env, ...(key ? { key } : {}) }, signal);
       },
     });
     const folder = createActionFolder(ctx.files.data, {

@@ -202,3 +202,13 @@ it("guards every route for this machine and its peers", async () => {
   const { ctx } = await setUp();
   expect(ctx.registered.routes.map(({ guard }) => guard)).toEqual(["peer", "peer", "peer", "peer"]);
 });
+
+it("hands the key of the effect to the program and to the server that it calls", async () => {
+  const hook = { kind: "http", title: "Calls.", url: "https://example.org/", method: "POST" };
+  const { ctx, spawned, fetched } = await setUp({ files: { greet, hook } });
+  const call = { door: "workflow", key: "run_1/greet/1" };
+  await ctx.actions.run("greet", { who: "a" }, call);
+  await ctx.actions.run("hook", {}, call);
+  expect(spawned[0]?.options.env).toEqual({ SVC_IDEMPOTENCY_KEY: "run_1/greet/1" });
+  expect(fetched[0]?.init?.headers).toMatchObject({ "idempotency-key": "run_1/greet/1" });
+});

@@ -13,6 +13,8 @@ export interface Deps {
   readonly fetch: GuardedFetch;
   /** Relative working folders start here. */
   readonly folder: string;
+  /** The same for each repetition of the call: the work may tell one by it. */
+  readonly key?: string;
   env(name: string): string | undefined;
 }
 
@@ -51,7 +53,7 @@ async function runShell(
   try {
     const child = deps.spawn("/bin/sh", ["-c", command], {
       cwd: resolve(deps.folder, cwd),
-      env,
+      env: deps.key === undefined ? env : { SVC_IDEMPOTENCY_KEY: deps.key, ...env },
       stdin: "ignore",
       signal,
       timeoutMs,
@@ -88,7 +90,7 @@ async function runHttp(
     // The operator wrote the origin, and no input can change it: it may be on this machine.
     const answer = await deps.fetch(url, {
       method,
-      headers,
+      headers: deps.key === undefined ? headers : { "idempotency-key": deps.key, ...headers },
       signal,
       timeoutMs,
       maxBytes: STREAM_BYTES,
