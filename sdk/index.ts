@@ -13,6 +13,7 @@ export type * from "./events.ts";
 export * from "./failure.ts";
 export type * from "./fetch.ts";
 export type * from "./files.ts";
+export type * from "./forge.ts";
 export type * from "./health.ts";
 export type * from "./hooks.ts";
 export type * from "./http.ts";

@@ -1,4 +1,5 @@
 import type { Approvals } from "./approvals.ts";
+import type { Forges } from "./forge.ts";
 import type { Models } from "./models.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Provided, SharedKind } from "./provided.ts";
@@ -26,6 +27,8 @@ export interface ServiceTypes {
   notifier: Notifier;
   /** Processes of agents, actions and people. */
   workflows: Workflows;
+  /** Code forges, to the plugins that speak their APIs. */
+  forges: Forges;
   [name: `${string}.${string}`]: object;
 }
 

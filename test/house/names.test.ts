@@ -37,6 +37,11 @@ const ALLOWED: readonly { readonly file: string; readonly words: readonly string
   { file: "sdk/provided.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },
   { file: "sdk/failure.ts", words: ["billing"], because: "a kind of failure: the account is refused" },
   { file: "sdk/program-tier.ts", words: ["billing", "mcp"], because: "keys of agents that all tiers for programs read the same way" },
+  ...["sdk/forge.ts", "sdk/services.ts", "sdk/index.ts"].map((file) => ({
+    file,
+    words: ["forge"],
+    because: "the service of code forges, which their channels share",
+  })),
   { file: "sdk/signed.ts", words: ["forge"], because: "the headers of the contract's own signatures" },
   { file: "sdk/index.ts", words: ["subscriptions"], because: "generation 1 of the plugin API exports subscribes" },
   { file: "sdk/subscriptions.ts", words: ["subscriptions"], because: "generation 1 of the plugin API exports subscribes" },
