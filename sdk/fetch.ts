@@ -21,6 +21,8 @@ export interface FetchInit {
   /** The whole exchange, in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
   readonly maxRedirects?: number;
+  /** `manual`: an answer that leads elsewhere is handed over as it is, with its `location`, and nothing is asked there. Default `follow`. */
+  readonly redirect?: "follow" | "manual";
   /**
    * Origins that the operator wrote into the configuration, such as a bot server on this machine: exempt from the address
    * check. Never from a message, a model or a redirect.

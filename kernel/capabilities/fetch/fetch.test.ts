@@ -204,6 +204,13 @@ describe("redirects", () => {
     expect((await trusting("/", { headers: { "X-Key": "k" } })).text()).toBe("GET k");
   });
 
+  it("hands a redirect over where the caller follows by hand, and asks nothing there", async () => {
+    redirect(307, "http://127.0.0.1:1/elsewhere");
+    const answer = await trusting("/", { method: "PUT", body: "words", redirect: "manual" });
+    expect([answer.status, answer.headers.location, answer.url]).toEqual([307, "http://127.0.0.1:1/elsewhere", `${origin}/`]);
+    expect(connections).toBe(1);
+  });
+
   it("follows five by default and no more", async () => {
     handle = (request, response) => {
       const left = Number(request.url?.slice(1));

@@ -46,7 +46,7 @@ export function createFetch({ resolve = systemResolve, isolated = false }: Fetch
   const mayTrust = (address: string) => !isolated || !isThisMachine(address);
   const trusted = agents(lookupWith(resolve, mayTrust, "SVC_FETCH_ISOLATED"));
 
-  async function follow(first: Hop, init: Pick<FetchInit, "trustedOrigins" | "maxRedirects">, signal: AbortSignal): Promise<Reached> {
+  async function follow(first: Hop, init: Pick<FetchInit, "trustedOrigins" | "maxRedirects" | "redirect">, signal: AbortSignal): Promise<Reached> {
     const trustedOrigins = new Set((init.trustedOrigins ?? []).filter((origin) => URL.canParse(origin)).map((origin) => new URL(origin).origin));
     const { maxRedirects = MAX_REDIRECTS } = init;
     let hop = first;
@@ -54,7 +54,7 @@ export function createFetch({ resolve = systemResolve, isolated = false }: Fetch
     for (let redirects = 0; ; redirects++) {
       requireAllowed(hop.url, trust, mayTrust);
       const response = await send(hop, (trust ? trusted : guarded)[hop.url.protocol as "http:"], signal);
-      const target = targetOf(response, hop.url);
+      const target = init.redirect === "manual" ? undefined : targetOf(response, hop.url);
       if (target === undefined) return { hop, response };
       response.destroy();
       if (redirects >= maxRedirects) throw fail("SVC_FETCH_REDIRECT", { host: first.url.host, limit: maxRedirects });
