@@ -22,3 +22,9 @@ it("OPR-m8 what the daemon or a plugin refuses as a wrong request is wrong usage
   expect(exitCodeOf(Object.assign(new Error("x"), { code: "SVC_TOKEN_SCOPE", status: 400 }))).toBe(EXIT.usage);
   expect(exitCodeOf(Object.assign(new Error("x"), { code: "SVC_AGENT_UNKNOWN", status: 404 }))).toBe(EXIT.failed);
 });
+
+it("a command with exit codes of its own says them with its error", () => {
+  expect(exitCodeOf(Object.assign(new Error("x"), { code: "SVC_CLI_NO_DAEMON", exit: 3 }))).toBe(3);
+  expect(exitCodeOf(Object.assign(new Error("x"), { exit: 0 }))).toBe(EXIT.failed);
+  expect(exitCodeOf(Object.assign(new Error("x"), { exit: 256 }))).toBe(EXIT.failed);
+});

@@ -28,9 +28,10 @@ const LATER: ReadonlySet<string> = new Set([
   "SVC_CONFIG_BUSY",
 ]);
 
-/** The exit code of an error that reached the top. */
+/** The exit code of an error that reached the top: its own `exit`, where a command with codes of its own has set one. */
 export function exitCodeOf(error: unknown): number {
-  const { code, status } = (error ?? {}) as { code?: unknown; status?: unknown };
+  const { code, status, exit } = (error ?? {}) as { code?: unknown; status?: unknown; exit?: unknown };
+  if (Number.isInteger(exit) && Number(exit) > 0 && Number(exit) < 256) return Number(exit);
   if (typeof code !== "string") return EXIT.failed;
   if (LATER.has(code)) return EXIT.running;
   if (code === "SVC_CONFIG_UNWRITABLE") return EXIT.storage;

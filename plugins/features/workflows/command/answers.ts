@@ -1,5 +1,5 @@
 import type { WorkflowField, WorkflowRun } from "@svc/sdk";
-import type { FormField } from "../tasks/form.ts";
+import type { FormField } from "../engine/types.ts";
 
 /** A mistake in a definition, as `GET /api/workflows` tells it. */
 export interface ShownProblem {

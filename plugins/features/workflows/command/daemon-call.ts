@@ -1,4 +1,4 @@
-import { type CliHost, codeOf, type Command } from "@svc/sdk";
+import { type CliHost, type Command, codeOf } from "@svc/sdk";
 
 /** What the workflow commands end with, beside 0, 1 for what is refused and 2 for wrong usage. */
 export const EXIT = { noDaemon: 3, failed: 4, canceled: 5 } as const;
@@ -24,8 +24,9 @@ const API = "/api/workflows";
 
 /** Reads something of the workflows from the daemon. */
 export const read = async <T>(cli: CliHost, path: string, query: Readonly<Record<string, string | number | undefined>> = {}): Promise<T> => {
-  const given = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]));
-  return (await cli.request("GET", `${API}${path}${given.length === 0 ? "" : `?${new URLSearchParams(given)}`}`)) as T;
+  const given = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value));
+  return (await cli.request("GET", `${API}${path}${given.size === 0 ? "" : `?${given}`}`)) as T;
 };
 
 /** Has the daemon do something with a workflow, a run, a task or a draft. */

@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { type CliHost, codeOf, svcError } from "@svc/sdk";
-import { type FormField, judgeForm, labelOf, readField, valueOf } from "../tasks/form.ts";
+import type { FormField } from "../engine/types.ts";
+import { judgeForm, optionLabel, optionsOf, optionValue, readField } from "../tasks/form.ts";
 import type { ShownTask } from "./answers.ts";
 import { act, isRunId, part, read } from "./daemon-call.ts";
 import { readPairs } from "./inputs.ts";
@@ -24,9 +25,13 @@ export async function findTask(cli: CliHost, id: string): Promise<ShownTask> {
   const { tasks } = await read<{ tasks: readonly ShownTask[] }>(cli, "/tasks", { limit: 200, run: isRunId(id) ? id : undefined });
   const met = tasks.filter(({ runId, workflowId }) => runId === id || workflowId === id);
   const [only] = met;
-  if (only === undefined) throw svcError("SVC_TASK_UNKNOWN", `No task with the id '${id}' is open, and none of such a run or workflow; see svc workflow tasks.`);
+  if (only === undefined)
+    throw svcError("SVC_TASK_UNKNOWN", `No task with the id '${id}' is open, and none of such a run or workflow; see svc workflow tasks.`);
   if (met.length > 1)
-    throw svcError("SVC_CLI_USAGE", `${met.length} tasks of '${id}' are open; say which:\n${met.map((task) => `  ${task.id}  ${oneLine(task.title)}`).join("\n")}`);
+    throw svcError(
+      "SVC_CLI_USAGE",
+      `${met.length} tasks of '${id}' are open; say which:\n${met.map((task) => `  ${task.id}  ${oneLine(task.title)}`).join("\n")}`,
+    );
   return only;
 }
 
@@ -55,8 +60,8 @@ const isMissing = ({ name, required, default: value }: FormField, given: Readonl
 /** Asked again until the answer fits the field. */
 async function askField(cli: CliHost, task: ShownTask, field: FormField): Promise<unknown> {
   const words = [oneLine(task.title), field.label ?? field.name, field.help].filter((part) => part !== undefined && part !== "").join(" - ");
-  const choices = field.kind === "select" ? field.options.map((option) => ({ id: valueOf(option), label: labelOf(option) })) : undefined;
-  const hint = field.kind === "multi-select" ? ` (several with commas: ${field.options.map(valueOf).join(", ")})` : KINDS[field.kind];
+  const choices = field.kind === "select" ? optionsOf(field).map((option) => ({ id: optionValue(option), label: optionLabel(option) })) : undefined;
+  const hint = field.kind === "multi-select" ? ` (several with commas: ${optionsOf(field).map(optionValue).join(", ")})` : KINDS[field.kind];
   for (let note = ""; ; ) {
     const text = await cli.ask(`${note}${words}${hint ?? ""}`, { flag: `${field.name}=<value>`, ...(choices === undefined ? {} : { choices }) });
     const value = readField(field, text);

@@ -19,7 +19,10 @@ export async function findRun(cli: CliHost, id: string | undefined): Promise<str
   const found = (await find("running")) ?? (await find("paused")) ?? (await find());
   if (found !== undefined) return found;
   if (id !== undefined) await read(cli, `/${part(id)}`);
-  throw svcError("SVC_WORKFLOW_RUN_UNKNOWN", id === undefined ? "No workflow has run yet." : `The workflow '${id}' has not run yet; start it with: svc workflow run ${id}`);
+  throw svcError(
+    "SVC_WORKFLOW_RUN_UNKNOWN",
+    id === undefined ? "No workflow has run yet." : `The workflow '${id}' has not run yet; start it with: svc workflow run ${id}`,
+  );
 }
 
 /**

@@ -42,7 +42,12 @@ const RUNS: readonly Command[] = [
       { flags: "--limit <count>", description: "how many (default 20)", number: { least: 1, most: 200 } },
     ],
     async run([id], { status, limit = 20 }, cli) {
-      const answer = await read<{ runs: readonly ShownRun[] }>(cli, "/runs", { summary: 1, workflow: id, status: status as string | undefined, limit: Number(limit) });
+      const answer = await read<{ runs: readonly ShownRun[] }>(cli, "/runs", {
+        summary: 1,
+        workflow: id,
+        status: status as string | undefined,
+        limit: Number(limit),
+      });
       cli.print(answer.runs.map(runLine).join("\n") || "No such run is kept.", answer);
     },
   },
@@ -75,7 +80,13 @@ const RUNS: readonly Command[] = [
         ...(stored === false ? { stored: false } : {}),
       };
       const answer = await act<{ delivered: boolean; stored: boolean; duplicate: boolean }>(cli, `/runs/${part(id)}/signal`, body);
-      const what = answer.duplicate ? "came before" : answer.delivered ? "is delivered" : answer.stored ? "is stored for a later step" : "is dropped: no step waits for it";
+      const what = answer.duplicate
+        ? "came before"
+        : answer.delivered
+          ? "is delivered"
+          : answer.stored
+            ? "is stored for a later step"
+            : "is dropped: no step waits for it";
       cli.print(`the signal ${name} ${what}`, answer);
     },
   },
@@ -136,40 +147,6 @@ const TASKS: readonly Command[] = [
 const AUTHORING: readonly Command[] = [
   { name: "list", args: "", summary: "All workflows", run: (_args, _options, cli) => list(cli) },
   { name: "show", args: "<id>", summary: "A workflow with what it takes and its problems; a run, or a task", run: ([id = ""], _options, cli) => show(id, cli) },
-  {
-    name: "check",
-    args: "<file...>",
-    summary: "Judge files of workflows, without a daemon: file:line:column of each mistake; 1 where one cannot run",
-    async run(files, _options, cli) {
-      const { checkFiles } = await import("./check.js");
-      await checkFiles(cli, files);
-    },
-  },
-  {
-    name: "new",
-    args: "[example] [id]",
-    summary: "Copy an example to the workflows; without one, list them",
-    async run([example, id], _options, cli) {
-      const { newWorkflow } = await import("./new.js");
-      await newWorkflow(cli, example, id);
-    },
-  },
-  {
-    name: "draft",
-    args: "<verb> [id] [file]",
-    summary: "Drafts: list, show, save, validate, promote, reject, replay",
-    options: [
-      { flags: "--as <id>", description: "promote: the id of the workflow (default: the draft's)" },
-      { flags: "--reason <text>", description: "reject: why" },
-      { flags: "--task <id>", description: "replay: the recorded task that answers" },
-      { flags: "--input <json>", description: "replay: what the workflow is given" },
-      { flags: "--watch", description: "replay: follow the run to its end" },
-    ],
-    async run([verb = "", id, file], options, cli) {
-      const { draftCommand } = await import("./draft-command.js");
-      await draftCommand(cli, verb, id, file, options);
-    },
-  },
 ];
 
 const group: CommandGroup = {
@@ -199,11 +176,18 @@ async function show(id: string, cli: CliHost): Promise<void> {
   }
   if (id.startsWith("ut_")) {
     const task = await read<ShownTask>(cli, `/tasks/${part(id)}`);
-    const fields = task.form.fields.map(({ name, kind, label, required }) => `  ${name}: ${kind}${required ? ", required" : ""}${label === undefined ? "" : ` - ${oneLine(label)}`}`);
-    const history = (task.history ?? []).map(({ at, by, type, text }) => `  ${at} ${type}${by === undefined ? "" : ` by ${oneLine(by)}`}${text === undefined ? "" : `: ${oneLine(text)}`}`);
+    const fields = task.form.fields.map(
+      ({ name, kind, label, required }) => `  ${name}: ${kind}${required ? ", required" : ""}${label === undefined ? "" : ` - ${oneLine(label)}`}`,
+    );
+    const history = (task.history ?? []).map(
+      ({ at, by, type, text }) => `  ${at} ${type}${by === undefined ? "" : ` by ${oneLine(by)}`}${text === undefined ? "" : `: ${oneLine(text)}`}`,
+    );
     return cli.print([taskLine(task), ...(task.detail === undefined ? [] : [task.detail]), ...fields, ...history].join("\n"), task);
   }
-  const shown = await read<{ definition: ShownWorkflow["definition"] & Record<string, unknown>; file: string; problems: ShownWorkflow["problems"] }>(cli, `/${part(id)}`);
+  const shown = await read<{ definition: ShownWorkflow["definition"] & Record<string, unknown>; file: string; problems: ShownWorkflow["problems"] }>(
+    cli,
+    `/${part(id)}`,
+  );
   cli.print([JSON.stringify(shown.definition, undefined, 2), ...shown.problems.map((problem) => problemLine(shown.file, problem))].join("\n"), shown);
 }
 
@@ -211,7 +195,7 @@ async function start(id: string, { input = [], key, force, timeout, watch }: Rea
   const words = input as readonly string[];
   const schema = words.length === 0 ? {} : await schemaOf(id, cli);
   const payload = await readPairs(words, (name, text) => readInput(Object.hasOwn(schema, name) ? schema[name] : undefined, text));
-  const answer = (await cli.request("POST", `/workflows/${part(id)}/run`, {
+  const answer = (await cli.request("POST", `/workflows/${part(id)}/run?entry=cli`, {
     payload,
     ...(key === undefined ? {} : { startKey: String(key) }),
     ...(force === true ? { force: true } : {}),
@@ -235,10 +219,19 @@ const runLine = ({ id, workflowId, status, createdAt, waits = [] }: ShownRun): s
   [id, workflowId, status, createdAt, ...waits.slice(0, 3).map((wait) => waitLine(wait))].join("  ");
 
 const taskLine = ({ id, workflowId, state, title, assignee, dueAt, overdue }: ShownTask): string =>
-  [id, workflowId, state, oneLine(title), assignee, dueAt === undefined ? "" : `due ${dueAt}${overdue ? " (overdue)" : ""}`].filter((part) => part !== "").join("  ");
+  [id, workflowId, state, oneLine(title), assignee, dueAt === undefined ? "" : `due ${dueAt}${overdue ? " (overdue)" : ""}`]
+    .filter((part) => part !== "")
+    .join("  ");
 
 /** Aligned columns. */
 function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_cell, at) => Math.max(...rows.map((row) => [...(row[at] ?? "")].length)));
-  return rows.map((row) => row.map((cell, at) => cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - [...cell].length))).join("  ").trimEnd()).join("\n");
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell + " ".repeat(Math.max(0, (widths[at] ?? 0) - [...cell].length)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { buttonField, type FormField, judgeForm, readField } from "./form.ts";
+import type { FormField } from "../engine/types.ts";
+import { buttonField, judgeForm, readField } from "./form.ts";
 
 const FIELDS: readonly FormField[] = [
   { name: "title", kind: "text", required: true, minLength: 2, maxLength: 8, pattern: "^[a-z]+$" },

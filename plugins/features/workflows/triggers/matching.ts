@@ -48,7 +48,12 @@ export async function matchTurn(turn: Turn, { workflows, settings, log }: Matchi
 }
 
 /** The turn of an agent whose work a workflow does. */
-async function* runInstead(id: string, input: Record<string, unknown>, turn: Turn, { workflows, log }: Pick<MatchingOptions, "workflows" | "log">): AsyncGenerator<TierEvent> {
+async function* runInstead(
+  id: string,
+  input: Record<string, unknown>,
+  turn: Turn,
+  { workflows, log }: Pick<MatchingOptions, "workflows" | "log">,
+): AsyncGenerator<TierEvent> {
   const [message] = turn.messages;
   // First of all: where the kernel does not let the turn be taken over, it ends here, and no run is started beside the agent's.
   yield { type: "step", step: { id: "workflow", name: `workflow ${id}`, phase: "start" } };
