@@ -4,7 +4,7 @@ import type { FormField } from "../engine/types.ts";
 import { judgeForm, optionLabel, optionsOf, optionValue, readField } from "../tasks/form.ts";
 import type { ShownTask } from "./answers.ts";
 import { act, isRunId, part, read } from "./daemon-call.ts";
-import { readPairs } from "./inputs.ts";
+import { readPairs } from "./pairs.ts";
 import { oneLine } from "./run-lines.ts";
 
 /** What `svc workflow submit` may be told beside the values. */
