@@ -12,6 +12,8 @@ export interface WorkItem {
   readonly project?: string;
   /** Names at the source. */
   readonly assignees?: readonly string[];
+  /** Ids of agents that assignees stand for, where the source has a mapping of its users to agents. */
+  readonly agents?: readonly string[];
   /** For people, to open it. */
   readonly url?: string;
   /** The whole text. `list` may leave it out. */
