@@ -206,6 +206,18 @@ describe("boards", () => {
     expect(await at.lines()).toEqual([]);
   });
 
+  it("BRD-03 where ids name no project the source is asked which one it is, before anything is written", async () => {
+    const at = await stage({ tracker: await startTracker({ opaque: true }) });
+    at.tracker.issue(APP, 1);
+    at.tracker.issue("group/secret", 7);
+    expect((await at.items()).columns[0]?.items.map(({ id }) => id)).toEqual(["T-1"]);
+    expect(await at.move("T-7", "triage", "doing")).toMatchObject({ status: 404, body: { code: "SVC_BOARD_PROJECT" } });
+    expect(await at.move("T-8", "triage", "doing")).toMatchObject({ status: 404, body: { code: "SVC_BOARD_ITEM" } });
+    expect(at.tracker.writes()).toEqual([]);
+    expect((await at.move("T-1", "triage", "doing")).status).toBe(200);
+    expect(at.tracker.writes()).toHaveLength(1);
+  });
+
   it("BRD-04 one line for each move that succeeded, none for one that failed, and the source's own status and words", async () => {
     const at = await stage();
     const { tracker } = at;

@@ -43,13 +43,14 @@ afterEach(async () => {
 });
 
 /** A real server on loopback; closed after the test. */
-export async function startTracker({ name = "forge_a", readOnly = false } = {}): Promise<Tracker> {
+export async function startTracker({ name = "forge_a", readOnly = false, opaque = false } = {}): Promise<Tracker> {
   const issues: Issue[] = [];
   const labels = new Set<string>();
   const requests: string[] = [];
   const faults: { readonly status: number | "cut"; readonly message: string; readonly after: boolean }[] = [];
   let held: Promise<void> | undefined;
-  const idOf = ({ project, number }: Issue) => `${project}#${number}`;
+  // An opaque tracker's ids say nothing of the project, and its lists do not heed it.
+  const idOf = ({ project, number }: Issue) => (opaque ? `T-${number}` : `${project}#${number}`);
 
   const put = (issue: Issue, { addLabels = [], removeLabels = [], state }: Put): void => {
     const missing = [...addLabels, ...removeLabels].find((label) => !labels.has(label));
@@ -83,7 +84,7 @@ export async function startTracker({ name = "forge_a", readOnly = false } = {}):
         const wanted = (url.searchParams.get("labels") ?? "").split(",").filter(Boolean);
         const found = issues.filter(
           ({ project, state, labels: own, updatedAt }) =>
-            (url.searchParams.get("projects")?.split(",").includes(project) ?? true) &&
+            (opaque || (url.searchParams.get("projects")?.split(",").includes(project) ?? true)) &&
             state === (url.searchParams.get("state") ?? state) &&
             wanted.every((label) => own.includes(label)) &&
             updatedAt >= Number(url.searchParams.get("since") ?? 0),
@@ -100,7 +101,10 @@ export async function startTracker({ name = "forge_a", readOnly = false } = {}):
   closing.push(() => new Promise((resolve) => server.close(() => resolve()).closeAllConnections()));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/issues`;
 
-  const itemOf = ({ project, number, ...rest }: Issue): WorkItem => ({ id: `${project}#${number}`, project, url: `https://forge.example/${number}`, ...rest });
+  const itemOf = (issue: Issue): WorkItem => {
+    const { number, ...rest } = issue;
+    return { id: idOf(issue), url: `https://forge.example/${number}`, ...rest };
+  };
   async function call<T>(path: string, signal: AbortSignal, body?: unknown): Promise<T> {
     const response = await fetch(base + path, { signal, ...(body === undefined ? {} : { method: "PUT", body: JSON.stringify(body) }) });
     const answer = (await response.json()) as T & { message: string };
