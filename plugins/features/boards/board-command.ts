@@ -42,7 +42,10 @@ const group: CommandGroup = {
         const path = `/boards/${encodeURIComponent(id)}/items/${encodeURIComponent(itemId)}/move`;
         const moved = (await cli.request("PATCH", path, body, { "x-requested-with": "svc-board" })) as Moved;
         const { column, title } = moved.item;
-        cli.print(`${itemId} is in ${column ?? "no column"}${column === to ? "" : `, not in ${to}: the source has decided otherwise`}: ${oneLine(title)}`, moved);
+        cli.print(
+          `${itemId} is in ${column ?? "no column"}${column === to ? "" : `, not in ${to}: the source has decided otherwise`}: ${oneLine(title)}`,
+          moved,
+        );
       },
     },
   ],
