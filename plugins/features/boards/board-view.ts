@@ -54,6 +54,7 @@ export interface BoardItems {
   readonly truncated: boolean;
 }
 
+/** A column as it is shown. */
 export const columnView = ({ id, title, kind, label }: Column): ColumnView => ({ id, title, kind, ...(label === undefined ? {} : { mapsToLabel: label }) });
 
 /** The item without what a board does not show; an address that is no web page is left out. */
