@@ -59,15 +59,17 @@ const isOfScope = (label: string, scope: string): boolean => label.startsWith(sc
 
 /**
  * What a move writes, in one change of the item: the label of the column that it enters, without the other mapped labels of that scope;
- * none of the mapped scoped labels for the backlog. Only labels that columns map are named, so that labels of other scopes survive, and
+ * none of the mapped scoped labels in the backlog and in flat columns. Only labels that columns map are named, so that labels of other scopes survive, and
  * nothing has to be read first.
  */
 export function changeOf(from: Column, to: Column, columns: readonly Column[]): WorkChange {
-  const scoped = columns.filter(({ kind }) => kind === "scoped-label");
+  const of = (kind: ColumnKind) => columns.filter((column) => column.kind === kind);
   const left = [
-    ...(to.kind === "open-backlog" ? scoped : scoped.filter(({ scope }) => to.scope !== undefined && scope === to.scope)),
-    // A flat label excludes nothing: it goes with the column that is left, and so does a scoped one where a flat one is entered.
-    ...(from.kind === "label" || (from.kind === "scoped-label" && to.kind === "label") ? [from] : []),
+    // Beside a flat label a scoped one would still show the card in its own column.
+    ...of("scoped-label").filter(({ scope }) => to.kind === "open-backlog" || to.kind === "label" || (to.scope !== undefined && scope === to.scope)),
+    // A flat label goes with the column that is left; which one a closed card was in nobody has asked.
+    ...(from.kind === "label" ? [from] : []),
+    ...(from.kind === "closed" ? of("label") : []),
   ];
   const removeLabels = [...new Set(left.flatMap(({ label }) => (label === undefined || label === to.label ? [] : [label])))];
   return {
