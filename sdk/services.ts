@@ -2,6 +2,7 @@ import type { Approvals } from "./approvals.ts";
 import type { Forges } from "./forge.ts";
 import type { Models } from "./models.ts";
 import type { Notifier } from "./notifier.ts";
+import type { Peers } from "./peers.ts";
 import type { Provided, SharedKind } from "./provided.ts";
 import type { Workflows } from "./workflows.ts";
 
@@ -25,6 +26,8 @@ export interface ServiceTypes {
   approvals: Approvals;
   /** Notices to them. */
   notifier: Notifier;
+  /** The other daemons of the mesh. */
+  peers: Peers;
   /** Processes of agents, actions and people. */
   workflows: Workflows;
   /** Code forges, to the plugins that speak their APIs. */

@@ -3,7 +3,7 @@ import type { HttpRoute } from "@svc/sdk";
 /** Of every answer of this server: a page may load this server's files only, and may not be framed. */
 export const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   "cross-origin-opener-policy": "same-origin",
   "x-frame-options": "DENY",
 };

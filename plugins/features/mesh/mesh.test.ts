@@ -24,7 +24,7 @@ describe("the tokens of peers", () => {
   });
 });
 
-it("provides one authority and nothing else", () => {
+it("provides the authority and the service of its peers, and no route", () => {
   const context = createFakeContext(plugin, { config: { peers: [peer("one", "the token of peer one")] } as never });
   plugin.setup(context);
   expect(context.registered.authorities.map(({ name }) => name)).toEqual(["mesh"]);
