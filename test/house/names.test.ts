@@ -9,7 +9,21 @@ const WORDS = [
 ];
 
 /** Plugins that are called by an ordinary word of the trade, or by one of the sdk's own. */
-const ORDINARY = ["approvals", "boards", "local", "metrics", "models", "notifications", "push", "sdk", "services", "sessions", "tokens", "webhooks", "workflows"];
+const ORDINARY = [
+  "approvals",
+  "boards",
+  "local",
+  "metrics",
+  "models",
+  "notifications",
+  "push",
+  "sdk",
+  "services",
+  "sessions",
+  "tokens",
+  "webhooks",
+  "workflows",
+];
 
 /** Where a name may stand, and why. A file that no longer needs its line fails the test, too. */
 const ALLOWED: readonly { readonly file: string; readonly words: readonly string[]; readonly because: string }[] = [
