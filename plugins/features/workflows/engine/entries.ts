@@ -27,6 +27,8 @@ export interface Wait {
   readonly for: string;
   /** task: when it is overdue. */
   readonly due?: number;
+  /** incident: what has happened. */
+  readonly error?: RunError;
 }
 
 /** Visit numbers of the splits that dominate a token's node: with which visit it last went through each. */

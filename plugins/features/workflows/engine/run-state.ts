@@ -56,6 +56,8 @@ export interface StepState {
   readonly claimedAt?: number;
   readonly timeoutAt?: number;
   readonly wait?: Wait;
+  /** `seq` of the entry with which it began to wait: of two the smaller is the older. */
+  readonly waitSeq?: number;
   /** The task is past its due time and has said so. */
   readonly overdue?: true;
   /** Sub-processes of it that have ended. */
