@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Manifest } from "@svc/sdk";
 import { added, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -36,9 +37,9 @@ export interface Form {
 /** The form of an installed channel. Throws `SVC_CLI_MISSING` naming those there are. */
 export function formOf(cli: Cli, channel: string): Form {
   const channels = [...firstParty(), ...added(cli.file)].filter(({ manifest }) => manifest.kind === "channel");
-  const listed = channels.find(({ manifest }) => manifest.name === channel);
+  const listed = channels.find(({ manifest }) => nameOf(manifest) === channel);
   if (listed === undefined) {
-    const names = channels.map(({ manifest: { name, product } }) => (product === undefined ? name : `${name} (${product})`)).join(", ");
+    const names = channels.map(({ manifest }) => (manifest.product === undefined ? nameOf(manifest) : `${nameOf(manifest)} (${manifest.product})`)).join(", ");
     throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
   }
   const { folder, manifest } = listed;
@@ -66,6 +67,9 @@ export function formOf(cli: Cli, channel: string): Form {
     ...(manifest.product === undefined ? {} : { product: manifest.product }),
   };
 }
+
+/** A channel is called as its section is, which may have a sign that names of plugins cannot have. */
+const nameOf = ({ name, section }: Manifest): string => section?.split(".").at(-1) ?? name;
 
 /** What channels call the agent that answers, where their manifest does not say. */
 const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);

@@ -64,7 +64,7 @@ function describeIdentity(it: It, has: Has, runner: Runner, make: () => ChannelS
       assert.equal(plugin.kind, "channel");
       assert.deepEqual(
         context.registered.channels.map(({ channel, state }) => [channel.name, state]),
-        [[plugin.name, "connecting"]],
+        [[plugin.config?.at.split(".").at(-1) ?? plugin.name, "connecting"]],
       );
       await settle();
       assert.equal(far.writes() + (far.attempts?.() ?? 0), 0, "setup talked to the platform");

@@ -120,6 +120,7 @@ const rows: readonly (readonly [name: string, method: Call["method"], path: stri
   ...NOTEABLES.slice(0, 2).flatMap((noteable): typeof rows => [
     ["notes", "GET", `/projects/:id/${noteable}/notes`, { ...paged, ...sorted }],
     ["note", "GET", `/projects/:id/${noteable}/notes/:note`],
+    ["editNote", "PUT", `/projects/:id/${noteable}/notes/:note`, {}, { body: filled }, ["body"]],
     ["addNote", "POST", `/projects/:id/${noteable}/notes`, {}, { body: filled, internal: { type: "boolean" }, created_at: isoTime }, ["body"]],
     ["awards", "GET", `/projects/:id/${noteable}/notes/:note/award_emoji`, paged],
     ["award", "POST", `/projects/:id/${noteable}/notes/:note/award_emoji`, {}, { name: { type: "string", pattern: "^[a-z0-9_+-]+$" } }, ["name"]],

@@ -131,9 +131,8 @@ export async function startForgeA({ now = Date.now }: { readonly now?: () => num
     return answer(asked);
   }
 
-  /** Pages for people: tokens mean nothing there. */
-  function page({ path, token }: ForgeRequest): ForgeAnswer {
-    if (token !== undefined) state.violations.push(`a token came to the page ${path}`);
+  /** Pages for people, who sign in with a cookie: a token is nothing to them. */
+  function page({ path }: ForgeRequest): ForgeAnswer {
     if (path !== "/users/sign_in") return { status: 302, headers: { location: `${http.url}/users/sign_in` } };
     return {
       status: 200,

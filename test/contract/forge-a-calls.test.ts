@@ -1,0 +1,434 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { all, COMMON, OWN, PROJECT, type Stage, setStage, signal, until } from "./forge-a.harness.ts";
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Another host, which answers everything and keeps what it was sent. */
+async function otherHost(body: string | Uint8Array = "[]") {
+  const got: IncomingMessage["headers"][] = [];
+  const server = createServer((request, response) => {
+    got.push(request.headers);
+    response.writeHead(200, { "content-type": "application/json" }).end(body);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const started = async (settings = {}): Promise<Stage> => {
+  const stage = await setStage(settings);
+  await stage.start();
+  return stage;
+};
+const anna = { agent: "anna" };
+const bert = { agent: "bert" };
+
+describe("who the agents are", () => {
+  it("HOOK-09 names come from the tokens at start; the common token serves agents that have none", async () => {
+    const { forge, far } = await started();
+    const [one, two] = forge.agents();
+    expect(one).toMatchObject({ agent: "anna", names: ["anna"], user: { login: "anna", bot: true }, shared: false, token: "agentMappings[0].token" });
+    expect(two).toMatchObject({ agent: "bert", names: ["bert", "svc"], user: { login: "svc" }, shared: false, token: "token" });
+    expect(far.requests.filter(({ path }) => path === "/api/v4/user")).toHaveLength(2);
+    expect(far.violations).toEqual([]);
+  });
+
+  it("routes say whom the common user stands for, the project's own before *", async () => {
+    const { forge } = await started({
+      agentMappings: [],
+      routes: [
+        { project: "*", agent: "bert" },
+        { project: "Grp/sub/tool", agent: "carl" },
+      ],
+    });
+    const project = { id: "1", path: PROJECT, private: true };
+    expect(forge.agents(project).map(({ agent, names, shared }) => [agent, names, shared])).toEqual([["carl", ["svc"], true]]);
+    expect(forge.agents({ ...project, path: "other" }).map(({ agent }) => agent)).toEqual(["bert"]);
+  });
+
+  it("a person's token is shared: the marker tells its comments apart, not the id", async () => {
+    const stage = await setStage({ agentMappings: [{ agentId: "anna", token: "glpat-ada" }] });
+    stage.far.addToken("glpat-ada", "ada");
+    await stage.start();
+    expect(stage.forge.agents()[0]).toMatchObject({ agent: "anna", names: ["ada"], shared: true });
+  });
+
+  it("a token that is refused takes the channel down and names its setting; once it counts, the channel is ready", async () => {
+    const stage = await setStage({ token: "glpat-late", agentMappings: [{ agentId: "anna", forgeUsernames: ["anna"] }] });
+    await stage.start();
+    const [channel] = stage.context.registered.channels;
+    expect(channel?.state).toBe("down");
+    expect(channel?.reason).toContain("channels.forge_a.token");
+    expect(channel?.reason).not.toContain("glpat-late");
+    stage.far.addToken("glpat-late", "svc");
+    await until(() => channel?.state === "ready");
+    expect(stage.readied()).toBe(1);
+  });
+
+  it("remembers the users of its tokens over a start at which the forge is away", async () => {
+    const first = await started();
+    const { store } = first.context;
+    await first.stop();
+    const again = await setStage({}, { store });
+    again.far.faults.next({ kind: "status", status: 503 }, { times: 100, path: "/user" });
+    await again.start();
+    expect(again.forge.agents()[0]).toMatchObject({ agent: "anna", user: { login: "anna" } });
+  }, 20_000);
+});
+
+describe("comments", () => {
+  it("HOOK-09 answers in the thread with the agent's own token, and puts the eye once", async () => {
+    const { forge, far, issue, place } = await started();
+    const note = far.comment("ada", issue, "@anna look");
+    const at = place(note.place);
+    const { id, url } = await forge.post(at, "here", anna, {}, signal);
+    expect(url).toBe(`${far.url}/${PROJECT}/-/issues/1#note_${id}`);
+    for (let twice = 0; twice < 2; twice += 1) await forge.eye(at, { kind: "note", id: String(note.id) }, anna, signal);
+    await forge.edit(at, id, "here it is", anna, signal);
+    expect(far.comments(note.place)).toMatchObject([
+      { by: "ada", reactions: [{ by: "anna", emoji: "eyes" }] },
+      { by: "anna", text: "here it is" },
+    ]);
+    await forge.post(at, "me too", bert, {}, signal);
+    expect(far.comments(note.place).at(-1)?.by).toBe("svc");
+    expect(new Set(far.requests.filter(({ method }) => method !== "GET").map(({ token }) => token))).toEqual(new Set([OWN, COMMON]));
+    expect((await forge.comments(at, 0, anna, signal)).map(({ text }) => text)).toEqual(["@anna look", "here it is", "me too"]);
+    expect(far.violations).toEqual([]);
+  });
+
+  it("answers a description in a discussion of its own, a diff note at its line, a commit note under its commit", async () => {
+    const { forge, far, place } = await started();
+    const request = far.open("ada", PROJECT, "request", { title: "Topic", text: "@anna review" });
+    const sha = "a".repeat(40);
+    const commit = far.commit(PROJECT, sha);
+    const first = await forge.post(place(request), "a description is answered", anna, {}, signal);
+    await forge.edit(place(request), first.id, "edited", anna, signal);
+    const line = far.comment("ada", request, "@anna this line", { position: { path: "src/a.ts", line: 7 } });
+    await forge.post(place(line.place), "at the line", anna, {}, signal);
+    const note = far.comment("ada", commit, "@anna this commit");
+    await forge.eye(place(note.place), { kind: "commit-note", id: String(note.id) }, anna, signal);
+    const last = await forge.post(place(note.place), "under the commit", anna, {}, signal);
+    await forge.edit(place(note.place), last.id, "under it", anna, signal);
+    expect(far.comments(request).map(({ text, position }) => [text, position?.line])).toEqual([
+      ["edited", undefined],
+      ["@anna this line", 7],
+      ["at the line", 7],
+    ]);
+    expect(far.comments(commit).map(({ text }) => text)).toEqual(["@anna this commit", "under it"]);
+    expect((await forge.comments(place(request), 0, anna, signal)).map(({ text }) => text)).toEqual(["edited", "@anna this line", "at the line"]);
+    await forge.eye(place(request), { kind: "description", id: "1" }, anna, signal);
+    expect(far.violations).toEqual([]);
+  });
+
+  it("an answer to an internal note is internal, in its discussion and without one", async () => {
+    const { forge, far, issue, place } = await started();
+    const note = far.comment("ada", issue, "@anna for us", { internal: true });
+    await forge.post(place(note.place, { internal: true }), "quiet", anna, {}, signal);
+    await forge.post(place(issue, { internal: true }), "as quiet", anna, {}, signal);
+    expect(far.comments(issue).map(({ internal }) => internal)).toEqual([true, true, true]);
+  });
+
+  it("finds the discussion of a note that its hook did not name, and nothing of one that is gone", async () => {
+    const { forge, far, issue, place } = await started();
+    for (let n = 0; n < 120; n += 1) far.comment("ada", issue, `number ${n}`);
+    const note = far.comment("ada", issue, "@anna look");
+    const heard = { place: place(issue), kind: "note" as const, id: String(note.id), author: { id: String(far.state.users.get("ada")?.id), login: "" } };
+    const times = { text: "x", createdAt: 1, updatedAt: 1, edited: false, url: "" };
+    expect(await forge.complete({ ...heard, ...times }, anna, signal)).toMatchObject({ place: { thread: note.place.thread }, author: { login: "ada" } });
+    far.remove(note.id);
+    expect(await forge.complete({ ...heard, ...times }, anna, signal)).toBeUndefined();
+  });
+
+  it("says what a person may: write from developer on, report for guests, none for outsiders and who is not active", async () => {
+    const { forge, far, place, issue } = await started();
+    const { project } = place(issue);
+    const user = (login: string) => ({ id: String(far.state.users.get(login)?.id), login });
+    const rights: unknown[] = [];
+    for (const level of [0, 5, 10, 15, 20, 30, 40, 50]) {
+      far.setLevel(PROJECT, "mallory", level);
+      rights.push(await forge.right(project, user("mallory"), anna, signal));
+    }
+    expect(rights).toEqual(["none", "none", "report", "report", "report", "write", "write", "write"]);
+    expect(await forge.isBot(user("svc"), signal)).toBe(true);
+    expect(await forge.isBot(user("ada"), signal)).toBe(false);
+  });
+});
+
+describe("failures", () => {
+  const post = ({ forge, place, issue }: Stage) => forge.post(place(issue), "x", anna, {}, signal);
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => ({ failure: "none" }),
+      (error: { failure?: string; retryAfterMs?: number; status?: number; message: string }) => error,
+    );
+
+  it.each([
+    ["7", 7_000],
+    [undefined, undefined],
+    ["99999999999", 3_600_000],
+    ["-5", undefined],
+    ["soon", undefined],
+    [new Date(Date.now() + 60_000).toUTCString(), expect.any(Number)],
+  ])("429 with Retry-After %s rests so long", async (retryAfter, ms) => {
+    const stage = await started();
+    stage.far.faults.next({ kind: "limited", ...(retryAfter === undefined ? {} : { retryAfter }) });
+    const error = await failure(post(stage));
+    expect(error).toMatchObject({ failure: "retry", status: 429 });
+    expect((error as { retryAfterMs?: number }).retryAfterMs).toEqual(ms);
+  });
+
+  it.each([
+    [400, "permanent"],
+    [401, "retry"],
+    [403, "permanent"],
+    [404, "permanent"],
+    [409, "permanent"],
+    [410, "permanent"],
+    [422, "permanent"],
+    [500, "unknown"],
+    [502, "unknown"],
+  ])("%i to a comment is %s", async (status, kind) => {
+    const stage = await started();
+    stage.far.faults.next({ kind: "status", status });
+    expect(await failure(post(stage))).toMatchObject({ failure: kind, status });
+    expect(stage.far.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
+
+  it("a cut connection may have left a comment; a look that is cut may be repeated; a forge that is away got nothing", async () => {
+    const stage = await started();
+    stage.far.faults.next({ kind: "cut", after: true });
+    expect(await failure(post(stage))).toMatchObject({ failure: "unknown" });
+    expect(stage.far.comments(stage.issue)).toHaveLength(1);
+    // A kept connection that breaks is tried once more by itself.
+    stage.far.faults.next({ kind: "cut" }, { times: 2 });
+    expect(await failure(stage.forge.comments(stage.place(stage.issue), 0, anna, signal))).toMatchObject({ failure: "retry" });
+    await stage.far.close();
+    expect(await failure(post(stage))).toMatchObject({ failure: "retry" });
+  });
+
+  it("a page of a proxy with status 200 is no answer", async () => {
+    const stage = await started();
+    stage.far.faults.next({ kind: "status", status: 200, body: new TextEncoder().encode("<html>log in</html>") });
+    expect(await failure(post(stage))).toMatchObject({ failure: "unknown" });
+  });
+
+  it("a token that ends to count is reported once, with its setting, and the others go on", async () => {
+    const stage = await started();
+    stage.far.revokeToken(OWN);
+    expect(await failure(post(stage))).toMatchObject({ failure: "retry", status: 401 });
+    await failure(post(stage));
+    await stage.forge.post(stage.place(stage.issue), "still here", bert, {}, signal);
+    const told = stage.context.logged.filter(({ level }) => level === "error");
+    expect(told).toHaveLength(1);
+    expect(JSON.stringify(stage.context.logged)).not.toContain(OWN);
+    expect(stage.context.registered.channels[0]?.state).toBe("ready");
+    // The common token is no way round a right that the agent's own token lost.
+    expect(stage.far.comments(stage.issue).map(({ by }) => by)).toEqual(["svc"]);
+  });
+});
+
+describe("the token goes nowhere else", () => {
+  it("not by a redirect of a look, nor of what writes", async () => {
+    const { forge, far, place, issue } = await started();
+    const other = await otherHost();
+    far.faults.next({ kind: "redirect", to: `${other.url}/api/v4/x` }, { method: "GET" });
+    await expect(forge.comments(place(issue), 0, anna, signal)).rejects.toMatchObject({ failure: expect.any(String) });
+    far.faults.next({ kind: "redirect", to: `${other.url}/api/v4/x` }, { method: "POST" });
+    await expect(forge.post(place(issue), "x", anna, {}, signal)).rejects.toMatchObject({ failure: "permanent" });
+    expect(other.got).toEqual([]);
+  });
+
+  it("not by the next page of a list", async () => {
+    const { forge, far, place, issue } = await started();
+    const other = await otherHost();
+    far.faults.next({ kind: "link", to: `${other.url}/api/v4/next` });
+    await expect(forge.comments(place(issue), 0, anna, signal)).rejects.toMatchObject({ failure: "permanent" });
+    expect(other.got).toEqual([]);
+  });
+
+  it("not by a picture that a note places elsewhere, and not behind the redirect of one", async () => {
+    const { forge, far, place, issue } = await started();
+    const other = await otherHost();
+    const secret = "0".repeat(32);
+    const note = (text: string) => ({
+      place: place(issue),
+      kind: "note" as const,
+      id: "1",
+      author: { id: "1", login: "ada" },
+      text,
+      createdAt: 1,
+      updatedAt: 1,
+      edited: false,
+      url: "",
+    });
+    for (const text of [
+      `![a](${other.url}/uploads/${secret}/a.png)`,
+      `![a](//evil.test/uploads/${secret}/a.png)`,
+      `![a](${far.url}.evil.test/${PROJECT}/uploads/${secret}/a.png)`,
+    ])
+      expect(forge.media(note(text))).toEqual([]);
+    const moved = far.upload(PROJECT, "a.png", new Uint8Array(1), { redirect: `${other.url}/a.png` });
+    const [media] = forge.media(note(moved));
+    await expect(forge.download(media?.handle ?? "", anna, 1_000_000, signal)).rejects.toThrow();
+    // This machine is no host for a picture, whoever sends us there; and no token came along.
+    expect(other.got.filter((headers) => JSON.stringify(headers).includes("glpat"))).toEqual([]);
+    expect(other.got).toEqual([]);
+  });
+});
+
+describe("pictures", () => {
+  const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
+  it("are fetched with the token of the agent; a page to sign in or other bytes are none", async () => {
+    const { forge, far, place, issue } = await started();
+    const at = place(issue);
+    const texts = [
+      far.upload(PROJECT, "a b.png", PNG).replaceAll("a b.png", "a%20b.png"),
+      far.upload(PROJECT, "page.png", PNG, { login: true }),
+      far.upload(PROJECT, "lie.png", new TextEncoder().encode("#!/bin/sh")),
+      far.upload(PROJECT, "log.txt", new TextEncoder().encode("words")),
+    ];
+    const full = texts[0]?.replace("(/uploads", `(${far.url}/${PROJECT}/uploads`).replaceAll(/[0-9a-f]{32}/g, "f".repeat(32));
+    const text = [...texts, full].join("\n");
+    const media = forge.media({
+      place: at,
+      kind: "note",
+      id: "1",
+      author: { id: "1", login: "ada" },
+      text,
+      createdAt: 1,
+      updatedAt: 1,
+      edited: false,
+      url: "",
+    });
+    expect(media.map(({ kind, name }) => [kind, name])).toEqual([
+      ["image", "a b.png"],
+      ["image", "page.png"],
+      ["image", "lie.png"],
+      ["file", "log.txt"],
+      ["image", "a b.png"],
+    ]);
+    const get = (n: number, most = 1_000) => forge.download(media[n]?.handle ?? "", anna, most, signal);
+    expect(await get(0)).toEqual({ data: Buffer.from(PNG), type: "image/png" });
+    await expect(get(1)).rejects.toMatchObject({ failure: "permanent", message: expect.stringContaining("token may not read") });
+    await expect(get(2)).rejects.toMatchObject({ failure: "permanent" });
+    expect(new TextDecoder().decode((await get(3)).data)).toBe("words");
+    await expect(get(0, 5)).rejects.toMatchObject({ failure: "permanent" });
+    expect(far.requests.filter(({ path }) => path.includes("/uploads/")).map(({ token }) => token)).toEqual([OWN, OWN, OWN, OWN, OWN]);
+  });
+});
+
+describe("what was missed", () => {
+  it("quick: what waits for an agent, with all of its thread, until the agent did something there", async () => {
+    const { forge, far, issue, place } = await started();
+    const since = Date.now() - 60_000;
+    const single = far.comment("ada", issue, "@anna first");
+    far.comment("ada", single.place, "in the thread: @anna second");
+    const sha = "b".repeat(40);
+    far.comment("ada", far.commit(PROJECT, sha), "@anna the commit");
+    const notes = await all(forge.changed({ list: "todos", since }, signal));
+    expect(notes.map(({ text, place: { kind, thread } }) => [text, kind, thread !== undefined])).toEqual([
+      ["words of the issue", "issue", false],
+      ["@anna first", "issue", true],
+      ["in the thread: @anna second", "issue", true],
+      ["@anna the commit", "commit", true],
+    ]);
+    await forge.post(place(single.place), "done", anna, {}, signal);
+    expect((await all(forge.changed({ list: "todos", since }, signal))).map(({ text }) => text)).toEqual(["@anna the commit"]);
+    expect(far.violations).toEqual([]);
+  });
+
+  it("full: issues, requests and commits that changed, oldest first, with answers in threads, over many pages", async () => {
+    const { forge, far, place, issue } = await started();
+    const { project } = place(issue);
+    const since = Date.now() - 100_000;
+    for (let n = 0; n < 230; n += 1) far.open("ada", PROJECT, "issue", { title: `issue ${n}`, text: `text ${n}`, at: since + 1_000 + Math.floor(n / 150) });
+    const request = far.open("ada", PROJECT, "request", { title: "Topic", text: "@anna please" });
+    const line = far.comment("ada", request, "one line", { position: { path: "a.ts", line: 3 } });
+    far.comment("ada", line.place, "@anna below it");
+    far.comment("ada", far.commit(PROJECT, "c".repeat(40)), "@anna on a commit");
+    const issues = await all(forge.changed({ list: "issues", project, since }, signal));
+    expect(issues.filter(({ text }) => text.startsWith("text "))).toHaveLength(230);
+    expect(new Set(issues.map(({ id }) => id)).size).toBe(issues.length);
+    const requests = await all(forge.changed({ list: "requests", project, since }, signal));
+    expect(requests.map(({ text, kind, request: branches }) => [text, kind, branches?.source])).toEqual([
+      ["@anna please", "description", "topic"],
+      ["one line", "review-note", "topic"],
+      ["@anna below it", "review-note", "topic"],
+    ]);
+    const commits = await all(forge.changed({ list: "commits", project, since }, signal));
+    expect(commits.map(({ text, kind }) => [text, kind])).toEqual([["@anna on a commit", "commit-note"]]);
+    expect(far.violations).toEqual([]);
+  });
+
+  it("a project that the routes name and the forge does not show is told of, and the others are looked at", async () => {
+    const { forge, context } = await started({
+      routes: [
+        { project: PROJECT, agent: "bert" },
+        { project: "no/such", agent: "bert" },
+        { project: "*", agent: "bert" },
+      ],
+    });
+    expect((await forge.projects(signal)).map(({ path }) => path)).toEqual([PROJECT]);
+    expect(JSON.stringify(context.logged)).toContain("no/such");
+  });
+});
+
+describe("what agents do", () => {
+  it("labels only with what the project has, in one call", async () => {
+    const { forge, far, issue, place } = await started();
+    const at = place(issue);
+    await forge.label(at, { add: ["bug"], remove: [] }, anna, signal);
+    await expect(forge.label(at, { add: ["new"], remove: [] }, anna, signal)).rejects.toMatchObject({
+      failure: "permanent",
+      message: expect.stringContaining("'new'"),
+    });
+    await expect(forge.label(at, { add: ["bug,new"], remove: [] }, anna, signal)).rejects.toMatchObject({ failure: "permanent" });
+    await forge.label(at, { add: ["Doing"], remove: ["bug"] }, anna, signal);
+    expect(far.item(issue).labels).toEqual(["Doing"]);
+    expect(far.requests.filter(({ method }) => method === "PUT")).toHaveLength(2);
+    expect(far.violations).toEqual([]);
+  });
+
+  it("opens a merge request into the default branch, and finds the one that is open already", async () => {
+    const { forge, far, place, issue } = await started();
+    const { project } = place(issue);
+    const draft = { title: "Mend it", text: "words", source: "anna/mend" };
+    const first = await forge.openRequest(project, { ...draft, draft: true }, anna, signal);
+    expect(await forge.openRequest(project, draft, anna, signal)).toEqual(first);
+    expect(far.state.projects[0]?.items.get(`request:${first.number}`)).toMatchObject({ title: "Draft: Mend it", branches: { target: "main" } });
+    expect(far.violations).toEqual([]);
+  });
+
+  it("reviews with lines, a summary and an approval of what was looked at; a line that is not of the diff goes into the summary", async () => {
+    const { forge, far, place } = await started();
+    const request = far.open("ada", PROJECT, "request", { title: "Topic" });
+    far.faults.next({ kind: "status", status: 400 }, { method: "POST", path: "/discussions" });
+    await forge.review(
+      place(request),
+      {
+        verdict: "approve",
+        text: "fine",
+        comments: [
+          { path: "b.ts", line: 900, text: "far away" },
+          { path: "a.ts", line: 3, text: "nice" },
+        ],
+      },
+      anna,
+      signal,
+    );
+    expect(far.comments(request).map(({ text, position }) => [text, position?.path])).toEqual([
+      ["nice", "a.ts"],
+      ["**Approved.**\n\nfine\n\n`b.ts:900`: far away", undefined],
+    ]);
+    expect([...(far.state.projects[0]?.items.get("request:1")?.approvedBy ?? [])].map(({ username }) => username)).toEqual(["anna"]);
+    expect(far.violations).toEqual([]);
+  });
+});
