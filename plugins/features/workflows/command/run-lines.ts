@@ -42,7 +42,7 @@ export class RunLines {
       case "child.started":
         return `child ${step} ${String(entry["runId"])}`;
       case "run.started":
-        return `started ${String(entry["workflow"] ?? "")}`.trimEnd();
+        return `started ${String((entry["run"] as { workflow?: unknown } | undefined)?.workflow ?? entry["workflow"] ?? "")}`.trimEnd();
       case "run.paused":
       case "run.resumed":
       case "run.completed":
@@ -81,7 +81,11 @@ export const oneLine = (text: unknown): string =>
     .replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
     .slice(0, 500);
 
-const portOf = ({ port }: ShownEntry): string => (typeof port === "string" && port !== "out" ? ` (${port})` : "");
+/** The way that was taken, where it is another than the usual one. */
+function portOf({ port, ports }: ShownEntry): string {
+  const taken = (Array.isArray(ports) ? ports : [port]).filter((one) => typeof one === "string" && one !== "out");
+  return taken.length === 0 ? "" : ` (${taken.join(", ")})`;
+}
 const byOf = ({ by }: ShownEntry): string => (typeof by === "string" && by !== "" ? ` by ${oneLine(by)}` : "");
 
 /** The time of day here. */

@@ -1,0 +1,78 @@
+import { type AgentTool, reasonOf, svcError, type WorkflowHead, type WorkflowRun, type Workflows } from "@svc/sdk";
+
+/** An agent's call waits no longer: programs give up on tools that say nothing for a minute. */
+const WAIT_MS = 50_000;
+const SHOWN = 20_000;
+
+/** What agents may do with workflows: see which there are, start one, and wait for its end, a bounded time each call. */
+export function workflowTools(workflows: Pick<Workflows, "list" | "start" | "run" | "wait">): readonly AgentTool[] {
+  return [
+    {
+      name: "svc_workflow_list",
+      description: "Lists the workflows that can be started, with what each takes.",
+      input: { type: "object", additionalProperties: false, properties: {} },
+      async run() {
+        const usable = (await workflows.list()).filter(({ broken }) => !broken);
+        return usable.length === 0 ? "There are no workflows." : usable.map(lineOf).join("\n");
+      },
+    },
+    {
+      name: "svc_workflow_start",
+      description:
+        "Starts a workflow and tells the id of its run, which goes on by itself. Use svc_workflow_wait for its result. With a key, the same key twice is one run.",
+      input: {
+        type: "object",
+        additionalProperties: false,
+        required: ["id"],
+        properties: {
+          id: { type: "string", minLength: 1, maxLength: 64 },
+          input: { type: "object", description: "what svc_workflow_list says that it takes" },
+          key: { type: "string", minLength: 1, maxLength: 200 },
+        },
+      },
+      async run({ id, input, key }, { agent, taskId }) {
+        const started = await workflows.start(String(id), {
+          ...(input === undefined ? {} : { input: input as Record<string, unknown> }),
+          // Of this agent: another one's key is another run.
+          ...(key === undefined ? {} : { startKey: `agent:${agent}:${String(key)}` }),
+          entry: { kind: "agent", ...(taskId === undefined ? {} : { ref: taskId }) },
+          // One task may start a workflow more than once.
+          force: true,
+        });
+        return `${started.duplicate === true ? "It was started before" : "Started"}: run ${started.runId} of ${started.workflowId}, ${started.status}.`;
+      },
+    },
+    {
+      name: "svc_workflow_wait",
+      description: "Waits up to 50 seconds for the end of a run and tells its output, or what it waits for. Call it again while it is not over.",
+      input: { type: "object", additionalProperties: false, required: ["run"], properties: { run: { type: "string", minLength: 1, maxLength: 200 } } },
+      async run({ run: id }, { signal }) {
+        const runId = String(id);
+        const timeout = AbortSignal.timeout(WAIT_MS);
+        try {
+          return ended(await workflows.wait(runId, AbortSignal.any([signal, timeout])));
+        } catch (error) {
+          if (!timeout.aborted) throw error;
+          const run = await workflows.run(runId);
+          if (run === undefined) throw svcError("SVC_WORKFLOW_RUN_UNKNOWN", reasonOf(error), { status: 404 });
+          return `Run ${runId} is ${run.status}. ${run.waits.map(({ node, kind, for: what, until }) => `${node} waits for ${kind}${what === undefined ? "" : ` ${what}`}${until === undefined ? "" : ` until ${until}`}`).join("; ")}`;
+        }
+      },
+    },
+  ];
+}
+
+function lineOf({ id, name, description, inputSchema }: WorkflowHead): string {
+  const fields = Object.entries(inputSchema).map(
+    ([field, { type, required, description: words }]) => `${field} (${type}${required === true ? ", required" : ""})${words === undefined ? "" : `: ${words}`}`,
+  );
+  return [`${id}${name === undefined ? "" : ` - ${name}`}${description === undefined ? "" : `: ${description}`}`, ...fields.map((field) => `  ${field}`)].join(
+    "\n",
+  );
+}
+
+function ended({ id, status, output, error }: WorkflowRun): string {
+  if (status !== "completed") return `Run ${id} is ${status}${error === undefined ? "" : `: ${error.code}: ${error.message}`}.`;
+  const text = JSON.stringify(output ?? null);
+  return `Run ${id} is completed. Output: ${text.length > SHOWN ? `${text.slice(0, SHOWN)}... (${text.length} characters)` : text}`;
+}
