@@ -1,0 +1,34 @@
+import { codeOf, reasonOf, type WorkflowStart } from "@svc/sdk";
+import { workOf } from "../engine/claim.ts";
+import type { EffectRunner } from "./effects.ts";
+import type { ParentStep } from "./starts.ts";
+
+/**
+ * Steps of the kind `subProcess`: a run under the key of the step, so that a second start finds the first one's. Its end comes by a row of
+ * its own, also where it has ended before the step is known to wait.
+ */
+export const childEffect =
+  (begin: (id: string, start: WorkflowStart, parent: ParentStep) => Promise<string>): EffectRunner =>
+  async ({ runId, row, step, node, given }) => {
+    const command = workOf(row.state, step, node.kind);
+    if (command.do !== "startChild") throw new Error(`${node.id} starts no sub-process`);
+    const input = given["input"];
+    const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
+    if (!isObject && input !== null && input !== undefined)
+      return { fault: { code: "EXPR_TYPE", message: "the input of a sub-process is an object, as in { amount: \"{{ in }}\" }" }, retryable: false };
+    let childId: string;
+    try {
+      const parent = { runId, step: step.id, rootId: row.root, depth: row.state.depth + 1 };
+      childId = await begin(String(given["workflow"]), { input: (input ?? {}) as Record<string, unknown>, startKey: command.startKey, entry: command.entry }, parent);
+    } catch (error) {
+      const code = codeOf(error) ?? "";
+      // The definition or its input is wrong; anything else may be over at the next attempt.
+      const wrong = code.startsWith("SVC_WORKFLOW_");
+      if (!wrong) throw error;
+      return { fault: { code: "CHILD_FAILED", message: reasonOf(error), details: { code } }, retryable: false };
+    }
+    const { timeoutAt } = step;
+    return {
+      input: () => ({ kind: "park", at: Date.now(), step: step.id, wait: { kind: "child", for: childId, ...(timeoutAt === undefined ? {} : { until: timeoutAt }) } }),
+    };
+  };

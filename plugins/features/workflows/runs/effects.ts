@@ -1,0 +1,179 @@
+import { codeOf, type PluginContext, reasonOf } from "@svc/sdk";
+import type { Definition, Input, Node, RunError, StepState } from "../engine/types.ts";
+import { graphOf } from "../engine/graph.ts";
+import type { Batch } from "./batch.ts";
+import type { Host } from "./host.ts";
+import type { RunRow } from "./run-rows.ts";
+
+/** One attempt of a step with an effect. */
+export interface EffectCall {
+  readonly runId: string;
+  readonly row: RunRow;
+  readonly node: Node;
+  readonly step: StepState;
+  /** What it was given at its claim. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** The same for all attempts. */
+  readonly key: string;
+  /** An earlier life of the daemon has begun this attempt. */
+  readonly again: boolean;
+  /** Aborts with `CANCELED` when it is not wanted any more, with another reason when the plugin stops. */
+  readonly signal: AbortSignal;
+}
+
+/** The reason of a signal where the step is over, and not only the daemon. */
+export const CANCELED = "canceled";
+
+/** What an effect has come to: its output, its fault, another input, or nothing where the daemon stops first. */
+export type EffectEnd =
+  | { readonly output: unknown }
+  | { readonly fault: RunError; readonly retryable?: boolean }
+  | { readonly input: (batch: Batch) => Input | undefined }
+  | undefined;
+
+/** What runs the effects of a kind of node. Rejects with an error that becomes the step's fault. */
+export type EffectRunner = (call: EffectCall) => Promise<EffectEnd>;
+
+/** What the host does about runs that others of them depend on. */
+export interface Relations {
+  cancelChild(childId: string, parentId: string): Promise<void>;
+  pauseChild(childId: string, parentId: string): Promise<void>;
+  resumeChild(childId: string, parentId: string): Promise<void>;
+}
+
+const AGAIN_MS = 5_000;
+
+/** The effects at work in this daemon. Each begins after its claim is stored, and is over when its result is. */
+export class Effects {
+  readonly #ctx: Pick<PluginContext, "events" | "log">;
+  readonly #host: Host;
+  readonly #runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>;
+  readonly #relations: Relations;
+  readonly #atWork = new Map<string, Map<string, { readonly stop: AbortController; readonly end: Promise<void> }>>();
+  #stopping = false;
+
+  constructor(
+    ctx: Pick<PluginContext, "events" | "log">,
+    host: Host,
+    { runners, relations }: { readonly runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>; readonly relations: Relations },
+  ) {
+    this.#ctx = ctx;
+    this.#host = host;
+    this.#runners = runners;
+    this.#relations = relations;
+  }
+
+  /** Whether anything of the run is at work here. */
+  has = (runId: string): boolean => this.#atWork.has(runId);
+
+  /** How many effects are at work. */
+  get size(): number {
+    return [...this.#atWork.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Does what a stored commit asks for. */
+  follow(runId: string, row: RunRow, batch: Batch, definition: Definition): void {
+    for (const command of batch.after) {
+      if (command.do === "cancelEffect") this.cancel(runId, command.step);
+      else if (command.do === "effect" || command.do === "startChild")
+        this.begin(runId, row, definition, { step: command.step, given: batch.given.get(command.step) ?? {}, again: false });
+      else if (command.do === "cancelChild") this.#about(command.runId, this.#relations.cancelChild(command.runId, runId));
+      else if (command.do === "pauseChild") this.#about(command.runId, this.#relations.pauseChild(command.runId, runId));
+      else if (command.do === "resumeChild") this.#about(command.runId, this.#relations.resumeChild(command.runId, runId));
+    }
+  }
+
+  /** Begins an effect whose claim is stored, unless it is at work. */
+  begin(runId: string, row: RunRow, definition: Definition, { step: id, given, again }: { readonly step: string; readonly given: object; readonly again: boolean }): void {
+    const step = row.state.steps[id];
+    const node = graphOf(definition).places.get(step?.node ?? "")?.node;
+    const known = this.#atWork.get(runId) ?? new Map();
+    // An attempt that was given up may still be ending when the next one begins.
+    const attempt = `${id}#${step?.attempt}`;
+    if (this.#stopping || step?.status !== "running" || node === undefined || known.has(attempt)) return;
+    const stop = new AbortController();
+    const call: EffectCall = { runId, row, node, step, given: given as EffectCall["given"], key: `${runId}/${id}`, again, signal: stop.signal };
+    // What it causes belongs to the root of the run, whoever has caused its commit.
+    const end = this.#ctx.events.within({ rootId: row.root }, () => this.#run(call)).finally(() => {
+      known.delete(attempt);
+      if (known.size === 0) this.#atWork.delete(runId);
+      this.#host.forget(runId);
+    });
+    known.set(attempt, { stop, end });
+    this.#atWork.set(runId, known);
+  }
+
+  cancel(runId: string, step: string): void {
+    for (const [attempt, { stop }] of this.#atWork.get(runId) ?? []) if (attempt.startsWith(`${step}#`)) stop.abort(CANCELED);
+  }
+
+  /** Lets go of all effects: what is at work elsewhere, such as a turn, goes on and is found by the next start. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const ends = [...this.#atWork.values()].flatMap((steps) => [...steps.values()]);
+    for (const { stop } of ends) stop.abort("stopping");
+    await Promise.all(ends.map(({ end }) => end));
+  }
+
+  async #run(call: EffectCall): Promise<void> {
+    const end = await this.#attempt(call);
+    if (end === undefined || call.signal.aborted) return;
+    await this.#deliver(call, end);
+  }
+
+  async #attempt(call: EffectCall): Promise<EffectEnd> {
+    const runner = this.#runners[call.node.kind];
+    try {
+      if (runner === undefined) return { fault: { code: "ERROR", message: `nothing runs nodes of the kind ${call.node.kind}` }, retryable: false };
+      return await runner(call);
+    } catch (error) {
+      return { fault: { code: codeOf(error) ?? "ERROR", message: reasonOf(error) } };
+    }
+  }
+
+  /** The result waits in memory until it is stored: on a full disk that may take its time. */
+  async #deliver({ runId, step, signal }: EffectCall, end: Exclude<EffectEnd, undefined>): Promise<void> {
+    for (let failed = 0; !signal.aborted; failed += 1) {
+      try {
+        await this.#host.input(runId, (batch) => {
+          const live = batch.state.steps[step.id];
+          if (live === undefined || live.attempt !== step.attempt || live.status !== "running") return undefined;
+          return inputOf(batch, step.id, end);
+        });
+        return;
+      } catch (error) {
+        const code = codeOf(error);
+        if (code === "SVC_WORKFLOW_RUN_UNKNOWN" || code === "SVC_STORE_CLOSED") return;
+        if (failed === 0) this.#ctx.log.error({ err: error, run: runId, step: step.id }, `the result of ${step.id} of run ${runId} is not stored yet; tried again every ${AGAIN_MS / 1_000} s`);
+        await pause(AGAIN_MS, signal);
+      }
+    }
+  }
+
+  #about(runId: string, work: Promise<void>): void {
+    work.catch((error) => this.#ctx.log.error({ err: error, run: runId }, `the sub-process ${runId} could not be told what its parent does: ${reasonOf(error)}`));
+  }
+}
+
+/** What an effect has come to as an input; an output that is too large is a fault. */
+function inputOf(batch: Batch, step: string, end: Exclude<EffectEnd, undefined>): Input | undefined {
+  const at = Date.now();
+  if ("input" in end) return end.input(batch);
+  if ("fault" in end) return { kind: "fault", at, step, error: end.fault, ...(end.retryable === undefined ? {} : { retryable: end.retryable }) };
+  try {
+    return { kind: "result", at, step, output: batch.shelf.put(end.output) };
+  } catch (error) {
+    return { kind: "fault", at, step, error: { code: codeOf(error) ?? "ERROR", message: reasonOf(error) }, retryable: false };
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(over, ms);
+    function over() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", over);
+      resolve();
+    }
+    signal.addEventListener("abort", over);
+  });

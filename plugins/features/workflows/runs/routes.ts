@@ -1,0 +1,171 @@
+import type { HttpReply, HttpRequest, HttpRoute, WorkflowRun, WorkflowStart } from "@svc/sdk";
+import type { Runs } from "./runs.ts";
+
+/** The server that routes are for, and who may read and write there (AUTH-11, AUTH-14). */
+export interface Place {
+  /** Unset: the daemon's own, for this machine. */
+  readonly server?: string;
+  readonly read: HttpRoute["guard"];
+  readonly write: HttpRoute["guard"];
+}
+
+/** On the daemon for this machine's programs, on the dashboard's server for people. */
+export const PLACES: readonly Place[] = [
+  { read: "loopback", write: "loopback" },
+  { server: "dashboard", read: "scope:dashboard:read", write: "scope:dashboard:write" },
+];
+
+type Open = () => Promise<{ readonly runs: Runs }>;
+
+const TEXT = { type: "string", minLength: 1, maxLength: 512 } as const;
+const ENTRIES_LIMIT = 1_000;
+const LISTED = 50;
+const LISTED_MOST = 200;
+
+const STATUS_BODY = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    action: { enum: ["pause", "resume", "cancel"] },
+    status: { enum: ["paused", "running", "canceled"] },
+    reason: { type: "string", maxLength: 1_000 },
+    by: { type: "string", minLength: 1, maxLength: 100 },
+  },
+} as const;
+const ACTION_OF = { paused: "pause", running: "resume", canceled: "cancel" } as const;
+
+/** Who asks, for the journal: a page by its token, a program of this machine by the name it gives. */
+export function whoIs({ caller: { token }, body }: HttpRequest): string {
+  const { by } = (body ?? {}) as { readonly by?: unknown };
+  if (token !== undefined) return `token:${token.name}`;
+  return typeof by === "string" && by !== "" ? by : "this machine";
+}
+
+/** The payload, and how the run is to be started: the body is the payload unless it has a key `payload`. */
+function startOf({ body, query, headers }: HttpRequest, kind: "api" | "cli"): WorkflowStart {
+  const given = (body ?? {}) as Record<string, unknown>;
+  const around = Object.hasOwn(given, "payload") ? given : undefined;
+  const header = headers["idempotency-key"];
+  const startKey = (around?.startKey as string | undefined) ?? (typeof header === "string" ? header : undefined);
+  const ref = around?.entryRef as string | undefined;
+  const force = query.force === "1" || query.force === "true" || around?.force === true;
+  return {
+    input: (around === undefined ? given : (around.payload ?? {})) as Record<string, unknown>,
+    entry: { kind, ...(ref === undefined ? {} : { ref: String(ref) }) },
+    ...(startKey === undefined ? {} : { startKey: String(startKey) }),
+    ...(force ? { force } : {}),
+    ...(typeof around?.timeoutMinutes === "number" ? { timeoutMinutes: around.timeoutMinutes } : {}),
+  };
+}
+
+/** The routes of runs (WORKFLOWS 8), for one server. */
+export function runRoutes({ server, read, write }: Place, open: Open): readonly HttpRoute[] {
+  const place = server === undefined ? {} : { server };
+  const runs = async () => (await open()).runs;
+  const reading = (path: string, handle: HttpRoute["handle"], query?: HttpRoute["query"]): HttpRoute => ({
+    ...place,
+    method: "GET",
+    path,
+    guard: read,
+    ...(query === undefined ? {} : { query }),
+    handle,
+  });
+  const writing = (path: string, handle: HttpRoute["handle"], more: Pick<HttpRoute, "body" | "query"> = {}): HttpRoute => ({
+    ...place,
+    method: "POST",
+    path,
+    guard: write,
+    ...more,
+    handle,
+  });
+  const answer = (reply: HttpReply, code: number, body: unknown) => {
+    reply.status(code);
+    return body;
+  };
+  return [
+    writing(
+      "/workflows/:id/run",
+      async (request, reply) => {
+        const kind = server === undefined && request.query.entry === "cli" ? "cli" : "api";
+        const started = await (await runs()).start(request.params.id ?? "", startOf(request, kind), { root: true });
+        return answer(reply, started.duplicate ? 200 : 202, started);
+      },
+      { query: { type: "object", properties: { force: { enum: ["0", "1", "true", "false"] }, entry: { enum: ["api", "cli"] } } } },
+    ),
+    reading(
+      "/api/workflows/runs",
+      async ({ query }) => {
+        const { summary, status, workflow, parent, root, since, limit, cursor } = query;
+        return (await runs()).list({
+          summary: summary === "1",
+          limit: Math.min(Number(limit ?? LISTED), LISTED_MOST),
+          ...(status === undefined ? {} : { status: status as WorkflowRun["status"] }),
+          ...(workflow === undefined ? {} : { workflow }),
+          ...(parent === undefined ? {} : { parent }),
+          ...(root === undefined ? {} : { root }),
+          ...(since === undefined ? {} : { since: Date.parse(since) }),
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+      },
+      {
+        type: "object",
+        properties: {
+          summary: { enum: ["0", "1"] },
+          status: { enum: ["running", "paused", "completed", "failed", "canceled"] },
+          workflow: TEXT,
+          parent: TEXT,
+          root: TEXT,
+          since: { type: "string", format: "date-time" },
+          limit: { type: "integer", minimum: 1, maximum: LISTED_MOST },
+          cursor: TEXT,
+        },
+      },
+    ),
+    reading(
+      "/api/workflows/runs/:id",
+      async ({ params, query }) => (await runs()).detail(params.id ?? "", { after: Number(query.after ?? 0), limit: Number(query.limit ?? ENTRIES_LIMIT) }),
+      {
+        type: "object",
+        properties: { after: { type: "integer", minimum: 0 }, limit: { type: "integer", minimum: 1, maximum: ENTRIES_LIMIT } },
+      },
+    ),
+    writing(
+      "/api/workflows/runs/:id/status",
+      async (request, reply) => {
+        const { action, status, reason } = request.body as { action?: "pause" | "resume" | "cancel"; status?: keyof typeof ACTION_OF; reason?: string };
+        const asked = action ?? (status === undefined ? undefined : ACTION_OF[status]);
+        if (asked === undefined) return answer(reply, 400, { error: "Say what to do: action pause, resume or cancel.", field: "action" });
+        return (await runs()).change(request.params.id ?? "", asked, { by: whoIs(request), ...(reason === undefined ? {} : { reason }) });
+      },
+      { body: STATUS_BODY },
+    ),
+    writing(
+      "/api/workflows/runs/:id/signal",
+      async (request, reply) => {
+        const { name, payload, key, stored } = request.body as { name: string; payload?: unknown; key?: string; stored?: boolean };
+        const told = await (await runs()).signal(request.params.id ?? "", {
+          name,
+          payload,
+          ...(key === undefined ? {} : { key }),
+          ...(stored === undefined ? {} : { stored }),
+        });
+        return answer(reply, 202, told);
+      },
+      {
+        body: {
+          type: "object",
+          additionalProperties: false,
+          required: ["name"],
+          properties: { name: TEXT, payload: {}, key: TEXT, stored: { type: "boolean" } },
+        },
+      },
+    ),
+    writing(
+      "/api/workflows/runs/:id/restart",
+      async ({ params, body }, reply) => answer(reply, 202, await (await runs()).restart(params.id ?? "", (body ?? {}) as { step?: string; definition?: "pinned" | "current" })),
+      {
+        body: { type: "object", additionalProperties: false, properties: { step: TEXT, definition: { enum: ["pinned", "current"] } } },
+      },
+    ),
+  ];
+}

@@ -1,0 +1,64 @@
+import { type Action, definePlugin, type PluginContext } from "@svc/sdk";
+import { createFakeContext, createMemoryStore, type FakeTasks } from "@svc/sdk/testing";
+import { vi, expect } from "vitest";
+import type { Definition, Edge, Entry, Node } from "../engine/types.ts";
+import type { TaskPort } from "./ports.ts";
+import { entryKey } from "./run-rows.ts";
+import { Runs } from "./runs.ts";
+
+/** `a > b, a.error > c` as edges. */
+export const edges = (text: string): readonly Edge[] =>
+  text
+    .split(",")
+    .map((edge) => edge.trim())
+    .filter(Boolean)
+    .map((edge) => {
+      const [source = "", to = ""] = edge.split(">").map((part) => part.trim());
+      const [from = "", fromPort] = source.split(".");
+      return { from, to, ...(fromPort === undefined ? {} : { fromPort }) };
+    });
+
+/** A definition of these nodes, with a trigger `start`. */
+export const definitionOf = (id: string, nodes: readonly Node[], ways: string, more: Partial<Definition> = {}): Definition => ({
+  id,
+  nodes: [{ id: "start", kind: "trigger" }, ...nodes],
+  edges: edges(ways),
+  ...more,
+});
+
+/** Rows of tasks that say no more than that there is one. */
+const tasks: TaskPort = { rows: async () => [], committed: () => {} };
+
+export interface StageOptions {
+  readonly definitions: readonly Definition[];
+  readonly store?: PluginContext["store"];
+  readonly actions?: readonly Action[];
+  readonly tasks?: FakeTasks;
+}
+
+/** Runs over a store in memory, which a second stage may go on with. */
+export async function stage({ definitions, store = createMemoryStore(), actions = [], tasks: given }: StageOptions) {
+  const plugin = definePlugin({
+    kind: "feature",
+    name: "workflows",
+    version: "0.1.0",
+    svc: "^0.1.0",
+    capabilities: ["actions", "events", "env:*", "jobs", "store", "tasks"],
+    setup() {},
+  });
+  const ctx = createFakeContext(plugin, { store, actions, ...(given === undefined ? {} : { tasks: given }) });
+  const known = new Map(definitions.map((definition) => [definition.id, { definition, hash: `hash-${definition.id}` }]));
+  const runs = new Runs({ ctx, definitions: { get: (id) => known.get(id) }, tasks, defaultAgent: () => "ada" });
+  await runs.open();
+  const entriesOf = async (runId: string): Promise<readonly Entry[]> =>
+    (await runs.rooms.entries.list({ after: entryKey(runId, 0), limit: 1000 })).filter(({ key }) => key.startsWith(`${runId}/`)).map(({ value }) => value);
+  return {
+    ctx,
+    store,
+    runs,
+    entriesOf,
+    start: (id: string, input: Record<string, unknown> = {}, more: object = {}) => runs.start(id, { input, entry: { kind: "api" }, ...more }),
+    /** Waits until the run says so. */
+    until: async (runId: string, status: string) => vi.waitFor(async () => expect((await runs.run(runId))?.status).toBe(status), { timeout: 20_000, interval: 5 }),
+  };
+}

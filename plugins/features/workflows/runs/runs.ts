@@ -1,0 +1,305 @@
+import { randomBytes } from "node:crypto";
+import { codeOf, type PluginContext, reasonOf, remove, type WorkflowRun, type WorkflowSignal, type WorkflowSignaled, type WorkflowStart, type WorkflowStarted } from "@svc/sdk";
+import { pendingCommands } from "../engine/pending.ts";
+import type { Input, RunError, RunStatus } from "../engine/types.ts";
+import { dueInputs } from "../engine/wakes.ts";
+import { actionEffect } from "./action-effect.ts";
+import { agentEffect } from "./agent-effect.ts";
+import type { Batch } from "./batch.ts";
+import { childEffect } from "./child-effect.ts";
+import { Effects } from "./effects.ts";
+import { fail } from "./errors.ts";
+import { Host } from "./host.ts";
+import { VALUE_CHARS } from "./input-schema.ts";
+import { detailOf, listRuns, type RunDetail, type RunPage, type RunQuery, wholeRun } from "./listing.ts";
+import type { DefinitionPort, ReplayPort, TaskPort } from "./ports.ts";
+import { faultOf } from "./reader.ts";
+import { replayed } from "./replayed.ts";
+import { type RestartQuery, restartRun } from "./restarts.ts";
+import { sweepRuns } from "./retention.ts";
+import { isOver, ofRun, roomsOf, type RunRooms, type RunRow } from "./run-rows.ts";
+import { Shelf } from "./shelf.ts";
+import { signalEffect } from "./signal-effect.ts";
+import { type StartMore, Starts } from "./starts.ts";
+import { createWakeClock, WAKES, type WakeClock, wokenBy } from "./wakes.ts";
+
+/** What runs are made of. */
+export interface RunsOptions {
+  readonly ctx: PluginContext;
+  readonly definitions: DefinitionPort;
+  readonly tasks: TaskPort;
+  readonly replay?: ReplayPort;
+  /** Of steps that name none, where their definition has no owner. */
+  defaultAgent(): string | undefined;
+}
+
+type Change = "pause" | "resume" | "cancel";
+
+const WORDS: Readonly<Record<Change, string>> = { pause: "paused", resume: "resumed", cancel: "canceled" };
+const LEASE_MS = 30_000;
+const LEASE_AGAIN_MS = 10_000;
+const SWEEP_MS = 86_400_000;
+const LOOK_MS = 5_000;
+const PAGE = 100;
+
+/** The runs of this daemon: started, followed, and taken up again after a stop of any kind. */
+export class Runs {
+  readonly host: Host;
+  readonly rooms: RunRooms;
+  readonly #ctx: PluginContext;
+  readonly #boot = randomBytes(6).toString("hex");
+  readonly #definitions: DefinitionPort;
+  readonly #effects: Effects;
+  readonly #starts: Starts;
+  readonly #clock: WakeClock;
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #leads = false;
+
+  constructor({ ctx, definitions, tasks, replay, defaultAgent }: RunsOptions) {
+    this.#ctx = ctx;
+    this.rooms = roomsOf(ctx.store);
+    this.#definitions = definitions;
+    this.#clock = createWakeClock(ctx, (key) => this.#wake(key));
+    this.host = new Host({
+      ctx,
+      rooms: this.rooms,
+      boot: this.#boot,
+      tasks,
+      claims: () => this.#leads,
+      arm: (due) => this.#clock.arm(due),
+      ended: (row) => this.#ended(row),
+    });
+    this.#starts = new Starts(ctx, this.host, this.rooms, definitions);
+    const { starts, rooms, host } = { starts: this.#starts, rooms: this.rooms, host: this.host };
+    const child = childEffect(async (id, start, parent) => (await starts.start(id, start, { parent })).runId);
+    const runners = {
+      agent: replayed(agentEffect(ctx, defaultAgent), replay),
+      action: replayed(actionEffect(ctx), replay),
+      subProcess: replayed(child, replay),
+      emitSignal: signalEffect(rooms, { signal: (runId, signal) => this.#signal(runId, signal), definition: (hash) => host.definition(hash) }),
+    };
+    const told = (kind: Change, of: (row: RunRow, by: string) => boolean) => async (childId: string, parentId: string) => {
+      const by = `run:${parentId}`;
+      await host.input(childId, async () => {
+        const row = (await rooms.runs.get(childId))?.value;
+        return row !== undefined && of(row, by) ? { kind, at: Date.now(), by } : undefined;
+      });
+    };
+    this.#effects = new Effects(ctx, this.host, {
+      runners,
+      relations: {
+        cancelChild: told("cancel", ({ status }) => !isOver(status)),
+        pauseChild: told("pause", ({ status }) => status === "running"),
+        // What somebody else has paused stays so.
+        resumeChild: told("resume", ({ status, pausedBy }, by) => status === "paused" && pausedBy === by),
+      },
+    });
+    this.host.effects = this.#effects;
+  }
+
+  /** Takes up what an earlier life of the daemon left, and goes on from there. */
+  async open(): Promise<void> {
+    await this.#lead();
+    this.#ctx.jobs.every(SWEEP_MS, async () => {
+      if (this.#leads) await sweepRuns(this.#ctx, this.rooms);
+    });
+  }
+
+  /** Lets go of everything; what was not finished is found by the next start. */
+  async stop(): Promise<void> {
+    this.#leads = false;
+    await this.#clock.stop();
+    await this.#effects.stop();
+    await this.host.stop();
+  }
+
+  /** As the service `workflows` says. */
+  start(id: string, start: WorkflowStart, more: StartMore = {}): Promise<WorkflowStarted> {
+    return this.#starts.start(id, start, more);
+  }
+
+  async run(runId: string): Promise<WorkflowRun | undefined> {
+    const row = (await this.rooms.runs.get(runId))?.value;
+    return row === undefined ? undefined : wholeRun(this.rooms, row);
+  }
+
+  list = (query: RunQuery): Promise<RunPage> => listRuns(this.rooms, query);
+
+  detail = (runId: string, part: { readonly after: number; readonly limit: number }): Promise<RunDetail> => detailOf(this.rooms, runId, part);
+
+  restart = (runId: string, query: RestartQuery): Promise<WorkflowStarted> =>
+    restartRun({ host: this.host, rooms: this.rooms, definitions: this.#definitions }, runId, query);
+
+  async change(runId: string, action: Change, { by, reason }: { readonly by: string; readonly reason?: string }): Promise<WorkflowRun> {
+    const { row, refused } = await this.host.input(runId, { kind: action, at: Date.now(), by, ...(reason === undefined ? {} : { reason }) });
+    if (refused !== undefined) throw fail("SVC_WORKFLOW_RUN_STATE", { id: runId, runStatus: row.status, asked: WORDS[action] });
+    return wholeRun(this.rooms, row);
+  }
+
+  async signal(runId: string, signal: WorkflowSignal): Promise<WorkflowSignaled> {
+    const { delivered, stored, duplicate } = await this.#signal(runId, signal);
+    return { delivered, stored, duplicate };
+  }
+
+  async wait(runId: string, signal?: AbortSignal): Promise<WorkflowRun> {
+    for (;;) {
+      signal?.throwIfAborted();
+      // Listens before it looks: an end in between is heard.
+      const ended = this.#nextEnd(runId, signal);
+      try {
+        const run = await this.run(runId);
+        if (run === undefined) throw fail("SVC_WORKFLOW_RUN_UNKNOWN", { id: runId });
+        if (isOver(run.status as RunStatus)) return run;
+        await ended.promise;
+      } finally {
+        ended.release();
+      }
+    }
+  }
+
+  /** Effects at work here, and runs in memory. */
+  get atWork(): { readonly effects: number; readonly runs: number } {
+    return { effects: this.#effects.size, runs: this.host.inMemory };
+  }
+
+  async #signal(runId: string, { name, payload = null, key, stored, onlyWaiting = false }: WorkflowSignal & { readonly onlyWaiting?: boolean }) {
+    if ((JSON.stringify(payload)?.length ?? 0) > VALUE_CHARS) throw fail("SVC_WORKFLOW_SIZE", { id: runId });
+    return this.host.act(runId, async (batch) => {
+      const none = { delivered: false, stored: false, duplicate: false, dropped: false };
+      if (isOver(batch.state.status)) throw fail("SVC_WORKFLOW_RUN_STATE", { id: runId, runStatus: batch.state.status, asked: "given a signal" });
+      const matches = await batch.matching(name, payload);
+      if (onlyWaiting && matches.length === 0) return { ...none, dropped: true };
+      const given = { name, payload: batch.shelf.put(payload, false), matches, ...(key === undefined ? {} : { key }), ...(stored === undefined ? {} : { stored }) };
+      const { entries, refused } = batch.feed({ kind: "signal", at: Date.now(), ...given });
+      if (refused !== undefined) return { ...none, duplicate: true };
+      const has = (kind: string) => entries.some((entry) => entry.kind === kind);
+      return { ...none, delivered: has("signal.delivered"), stored: has("signal.stored"), dropped: !has("signal.delivered") && !has("signal.stored") };
+    });
+  }
+
+  /** What only one daemon at a time may do: begin steps, and look at the clock. */
+  async #lead(): Promise<void> {
+    const lease = await this.#ctx.store.lease("runs", LEASE_MS);
+    if (!lease.held) {
+      this.#ctx.jobs.after(LEASE_AGAIN_MS, () => void this.#lead().catch((error) => this.#ctx.log.error({ err: error }, "runs could not be taken over")));
+      return;
+    }
+    this.#leads = true;
+    lease.signal.addEventListener("abort", () => {
+      this.#leads = false;
+    });
+    await this.#tellLeft();
+    await this.#recover();
+    this.#clock.start();
+  }
+
+  async #tellLeft(): Promise<void> {
+    for await (const { runId, after } of this.host.untold.left()) {
+      const row = (await this.rooms.runs.get(runId))?.value;
+      if (row === undefined) continue;
+      const entries = [];
+      for await (const { value } of ofRun(this.rooms.entries, runId)) if (value.seq > after) entries.push(value);
+      this.host.tell(runId, row, await this.host.definition(row.hash), entries, "running");
+    }
+  }
+
+  /** Runs of which a step is ready or was at work. What waits is not loaded: its row of the clock, its task or its signal does that. */
+  async #recover(): Promise<void> {
+    const seen = new Set<string>();
+    for (;;) {
+      const page = await this.rooms.runs.list({ where: { busy: 1 }, limit: PAGE + seen.size });
+      const fresh = page.filter(({ key }) => !seen.has(key));
+      if (fresh.length === 0) return;
+      for (const { key } of fresh) {
+        seen.add(key);
+        await this.#takeUp(key).catch((error) => this.#ctx.log.error({ err: error, run: key }, `the run ${key} could not be taken up: ${reasonOf(error)}`));
+      }
+    }
+  }
+
+  async #takeUp(runId: string): Promise<void> {
+    const { row } = await this.host.act(runId, async (batch) => (await batch.takeUp(), {}));
+    const definition = await this.host.definition(row.hash);
+    for (const command of pendingCommands(definition, row.state)) {
+      if (command.do === "claim" || command.do === "ended" || !("step" in command)) continue;
+      const given = ((await this.host.given(runId, row, command.step)) ?? {}) as object;
+      this.#effects.begin(runId, row, definition, { step: command.step, given, again: row.state.steps[command.step]?.boot !== this.#boot });
+    }
+  }
+
+  /** Something of a run is due, or one of its sub-processes has ended. */
+  async #wake(key: string): Promise<void> {
+    const { runId, child } = wokenBy(key);
+    try {
+      if (child === undefined) await this.#due(runId);
+      else await this.#childEnded(runId, child);
+    } catch (error) {
+      if (codeOf(error) !== "SVC_WORKFLOW_RUN_UNKNOWN") throw error;
+      await this.#ctx.store.commit([remove(WAKES, key)]);
+    }
+  }
+
+  async #due(runId: string): Promise<void> {
+    await this.host.act(runId, async (batch) => {
+      const inputs = dueInputs(batch.state, Date.now());
+      for (const input of inputs) {
+        const step = input.kind === "retryDue" ? batch.state.steps[input.step] : undefined;
+        if (step === undefined) batch.feed(input);
+        else await batch.retryDue(step);
+      }
+      if (inputs.length === 0) await batch.takeUp();
+      return {};
+    });
+  }
+
+  async #childEnded(runId: string, childId: string): Promise<void> {
+    const child = (await this.rooms.runs.get(childId))?.value;
+    const step = child?.state.parentStep;
+    if (child !== undefined && step !== undefined && isOver(child.status))
+      await this.host.act(runId, async (batch) => {
+        // It may have ended before its parent has noted that it waits.
+        const running = batch.state.steps[step]?.status === "running";
+        if (running) batch.feed({ kind: "park", at: Date.now(), step, wait: { kind: "child", for: childId } });
+        batch.feed(await this.#endOf(child, step, batch));
+        return {};
+      });
+    await this.#ctx.store.commit([remove(WAKES, `${runId}/${childId}`)]);
+  }
+
+  /** The end of a sub-process as its parent takes it: the large values of one run are not those of another. */
+  async #endOf({ state, ...row }: RunRow, step: string, { shelf }: Batch): Promise<Input> {
+    const { id: runId, status, output, error } = state;
+    const of = new Shelf(runId, this.rooms.values, row);
+    const common = { kind: "childEnded", at: Date.now(), step, runId } as const;
+    try {
+      const given = { ...(output === undefined ? {} : { output: shelf.put(await of.whole(output)) }), ...(error === undefined ? {} : { error: (await of.whole(error)) as RunError }) };
+      return { ...common, status, ...given };
+    } catch (thrown) {
+      return { ...common, status: "failed", error: faultOf(thrown) };
+    }
+  }
+
+  #ended({ state }: RunRow): void {
+    for (const heard of this.#waiting.get(state.id) ?? []) heard();
+    if (state.parentRunId !== undefined) this.#clock.arm(Date.now());
+  }
+
+  #nextEnd(runId: string, signal: AbortSignal | undefined): { readonly promise: Promise<void>; release(): void } {
+    const heard = this.#waiting.get(runId) ?? new Set<() => void>();
+    this.#waiting.set(runId, heard);
+    let release = () => {};
+    const promise = new Promise<void>((resolve) => {
+      // Another daemon may end it.
+      const timer = setTimeout(resolve, LOOK_MS);
+      heard.add(resolve);
+      signal?.addEventListener("abort", () => resolve(), { once: true });
+      release = () => {
+        clearTimeout(timer);
+        heard.delete(resolve);
+        if (heard.size === 0) this.#waiting.delete(runId);
+        resolve();
+      };
+    });
+    return { promise, release };
+  }
+}
