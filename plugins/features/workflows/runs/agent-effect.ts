@@ -22,7 +22,8 @@ export const agentEffect =
       return codeOf(error) === "SVC_DAEMON_DRAINING" ? undefined : { fault: { code: "ERROR", message: reasonOf(error) } };
     }
     const cancel = () => {
-      if (signal.reason === CANCELED) void ctx.tasks.cancel(taskId, "its workflow does not want it any more").catch((error) => ctx.log.debug({ err: error }, "a turn was not canceled"));
+      if (signal.reason === CANCELED)
+        void ctx.tasks.cancel(taskId, "its workflow does not want it any more").catch((error) => ctx.log.debug({ err: error }, "a turn was not canceled"));
     };
     signal.addEventListener("abort", cancel);
     try {
@@ -30,7 +31,9 @@ export const agentEffect =
       return endOf(await ctx.tasks.result(taskId, signal), call);
     } catch (error) {
       if (signal.aborted || codeOf(error) === "SVC_DAEMON_DRAINING") return undefined;
-      return codeOf(error) === "SVC_TASK_UNKNOWN" ? interrupted("nothing is known of its turn any more") : { fault: { code: "ERROR", message: reasonOf(error) } };
+      return codeOf(error) === "SVC_TASK_UNKNOWN"
+        ? interrupted("nothing is known of its turn any more")
+        : { fault: { code: "ERROR", message: reasonOf(error) } };
     } finally {
       signal.removeEventListener("abort", cancel);
     }

@@ -21,7 +21,17 @@ export interface BatchOptions {
 const ENTRIES_LIMIT = 300;
 
 /** Commands that need the commit first. */
-const AFTERWARDS = new Set<Command["do"]>(["effect", "startChild", "openIncident", "cancelEffect", "closeTask", "cancelChild", "pauseChild", "resumeChild", "ended"]);
+const AFTERWARDS = new Set<Command["do"]>([
+  "effect",
+  "startChild",
+  "openIncident",
+  "cancelEffect",
+  "closeTask",
+  "cancelChild",
+  "pauseChild",
+  "resumeChild",
+  "ended",
+]);
 
 /**
  * One input of a run, and everything that follows from it without an effect: kinds that only read and wait run on, effects are claimed.

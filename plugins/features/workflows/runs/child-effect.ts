@@ -15,11 +15,15 @@ export const childEffect =
     const input = given["input"];
     const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
     if (!isObject && input !== null && input !== undefined)
-      return { fault: { code: "EXPR_TYPE", message: "the input of a sub-process is an object, as in { amount: \"{{ in }}\" }" }, retryable: false };
+      return { fault: { code: "EXPR_TYPE", message: 'the input of a sub-process is an object, as in { amount: "{{ in }}" }' }, retryable: false };
     let childId: string;
     try {
       const parent = { runId, step: step.id, rootId: row.root, depth: row.state.depth + 1 };
-      childId = await begin(String(given["workflow"]), { input: (input ?? {}) as Record<string, unknown>, startKey: command.startKey, entry: command.entry }, parent);
+      childId = await begin(
+        String(given["workflow"]),
+        { input: (input ?? {}) as Record<string, unknown>, startKey: command.startKey, entry: command.entry },
+        parent,
+      );
     } catch (error) {
       const code = codeOf(error) ?? "";
       // The definition or its input is wrong; anything else may be over at the next attempt.
@@ -29,6 +33,11 @@ export const childEffect =
     }
     const { timeoutAt } = step;
     return {
-      input: () => ({ kind: "park", at: Date.now(), step: step.id, wait: { kind: "child", for: childId, ...(timeoutAt === undefined ? {} : { until: timeoutAt }) } }),
+      input: () => ({
+        kind: "park",
+        at: Date.now(),
+        step: step.id,
+        wait: { kind: "child", for: childId, ...(timeoutAt === undefined ? {} : { until: timeoutAt }) },
+      }),
     };
   };

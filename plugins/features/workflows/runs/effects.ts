@@ -1,6 +1,6 @@
 import { codeOf, type PluginContext, reasonOf } from "@svc/sdk";
-import type { Definition, Input, Node, RunError, StepState } from "../engine/types.ts";
 import { graphOf } from "../engine/graph.ts";
+import type { Definition, Input, Node, RunError, StepState } from "../engine/types.ts";
 import type { Batch } from "./batch.ts";
 import type { Host } from "./host.ts";
 import type { RunRow } from "./run-rows.ts";
@@ -84,7 +84,12 @@ export class Effects {
   }
 
   /** Begins an effect whose claim is stored, unless it is at work. */
-  begin(runId: string, row: RunRow, definition: Definition, { step: id, given, again }: { readonly step: string; readonly given: object; readonly again: boolean }): void {
+  begin(
+    runId: string,
+    row: RunRow,
+    definition: Definition,
+    { step: id, given, again }: { readonly step: string; readonly given: object; readonly again: boolean },
+  ): void {
     const step = row.state.steps[id];
     const node = graphOf(definition).places.get(step?.node ?? "")?.node;
     const known = this.#atWork.get(runId) ?? new Map();
@@ -94,11 +99,13 @@ export class Effects {
     const stop = new AbortController();
     const call: EffectCall = { runId, row, node, step, given: given as EffectCall["given"], key: `${runId}/${id}`, again, signal: stop.signal };
     // What it causes belongs to the root of the run, whoever has caused its commit.
-    const end = this.#ctx.events.within({ rootId: row.root }, () => this.#run(call)).finally(() => {
-      known.delete(attempt);
-      if (known.size === 0) this.#atWork.delete(runId);
-      this.#host.forget(runId);
-    });
+    const end = this.#ctx.events
+      .within({ rootId: row.root }, () => this.#run(call))
+      .finally(() => {
+        known.delete(attempt);
+        if (known.size === 0) this.#atWork.delete(runId);
+        this.#host.forget(runId);
+      });
     known.set(attempt, { stop, end });
     this.#atWork.set(runId, known);
   }
@@ -144,14 +151,20 @@ export class Effects {
       } catch (error) {
         const code = codeOf(error);
         if (code === "SVC_WORKFLOW_RUN_UNKNOWN" || code === "SVC_STORE_CLOSED") return;
-        if (failed === 0) this.#ctx.log.error({ err: error, run: runId, step: step.id }, `the result of ${step.id} of run ${runId} is not stored yet; tried again every ${AGAIN_MS / 1_000} s`);
+        if (failed === 0)
+          this.#ctx.log.error(
+            { err: error, run: runId, step: step.id },
+            `the result of ${step.id} of run ${runId} is not stored yet; tried again every ${AGAIN_MS / 1_000} s`,
+          );
         await pause(AGAIN_MS, signal);
       }
     }
   }
 
   #about(runId: string, work: Promise<void>): void {
-    work.catch((error) => this.#ctx.log.error({ err: error, run: runId }, `the sub-process ${runId} could not be told what its parent does: ${reasonOf(error)}`));
+    work.catch((error) =>
+      this.#ctx.log.error({ err: error, run: runId }, `the sub-process ${runId} could not be told what its parent does: ${reasonOf(error)}`),
+    );
   }
 }
 

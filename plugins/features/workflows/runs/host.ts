@@ -1,9 +1,10 @@
 import { codeOf, type Op, type PluginContext, put, remove } from "@svc/sdk";
-import { nextWake } from "../engine/wakes.ts";
 import type { Definition, Entry, Input, Refusal, RunHead, RunState } from "../engine/types.ts";
+import { nextWake } from "../engine/wakes.ts";
 import { Batch } from "./batch.ts";
 import type { Effects } from "./effects.ts";
 import { fail } from "./errors.ts";
+import { namesFor } from "./names.ts";
 import type { KnownRun, TaskPort, TaskStep } from "./ports.ts";
 import { openUntold, type UntoldBook } from "./published.ts";
 import { DEFINITIONS, ENTRIES, entryKey, isOver, RUNS, type RunRooms, type RunRow, type StepRow } from "./run-rows.ts";
@@ -114,6 +115,15 @@ export class Host {
     });
   }
 
+  /** Goes on with what is ready. */
+  async takeUp(runId: string): Promise<RunRow> {
+    const { row } = await this.act(runId, async (batch) => {
+      await batch.takeUp();
+      return {};
+    });
+    return row;
+  }
+
   /** Stores a new run and what it does at once. Throws `SVC_STORE_CONFLICT` where one of `ops` does not hold. */
   async create({ definition, head, prior, ops = [], ...facts }: NewRun): Promise<RunRow> {
     return this.#inTurn(head.id, async (live) => {
@@ -131,6 +141,19 @@ export class Host {
   /** A value of a run's state or journal with its large parts in place. */
   async whole(runId: string, row: Pick<RunRow, "chars" | "shelved">, value: unknown): Promise<unknown> {
     return (this.#live.get(runId)?.shelf ?? new Shelf(runId, this.#parts.rooms.values, row)).whole(value);
+  }
+
+  /** The run as it is stored. */
+  async load(runId: string): Promise<RunRow | undefined> {
+    return (await this.#parts.rooms.runs.get(runId))?.value;
+  }
+
+  /** What the expressions of a live step can read. Throws for one that is not. */
+  async names(runId: string, step: string): Promise<Readonly<Record<string, unknown>>> {
+    const row = await this.load(runId);
+    const live = row?.state.steps[step];
+    if (row === undefined || live === undefined) throw fail("SVC_WORKFLOW_RUN_UNKNOWN", { id: runId });
+    return namesFor({ state: row.state, step: live, shelf: new Shelf(runId, this.#parts.rooms.values, row) });
   }
 
   /** The definition that runs of this hash execute. */
@@ -219,7 +242,9 @@ export class Host {
       ...shelf.ops(),
       ...wakeOps(live.id, before?.wake, due),
       // The parent is told of the end by a row of its own, so that no stop comes in between.
-      ...(isOver(row.status) && state.parentRunId !== undefined && !isOver(before?.status ?? "running") ? [put(WAKES, childKey(state.parentRunId, live.id), { due: Date.now() } satisfies WakeRow)] : []),
+      ...(isOver(row.status) && state.parentRunId !== undefined && !isOver(before?.status ?? "running")
+        ? [put(WAKES, childKey(state.parentRunId, live.id), { due: Date.now() } satisfies WakeRow)]
+        : []),
       ...taskRows,
       ...this.untold.rows(live.id, before?.state.seq ?? 0),
       ...more,
@@ -232,7 +257,7 @@ export class Host {
     tasks.committed(known, entries);
     if (due !== undefined) arm(due);
     this.#effects?.follow(live.id, row, batch, definition);
-    if (batch.unfinished && claims()) void this.act(live.id, async (next) => (await next.takeUp(), {})).catch(() => {});
+    if (batch.unfinished && claims()) void this.takeUp(live.id).catch(() => {});
     if (isOver(row.status)) ended(row);
     return row;
   }

@@ -35,7 +35,8 @@ export function checkInput(id: string, schema: Readonly<Record<string, WorkflowF
     }
     const value = input[name];
     if (!FITS[type](value)) throw refuse(name, `must be ${type === "integer" || type === "array" || type === "object" ? "an" : "a"} ${type}`);
-    if (allowed !== undefined && !allowed.some((one) => same(one, value))) throw refuse(name, `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}`);
+    if (allowed !== undefined && !allowed.some((one) => same(one, value)))
+      throw refuse(name, `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}`);
   }
   if (JSON.stringify(input).length > VALUE_CHARS) throw fail("SVC_WORKFLOW_SIZE", { id });
   return input;

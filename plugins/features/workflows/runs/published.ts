@@ -44,7 +44,9 @@ export function openUntold(ctx: Pick<PluginContext, "jobs" | "store" | "log">): 
     if (done.length === 0) return;
     // From here on the next entries of these runs write their row anew: commits keep their order.
     for (const runId of done) stored.delete(runId);
-    await ctx.store.commit(done.map((runId) => remove(UNTOLD, runId))).catch((error) => ctx.log.debug({ err: error }, "it was not noted which events were told"));
+    await ctx.store
+      .commit(done.map((runId) => remove(UNTOLD, runId)))
+      .catch((error) => ctx.log.debug({ err: error }, "it was not noted which events were told"));
   }
 
   return {

@@ -129,7 +129,8 @@ export async function readItems(reading: Reading): Promise<Given<"items">> {
   if (node.kind !== "forEach") throw new Error(`${node.id} has no items`);
   const names = await namesFor(reading);
   const list = typeof node.items === "string" ? await evaluate(node.items, names, { at }) : await evaluate([...node.items], names, { at });
-  if (!Array.isArray(list)) throw Object.assign(new Error(`${JSON.stringify(node.items)} gives no list; forEach needs one, as in {{ a.b[] }}.`), { code: "EXPR_TYPE" });
+  if (!Array.isArray(list))
+    throw Object.assign(new Error(`${JSON.stringify(node.items)} gives no list; forEach needs one, as in {{ a.b[] }}.`), { code: "EXPR_TYPE" });
   if (node.need === undefined) return { items: list };
   const need = Number(await evaluate(node.need, names, { at }));
   if (!Number.isInteger(need) || need < 0) throw Object.assign(new Error(`${String(node.need)} is no number of items.`), { code: "EXPR_TYPE" });

@@ -162,7 +162,8 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
     ),
     writing(
       "/api/workflows/runs/:id/restart",
-      async ({ params, body }, reply) => answer(reply, 202, await (await runs()).restart(params.id ?? "", (body ?? {}) as { step?: string; definition?: "pinned" | "current" })),
+      async ({ params, body }, reply) =>
+        answer(reply, 202, await (await runs()).restart(params.id ?? "", (body ?? {}) as { step?: string; definition?: "pinned" | "current" })),
       {
         body: { type: "object", additionalProperties: false, properties: { step: TEXT, definition: { enum: ["pinned", "current"] } } },
       },

@@ -87,7 +87,11 @@ export const entryKey = (runId: string, seq: number): string => `${runId}/${Stri
 const SMALLEST_AFTER = "/";
 
 /** All documents of a run in a collection whose keys begin with its id, in order, from behind `after`. */
-export async function* ofRun<T>(collection: Collection<T>, runId: string, after = `${runId}${SMALLEST_AFTER}`): AsyncGenerator<{ readonly key: string; readonly value: T }> {
+export async function* ofRun<T>(
+  collection: Collection<T>,
+  runId: string,
+  after = `${runId}${SMALLEST_AFTER}`,
+): AsyncGenerator<{ readonly key: string; readonly value: T }> {
   const prefix = `${runId}${SMALLEST_AFTER}`;
   for (let from = after; ; ) {
     const page = await collection.list({ after: from, limit: 500 });

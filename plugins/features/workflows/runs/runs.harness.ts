@@ -1,6 +1,6 @@
 import { type Action, definePlugin, type PluginContext } from "@svc/sdk";
 import { createFakeContext, createMemoryStore, type FakeTasks } from "@svc/sdk/testing";
-import { vi, expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Definition, Edge, Entry, Node } from "../engine/types.ts";
 import type { TaskPort } from "./ports.ts";
 import { entryKey } from "./run-rows.ts";
@@ -59,6 +59,7 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     entriesOf,
     start: (id: string, input: Record<string, unknown> = {}, more: object = {}) => runs.start(id, { input, entry: { kind: "api" }, ...more }),
     /** Waits until the run says so. */
-    until: async (runId: string, status: string) => vi.waitFor(async () => expect((await runs.run(runId))?.status).toBe(status), { timeout: 20_000, interval: 5 }),
+    until: async (runId: string, status: string) =>
+      vi.waitFor(async () => expect((await runs.run(runId))?.status).toBe(status), { timeout: 20_000, interval: 5 }),
   };
 }

@@ -18,7 +18,14 @@ it("a run of kinds without an effect is stored with one commit, and is over when
   expect(await runs.run(runId)).toMatchObject({ output: { few: 9 }, context: { sum: 9 }, waits: [] });
   const entries = await entriesOf(runId);
   expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
-  expect(ctx.events.published.map(({ kind, type }) => `${kind}:${type}`)).toEqual(["run:created", "run:ok", "run:ok", "run:skipped", "run:ok", "run:completed"]);
+  expect(ctx.events.published.map(({ kind, type }) => `${kind}:${type}`)).toEqual([
+    "run:created",
+    "run:ok",
+    "run:ok",
+    "run:skipped",
+    "run:ok",
+    "run:completed",
+  ]);
   expect(new Set(ctx.events.published.map(({ rootId }) => rootId)).size).toBe(1);
   expect(ctx.events.published.map(({ id }) => id)).toEqual(expect.arrayContaining([`${runId}:1`]));
 });

@@ -1,5 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { codeOf, type PluginContext, reasonOf, remove, type WorkflowRun, type WorkflowSignal, type WorkflowSignaled, type WorkflowStart, type WorkflowStarted } from "@svc/sdk";
+import {
+  codeOf,
+  type PluginContext,
+  reasonOf,
+  remove,
+  type WorkflowRun,
+  type WorkflowSignal,
+  type WorkflowSignaled,
+  type WorkflowStart,
+  type WorkflowStarted,
+} from "@svc/sdk";
 import { pendingCommands } from "../engine/pending.ts";
 import type { Input, RunError, RunStatus } from "../engine/types.ts";
 import { dueInputs } from "../engine/wakes.ts";
@@ -17,7 +27,7 @@ import { faultOf } from "./reader.ts";
 import { replayed } from "./replayed.ts";
 import { type RestartQuery, restartRun } from "./restarts.ts";
 import { sweepRuns } from "./retention.ts";
-import { isOver, ofRun, roomsOf, type RunRooms, type RunRow } from "./run-rows.ts";
+import { isOver, ofRun, type RunRooms, type RunRow, roomsOf } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { signalEffect } from "./signal-effect.ts";
 import { type StartMore, Starts } from "./starts.ts";
@@ -169,7 +179,13 @@ export class Runs {
       if (isOver(batch.state.status)) throw fail("SVC_WORKFLOW_RUN_STATE", { id: runId, runStatus: batch.state.status, asked: "given a signal" });
       const matches = await batch.matching(name, payload);
       if (onlyWaiting && matches.length === 0) return { ...none, dropped: true };
-      const given = { name, payload: batch.shelf.put(payload, false), matches, ...(key === undefined ? {} : { key }), ...(stored === undefined ? {} : { stored }) };
+      const given = {
+        name,
+        payload: batch.shelf.put(payload, false),
+        matches,
+        ...(key === undefined ? {} : { key }),
+        ...(stored === undefined ? {} : { stored }),
+      };
       const { entries, refused } = batch.feed({ kind: "signal", at: Date.now(), ...given });
       if (refused !== undefined) return { ...none, duplicate: true };
       const has = (kind: string) => entries.some((entry) => entry.kind === kind);
@@ -218,7 +234,7 @@ export class Runs {
   }
 
   async #takeUp(runId: string): Promise<void> {
-    const { row } = await this.host.act(runId, async (batch) => (await batch.takeUp(), {}));
+    const row = await this.host.takeUp(runId);
     const definition = await this.host.definition(row.hash);
     for (const command of pendingCommands(definition, row.state)) {
       if (command.do === "claim" || command.do === "ended" || !("step" in command)) continue;
@@ -272,7 +288,10 @@ export class Runs {
     const of = new Shelf(runId, this.rooms.values, row);
     const common = { kind: "childEnded", at: Date.now(), step, runId } as const;
     try {
-      const given = { ...(output === undefined ? {} : { output: shelf.put(await of.whole(output)) }), ...(error === undefined ? {} : { error: (await of.whole(error)) as RunError }) };
+      const given = {
+        ...(output === undefined ? {} : { output: shelf.put(await of.whole(output)) }),
+        ...(error === undefined ? {} : { error: (await of.whole(error)) as RunError }),
+      };
       return { ...common, status, ...given };
     } catch (thrown) {
       return { ...common, status: "failed", error: faultOf(thrown) };

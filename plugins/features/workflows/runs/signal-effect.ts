@@ -44,8 +44,13 @@ export const signalEffect =
     else if (to === "parent") await (state.parentRunId === undefined ? (counts.dropped += 1) : send(state.parentRunId));
     else if (to.startsWith("run:")) await send(to.slice("run:".length));
     else if (to === "children") for await (const child of found(rooms, { parent: runId })) await send(child);
-    else if (to.startsWith("workflow:")) for await (const other of found(rooms, { workflow: to.slice("workflow:".length), status: "running" }, sent.name)) await send(other, true);
-    else return { fault: { code: "EXPR_TYPE", message: `a signal cannot go to '${to.slice(0, 100)}'; write self, parent, children, run:<id> or workflow:<id>` }, retryable: false };
+    else if (to.startsWith("workflow:"))
+      for await (const other of found(rooms, { workflow: to.slice("workflow:".length), status: "running" }, sent.name)) await send(other, true);
+    else
+      return {
+        fault: { code: "EXPR_TYPE", message: `a signal cannot go to '${to.slice(0, 100)}'; write self, parent, children, run:<id> or workflow:<id>` },
+        retryable: false,
+      };
     return aborted.aborted ? undefined : { output: counts };
   };
 

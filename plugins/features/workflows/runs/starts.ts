@@ -54,8 +54,12 @@ export class Starts {
 
   async start(id: string, start: WorkflowStart, { root = false, parent }: StartMore = {}): Promise<WorkflowStarted> {
     const { startKey, entry } = start;
-    for (const [what, text] of [["The start key", startKey], ["The reference of the entry", entry.ref]] as const)
-      if (text !== undefined && (text === "" || text.length > KEY_CHARS)) throw fail("SVC_WORKFLOW_KEY", { what, field: what === "The start key" ? "startKey" : "entryRef" });
+    for (const [what, text] of [
+      ["The start key", startKey],
+      ["The reference of the entry", entry.ref],
+    ] as const)
+      if (text !== undefined && (text === "" || text.length > KEY_CHARS))
+        throw fail("SVC_WORKFLOW_KEY", { what, field: what === "The start key" ? "startKey" : "entryRef" });
     const known = await this.#known(id, startKey);
     if (known !== undefined) return known;
     const loaded = await this.#definitions.get(id);

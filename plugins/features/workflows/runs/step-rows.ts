@@ -70,7 +70,13 @@ function changed(row: StepRow, entry: Entry): StepRow | undefined {
       return { ...rest, status: "ok", output: entry.output, ports: entry.ports, endedAt: at };
     }
     case "step.failed":
-      return { ...row, status: entry.error.code === "TIMEOUT" ? "timeout" : "failed", error: entry.error, ports: entry.port === null ? [] : [entry.port], endedAt: at };
+      return {
+        ...row,
+        status: entry.error.code === "TIMEOUT" ? "timeout" : "failed",
+        error: entry.error,
+        ports: entry.port === null ? [] : [entry.port],
+        endedAt: at,
+      };
     case "step.canceled":
       return { ...row, status: "canceled", endedAt: at };
     case "task.created":

@@ -31,7 +31,8 @@ export function runView(row: RunRow, { summary = false }: { readonly summary?: b
 /** For what a step waits; what is at work waits for its effect. */
 function waitView({ node, iteration, status, wait, claimedAt, timeoutAt, id }: StepState): WorkflowWait[] {
   const where = { node, iteration };
-  if (wait !== undefined) return [{ ...where, kind: wait.kind, since: iso(wait.since), ...(wait.until === undefined ? {} : { until: iso(wait.until) }), for: wait.for }];
+  if (wait !== undefined)
+    return [{ ...where, kind: wait.kind, since: iso(wait.since), ...(wait.until === undefined ? {} : { until: iso(wait.until) }), for: wait.for }];
   if (status !== "running") return [];
   return [{ ...where, kind: "effect", since: iso(claimedAt ?? 0), ...(timeoutAt === undefined ? {} : { until: iso(timeoutAt) }), for: id }];
 }

@@ -71,7 +71,10 @@ export function createWakeClock(ctx: Pick<PluginContext, "jobs" | "store" | "log
           seen.set(key, value.due);
           await wake(key).catch((error) => {
             next = Math.min(next, Date.now() + AGAIN_MS);
-            ctx.log.error({ err: error, wake: key }, `what is due in run ${wokenBy(key).runId} could not be done: ${reasonOf(error)}; tried again in ${AGAIN_MS / 1_000} s`);
+            ctx.log.error(
+              { err: error, wake: key },
+              `what is due in run ${wokenBy(key).runId} could not be done: ${reasonOf(error)}; tried again in ${AGAIN_MS / 1_000} s`,
+            );
           });
         }
         if (ready.length > 0) continue;
