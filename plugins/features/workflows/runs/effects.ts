@@ -98,7 +98,7 @@ export class Effects {
     if (this.#stopping || step?.status !== "running" || node === undefined || known.has(attempt)) return;
     const stop = new AbortController();
     const call: EffectCall = { runId, row, node, step, given: given as EffectCall["given"], key: `${runId}/${id}`, again, signal: stop.signal };
-    // What it causes belongs to the root of the run, whoever has caused its commit.
+    // What it causes belongs to the root of the run, not to that of the input behind its commit.
     const end = this.#ctx.events
       .within({ rootId: row.root }, () => this.#run(call))
       .finally(() => {

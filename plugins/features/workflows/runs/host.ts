@@ -3,15 +3,15 @@ import type { Definition, Entry, Input, Refusal, RunHead, RunState } from "../en
 import { nextWake } from "../engine/wakes.ts";
 import { Batch } from "./batch.ts";
 import type { Effects } from "./effects.ts";
-import { fail } from "./errors.ts";
-import { namesFor } from "./names.ts";
 import type { KnownRun, TaskPort, TaskStep } from "./ports.ts";
 import { openUntold, type UntoldBook } from "./published.ts";
+import { fail } from "./run-errors.ts";
 import { DEFINITIONS, ENTRIES, entryKey, isOver, RUNS, type RunRooms, type RunRow, type StepRow } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { StepRows } from "./step-rows.ts";
 import { tell } from "./told.ts";
-import { childKey, WAKES, type WakeRow } from "./wakes.ts";
+import { childKey, WAKES, type WakeRow } from "./wake-clock.ts";
+import { namesFor } from "./whole-names.ts";
 
 /** What became of an input. */
 export interface Outcome {

@@ -1,5 +1,5 @@
 import type { WorkflowField } from "@svc/sdk";
-import { fail } from "./errors.ts";
+import { fail } from "./run-errors.ts";
 
 /** The longest input or output, in characters of JSON. */
 export const VALUE_CHARS = 1_000_000;

@@ -1,5 +1,5 @@
 import { codeOf, type Query, type WorkflowRun } from "@svc/sdk";
-import { fail } from "./errors.ts";
+import { fail } from "./run-errors.ts";
 import { entryKey, ofRun, type RunRooms, type RunRow } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { entryView, runView, stepView } from "./views.ts";

@@ -37,7 +37,7 @@ export interface TaskStep {
 export interface TaskPort {
   /** The writes for what these entries say of tasks. */
   rows(run: KnownRun, entries: readonly Entry[], step: (id: string) => TaskStep | undefined): Promise<readonly Op[]>;
-  /** They are stored: whoever is asked about the tasks may be told. Must not throw. */
+  /** They are stored: the people who are asked may be told. Must not throw. */
   committed(run: KnownRun, entries: readonly Entry[]): void;
 }
 

@@ -1,8 +1,8 @@
 import type { Input, Node, RunError, RunState, StepState, Wait } from "../engine/types.ts";
 import { evaluate, evaluateCondition } from "../expressions/evaluate.ts";
 import { momentOf, spanOf } from "./moments.ts";
-import { namesFor } from "./names.ts";
 import type { Shelf } from "./shelf.ts";
+import { namesFor } from "./whole-names.ts";
 
 /** What a step of a run reads: its node, the state that its expressions see, and the time of its claim. */
 export interface Reading {

@@ -1,9 +1,9 @@
 import type { WorkflowStarted } from "@svc/sdk";
 import { missingNodes, restartFrom } from "../engine/restart.ts";
 import type { Entry } from "../engine/types.ts";
-import { fail } from "./errors.ts";
 import type { Host } from "./host.ts";
 import type { DefinitionPort } from "./ports.ts";
+import { fail } from "./run-errors.ts";
 import { isOver, ofRun, type RunRooms } from "./run-rows.ts";
 import { newRunId, startedOf } from "./starts.ts";
 

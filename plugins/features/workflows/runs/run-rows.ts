@@ -51,14 +51,19 @@ export interface KeyRow {
   readonly runId: string;
 }
 
-/** The names of the collections. */
+/** The collection of `RunRow`, by run id. */
 export const RUNS = "runs";
+/** The collection of `StepRow`, by `<run>/<node>/<iteration>`. */
 export const STEPS = "steps";
+/** The collection of the journals, by `entryKey`. */
 export const ENTRIES = "entries";
+/** The collection of large values, by `<run>/<number>`. */
 export const VALUES = "values";
+/** The collection of definitions that runs execute, by hash. */
 export const DEFINITIONS = "definitions";
+/** The collection of `KeyRow`. */
 export const KEYS = "keys";
-/** Rows of user tasks: `TaskPort` writes them. */
+/** The collection of user tasks, by task id: `TaskPort` writes them. */
 export const TASKS = "tasks";
 
 /** The collections of runs. */

@@ -18,7 +18,6 @@ import { agentEffect } from "./agent-effect.ts";
 import type { Batch } from "./batch.ts";
 import { childEffect } from "./child-effect.ts";
 import { Effects } from "./effects.ts";
-import { fail } from "./errors.ts";
 import { Host } from "./host.ts";
 import { VALUE_CHARS } from "./input-schema.ts";
 import { detailOf, listRuns, type RunDetail, type RunPage, type RunQuery, wholeRun } from "./listing.ts";
@@ -27,11 +26,12 @@ import { faultOf } from "./reader.ts";
 import { replayed } from "./replayed.ts";
 import { type RestartQuery, restartRun } from "./restarts.ts";
 import { sweepRuns } from "./retention.ts";
+import { fail } from "./run-errors.ts";
 import { isOver, ofRun, type RunRooms, type RunRow, roomsOf } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { signalEffect } from "./signal-effect.ts";
 import { type StartMore, Starts } from "./starts.ts";
-import { createWakeClock, WAKES, type WakeClock, wokenBy } from "./wakes.ts";
+import { createWakeClock, WAKES, type WakeClock, wokenBy } from "./wake-clock.ts";
 
 /** What runs are made of. */
 export interface RunsOptions {

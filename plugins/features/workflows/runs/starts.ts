@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { codeOf, type Op, type PluginContext, put, type WorkflowStart, type WorkflowStarted } from "@svc/sdk";
 import type { Definition, RunHead } from "../engine/types.ts";
-import { fail } from "./errors.ts";
 import type { Host } from "./host.ts";
 import { checkInput } from "./input-schema.ts";
 import type { DefinitionPort } from "./ports.ts";
+import { fail } from "./run-errors.ts";
 import { isOver, KEYS, type KeyRow, type RunRooms, type RunRow } from "./run-rows.ts";
 
 /** What a sub-process has of its parent. */
