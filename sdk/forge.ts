@@ -52,6 +52,8 @@ export interface ForgePlace {
   readonly internal?: true;
   /** Of a review or commit comment. */
   readonly position?: ForgePosition;
+  /** The adapter's own, for what it needs to answer there. */
+  readonly raw?: unknown;
 }
 
 /** A line that a comment is about. `raw` is the adapter's own, to answer at the same line. */

@@ -81,10 +81,10 @@ const single = (base: string, kind: Comment["kind"], read: readonly string[], wr
 export const COMMENT_ROUTES: Readonly<Record<string, Route>> = {
   ...single(`${R}/issues/comments/{comment_id}`, "issue", READ, WRITE),
   ...single(`${R}/pulls/comments/{comment_id}`, "review", ["pull_requests:read"], ["pull_requests:write"]),
-  ...single(`${R}/comments/{comment_id}`, "commit", ["contents:read"], ["contents:write"]),
+  ...single(`${R}/comments/{comment_id}`, "commit", ["metadata:read"], ["contents:write"]),
   [`GET ${R}/issues/comments`]: { needs: READ, run: (call) => list(call, ofKind(call, "issue", repositoryOf(call)), { direction: "asc" }) },
   [`GET ${R}/pulls/comments`]: { needs: ["pull_requests:read"], run: (call) => list(call, ofKind(call, "review", repositoryOf(call)), { direction: "asc" }) },
-  [`GET ${R}/comments`]: { needs: ["contents:read"], run: (call) => list(call, ofKind(call, "commit", repositoryOf(call))) },
+  [`GET ${R}/comments`]: { needs: ["metadata:read"], run: (call) => list(call, ofKind(call, "commit", repositoryOf(call))) },
   [`GET ${R}/issues/{issue_number}/comments`]: { needs: READ, run: (call) => list(call, ofKind(call, "issue", repositoryOf(call), { issue: issueOf(call) })) },
   [`POST ${R}/issues/{issue_number}/comments`]: {
     needs: WRITE,
@@ -113,7 +113,7 @@ export const COMMENT_ROUTES: Readonly<Record<string, Route>> = {
     },
   },
   [`GET ${R}/commits/{commit_sha}/comments`]: {
-    needs: ["contents:read"],
+    needs: ["metadata:read"],
     run: (call) => list(call, ofKind(call, "commit", repositoryOf(call), { sha: commitOf(call) })),
   },
   [`POST ${R}/commits/{commit_sha}/comments`]: {

@@ -20,7 +20,8 @@ export function createControl(forge: Forge): Control {
   const issueAt = ({ project, id }: ForgePlace): Issue => world.issue(project, Number(id));
 
   function shown(comment: Comment): ForgeComment {
-    const { id, issue, repository, sha, path, line, side } = comment;
+    const { id, issue, repository, sha, path, side } = comment;
+    const line = comment.line ?? comment.position;
     return {
       id,
       place: {

@@ -51,6 +51,18 @@ const IDENTITY: Record<string, Route> = {
       return ok(installed(found));
     },
   },
+  "GET /installation/repositories": {
+    run(call) {
+      const { installation } = call.caller;
+      if (installation === undefined)
+        throw new Refusal(403, "You must authenticate with an installation access token in order to list repositories for an installation.");
+      const { body, ...answer } = page(
+        call,
+        [...installation.repositories].map((one) => call.forge.rendering.repository(one)),
+      );
+      return { ...answer, body: { total_count: installation.repositories.size, repositories: body } };
+    },
+  },
   "POST /app/installations/{installation_id}/access_tokens": {
     app: true,
     run({ forge, values, body }) {
