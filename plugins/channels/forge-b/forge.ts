@@ -45,7 +45,7 @@ export function createForge(settings: Settings, api: Api, identities: Identities
     return identity.credential(project, purpose);
   };
   const forPlace = (place: ForgePlace, as: ForgeCaller) => credential(as, place.project, place.kind === "commit" ? "commits" : "notes");
-  /** Somebody who may read there: an agent of the repository, else whoever there is. */
+  /** A credential that may read there: of an agent of the repository, else the first one. */
   const reader = (project: ForgeProject): Credential => {
     const [agent] = identities.agents(project);
     const identity = (agent && identities.of(agent.agent)) ?? identities.common ?? identities.all[0];

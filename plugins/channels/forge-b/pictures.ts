@@ -87,7 +87,7 @@ const SIGNS: readonly (readonly [type: string, at: number, sign: string])[] = [
   ["image/webp", 8, "WEBP"],
 ];
 
-/** By its first bytes; undefined for what is no picture. */
+/** By its first bytes; undefined for another kind of file. */
 export function typeOf(data: Uint8Array): string | undefined {
   const head = String.fromCharCode(...data.subarray(0, 16));
   return SIGNS.find(([, at, sign]) => head.startsWith(sign, at))?.[0];
