@@ -167,5 +167,5 @@ describe("channels.forge_b", () => {
     [{ webhookSecret: "s", token: "t", tokenFile: "f", routes: [{ repo: "*", agent: "a" }] }, /tokenFile has no effect/],
   ])("says what is wrong: %j", (section, reason) => expect(problems(section).join("\n")).toMatch(reason));
 
-  it("is a channel that its plugin provides", () => expect(plugin).toMatchObject({ kind: "channel", name: "forge_b" }));
+  it("is a channel that its plugin provides", () => expect(plugin).toMatchObject({ kind: "channel", name: "forge-b" }));
 });

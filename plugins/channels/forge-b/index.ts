@@ -7,7 +7,7 @@ const LONGEST_PAUSE_MS = 300_000;
 /** People mention agents in issues, requests and commits; the agents answer there. */
 export default definePlugin<Settings>({
   kind: "channel",
-  name: "forge_b",
+  name: "forge-b",
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "channels.forge_b", schema, check: checkSection },
@@ -26,7 +26,7 @@ export default definePlugin<Settings>({
       return connected;
     };
     const handle = ctx.provide.channel({
-      name: "forge_b",
+      name: "forge-b",
       // What is longer is cut by the service, which counts its own lines too.
       traits: { maxChars: 60_000, unit: "utf16", dialect: "markdown", threads: true, reactions: true, ack: "👀" },
       send: async (out: Outgoing, asked) => there().send(out, asked),
