@@ -1,6 +1,6 @@
 import type { Channel, Outgoing, Receipt } from "./channel.ts";
 import type { HttpRequest } from "./http.ts";
-import type { Media, Target } from "./messages.ts";
+import type { Media } from "./messages.ts";
 import type { SignatureScheme } from "./signed.ts";
 
 /**
@@ -278,9 +278,8 @@ export interface Forge {
   /** Answers the open request of the same branches where there is one. */
   openRequest(project: ForgeProject, draft: ForgeRequestDraft, as: ForgeCaller, signal: AbortSignal): Promise<ForgeLink & { readonly number: string }>;
   review(place: ForgePlace, draft: ForgeReviewDraft, as: ForgeCaller, signal: AbortSignal): Promise<ForgeLink>;
+  /** Tokens and keys of this forge that must not stand in a comment. */
+  secrets?(): readonly string[];
   /** The address in which people read a comment, for links. */
   url(place: ForgePlace, commentId?: string): string;
 }
-
-/** The target by which an answer finds its note: `account` is the agent, `replyTo` the note. */
-export type ForgeTarget = Target & { readonly account: string };

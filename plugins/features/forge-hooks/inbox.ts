@@ -1,0 +1,98 @@
+import { type Claimed, complete, type Forge, type ForgeNote, put, reasonOf } from "@svc/sdk";
+import { agentOf, forgeOf } from "./connection.ts";
+import { type Deciding, decide, runKey, type Verdict } from "./decide.ts";
+import { type Decision, type Incoming, NAMES, objectKey } from "./rows.ts";
+import type { Runs } from "./runs.ts";
+
+/** Tries to complete a note from the forge before it is taken as its hook told it. */
+const TRIES = 5;
+const KEPT_DECISIONS = 1_000;
+const TRIM_EVERY = 200;
+
+/** Works on what came in: in order at one issue, side by side at several. */
+export class Inbox {
+  readonly #deciding: Deciding;
+  readonly #runs: Runs;
+  #decisions = 0;
+
+  constructor(deciding: Deciding, runs: Runs) {
+    this.#deciding = deciding;
+    this.#runs = runs;
+  }
+
+  /** Begins to work; ends with the plugin. */
+  start(): void {
+    const { rows, ctx } = this.#deciding;
+    rows.inbox.work((item, signal) => this.#take(item, signal), {
+      parallel: 8,
+      failed: (error, item, pauseMs) =>
+        ctx.log.warn({ forge: item?.value.forge, note: item?.value.note?.url, reason: reasonOf(error), pauseMs }, "a note could not be worked on; tried again"),
+    });
+  }
+
+  /** Newest first. */
+  async decisions(limit: number): Promise<readonly Decision[]> {
+    const entries = await this.#deciding.rows.store.journal<Decision>("decisions").tail(limit);
+    return entries.map(({ value }) => value).reverse();
+  }
+
+  async #take(item: Claimed<Incoming>, signal: AbortSignal): Promise<void> {
+    const { forge: name, note, deleted, via } = item.value;
+    const forge = forgeOf(this.#deciding, name);
+    if (deleted !== undefined) return this.#runs.deleted(objectKey(forge.name, forge.origin, deleted.place, deleted.note));
+    if (note === undefined) return;
+    const verdict = await decide(this.#deciding, forge, note, via, signal);
+    if ("reason" in verdict) return this.#close(item, forge, note, [], verdict.reason, verdict);
+    const as = "starts" in verdict ? (verdict.starts[0]?.agent ?? "") : (verdict.agents[0] ?? forge.agents(note.place.project)[0]?.agent ?? "");
+    const whole = await this.#complete(item, forge, note, as, signal);
+    if (whole === undefined) return this.#close(item, forge, note, [], "gone", verdict);
+    const rest = { ...verdict, right: verdict.right === "write" && whole.request?.fork ? ("report" as const) : verdict.right };
+    if ("command" in rest) {
+      const done = await this.#runs.command(forge, whole, rest, signal);
+      return this.#close(item, forge, whole, [], done, rest);
+    }
+    const started: string[] = [];
+    for (const agent of rest.starts) {
+      const id = runKey(forge, whole, agent.agent);
+      if (await this.#runs.start(forge, whole, { id, agent: agentOf(forge, agent.agent, whole.place.project), actor: rest.actor, right: rest.right }))
+        started.push(agent.agent);
+    }
+    await this.#close(item, forge, whole, started, started.length > 0 ? undefined : "answered before", rest);
+  }
+
+  async #complete({ attempt }: Claimed<Incoming>, forge: Forge, note: ForgeNote, agent: string, signal: AbortSignal): Promise<ForgeNote | undefined> {
+    try {
+      return await forge.complete(note, { agent }, signal);
+    } catch (error) {
+      if ((error as { failure?: string }).failure === "permanent") return undefined;
+      if (attempt < TRIES) throw error;
+      this.#deciding.ctx.log.warn({ forge: forge.name, note: note.url, reason: reasonOf(error) }, "a note is taken as its hook told it");
+      return note;
+    }
+  }
+
+  /** What is now known of the note, the decision for the operator, and the end of the work in one commit. */
+  async #close(
+    { id, attempt, value: { via } }: Claimed<Incoming>,
+    forge: Forge,
+    note: ForgeNote,
+    agents: readonly string[],
+    reason: string | undefined,
+    verdict: Verdict,
+  ): Promise<void> {
+    const { rows, ctx } = this.#deciding;
+    const decision: Decision = { at: Date.now(), forge: forge.name, url: note.url, via, agents, ...(reason === undefined ? {} : { reason }) };
+    const journal = rows.store.journal<Decision>("decisions");
+    await rows.store.commit([
+      complete(NAMES.inbox, id, attempt),
+      ...(verdict.seen === undefined ? [] : [put(NAMES.objects, objectKey(forge.name, forge.origin, note.place, note), verdict.seen)]),
+      { op: "append", journal: "decisions", value: decision },
+    ]);
+    ctx.log.info(
+      { forge: forge.name, note: note.url, via, agents, ...(reason === undefined ? {} : { reason }) },
+      reason === undefined ? "a note starts agents" : "a note was not taken",
+    );
+    this.#decisions += 1;
+    if (this.#decisions % TRIM_EVERY === 0) await journal.trim(KEPT_DECISIONS);
+  }
+}

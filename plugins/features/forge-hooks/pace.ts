@@ -1,0 +1,137 @@
+import { channelError, type ForgeLimits, sleep } from "@svc/sdk";
+import type { Rows } from "./rows.ts";
+
+/** What a call is for; earlier ones go first. */
+export type Urgency = "answer" | "first" | "eye" | "edit";
+
+const ORDER: readonly Urgency[] = ["answer", "first", "eye", "edit"];
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Of an hour's calls so many are left to answers. */
+const KEPT_FOR_ANSWERS = 0.2;
+/** Forges that take this many a minute need no pause between two calls. */
+const UNHURRIED_PER_MINUTE = 120;
+const PAUSE_MS = 1_000;
+/** Who would wait longer is sent away with the time to come back. */
+const PATIENCE_MS = 20_000;
+/** A forge that says "later" without a time: doubled with each answer in a row. */
+const FIRST_REST_MS = 60_000;
+const LONGEST_REST_MS = 900_000;
+
+interface Waiter {
+  readonly urgency: Urgency;
+  go(): void;
+  refuse(error: Error): void;
+}
+
+interface Token {
+  /** When its calls of the last hour were made. */
+  times: number[];
+  restUntil: number;
+  refusals: number;
+  readonly waiting: Waiter[];
+  pumping: boolean;
+}
+
+/** What a forge takes of one token in a time: one call a second, its limits a minute and an hour, the rests it asks for. Kept over restarts. */
+export class Pace {
+  readonly #rows: Pick<Rows, "paces">;
+  readonly #tokens = new Map<string, Promise<Token>>();
+
+  constructor(rows: Pick<Rows, "paces">) {
+    this.#rows = rows;
+  }
+
+  /** Resolves when the call may be made, and counts it. Throws `retry` with the time to come back where that is more than 20 s away. */
+  async take(name: string, limits: ForgeLimits, urgency: Urgency, signal: AbortSignal): Promise<void> {
+    const token = await this.#token(name);
+    const ms = this.#wait(token, limits, urgency);
+    if (ms > PATIENCE_MS) throw later(name, ms);
+    await new Promise<void>((resolve, reject) => {
+      const waiter: Waiter = { urgency, go: resolve, refuse: reject };
+      const gone = () => {
+        const at = token.waiting.indexOf(waiter);
+        if (at !== -1) token.waiting.splice(at, 1);
+        reject(channelError("retry", "it was stopped before it was sent"));
+      };
+      if (signal.aborted) return gone();
+      signal.addEventListener("abort", gone, { once: true });
+      token.waiting.push(waiter);
+      token.waiting.sort((left, right) => ORDER.indexOf(left.urgency) - ORDER.indexOf(right.urgency));
+      void this.#pump(name, token, limits);
+    });
+  }
+
+  /** The forge has refused: nothing is asked with this token for that time. */
+  async rest(name: string, ms: number | undefined): Promise<void> {
+    const token = await this.#token(name);
+    const own = Math.min(FIRST_REST_MS * 2 ** token.refusals, LONGEST_REST_MS);
+    token.refusals += 1;
+    token.restUntil = Math.max(token.restUntil, Date.now() + Math.min(ms ?? own, HOUR_MS));
+    await this.#save(name, token);
+  }
+
+  /** The forge has answered. */
+  async passed(name: string): Promise<void> {
+    (await this.#token(name)).refusals = 0;
+  }
+
+  async #pump(name: string, token: Token, limits: ForgeLimits): Promise<void> {
+    if (token.pumping) return;
+    token.pumping = true;
+    try {
+      for (let next = token.waiting[0]; next !== undefined; next = token.waiting[0]) {
+        const ms = this.#wait(token, limits, next.urgency);
+        if (ms > PATIENCE_MS) {
+          token.waiting.shift();
+          next.refuse(later(name, ms));
+        } else if (ms > 0) await sleep(ms);
+        else {
+          token.waiting.shift();
+          token.times.push(Date.now());
+          await this.#save(name, token);
+          next.go();
+        }
+      }
+    } catch (error) {
+      for (const waiter of token.waiting.splice(0)) waiter.refuse(error as Error);
+    } finally {
+      token.pumping = false;
+    }
+  }
+
+  #wait(token: Token, { contentPerMinute, contentPerHour }: ForgeLimits, urgency: Urgency): number {
+    const now = Date.now();
+    // A clock that was set back must not stop everything.
+    token.times = token.times.filter((at) => at > now - HOUR_MS && at <= now);
+    const { times } = token;
+    const after = (count: number, spanMs: number) => (times.length < count ? 0 : (times.at(-count) as number) + spanMs - now);
+    const hourly =
+      contentPerHour === undefined ? 0 : after(urgency === "answer" ? contentPerHour : Math.ceil(contentPerHour * (1 - KEPT_FOR_ANSWERS)), HOUR_MS);
+    const pause = contentPerMinute <= UNHURRIED_PER_MINUTE ? after(1, PAUSE_MS) : 0;
+    return Math.max(0, Math.min(token.restUntil - now, HOUR_MS), pause, after(contentPerMinute, MINUTE_MS), hourly);
+  }
+
+  #token(name: string): Promise<Token> {
+    let token = this.#tokens.get(name);
+    if (token === undefined) {
+      token = this.#rows.paces.get(name).then((doc) => ({
+        times: [...(doc?.value.times ?? [])],
+        restUntil: doc?.value.restUntil ?? 0,
+        refusals: 0,
+        waiting: [],
+        pumping: false,
+      }));
+      token.catch(() => this.#tokens.delete(name));
+      this.#tokens.set(name, token);
+    }
+    return token;
+  }
+
+  async #save(name: string, { times, restUntil }: Token): Promise<void> {
+    await this.#rows.paces.put(name, { times, restUntil, at: Date.now() });
+  }
+}
+
+const later = (name: string, ms: number): Error =>
+  channelError("retry", `the forge's limits for the token ${name} leave nothing for ${Math.ceil(ms / 1000)} s`, ms);
