@@ -43,15 +43,26 @@ export function createBoard(started: () => { readonly api: Api; readonly identit
     return items.slice(0, most);
   }
 
+  /** The projects that the token is a member of. */
+  async function ownProjects(signal: AbortSignal): Promise<readonly string[]> {
+    const { api, identities } = started();
+    const paths: string[] = [];
+    const query = { membership: "true", simple: "true", archived: "false" };
+    for await (const page of api.pages({ path: at("projects"), query, token: identities.anyToken(), signal }))
+      paths.push(...page.map((project) => textOf(fieldsOf(project).path_with_namespace)).filter((path) => path !== ""));
+    return paths;
+  }
+
   return {
     name: "forge_a",
     async list(query, signal) {
-      const { limit = LIMIT, state, labels = [], projects = [] } = query;
+      const { limit = LIMIT, state, labels = [] } = query;
       const most = Math.min(MOST, limit);
       if (most < 1 || labels.some((label) => label.includes(","))) return [];
       const states = state === undefined ? (["open", "closed"] as const) : [state];
       const items: WorkItem[] = [];
-      for (const project of projects) for (const one of states) items.push(...(await listState(query, project, one, most, signal)));
+      for (const project of query.projects ?? (await ownProjects(signal)))
+        for (const one of states) items.push(...(await listState(query, project, one, most, signal)));
       return items.sort((left, right) => right.updatedAt - left.updatedAt).slice(0, most);
     },
     async get(id, signal) {

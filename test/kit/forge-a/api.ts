@@ -70,6 +70,13 @@ export function answer(asked: Asked): ForgeAnswer {
       wanted.toReversed().map((todo) => todoShape(todo, url)),
     );
   }
+  if (name === "projects") {
+    const own = state.projects.filter((one) => (query.get("membership") === "true" ? levelOf(one, user) > 0 : mayRead(one, user)));
+    return listed(
+      asked,
+      own.map((one) => projectShape(one, url)),
+    );
+  }
   const project = projectOf(state, parts.id ?? "");
   if (project === undefined || !mayRead(project, user)) return missing("Project");
   return inProject(asked, project);

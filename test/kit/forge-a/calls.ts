@@ -62,6 +62,7 @@ const rows: readonly (readonly [name: string, method: Call["method"], path: stri
   ["token", "GET", "/personal_access_tokens/self"],
   ["user", "GET", "/users/:user"],
   ["users", "GET", "/users", { username: filled, ...paged }],
+  ["projects", "GET", "/projects", { ...paged, membership: flag, simple: flag, archived: flag }],
   ["project", "GET", "/projects/:id"],
   ["member", "GET", "/projects/:id/members/all/:user"],
   ["labels", "GET", "/projects/:id/labels", { ...paged, search: text, with_counts: flag, include_ancestor_groups: flag }],
