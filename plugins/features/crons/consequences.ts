@@ -67,7 +67,7 @@ function textOf({ job, error, kind, agent }: Run, failures: number, off: { reado
       : off.done
         ? ` It is turned off now; turn it on again with: svc schedule on ${job}`
         : ` It was to be turned off, and svc.json could not be changed: ${off.why}`;
-  return `The scheduled job '${job}' (${kind === "command" ? "command" : `agent ${agent}`}) failed: ${error ?? "no reason"}.${times}${state}`;
+  return `The scheduled job '${job}' (${kind === "agent" ? `agent ${agent}` : kind}) failed: ${error ?? "no reason"}.${times}${state}`;
 }
 
 /** To the job's own destination, else where notices go. */

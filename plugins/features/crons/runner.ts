@@ -4,6 +4,7 @@ import { runCommand } from "./command-job.ts";
 import { type Consequences, drawConsequences } from "./consequences.ts";
 import { jobOf, type Outcome, type RunBook, type StartedBy } from "./runs.ts";
 import { type CronsSettings, isPending, type JobSettings } from "./settings.ts";
+import { startWorkflow } from "./workflow-job.ts";
 
 /** What became of a wish to start a job. */
 export type Started = { readonly started: true; readonly run: string } | { readonly started: false; readonly reason: "running"; readonly run: string };
@@ -43,7 +44,7 @@ export class Runner {
     if (isPending(job))
       throw svcError("SVC_CRON_PENDING", `The job '${id}' waits for the operator's yes and does not run; see svc schedule approve ${id}.`, { status: 409 });
     if (!job.enabled && by !== "manual") throw svcError("SVC_CRON_OFF", `The job '${id}' is turned off; see svc schedule on ${id}.`, { status: 409 });
-    const kind = job.command === undefined ? "agent" : "command";
+    const kind = job.workflow !== undefined ? "workflow" : job.command === undefined ? "agent" : "command";
     const run = { job: id, by, kind, agent: job.agent, ...(minute === undefined ? {} : { minute: minute.toISOString() }) } as const;
     const begun = await this.#book.begin(run, (key) => this.#live.has(key));
     if ("running" in begun) {
@@ -110,6 +111,7 @@ export class Runner {
   async #work(id: string, job: JobSettings, key: string): Promise<void> {
     const facts = { job: id, run: key };
     this.#ctx.events.publish({ kind: "status", type: "cron:started", summary: `the job ${id} has started`, agentId: job.agent, data: facts });
+    if (job.workflow !== undefined) return this.#end(key, await startWorkflow(this.#ctx, job.workflow, (await this.#book.get(key)) ?? { job: id }, key));
     if (job.command === undefined) return this.#end(key, await this.#ask(id, job, key));
     const folder = this.#ctx.files.under(".").roots[0] ?? ".";
     return this.#end(key, await runCommand(this.#ctx.spawn, job, folder, this.#ending.signal));

@@ -10,7 +10,7 @@ export interface Run {
   readonly by: StartedBy;
   /** The minute for which the schedule started it, ISO 8601. */
   readonly minute?: string;
-  readonly kind: "agent" | "command";
+  readonly kind: "agent" | "command" | "workflow";
   readonly agent: string;
   /** `interrupted`: the daemon ended in the middle, or somebody cancelled it. That is no failure of the job. */
   readonly status: "running" | "ok" | "failed" | "interrupted";

@@ -26,6 +26,8 @@ export interface JobSettings {
   readonly agent: string;
   readonly prompt: string;
   readonly command?: string;
+  /** Started in place of a prompt. */
+  readonly workflow?: string;
   /** Seconds. */
   readonly timeout: number;
   readonly model?: string;
@@ -50,7 +52,7 @@ const ON_ERROR: Schema = { type: "string", enum: ["log", "notify", "disable"] };
 
 const JOB: ObjectSchema = {
   type: "object",
-  description: "one scheduled job; needs a prompt or a command",
+  description: "one scheduled job; needs a prompt, a command or a workflow",
   additionalProperties: false,
   required: ["schedule", "agent"],
   properties: {
@@ -60,6 +62,7 @@ const JOB: ObjectSchema = {
     agent: word("runs the prompt; of a command job the agent that is told when it fails"),
     prompt: { type: "string", default: "", description: "what the agent is asked" },
     command: word("shell command that is run directly, without a model"),
+    workflow: word("id of the workflow that is started instead"),
     timeout: { type: "number", exclusiveMinimum: 0, default: 600, description: "limit in seconds; runs of agents have at least two hours" },
     model: word("model of this job, in place of the agent's"),
     maxOutputTokens: { type: "number", minimum: 50, maximum: 8000, description: "soft cap of the answer, told to the agent" },
@@ -103,9 +106,12 @@ export const CRONS: ObjectSchema = {
 
 /** What the schema cannot say (CFG-14). */
 export function checkCrons(section: CronsSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
-  return Object.entries(section).flatMap(([id, { prompt, command, autonomy, agent, sendAnswer, notify }]): SectionProblem[] => [
-    ...(prompt.trim() === "" && command === undefined
-      ? [{ path: id, message: "has neither a prompt nor a command; give it one of them", severity: "error" as const }]
+  return Object.entries(section).flatMap(([id, { prompt, command, workflow, autonomy, agent, sendAnswer, notify }]): SectionProblem[] => [
+    ...(prompt.trim() === "" && command === undefined && workflow === undefined
+      ? [{ path: id, message: "has neither a prompt nor a command, nor a workflow; give it one of them", severity: "error" as const }]
+      : []),
+    ...(workflow !== undefined && (command !== undefined || prompt.trim() !== "")
+      ? [{ path: `${id}.workflow`, message: "stands beside a prompt or a command; a job does one thing, so take one out", severity: "error" as const }]
       : []),
     ...(autonomy !== undefined && command !== undefined
       ? [{ path: `${id}.autonomy`, message: "is not for command jobs: a command is run as it is, and no guard stands over it", severity: "error" as const }]
