@@ -7,7 +7,7 @@ import { body, randomOf, SimulatedHost, workflow } from "./simulate.harness.ts";
 
 /*
  * `npx jiti plugins/features/workflows/engine/recordings.harness.ts <revision>` writes journals of the engine as it is now, with the state
- * that each has folded to, below fixtures/<revision>. Never for an engine that is not committed: a recording names its commit.
+ * that each has folded to, below fixtures/<revision>. It names the commit of the engine that wrote it: land that first.
  */
 
 const effect = { kind: "action", action: "x" };
@@ -138,7 +138,7 @@ if (process.argv[1]?.endsWith("recordings.harness.ts") && revision !== undefined
   const git = (...args: string[]) => execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
   if (git("status", "--porcelain", "--", "*.ts") !== "") throw new Error("the engine is not committed: commit it first");
   mkdirSync(folder, { recursive: true });
-  const engine = git("log", "-1", "--format=%h", "--", ".");
+  const engine = git("log", "-1", "--format=%h", "--", ".", ":!*.test.ts", ":!*.harness.ts", ":!*.md", ":!fixtures");
   for (const [name, { journal, run }] of Object.entries(recordings())) {
     const lines = journal.map((entry) => JSON.stringify(entry)).join(",\n");
     writeFileSync(join(folder, `${name}.json`), `{"engine":"${engine}","state":${JSON.stringify(run)},"journal":[\n${lines}\n]}\n`);
