@@ -15,4 +15,5 @@ export const FIGURES = new Map([
   ["P13", () => import("./p13-crons.mjs")],
   ["P14", () => import("./p14-leaks.mjs")],
   ["P15", () => import("./p15-search.mjs")],
+  ["P16", () => import("./p16-webhooks.mjs")],
 ]);

@@ -1,0 +1,63 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { echoConfig, startDaemon } from "./daemon.mjs";
+import { burst, signedDeliveries } from "./deliveries.mjs";
+import { startNode } from "./process.mjs";
+import { atMost, ratioAtLeast } from "./rounds.mjs";
+
+const BYTES = 20_000;
+const SECRET = "the secret of the bench";
+
+/** Rows of a table in the file of a process that was killed. */
+function rowsIn(file, sql) {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare(sql).pluck().get();
+  } finally {
+    database.close();
+  }
+}
+
+export default {
+  id: "P16",
+  title: "a burst of webhooks",
+  against: "fastify without a signature, the body in one table, FULL, as many a transaction as wait",
+  lines: [
+    { what: "signed deliveries of 20 KB, 64 connections", unit: "a second", target: ratioAtLeast(0.4) },
+    { what: "of these lost by a kill after the last answer", unit: "deliveries", target: atMost(0, "deliveries") },
+  ],
+  async open({ folder, quick }) {
+    const count = quick ? 2_000 : 10_000;
+    const requests = signedDeliveries({ count, bytes: BYTES, secret: SECRET });
+    let round = 0;
+    const place = () => {
+      round += 1;
+      const made = join(folder, String(round));
+      mkdirSync(made);
+      return made;
+    };
+    return {
+      rounds: quick ? 2 : 3,
+      async floor() {
+        const at = place();
+        const receiver = await startNode([join(import.meta.dirname, "floors/receiver.mjs"), at]);
+        const perSecond = await burst(receiver.facts.port, requests);
+        process.kill(receiver.pid, "SIGKILL");
+        await receiver.stop();
+        return [perSecond, count - rowsIn(join(at, "floor.db"), "SELECT count(*) FROM deliveries")];
+      },
+      async ours() {
+        const at = place();
+        const config = (port) => echoConfig(port, { webhooks: [{ id: "builds", source: "ci", agentId: "echo", secretEnv: "BENCH_SECRET" }] });
+        const daemon = await startDaemon(at, config, [], { ...process.env, BENCH_SECRET: SECRET });
+        const perSecond = await burst(daemon.port, requests);
+        process.kill(daemon.pid, "SIGKILL");
+        await daemon.stop();
+        const kept = rowsIn(join(at, ".svc/svc.db"), `SELECT count(*) FROM "documents:core/traces" WHERE json_extract(value, '$.inbound.channel') = 'webhook' OR json_extract(value, '$.channel') = 'webhook'`);
+        return [perSecond, count - kept];
+      },
+      note: () => "the agent works on what came in meanwhile",
+    };
+  },
+};
