@@ -49,15 +49,19 @@ export default {
       },
       async ours() {
         const at = place();
-        const config = (port) => echoConfig(port, { webhooks: [{ id: "builds", source: "ci", agentId: "echo", secretEnv: "BENCH_SECRET" }] });
+        const agents = { echo: { name: "Echo", workspace: "./w", tier: "local", local: { mode: "echo", delayMs: 1_000 } } };
+        const config = (port) => echoConfig(port, { agents, webhooks: [{ id: "builds", source: "ci", agentId: "echo", secretEnv: "BENCH_SECRET" }] });
         const daemon = await startDaemon(at, config, [], { ...process.env, BENCH_SECRET: SECRET });
         const perSecond = await burst(daemon.port, requests);
         process.kill(daemon.pid, "SIGKILL");
         await daemon.stop();
-        const kept = rowsIn(join(at, ".svc/svc.db"), `SELECT count(*) FROM "documents:core/traces" WHERE json_extract(value, '$.inbound.channel') = 'webhook' OR json_extract(value, '$.channel') = 'webhook'`);
+        const kept = rowsIn(
+          join(at, ".svc/svc.db"),
+          `SELECT count(*) FROM "documents:core/traces" WHERE json_extract(value, '$.inbound.channel') = 'webhook' OR json_extract(value, '$.channel') = 'webhook'`,
+        );
         return [perSecond, count - kept];
       },
-      note: () => "the agent works on what came in meanwhile",
+      note: () => "an agent that takes a second for each works on what came in meanwhile",
     };
   },
 };

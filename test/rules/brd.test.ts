@@ -404,7 +404,7 @@ describe("boards", () => {
     for (const headers of [{}, { "x-requested-with": "" }, { "x-requested-with": "XMLHttpRequest" }, { "x-requested-with": "svc-board, svc-board" }])
       expect([headers, await at.move(`${APP}#1`, "triage", "doing", { ...auth, ...headers })]).toMatchObject([
         {},
-        { status: 403, body: { code: "SVC_BOARD_HEADER" } },
+        { status: 403, body: { code: "SVC_REQUEST_UNMARKED" } },
       ]);
     expect((await at.move(`${APP}#1`, "triage", "doing", { ...REMOTE, ...HEADER })).status).toBe(401);
     const reads = await at.token("dashboard:read");

@@ -1,4 +1,4 @@
-import { codeOf, definePlugin, type HttpRequest, type HttpRoute, type PluginContext, reasonOf, svcError } from "@svc/sdk";
+import { codeOf, definePlugin, type HttpRequest, type HttpRoute, type PluginContext, reasonOf, requireMarker } from "@svc/sdk";
 import type { Boards } from "./boards.ts";
 import { BOARDS, type BoardSettings, checkBoards } from "./settings.ts";
 
@@ -15,12 +15,6 @@ const MOVE = {
   },
 } as const;
 
-/** Who writes says so with this header: a form on another page cannot (AUTH-22). */
-function requireHeader({ headers }: HttpRequest): void {
-  if (headers["x-requested-with"] !== "svc-board")
-    throw svcError("SVC_BOARD_HEADER", "Boards are written with the header 'X-Requested-With: svc-board' only.", { status: 403 });
-}
-
 /** On the dashboard's server for people, on the daemon for programs of this machine. */
 function routesOf(open: Open): readonly HttpRoute[] {
   const at = (place: Pick<HttpRoute, "server">, base: string, read: HttpRoute["guard"], write: HttpRoute["guard"]): HttpRoute[] => [
@@ -33,7 +27,8 @@ function routesOf(open: Open): readonly HttpRoute[] {
       guard: write,
       body: MOVE,
       async before(request) {
-        requireHeader(request);
+        // A form on another page cannot send it (AUTH-22).
+        requireMarker(request, "x-requested-with", "svc-board");
         (await open()).requireCard(request.params.id ?? "", request.params.itemId ?? "");
       },
       async handle(request, reply) {

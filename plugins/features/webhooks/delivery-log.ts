@@ -1,4 +1,4 @@
-import type { Collection, Store } from "@svc/sdk";
+import type { Collection, Log, PluginContext } from "@svc/sdk";
 
 /** What became of one delivery. Its body is not kept: the task's record has what the agent was told. */
 export interface DeliveryRow {
@@ -26,17 +26,34 @@ const COLLECTION = "deliveries";
 /** The deliveries that proved who sent them, newest first. Requests that did not are no rows: strangers write nothing. */
 export class DeliveryLog {
   readonly #rows: Collection<DeliveryRow>;
+  readonly #log: Log;
+  readonly #writing = new Set<Promise<void>>();
 
-  constructor(store: Store) {
+  constructor({ store, log }: Pick<PluginContext, "store" | "log">) {
     this.#rows = store.collection<DeliveryRow>(COLLECTION, { indexes: ["webhook"] });
+    this.#log = log;
   }
 
-  async add(row: DeliveryRow): Promise<void> {
+  /**
+   * Begins to write a row and waits for nothing: the sender has its answer from the commit of the message. The row is in the store's next
+   * commit; one that cannot be written takes nothing back and is a warning.
+   */
+  add(row: DeliveryRow): void {
     // Keys sort by time.
-    await this.#rows.put(`${String(row.at).padStart(15, "0")}-${crypto.randomUUID().slice(0, 8)}`, row);
+    const key = `${String(row.at).padStart(15, "0")}-${crypto.randomUUID().slice(0, 8)}`;
+    const writing = this.#rows
+      .put(key, row)
+      .then(
+        () => undefined,
+        (error) => this.#log.warn({ webhook: row.webhook, err: error }, "a delivery could not be noted"),
+      )
+      .finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
   }
 
+  /** The newest first, with every row that was begun before. */
   async list(webhook: string, limit: number): Promise<readonly DeliveryRow[]> {
+    await Promise.all(this.#writing);
     return (await this.#rows.list({ where: { webhook }, reverse: true, limit })).map(({ value }) => value);
   }
 

@@ -17,7 +17,7 @@ export default definePlugin<readonly WebhookSettings[]>({
   setup(ctx) {
     let entries = ctx.config;
     const env = (name: string) => ctx.env(name);
-    const log = new DeliveryLog(ctx.store);
+    const log = new DeliveryLog(ctx);
     addRoutes(ctx, { ctx, log, facts: { entries: () => entries, env, hasAgent: (id) => ctx.agents.get(id) !== undefined } });
     const warn = () => {
       for (const entry of entries) {

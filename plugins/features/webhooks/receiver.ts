@@ -31,18 +31,16 @@ export async function receive(target: WebhookTarget, request: Pick<HttpRequest, 
   const source = entry?.source ?? target.source ?? "local";
   const delivery = await deliveryOf(request);
   const row = { at: Date.now(), webhook: entry?.id ?? `/${target.agentId}`, agent: target.agentId, source, delivery, bytes: request.raw?.length ?? 0 };
-  // The sender has its answer from the commit of the message; a log that cannot be written takes nothing back.
-  const note = (rest: Pick<DeliveryRow, "state" | "event" | "taskId" | "error">) =>
-    log.add({ ...row, ...rest }).catch((error) => ctx.log.warn({ webhook: row.webhook, err: error }, "a delivery could not be noted"));
+  const note = (rest: Pick<DeliveryRow, "state" | "event" | "taskId" | "error">) => log.add({ ...row, ...rest });
   try {
     requireServed(target, entry, ctx);
     const payload = payloadOf(request);
     const { taskId, duplicate } = await ctx.tasks.accept(messageOf(row, entry, payload));
     const event = payload.event === undefined ? {} : { event: payload.event };
-    await note({ state: duplicate ? "duplicate" : "accepted", taskId, ...event });
+    note({ state: duplicate ? "duplicate" : "accepted", taskId, ...event });
     return { accepted: true, taskId, ...(duplicate ? { duplicate } : {}) };
   } catch (error) {
-    await note({ state: "refused", error: reasonOf(error) });
+    note({ state: "refused", error: reasonOf(error) });
     throw error;
   }
 }
