@@ -410,25 +410,28 @@ describe("what agents do", () => {
   it("reviews with lines, a summary and an approval of what was looked at; a line that is not of the diff goes into the summary", async () => {
     const { forge, far, place } = await started();
     const request = far.open("ada", PROJECT, "request", { title: "Topic" });
+    const review = {
+      verdict: "approve" as const,
+      text: "fine\n\n<!-- signature -->",
+      comments: [
+        { path: "b.ts", line: 900, text: "far away" },
+        { path: "a.ts", line: 3, text: "nice" },
+      ],
+    };
     far.faults.next({ kind: "status", status: 400 }, { method: "POST", path: "/discussions" });
-    await forge.review(
-      place(request),
-      {
-        verdict: "approve",
-        text: "fine",
-        comments: [
-          { path: "b.ts", line: 900, text: "far away" },
-          { path: "a.ts", line: 3, text: "nice" },
-        ],
-      },
-      anna,
-      signal,
-    );
+    await forge.review(place(request), review, anna, signal);
     expect(far.comments(request).map(({ text, position }) => [text, position?.path])).toEqual([
       ["nice", "a.ts"],
-      ["**Approved.**\n\nfine\n\n`b.ts:900`: far away", undefined],
+      ["**Approved.**\n\n`b.ts:900`: far away\n\nfine\n\n<!-- signature -->", undefined],
     ]);
-    expect([...(far.state.projects[0]?.items.get("request:1")?.approvedBy ?? [])].map(({ username }) => username)).toEqual(["anna"]);
+    const approved = () => [...(far.state.projects[0]?.items.get("request:1")?.approvedBy ?? [])].map(({ username }) => username);
+    expect(approved()).toEqual(["anna"]);
+    // Given again, because its summary was lost: the lines are not said twice, and an approval that is there is none to fail at.
+    await forge.review(place(request), { ...review, comments: review.comments.slice(1) }, anna, signal);
+    expect(far.comments(request).filter(({ text }) => text === "nice")).toHaveLength(1);
+    const own = await forge.openRequest(place(request).project, { title: "Own", text: "", source: "x" }, anna, signal);
+    const approving = forge.review(place({ ...request, id: own.number }), { verdict: "approve", text: "" }, anna, signal);
+    await expect(approving).rejects.toMatchObject({ failure: "permanent", status: 403 });
     expect(far.violations).toEqual([]);
   });
 });

@@ -111,6 +111,7 @@ export function createForge(ctx: Pick<PluginContext<Settings>, "config" | "log">
     },
     changed: (query, signal) => changedNotes({ api, identities }, query, signal),
     ...createRequests({ api, call, labels, identities }),
+    secrets: () => identities.tokens(),
     url: (place, comment) => webAddress(api.home, place, comment),
   };
 }

@@ -14,6 +14,8 @@ export interface Identities {
   anyToken(): string;
   /** The tokens whose owners are known, one agent each. */
   owners(): readonly { readonly agent: string; readonly user: ForgeUser; readonly token: string }[];
+  /** All of them, for what must never be shown. */
+  tokens(): readonly string[];
   /** A call was refused for its token. */
   refused(token: string): void;
   /** For `svc channel test`: each token with its owner, or what is wrong. */
@@ -157,6 +159,7 @@ export function createIdentities(
       keys.flatMap(({ user, token, agents, state }) =>
         user === undefined || state === "refused" ? [] : [{ agent: agents[0] ?? routes[0]?.agent ?? "", user, token }],
       ),
+    tokens: () => keys.map(({ token }) => token),
     refused(token) {
       const key = keys.find((one) => one.token === token);
       if (key === undefined || key.state === "refused" || signal.aborted) return;

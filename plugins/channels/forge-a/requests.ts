@@ -1,9 +1,9 @@
-import { channelError, type Forge, type ForgePlace, type ForgeReviewDraft } from "@svc/sdk";
+import { channelError, type Forge, type ForgeCaller, type ForgePlace, type ForgeReviewDraft } from "@svc/sdk";
 import { type Api, at } from "./client.ts";
 import type { Calling } from "./forge.ts";
 import type { Identities } from "./identities.ts";
 import type { Labels } from "./labels.ts";
-import { fieldsOf, numberOf, pathOf, textOf, webAddress } from "./shapes.ts";
+import { fieldsOf, numberOf, pathOf, positionOf, textOf, timeOf, webAddress } from "./shapes.ts";
 
 interface Parts {
   readonly api: Api;
@@ -11,6 +11,9 @@ interface Parts {
   readonly labels: Labels;
   readonly identities: Identities;
 }
+
+/** A review that broke off is given again within this time. */
+const LATELY_MS = 3_600_000;
 
 /** What agents do at the forge beside comments: labels, merge requests, reviews. */
 export function createRequests({ api, call, labels, identities }: Parts): Pick<Forge, "label" | "openRequest" | "review"> {
@@ -41,34 +44,60 @@ export function createRequests({ api, call, labels, identities }: Parts): Pick<F
     },
     async review(place, { verdict, text, comments = [] }, as, signal) {
       if (place.kind !== "request") throw channelError("permanent", "only a merge request is reviewed");
-      const path = pathOf({ ...place, thread: "" });
+      const { project, id: number } = place;
+      const whole: ForgePlace = { project, kind: "request", id: number };
+      const path = pathOf(whole);
       const { sha, diff_refs: refs } = comments.length === 0 && verdict !== "approve" ? {} : fieldsOf((await call({ path: at(...path) }, as, signal)).body);
+      const there = comments.length === 0 ? new Set<string>() : await lately(path, as, signal);
       const left: string[] = [];
       for (const comment of comments) {
-        const made = await call(
-          { method: "POST", path: at(...path, "discussions"), body: { body: comment.text, position: positionOf(comment, fieldsOf(refs)) }, accept: [400, 422] },
-          as,
-          signal,
-        );
+        const { path: file, line, text: said } = comment;
+        // A review that broke off is given again.
+        if (there.has(`${file}:${line}:${said.trim()}`)) continue;
+        const body = { body: said, position: positionIn(comment, fieldsOf(refs)) };
+        const made = await call({ method: "POST", path: at(...path, "discussions"), body, accept: [400, 422] }, as, signal);
         // The forge takes only lines of the diff: what is said of others stands in the summary.
-        if (made.status !== 201) left.push(`\`${comment.path.replaceAll("`", "")}:${comment.line}\`: ${comment.text}`);
+        if (made.status !== 201) left.push(`\`${file.replaceAll("`", "")}:${line}\`: ${said}`);
       }
-      const words = [verdict === "request_changes" ? "**Changes requested.**" : verdict === "approve" ? "**Approved.**" : "", text, ...left]
-        .filter((part) => part !== "")
-        .join("\n\n");
+      if (verdict === "approve") await approve(path, textOf(sha), as, signal);
+      const head = { approve: "**Approved.**", request_changes: "**Changes requested.**", comment: "" }[verdict];
+      // The words themselves stay last: they may end with a signature.
+      const words = [head, ...left, text].filter((part) => part !== "").join("\n\n");
       const id =
         words === "" ? undefined : numberOf(fieldsOf((await call({ method: "POST", path: at(...path, "notes"), body: { body: words } }, as, signal)).body).id);
-      // Last, and only what was looked at: a push in between is not approved with it.
-      if (verdict === "approve") await call({ method: "POST", path: at(...path, "approve"), body: textOf(sha) === "" ? {} : { sha } }, as, signal);
-      const whole: ForgePlace = { project: place.project, kind: "request", id: place.id };
-      return { id: id ?? place.id, url: webAddress(api.home, whole, id) };
+      return { id: id ?? number, url: webAddress(api.home, whole, id) };
     },
   };
+
+  /** What the agent has said at lines of a request lately: file, line and words. */
+  async function lately(path: readonly string[], as: ForgeCaller, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const { body } = await call({ path: at(...path, "notes"), query: { order_by: "created_at", sort: "desc", per_page: 100 } }, as, signal);
+    const said = new Set<string>();
+    for (const value of Array.isArray(body) ? body : []) {
+      const { body: words, position, created_at: time, author } = fieldsOf(value);
+      const where = positionOf(position);
+      const own = identities.owners().some(({ user, token }) => token === identities.tokenOf(as.agent) && user.id === numberOf(fieldsOf(author).id));
+      if (own && where !== undefined && (timeOf(time) ?? 0) > Date.now() - LATELY_MS) said.add(`${where.path}:${where.line}:${textOf(words).trim()}`);
+    }
+    return said;
+  }
+
+  /** Only what was looked at: a push in between is not approved with it. */
+  async function approve(path: readonly string[], sha: string, as: ForgeCaller, signal: AbortSignal): Promise<void> {
+    const { status } = await call({ method: "POST", path: at(...path, "approve"), body: sha === "" ? {} : { sha }, accept: [401] }, as, signal);
+    if (status !== 401) return;
+    // So the forge answers for a user who may not approve, and for one who has done so.
+    const { body } = await call({ path: at(...path, "approvals") }, as, signal);
+    if (fieldsOf(body).user_has_approved !== true)
+      throw Object.assign(channelError("permanent", `the user of ${as.agent} may not approve this merge request: it is its own, or its role is too low`), {
+        status: 403,
+      });
+  }
 }
 
 type LineComment = NonNullable<ForgeReviewDraft["comments"]>[number];
 
-function positionOf({ path, line, side = "new" }: LineComment, { base_sha, head_sha, start_sha }: Readonly<Record<string, unknown>>): object {
+function positionIn({ path, line, side = "new" }: LineComment, { base_sha, head_sha, start_sha }: Readonly<Record<string, unknown>>): object {
   return {
     position_type: "text",
     base_sha,

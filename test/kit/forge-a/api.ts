@@ -133,10 +133,11 @@ function inProject(asked: Asked, project: Project): ForgeAnswer {
   if (name === "changeIssue" || name === "changeRequest") return levelOf(project, user) < REPORTER ? refusal(403, "403 Forbidden") : changedItem(asked, item);
   if (name === "versions") return listed(asked, [{ id: 1, head_commit_sha: SHA, base_commit_sha: SHA, start_commit_sha: SHA }]);
   if (name === "approve") {
-    if (levelOf(project, user) < DEVELOPER || item.author === user) return refusal(401, "401 Unauthorized");
+    if (levelOf(project, user) < DEVELOPER || item.author === user || item.approvedBy.has(user)) return refusal(401, "401 Unauthorized");
     item.approvedBy.add(user);
     return { status: 201, body: { ...itemShape(item, url), approved_by: [...item.approvedBy].map((one) => ({ user: userShape(one, url) })) } };
   }
+  if (name === "approvals") return { status: 200, body: { iid: item.key, user_has_approved: item.approvedBy.has(user), approved: item.approvedBy.size > 0 } };
   return atItem(asked, item);
 }
 

@@ -101,6 +101,7 @@ const rows: readonly (readonly [name: string, method: Call["method"], path: stri
     { title: filled, description: text, labels, add_labels: labels, remove_labels: labels, state_event: { enum: ["close", "reopen"] } },
   ],
   ["approve", "POST", "/projects/:id/merge_requests/:iid/approve", {}, { sha: filled }],
+  ["approvals", "GET", "/projects/:id/merge_requests/:iid/approvals"],
   ["versions", "GET", "/projects/:id/merge_requests/:iid/versions", paged],
   [
     "todos",

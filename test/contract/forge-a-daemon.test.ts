@@ -1,0 +1,257 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ask } from "../faults/daemon.harness.ts";
+import { ANNA, COMMON, createWorld, PROJECT, SECRET, until, type World } from "./forge-a-daemon.harness.ts";
+
+const LONG = 60_000;
+
+/** The last comment of the place is an answer that is done. */
+const answered = (world: World, place = world.issue, count = 1) =>
+  until(() => world.answers(place).filter(({ words }) => words.includes("answered")).length >= count);
+const decided = (world: World, reason: string, count = 1) =>
+  until(async () => (await world.decisions()).filter((one) => one.reason?.includes(reason)).length >= count);
+
+describe("a daemon at the far end of forge_a", () => {
+  it(
+    "HOOK-09 a mention in an issue gets the eye and an answer in its thread, both as the agent itself",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start();
+      const note = far.comment("ada", issue, "@anna please look");
+      await answered(world);
+      await until(() => (far.comments(note.place)[0]?.reactions.length ?? 0) > 0);
+      expect(far.comments(note.place).map(({ by, reactions }) => [by, reactions])).toEqual([
+        ["ada", [{ by: "anna", emoji: "eyes" }]],
+        ["anna", []],
+      ]);
+      expect(world.answers(issue)[0]?.words).toContain("please look");
+      expect(far.requests.filter(({ method }) => method !== "GET").every(({ token }) => token === ANNA)).toBe(true);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "HOOK-09 a merge request, a line of its diff, a commit and a description are answered where they stand",
+    async () => {
+      const world = await createWorld();
+      const { far } = world;
+      await world.start();
+      const request = far.open("ada", PROJECT, "request", { title: "Topic", text: "@anna the description" });
+      await answered(world, request);
+      const line = far.comment("ada", request, "@anna this line", { position: { path: "src/a.ts", line: 7 } });
+      await answered(world, line.place);
+      const single = far.comment("ada", request, "@anna the whole");
+      await answered(world, single.place);
+      const commit = far.commit(PROJECT, "d".repeat(40));
+      const note = far.comment("ada", commit, "@anna this commit");
+      await answered(world, note.place);
+      expect(far.comments(line.place).at(-1)).toMatchObject({ by: "anna", position: { path: "src/a.ts", line: 7 } });
+      expect(world.answers(line.place)[0]?.words).toContain("src/a.ts");
+      expect(world.answers(request)).toHaveLength(3);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "HOOK-07 HOOK-08 its own notes, told twice, late, turned round and after a restart, start nothing; two agents are two runs",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start();
+      far.comment("ada", issue, "@anna and @bert, say something");
+      await answered(world, issue, 2);
+      expect(new Set(world.answers(issue).map(({ by }) => by))).toEqual(new Set(["anna", "svc"]));
+      await far.hooks.settled();
+      const own = far.hooks.deliveries.filter(({ body }) => /"username":"(anna|svc)"/.test(body));
+      expect(own.length).toBeGreaterThan(0);
+      await world.daemon().kill("SIGKILL");
+      await world.start();
+      for (const delivery of [...far.hooks.deliveries].reverse()) {
+        await far.hooks.redeliver(delivery);
+        await far.hooks.redeliver(delivery, { fresh: true });
+      }
+      far.comment("ada", issue, "nobody is meant");
+      await decided(world, "no agent is mentioned");
+      await until(async () => (await ask<{ forges: { waiting: number }[] }>(world.daemon().port, "/forges")).body.forges[0]?.waiting === 0);
+      expect(world.answers(issue)).toHaveLength(2);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "a command in an answer is never run: the far end executes what it finds in notes of its API",
+    async () => {
+      const world = await createWorld();
+      const { far } = world;
+      await world.start();
+      // The agent says back what it was told, line for line.
+      const lines = ["/merge", "~~~", "/merge", "~~~", "```", "```", "/close", "/label ~bug", " /approve", "\u200b/close", "> /merge", "", "/title gone"];
+      const request = far.open("ada", PROJECT, "request", { title: "/merge", text: `@anna say back:\n${lines.join("\n")}` });
+      await answered(world, request);
+      far.describe("ada", request, "@bert, you as well:\r\n/merge\r\n\u2028/merge\r/merge\n\t/merge\n/close");
+      await answered(world, request, 2);
+      const said = world.answers(request).map(({ text }) => text);
+      expect(said.every((text) => text.includes("/merge"))).toBe(true);
+      expect(said.join("\n")).not.toMatch(/^\//m);
+      expect(far.item(request)).toEqual({ state: "open", labels: [] });
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "an edit that names an agent for the first time starts it, one that repeats itself does not; a note that is gone ends nothing",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start();
+      const note = far.comment("ada", issue, "look at this");
+      await decided(world, "no agent is mentioned");
+      far.edit("ada", note.id, "@anna look at this");
+      await answered(world);
+      far.edit("ada", note.id, "@anna look at this, please");
+      await decided(world, "nobody new");
+      expect(world.answers(issue)).toHaveLength(1);
+      far.hooks.hold();
+      const gone = far.comment("ada", issue, "@anna never mind");
+      far.remove(gone.id);
+      await far.hooks.release();
+      far.comment("ada", issue, "@anna still there?");
+      await answered(world, issue, 2);
+      expect(world.answers(issue)).toHaveLength(2);
+      expect(world.daemon().said()).not.toContain("uncaught");
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "HOOK-07 who may not, bots, system notes and quotes start nothing, each with its reason; a confidential note is answered inside",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start();
+      far.comment("mallory", issue, "@anna do it");
+      far.comment("ci-bot", issue, "@anna the build is red");
+      far.comment("ada", issue, "@anna was assigned", { system: true });
+      far.comment("ada", issue, "> @anna said so");
+      for (const reason of ["outsider", "bot", "system", "no agent is mentioned"]) await decided(world, reason);
+      const hidden = far.comment("ada", issue, "@anna for us alone", { internal: true });
+      await answered(world);
+      expect(world.answers(issue).map(({ internal, place }) => [internal, place.thread])).toEqual([[true, hidden.place.thread]]);
+      expect(far.comments(issue).flatMap(({ by, reactions }) => (reactions.length > 0 ? [by] : []))).toEqual(["ada"]);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it("throttled, failing before and after the effect, cut off: each mention has one comment in the end, and no command of the forge is asked twice at once", async () => {
+    const world = await createWorld();
+    const { far, issue } = world;
+    await world.start();
+    far.faults.next({ kind: "limited", retryAfter: "1" }, { method: "POST", path: "/discussions" });
+    far.comment("ada", issue, "@anna one");
+    await answered(world, issue, 1);
+    far.faults.next({ kind: "status", status: 502, after: true }, { method: "POST", path: "/discussions" });
+    far.comment("ada", issue, "@anna two");
+    await answered(world, issue, 2);
+    far.faults.next({ kind: "cut", after: true }, { method: "POST", path: "/discussions" });
+    far.comment("ada", issue, "@anna three");
+    await answered(world, issue, 3);
+    expect(world.answers(issue)).toHaveLength(3);
+    expect(far.violations).toEqual([]);
+  }, 120_000);
+
+  it(
+    "what came while it was down is found once it is back, and answered once",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start();
+      far.comment("ada", issue, "@anna the first");
+      await answered(world);
+      await world.daemon().kill("SIGKILL");
+      far.comment("ada", issue, "@anna while you were away");
+      await far.hooks.settled();
+      await world.start();
+      await answered(world, issue, 2);
+      expect(world.answers(issue)).toHaveLength(2);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "a token that is refused: the channel is down and names the setting; the others' answers go on",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      far.revokeToken(ANNA);
+      far.revokeToken(COMMON);
+      await world.start();
+      const { body } = await ask<{ channels: { name: string; state: string; reason?: string }[] }>(world.daemon().port, "/channels");
+      const channel = body.channels.find(({ name }) => name === "forge_a");
+      expect(channel).toMatchObject({ state: "down", reason: expect.stringContaining("channels.forge_a.token, channels.forge_a.agentMappings[0].token") });
+      far.addToken(COMMON, "svc");
+      await until(async () => {
+        const now = await ask<{ channels: { name: string; state: string }[] }>(world.daemon().port, "/channels");
+        return now.body.channels.find(({ name }) => name === "forge_a")?.state === "ready";
+      });
+      far.comment("ada", issue, "@bert hello");
+      await answered(world);
+      expect(world.answers(issue).map(({ by }) => by)).toEqual(["svc"]);
+      expect(readFileSync(join(world.folder, ".svc/daemon.json"), "utf8") + world.daemon().said()).not.toContain("glpat-");
+    },
+    LONG,
+  );
+
+  it(
+    "HOOK-06 a webhook without the secret is 401, with two that differ too, and one that is no payload 400",
+    async () => {
+      const world = await createWorld();
+      await world.start();
+      const post = async (headers: Record<string, string>, body: unknown) =>
+        (
+          await fetch(world.hook, {
+            method: "POST",
+            headers: { "content-type": "application/json", ...headers },
+            body: typeof body === "string" ? body : JSON.stringify(body),
+          })
+        ).status;
+      expect(await post({}, {})).toBe(401);
+      expect(await post({ "x-gitlab-token": "wrong" }, {})).toBe(401);
+      expect(await post({ "x-gitlab-token": SECRET, "x-forge-token": "wrong" }, { object_kind: "push" })).toBe(401);
+      expect(await post({ "x-gitlab-token": SECRET }, "{broken")).toBe(400);
+      expect(await post({ "x-gitlab-token": SECRET }, { object_kind: "note" })).toBe(400);
+      expect(await post({ "x-gitlab-token": SECRET }, { object_kind: "push" })).toBe(204);
+      expect(await post({ "x-forge-token": SECRET }, { object_kind: "push" })).toBe(204);
+    },
+    LONG,
+  );
+
+  const RECORDED = "/usr/share/gocode/src/github.com/xanzy/go-gitlab/testdata";
+  it.skipIf(!existsSync(RECORDED))(
+    "payloads that were recorded are answered with 2xx or a named 4xx (Debian: golang-github-xanzy-go-gitlab-dev)",
+    async () => {
+      const world = await createWorld();
+      await world.start();
+      const answers: Record<string, number> = {};
+      for (const folder of ["webhooks", "systemhooks"])
+        for (const name of readdirSync(join(RECORDED, folder))) {
+          const body = readFileSync(join(RECORDED, folder, name));
+          const answer = await fetch(world.hook, { method: "POST", headers: { "content-type": "application/json", "x-gitlab-token": SECRET }, body });
+          answers[`${folder}/${name}`] = answer.status;
+          if (answer.status >= 300) expect(((await answer.json()) as { code?: string }).code, name).toMatch(/^SVC_/);
+        }
+      expect(Object.keys(answers).length).toBeGreaterThan(30);
+      expect(Object.entries(answers).filter(([, status]) => status >= 500)).toEqual([]);
+      expect(Object.entries(answers).filter(([name, status]) => /note_|\/issue|merge_request/.test(name) && status >= 300)).toEqual([]);
+    },
+    LONG,
+  );
+});
