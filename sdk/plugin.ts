@@ -160,5 +160,7 @@ export interface Manifest {
     readonly allow?: string;
     /** The address of another server than the public one: `--server`. */
     readonly server?: string;
+    /** A module whose default export, a `ChannelSetup`, asks and checks in place of all this. */
+    readonly module?: string;
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { Editor } from "@svc/kernel";
 import { changeFile, describeVerdict, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
@@ -35,7 +35,9 @@ const group: OwnGroup = {
         const person = options.yes !== true && process.stdin.isTTY === true && !cli.json;
         if (options.yes !== true && !person)
           throw fail("SVC_CLI_USAGE", { reason: "svc connect asks questions on a terminal; without one give everything by flags, with --yes" });
-        await connect(cli, formOf(cli, channel as string), options, person);
+        const form = formOf(cli, channel as string);
+        await writeFirstWhereNone(cli);
+        await (form.setup === undefined ? connect(cli, form, options, person) : connectByItself(cli, form, form.setup, options));
       },
     },
   ],
@@ -74,6 +76,35 @@ async function connect(cli: Cli, form: Form, options: ConnectOptions, person: bo
   }
 }
 
+/** A folder without svc.json gets the one that `svc init` would write. */
+async function writeFirstWhereNone(cli: Cli): Promise<void> {
+  if (existsSync(cli.file)) return;
+  const { bestTier, writeFirst } = await import("./init.js");
+  await writeFirst(cli, await bestTier());
+  if (!cli.json) cli.say(`Wrote ${cli.file} with the agent "assistant".\n`);
+}
+
+/** A channel that asks for itself what it needs, and has checked it before anything is written. */
+async function connectByItself(cli: Cli, form: Form, setup: NonNullable<Form["setup"]>, options: ConnectOptions): Promise<void> {
+  const { setupHost } = await import("../connect/setup-host.js");
+  const { host, forget, variables, close } = await setupHost(cli, form, options);
+  try {
+    const { settings, next } = await (await setup())(host);
+    const changed = await changeFile(cli, (opened) => {
+      if (opened.get(form.section) === undefined) opened.set(form.section, JSON.stringify(settings));
+      else for (const [key, value] of Object.entries(settings)) opened.set(`${form.section}.${key}`, typeof value === "string" ? value : JSON.stringify(value));
+    });
+    const provided = { asked: false, forget };
+    const verdict = await putInForce(cli, changed);
+    await prove(cli, form, { editor: changed.editor, verdict, provided, variables, options, questions: undefined, ...(next === undefined ? {} : { next }) });
+  } catch (error) {
+    if ((error as { code?: string }).code !== "SVC_CLI_CONNECT") await forget();
+    throw error;
+  } finally {
+    close();
+  }
+}
+
 /** A change that is written, and what it takes to judge it and to take it back. */
 interface Written {
   readonly editor: Editor;
@@ -82,21 +113,29 @@ interface Written {
   readonly variables: readonly string[];
   readonly options: ConnectOptions;
   readonly questions: Questions | undefined;
+  /** What the person does at the platform. */
+  readonly next?: string;
 }
 
 /**
  * Does it work? A channel that cannot connect is not left behind in svc.json unless a person wants it there. True when a person wants to
  * type the credentials anew: then all is as it was before.
  */
-async function prove(cli: Cli, { channel, product }: Form, { editor, verdict, provided, variables, options, questions }: Written): Promise<boolean> {
+async function prove(cli: Cli, form: Form, { editor, verdict, provided, variables, options, questions, next: more }: Written): Promise<boolean> {
+  const { channel, product } = form;
+  const further = more === undefined ? "" : `\n\n${more}`;
   const name = product === undefined ? channel : `${product} (${channel})`;
   if (!verdict.running) {
     const next = `Next: svc daemon start, then: svc channel test ${channel}`;
-    cli.print(`${name} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}`, { channel, ...verdict });
+    cli.print(`${name} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}${further}`, {
+      channel,
+      ...verdict,
+      ...(more === undefined ? {} : { next: more }),
+    });
     return false;
   }
   const text = readFileSync(cli.file, "utf8");
-  const outcome = await outcomeOf(cli, channel);
+  const outcome = await outcomeOf(cli, form);
   if (!outcome.ok) {
     const hidden = onlyHere(cli, variables);
     const hint = hidden.length === 0 ? "" : ` (${hidden.join(", ")} is set for this command and not in .env: the daemon may lack it)`;
@@ -117,8 +156,8 @@ async function prove(cli: Cli, { channel, product }: Form, { editor, verdict, pr
   const { detail } = outcome;
   const chat = options.chat ?? ((await questions?.text("Send a test message to which chat?", "none")) || "none");
   const messageId = chat === "none" ? undefined : await greet(cli, channel, chat, options);
-  const words = `${name} is connected: ${detail}${messageId === undefined ? "" : `\nThe test message has the id ${messageId}.`}`;
-  cli.print(words, { channel, ...verdict, detail, ...(messageId === undefined ? {} : { messageId }) });
+  const words = `${name} is connected: ${detail}${messageId === undefined ? "" : `\nThe test message has the id ${messageId}.`}${further}`;
+  cli.print(words, { channel, ...verdict, detail, ...(more === undefined ? {} : { next: more }), ...(messageId === undefined ? {} : { messageId }) });
   return false;
 }
 

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Manifest } from "@svc/sdk";
-import { added, firstParty } from "../catalog.ts";
+import { pathToFileURL } from "node:url";
+import type { ChannelSetup, Manifest } from "@svc/sdk";
+import { added, firstParty, type Listed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { sampleSection } from "../plugin/sample.ts";
@@ -17,6 +18,8 @@ export interface SecretField {
 /** What is asked to set a channel up. Read from the plugin's own sample and README, so that a new channel needs nothing here. */
 export interface Form {
   readonly channel: string;
+  /** The plugin's id. */
+  readonly plugin: string;
   /** Where its section is: `channels.botmsg`. */
   readonly section: string;
   /** What it is and what is needed, from its README; empty when that says nothing. */
@@ -32,6 +35,8 @@ export interface Form {
   readonly server?: readonly string[];
   /** What people call the platform. */
   readonly product?: string;
+  /** Its own set-up, in place of the questions that are asked of all channels. */
+  readonly setup?: () => Promise<ChannelSetup>;
 }
 
 /** The form of an installed channel. Throws `SVC_CLI_MISSING` naming those there are. */
@@ -53,8 +58,9 @@ export function formOf(cli: Cli, channel: string): Form {
   // The allow list of one account does not extend to the others.
   const allow = listedAt === undefined || account === undefined ? listedAt : ["accounts", account, "allowFrom"];
   return {
-    channel,
-    section: manifest.section ?? `channels.${channel}`,
+    channel: keyOf(manifest),
+    plugin: `channel-${manifest.name}`,
+    section: manifest.section ?? `channels.${manifest.name}`,
     explanation: explanationOf(folder),
     secrets: leaves.flatMap(({ path, value }) => {
       const variable = /^\$\{(\w+)\}$/.exec(String(value))?.[1];
@@ -65,7 +71,21 @@ export function formOf(cli: Cli, channel: string): Form {
     ...(allow === undefined ? {} : { allow }),
     ...(server === undefined ? {} : { server }),
     ...(manifest.product === undefined ? {} : { product: manifest.product }),
+    ...(connect?.module === undefined ? {} : { setup: () => setupOf(cli, listed, connect.module as string) }),
   };
+}
+
+/** What a channel is called: as the key of its section, which may have signs that a plugin's name has not. */
+const keyOf = ({ name, section }: Manifest): string => section?.split(".").at(-1) ?? name;
+
+/** Its own set-up; of an installed plugin only while it is what was trusted. */
+async function setupOf(cli: Cli, { folder, name, path }: Listed, module: string): Promise<ChannelSetup> {
+  if (name === undefined && path === undefined) return (await import(pathToFileURL(join(folder, module)).href)).default as ChannelSetup;
+  const { importFile, readManifest, readPins, requirePinned } = await import("@svc/kernel");
+  if (name !== undefined) await requirePinned(name, folder, await readPins(cli.dataFolder));
+  // Refuses a module that lies outside of its package.
+  readManifest(folder, "package");
+  return (await importFile(join(folder, module))).default as ChannelSetup;
 }
 
 /** A channel is called as its section is, which may have a sign that names of plugins cannot have. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChannelStatus, Health } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
+import type { Form } from "./form.ts";
 
 /** How long a channel may take to connect, in milliseconds. */
 const CONNECT_MS = 30_000;
@@ -10,7 +11,7 @@ const LOOK_MS = 150;
 export type Outcome = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
 
 /** Waits until the channel has connected or cannot, and then asks the platform who we are. */
-export async function outcomeOf(cli: Cli, channel: string): Promise<Outcome> {
+export async function outcomeOf(cli: Cli, { channel, plugin }: Pick<Form, "channel" | "plugin">): Promise<Outcome> {
   let status: ChannelStatus | undefined;
   for (let waited = 0; waited < CONNECT_MS; waited += LOOK_MS) {
     const { channels } = (await cli.request("GET", "/channels")) as { channels: ChannelStatus[] };
@@ -18,7 +19,7 @@ export async function outcomeOf(cli: Cli, channel: string): Promise<Outcome> {
     if (status?.state !== "connecting") break;
     await pause(LOOK_MS);
   }
-  if (status === undefined) return { ok: false, reason: await whyMissing(cli, channel) };
+  if (status === undefined) return { ok: false, reason: await whyMissing(cli, plugin) };
   if (status.state !== "ready") return { ok: false, reason: status.reason ?? `it has not connected within ${CONNECT_MS / 1000} s` };
   if (!status.testable) return { ok: true, detail: "connected" };
   try {
@@ -28,7 +29,7 @@ export async function outcomeOf(cli: Cli, channel: string): Promise<Outcome> {
   }
 }
 
-async function whyMissing(cli: Cli, channel: string): Promise<string> {
+async function whyMissing(cli: Cli, plugin: string): Promise<string> {
   const { plugins } = (await cli.request("GET", "/health")) as Health;
-  return plugins.find(({ id }) => id === `channel-${channel}`)?.reason ?? "the daemon has not loaded it";
+  return plugins.find(({ id }) => id === plugin)?.reason ?? "the daemon has not loaded it";
 }

@@ -59,6 +59,7 @@ describe("the manifest of a plugin", () => {
       for (const entry of ["../outside.mjs", "./a/../../outside.mjs", join(outside, "outside.mjs"), "./dist/link.mjs", "./linked/outside.mjs", "."])
         await expect(read({ ...SOUND, entry }), entry).rejects.toThrow(`entry '${entry}' leads out of the package`);
       await expect(read({ ...SOUND, commands: [{ name: "x", summary: "x", module: "../outside.mjs" }] })).rejects.toThrow("leads out of the package");
+      await expect(read({ ...SOUND, connect: { module: "../outside.mjs" } })).rejects.toThrow("leads out of the package");
       for (const entry of ["index.mjs", "./dist/inside.mjs", "./not-built.mjs"]) expect(await read({ ...SOUND, entry })).toBeDefined();
     } finally {
       await rm(outside, { recursive: true });

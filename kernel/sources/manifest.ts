@@ -82,10 +82,10 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
   },
   engines: (value) => (Array.isArray(value) ? value.map(whyNoEngine).find((wrong) => wrong !== undefined) : "must be a list of engines"),
   connect: (value) => {
-    const { agent, allow, server, ...other } = (value ?? {}) as Record<string, unknown>;
-    return [agent, allow, server].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0
+    const { agent, allow, server, module, ...other } = (value ?? {}) as Record<string, unknown>;
+    return [agent, allow, server, module].every((path) => path === undefined || isText(path)) && Object.keys(other).length === 0
       ? undefined
-      : "may have agent, allow and server, each a path in its section";
+      : "may have agent, allow and server, each a path in its section, or a module";
   },
 };
 
@@ -169,10 +169,11 @@ function whyWrong(manifest: unknown): string | undefined {
 }
 
 /** What is named must be the package's own: its files are what was looked at, hashed and trusted. */
-function whyOutside(folder: string, { entry, commands = [] }: Manifest): string | undefined {
+function whyOutside(folder: string, { entry, commands = [], connect }: Manifest): string | undefined {
   const named: [what: string, path: string][] = [
     ["entry", entry],
     ...commands.map(({ module }): [string, string] => ["the module of a command group", module]),
+    ...(connect?.module === undefined ? [] : [["the module of connect", connect.module] as [string, string]]),
   ];
   const outside = named.find(([, path]) => !liesIn(folder, path));
   return outside === undefined ? undefined : `${outside[0]} '${outside[1]}' leads out of the package`;

@@ -255,7 +255,7 @@ describe("svc connect and send, with a push server", () => {
     const before = text(shell);
     for (const [args, code, words] of [
       [["botmsg"], 2, "with --yes"],
-      [["nothing", "--yes"], 1, "botmsg (Telegram), topicpush (ntfy)"],
+      [["nothing", "--yes"], 1, "botmsg (Telegram), forge_a (GitLab)"],
       [["topicpush", "--yes", "--agent", "echo"], 2, "--agent means nothing to topicpush"],
       [["topicpush", "--yes", "--token-env", "X"], 2, "--token-env means nothing to topicpush"],
       [["botmsg", "--yes", "--token-env", TOKEN], 2, "not its value"],

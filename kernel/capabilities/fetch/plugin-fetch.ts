@@ -8,6 +8,9 @@ export function fetchCapability(): LoadedCapability<StreamingFetch> {
   return { make: ({ isolated, signal }) => pluginFetch(isolated ? walled : trusting, signal) };
 }
 
+/** The guarded fetch for a program beside the daemon; streams end with `signal`. */
+export const openFetch = (signal: AbortSignal): StreamingFetch => pluginFetch(whenUsed(false), signal);
+
 function whenUsed(isolated: boolean): () => Promise<StreamingFetch> {
   let loading: Promise<StreamingFetch> | undefined;
   return () => (loading ??= import("./fetch.ts").then(({ createFetch }) => createFetch({ isolated })));

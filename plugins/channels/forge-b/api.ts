@@ -1,4 +1,4 @@
-import { channelError, type FetchAnswer, type PluginContext } from "@svc/sdk";
+import { channelError, type FetchAnswer, type GuardedFetch } from "@svc/sdk";
 import { answeredError, isLimit, unreachableError } from "./failure.ts";
 
 /** What a call is made with: the same token until it is renewed. */
@@ -67,7 +67,7 @@ export function inRepository(path: string, ...parts: readonly (string | number)[
 }
 
 /** The client of the API at `root`, an address of the configuration. */
-export function createApi({ fetch }: Pick<PluginContext, "fetch">, root: string): Api {
+export function createApi({ fetch }: { readonly fetch: GuardedFetch }, root: string): Api {
   const base = root.replace(/\/+$/, "");
   const { origin, hostname } = new URL(base);
   const home = hostname === "api.github.com" ? "https://github.com" : origin;

@@ -203,7 +203,7 @@ async function namedProjects(api: Api, { common }: Identities, routes: NonNullab
   for (const { repo } of routes) {
     if (repo === "*" || common === undefined) continue;
     try {
-      const { body } = await api.call({ path: inRepository(repo), as: common.credential({ path: repo, id: "" }), signal });
+      const { body } = await api.call({ path: inRepository(repo), as: common.credential({ path: repo }), signal });
       add(body as ApiRepository);
     } catch (error) {
       // It is not there, or the App is not installed there: the others are.

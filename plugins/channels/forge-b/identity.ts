@@ -16,7 +16,7 @@ export interface Identity {
   /** By which it is mentioned. */
   names: readonly string[];
   /** For calls in a repository, or without one about itself. */
-  credential(project?: Pick<ForgeProject, "path" | "id">, purpose?: Purpose): Credential;
+  credential(project?: { readonly path: string; readonly id?: string }, purpose?: Purpose): Credential;
   /** Asks the forge who this is. */
   identify(api: Api, signal: AbortSignal): Promise<void>;
 }

@@ -26,7 +26,7 @@ export default definePlugin<Settings>({
       return connected;
     };
     const handle = ctx.provide.channel({
-      name: "forge-b",
+      name: "forge_b",
       // What is longer is cut by the service, which counts its own lines too.
       traits: { maxChars: 60_000, unit: "utf16", dialect: "markdown", threads: true, reactions: true, ack: "👀" },
       send: async (out: Outgoing, asked) => there().send(out, asked),

@@ -1,0 +1,33 @@
+import type { CliHost } from "./cli.ts";
+import type { GuardedFetch } from "./fetch.ts";
+
+/** What the set-up of a channel may use. Its `ask` throws, naming the option, where nobody is there to answer. */
+export interface SetupHost extends Pick<CliHost, "folder" | "ask" | "readSettings"> {
+  /** What the line said: `--agent`, `--server`, and each `--set <key>=<value>`. */
+  readonly given: { readonly agent?: string; readonly server?: string; readonly values: Readonly<Record<string, string>> };
+  readonly fetch: GuardedFetch;
+  /** A line for the person at the terminal. */
+  say(text: string): void;
+  /**
+   * The value of a variable, and its name: as the environment or `.env` has it, else as the person types it unseen or as standard input brings
+   * it; then it is kept in `.env`, and forgotten where the set-up fails. `--token-env` names another variable.
+   */
+  secret(name: string): Promise<{ readonly name: string; readonly value: string }>;
+  /** Keeps a value that was made here in `.env` in the same way, and resolves with what counts: the value that the variable has already, else this one. */
+  keep(name: string, value: string): Promise<string>;
+}
+
+/** What a set-up has found out. */
+export interface ChannelSettings {
+  /** Keys of the channel's section and their new values; secrets as `${NAME}`. Others stay as they are. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** What the person does at the platform, said at the end. */
+  readonly next?: string;
+}
+
+/**
+ * The default export of the module that `connect.module` of a channel's manifest names: its part of `svc connect`, for a channel that needs
+ * more than credentials, an agent and who may write. It asks, checks what it was told against the platform, and answers with what belongs
+ * into the section; an error of its own ends the set-up and nothing was written.
+ */
+export type ChannelSetup = (host: SetupHost) => Promise<ChannelSettings>;
