@@ -16,6 +16,11 @@ import {
   type Plugin,
   SIGNATURES,
 } from "@svc/sdk";
+import { vi } from "vitest";
+import { forgeHooks } from "../../plugins/features/forge-hooks/index.ts";
+import type { Decision } from "../../plugins/features/forge-hooks/rows.ts";
+import { baseOf, type RunOptions, runKernel } from "../kit/kernel.ts";
+import { type Scripted, scriptedTier } from "../kit/scripted.ts";
 
 /** As one of the forges reads names. */
 const GRAMMAR: MentionGrammar = {
@@ -63,6 +68,8 @@ export class MemoryForge implements Forge {
   readonly rights = new Map<string, ForgeRight>();
   readonly gone = new Set<string>();
   people: ForgeAgent[];
+  /** Lists show what was written. */
+  listed = false;
   secret: string | undefined = "a-forge-secret";
   bots = new Set<string>();
   #ids = 1_000;
@@ -168,6 +175,7 @@ export class MemoryForge implements Forge {
   }
   projects = async () => [PROJECT];
   async *changed({ since }: { since: number }): AsyncIterable<ForgeNote> {
+    if (!this.listed) return;
     const own: ForgeNote[] = this.posted.map((one) => ({
       ...one,
       kind: "note" as const,
@@ -259,3 +267,77 @@ export function receiverOf(kernel: Kernel): string {
   if (address === undefined) throw new Error("the receiver does not listen");
   return `http://${address.host}:${address.port}`;
 }
+
+/** Asks again until it holds. */
+export const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 10 });
+
+/** What a note said, of the prompt that it became. */
+export const wordsOf = (prompt: string): string => prompt.split("\n").slice(0, -1).join("\n").split("\n\n").slice(2).join("\n\n");
+
+/** A scripted tier that is asked the words of the note behind `@my-agent`: `@my-agent hold`. */
+export function noteTier(): Scripted {
+  const inner = scriptedTier("scripted", { enforcesAutonomy: true });
+  const plugin = definePlugin({
+    ...inner.plugin,
+    setup: (ctx) =>
+      inner.plugin.setup({
+        ...ctx,
+        provide: {
+          ...ctx.provide,
+          tier: (tier) =>
+            ctx.provide.tier({
+              ...tier,
+              run: (turn, context, signal) => tier.run(turn, { ...context, prompt: wordsOf(context.prompt).replace(/^@my-agent\S* /, "") }, signal),
+            }),
+        },
+      }),
+  });
+  return {
+    ...inner,
+    plugin,
+    get held() {
+      return inner.held;
+    },
+  };
+}
+
+/** A kernel with the agents `my-agent` and `my-agent-2`, the receiver, and this forge. */
+export async function runForge(forge = new MemoryForge(), agents: Readonly<Record<string, object>> = {}, options: RunOptions = {}) {
+  const tier = options.tier ?? scriptedTier("scripted", { enforcesAutonomy: true });
+  const agent = (id: string) => ({ name: "Agent", workspace: "./w", tier: "scripted", ...agents[id] });
+  const running = await runKernel({
+    ...options,
+    tier,
+    inline: [forgeHooks({ lagMs: 20, port: 0 }) as unknown as Plugin<never>, channelOf(forge)],
+    listen: true,
+    config: { node: { id: "n1", name: "N", bind: "127.0.0.1:0" }, agents: { "my-agent": agent("my-agent"), "my-agent-2": agent("my-agent-2") } },
+  });
+  const { kernel } = running;
+  return {
+    ...running,
+    tier,
+    forge,
+    hook: (note: ForgeNote) => deliver(kernel, forge, { kind: "note", note }),
+    /** What became of each note, oldest first: agents, or the reason. */
+    decided: async () => (await decisionsOf(kernel)).map(({ agents: started, reason }) => reason ?? started.join("+")).reverse(),
+  };
+}
+
+/** Newest first. */
+export async function decisionsOf(kernel: Kernel): Promise<readonly Decision[]> {
+  return ((await (await fetch(`${baseOf(kernel)}/forges?limit=500`)).json()) as { decisions: readonly Decision[] }).decisions;
+}
+
+/** The hook that the forge sends for a comment of its own. */
+export const hookOf = ({ id, text, author, place, url, createdAt }: Posted, facts: Partial<ForgeNote> = {}): ForgeNote => ({
+  id,
+  text,
+  author,
+  place,
+  url: url ?? "",
+  createdAt,
+  updatedAt: createdAt,
+  kind: "note",
+  edited: false,
+  ...facts,
+});

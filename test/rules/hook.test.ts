@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { DeliveryRow } from "../../plugins/features/webhooks/delivery-log.ts";
 import webhooks from "../../plugins/features/webhooks/index.ts";
 import { baseOf, runKernel } from "../kit/kernel.ts";
+import { deliver, hookOf, MemoryForge, runForge } from "./hook-forge.harness.ts";
 
 const FIRST = "the-secret-of-the-first";
 const SECOND = "the-secret-of-the-second";
@@ -291,5 +292,59 @@ describe("incoming webhooks", () => {
     );
     expect(text).not.toContain(FIRST);
     expect((await fetch(`${baseOf(kernel)}/webhooks`, { headers: AFAR })).status).toBe(403);
+  });
+});
+
+describe("webhooks of code forges", () => {
+  it("HOOK-06 a delivery counts with the right signature over its bytes; without a secret everything is refused, and nothing of it is read", async () => {
+    const { kernel, forge } = await runForge();
+    const note = { kind: "note", note: forge.write("nobody") };
+    const statusOf = async (body: object | string, headers?: Record<string, string>) => (await deliver(kernel, forge, body, headers)).status;
+    expect([await statusOf(note), await statusOf(note, { "x-forge-token": "a-forge-secret" }), await statusOf({ kind: "other" })]).toEqual([202, 202, 204]);
+    expect([await statusOf(note, {}), await statusOf(note, { "x-forge-token": "another" }), await statusOf("{ broken")]).toEqual([401, 401, 400]);
+    const large = `${JSON.stringify({ ...note, more: "x".repeat(2_000_000) })} `;
+    const signed = { "x-forge-signature-256": `sha256=${hmac(large, "a-forge-secret").digest("hex")}`, ...AFAR };
+    expect([await statusOf(large, signed), await statusOf(`${large} `, signed)]).toEqual([202, 401]);
+    forge.secret = undefined;
+    expect([await statusOf(note), await statusOf(note, { "x-forge-token": "" })]).toEqual([401, 401]);
+  });
+
+  it("HOOK-07 the agent's own comment starts nothing, whatever user it has; the same note is one run, whoever tells of it", async () => {
+    const { forge, hook, decided, tier } = await runForge();
+    const note = forge.write("@my-agent hello");
+    await Promise.all([hook(note), hook(note), hook({ ...note, updatedAt: note.updatedAt + 5 })]);
+    await until(() => expect(forge.posted[0]?.text).toContain("· answered"));
+    const own = hookOf(forge.posted[0] as (typeof forge.posted)[0], { text: "@my-agent-2 do" });
+    await hook(own);
+    await hook({ ...own, id: "1", author: { id: "77", login: "a-bot", bot: true } });
+    forge.people = forge.people.map((one) => ({ ...one, shared: true }));
+    await hook({ ...own, text: forge.posted[0]?.text ?? "" });
+    await until(async () => expect((await decided()).slice(3).sort()).toEqual(["bot", "own comment", "own comment"]));
+    expect([(await decided()).slice(0, 3).filter((one) => one === "my-agent"), tier.prompts.length, forge.posted.length]).toEqual([["my-agent"], 1, 1]);
+  });
+
+  it("HOOK-08 a note that names agents starts each of them, whoever else it names; one that names none starts nothing", async () => {
+    const { forge, hook, decided, tier } = await runForge();
+    for (const text of ["@my-agent and @ann and @my-agent-2 please", "@ann and @bob please"]) await hook(forge.write(text));
+    await until(async () => expect(await decided()).toEqual(["my-agent+my-agent-2", "no agent is mentioned"]));
+    await until(() => expect(forge.posted.map(({ as, text }) => `${as} ${text.includes("· answered")}`).sort()).toEqual(["my-agent true", "my-agent-2 true"]));
+    expect(tier.prompts).toHaveLength(2);
+  });
+
+  it("HOOK-09 eye, comment and pictures are asked for as the agent that is meant; a page to sign in is no picture", async () => {
+    const { forge, hook, tier } = await runForge();
+    await hook(forge.write("@my-agent-2 see ![](/uploads/shot) and ![](/uploads/login)"));
+    await until(() => expect([forge.posted[0]?.text, forge.eyes]).toEqual([expect.stringContaining("· answered"), [{ id: "1001", as: "my-agent-2" }]]));
+    expect([...forge.posted, ...forge.acts].map(({ as }) => as)).toEqual(["my-agent-2", "my-agent-2", "my-agent-2"]);
+    expect(tier.turns[0]?.turn.messages[0]?.media?.map(({ name }) => name)).toEqual(["shot.png"]);
+  });
+
+  it("HOOK-10 where the service is not to answer it posts nothing; the agent's own setting wins in both directions", async () => {
+    const forge = new MemoryForge();
+    forge.people = forge.people.map((one) => ({ ...one, autoReply: false }));
+    const { hook, tier } = await runForge(forge, { "my-agent-2": { forgeAutoReply: true } });
+    await hook(forge.write("@my-agent and @my-agent-2 hello"));
+    await until(() => expect([forge.posted[0]?.text, forge.eyes.length]).toEqual([expect.stringContaining("· answered"), 2]));
+    expect([tier.prompts.length, forge.posted.map(({ as }) => as)]).toEqual([2, ["my-agent-2"]]);
   });
 });

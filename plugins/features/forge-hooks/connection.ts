@@ -5,7 +5,7 @@ import type { Rows } from "./rows.ts";
 
 /** What all parts of the plugin stand on. */
 export interface Shared {
-  readonly ctx: Pick<PluginContext, "agents" | "events" | "tasks" | "log" | "signal">;
+  readonly ctx: Pick<PluginContext, "agents" | "events" | "tasks" | "traces" | "log" | "signal">;
   readonly rows: Rows;
   readonly markers: Markers;
   readonly pace: Pace;

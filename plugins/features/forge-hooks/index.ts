@@ -16,7 +16,7 @@ export const forgeHooks = (options: HubOptions = {}) =>
     svc: "^0.1.0",
     // Of the section of forge_a it reads the receiver's port alone.
     ...(options.port === undefined ? { config: { at: "channels.forge_a" } } : {}),
-    capabilities: ["agents", "events", "jobs", "routes", "store", "tasks"],
+    capabilities: ["agents", "events", "jobs", "routes", "store", "tasks", "traces"],
     setup(ctx) {
       let opened: Promise<Hub> | undefined;
       const open = (): Promise<Hub> => {

@@ -170,7 +170,12 @@ export class Runs {
     }
     if (tasks.queued().some(({ id }) => id === taskId)) return { run: withSteps };
     const result = await this.result(taskId);
-    return result === undefined ? { run: withSteps } : { run: ended(withSteps, result), result };
+    if (result === undefined) return { run: withSteps };
+    const traced = (await this.#shared.ctx.traces.get(taskId).catch(() => undefined))?.steps.filter(({ kind }) => kind === "tool" || kind === "action") ?? [];
+    // The trace has them all, also those of before a restart.
+    const steps =
+      traced.length < withSteps.stepCount ? {} : { steps: traced.slice(-KEPT_STEPS).map(({ name }) => ({ name, done: true })), stepCount: traced.length };
+    return { run: ended({ ...withSteps, ...steps }, result), result };
   }
 
   /** How the task ended; undefined while it has not. */
