@@ -1,6 +1,7 @@
-import type { PluginContext } from "@svc/sdk";
+import { codeOf, type PluginContext, type WorkflowSignal } from "@svc/sdk";
 import type { Definition } from "../engine/types.ts";
 import { checkInput } from "../runs/input-schema.ts";
+import { ofRun } from "../runs/run-rows.ts";
 import type { Runs } from "../runs/runs.ts";
 import { newRunId, schemaOf } from "../runs/starts.ts";
 import type { Replay } from "./replay.ts";
@@ -23,7 +24,7 @@ const MINUTES = 60;
  */
 export async function startReplay(
   { events }: Pick<PluginContext, "events">,
-  { host }: Pick<Runs, "host">,
+  runs: Pick<Runs, "host" | "rooms" | "signal">,
   replay: Pick<Replay, "source">,
   { definition, hash }: { readonly definition: Definition; readonly hash: string },
   { taskId = definition.sourceTaskIds?.[0], input }: ReplayQuery,
@@ -37,7 +38,25 @@ export async function startReplay(
     const rootId = events.current()?.rootId ?? runId;
     const entry = { kind: "replay" as const, ...(source === undefined ? {} : { ref: source.id }) };
     const head = { id: runId, workflow: definition.id, hash, rootId, depth: 0, entry, input: given, timeoutAt: at + MINUTES * MINUTE_MS };
-    await host.create({ definition, head, name, ...(source === undefined ? {} : { replayOf: source.id }) });
+    await runs.host.create({ definition, head, name, ...(source === undefined ? {} : { replayOf: source.id }) });
   });
+  // What came to the run that answers comes to this one: kept until a step asks for it.
+  if (source !== undefined)
+    for await (const { value } of ofRun(runs.rooms.entries, source.id))
+      if (value.kind === "signal.received")
+        await send(runs, runId, {
+          name: value.name,
+          payload: await runs.host.whole(source.id, { chars: 0, shelved: 1 }, value.payload),
+          key: `${source.id}:${value.seq}`,
+        });
   return { runId, name };
+}
+
+/** One that is over already needs no signal. */
+async function send(runs: Pick<Runs, "signal">, runId: string, signal: WorkflowSignal): Promise<void> {
+  try {
+    await runs.signal(runId, signal);
+  } catch (error) {
+    if (codeOf(error) !== "SVC_WORKFLOW_RUN_STATE") throw error;
+  }
 }

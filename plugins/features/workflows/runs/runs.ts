@@ -13,6 +13,8 @@ import {
 import { pendingCommands } from "../engine/pending.ts";
 import type { Input, RunError, RunStatus } from "../engine/types.ts";
 import { dueInputs } from "../engine/wakes.ts";
+import type { Extern } from "../triggers/extern.ts";
+import { externEffect } from "../triggers/extern-effect.ts";
 import { actionEffect } from "./action-effect.ts";
 import { agentEffect } from "./agent-effect.ts";
 import type { Batch } from "./batch.ts";
@@ -39,6 +41,8 @@ export interface RunsOptions {
   readonly definitions: DefinitionPort;
   readonly tasks: TaskPort;
   readonly replay?: ReplayPort;
+  /** Runs of another service, for sub-processes `extern:<id>`. */
+  readonly extern?: Extern;
   /** Of steps that name none, where their definition has no owner. */
   defaultAgent(): string | undefined;
 }
@@ -65,7 +69,7 @@ export class Runs {
   readonly #waiting = new Map<string, Set<() => void>>();
   #leads = false;
 
-  constructor({ ctx, definitions, tasks, replay, defaultAgent }: RunsOptions) {
+  constructor({ ctx, definitions, tasks, replay, extern, defaultAgent }: RunsOptions) {
     this.#ctx = ctx;
     this.rooms = roomsOf(ctx.store);
     this.#definitions = definitions;
@@ -85,7 +89,7 @@ export class Runs {
     const runners = {
       agent: replayed(agentEffect(ctx, defaultAgent), replay),
       action: replayed(actionEffect(ctx), replay),
-      subProcess: replayed(child, replay),
+      subProcess: replayed(extern === undefined ? child : externEffect(extern, child), replay),
       emitSignal: signalEffect(rooms, { signal: (runId, signal) => this.#signal(runId, signal), definition: (hash) => host.definition(hash) }),
     };
     const told = (kind: Change, of: (row: RunRow, by: string) => boolean) => async (childId: string, parentId: string) => {

@@ -41,6 +41,8 @@ export const signalEffect =
     };
     const { to } = sent;
     if (to === "self") await send(runId);
+    // A replayed run reaches nobody else.
+    else if (state.entry.kind === "replay") counts.dropped += 1;
     else if (to === "parent") await (state.parentRunId === undefined ? (counts.dropped += 1) : send(state.parentRunId));
     else if (to.startsWith("run:")) await send(to.slice("run:".length));
     else if (to === "children") for await (const child of found(rooms, { parent: runId })) await send(child);
