@@ -41,7 +41,7 @@ export function taskRoutes({ server, read, write }: Place, open: () => Promise<{
       guard: write,
       forPeople: true,
       maxBytes: 1_048_576,
-      body: { type: "object" },
+      body: { type: "object", additionalProperties: true },
       async handle(request, reply) {
         const { values, actor, transition } = submissionOf(request);
         try {
