@@ -87,9 +87,10 @@ export interface HttpReply {
 export interface EventStream {
   /**
    * False when the client is gone or too slow and was dropped. One that reads the answer of a `POST` too slowly is not: it misses
-   * events, is told how many by one named `omitted`, and always gets the last one before `end`.
+   * events, is told how many by one named `omitted`, and always gets the last one before `end`. With an `id`, a client that was cut off
+   * sends the last one it got as the header `last-event-id`.
    */
-  event(name: string, data: unknown): boolean;
+  event(name: string, data: unknown, id?: string): boolean;
   comment(text: string): boolean;
   end(): void;
   readonly closed: boolean;

@@ -12,8 +12,8 @@ export interface FrameStream extends EventStream {
 }
 
 /** One server-sent event as it goes over the wire. */
-export function frameOf(name: string, data: unknown): string {
-  return `event: ${oneLine(name)}\ndata: ${JSON.stringify(data) ?? "null"}\n\n`;
+export function frameOf(name: string, data: unknown, id?: string): string {
+  return `${id === undefined ? "" : `id: ${oneLine(id)}\n`}event: ${oneLine(name)}\ndata: ${JSON.stringify(data) ?? "null"}\n\n`;
 }
 
 const PATIENCE_MS = 10_000;
@@ -50,8 +50,8 @@ export class ServerSentStream implements FrameStream {
     if (!deferred) this.#schedule();
   }
 
-  event(name: string, data: unknown): boolean {
-    return !this.closed && this.write(frameOf(name, data));
+  event(name: string, data: unknown, id?: string): boolean {
+    return !this.closed && this.write(frameOf(name, data, id));
   }
 
   comment(text: string): boolean {

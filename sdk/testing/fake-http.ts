@@ -17,7 +17,7 @@ export interface FakeAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
   /** Server-sent events, where the route answered with a stream. */
-  readonly events: readonly { readonly name: string; readonly data: unknown }[];
+  readonly events: readonly { readonly name: string; readonly data: unknown; readonly id?: string }[];
 }
 
 /** Finds the route as the daemon does (a literal segment wins over a parameter) and calls its handler. Guards and schemas are not applied. */
@@ -28,7 +28,7 @@ export async function callRoute(routes: readonly HttpRoute[], method: string, pa
     .filter((one) => one.params !== undefined)
     .sort((left, right) => Object.keys(left.params ?? {}).length - Object.keys(right.params ?? {}).length)[0];
   if (!found?.params) return { status: 404, headers: {}, body: { error: `no route ${method} ${path}` }, events: [] };
-  const answer = { status: 200, headers: {} as Record<string, string>, body: undefined as unknown, events: [] as { name: string; data: unknown }[] };
+  const answer = { status: 200, headers: {} as Record<string, string>, body: undefined as unknown, events: [] as { name: string; data: unknown; id?: string }[] };
   const signal = request.signal ?? new AbortController().signal;
   const { reply, ended } = createReply(answer, signal);
   try {
@@ -58,7 +58,7 @@ export async function callRoute(routes: readonly HttpRoute[], method: string, pa
 }
 
 function createReply(
-  answer: { status: number; headers: Record<string, string>; body: unknown; events: { name: string; data: unknown }[] },
+  answer: { status: number; headers: Record<string, string>; body: unknown; events: { name: string; data: unknown; id?: string }[] },
   signal: AbortSignal,
 ) {
   let ended: Promise<void> | undefined;
@@ -88,8 +88,8 @@ function createReply(
       };
       onAbort(signal, left);
       return {
-        event(name, data) {
-          if (!closed) answer.events.push({ name, data });
+        event(name, data, id) {
+          if (!closed) answer.events.push({ name, data, ...(id === undefined ? {} : { id }) });
           return !closed;
         },
         comment: () => !closed,

@@ -25,8 +25,9 @@ export interface Shell {
 
 const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
 
-export async function openShell(env: Record<string, string> = {}): Promise<Shell> {
-  const folder = await temporaryFolder();
+/** `given`: a folder that outlives the test; without it one that ends with it. */
+export async function openShell(env: Record<string, string> = {}, given?: string): Promise<Shell> {
+  const folder = given ?? (await temporaryFolder());
   const svc = (...args: string[]) =>
     new Promise<Said>((resolve) => {
       const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
