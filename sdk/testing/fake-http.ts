@@ -28,7 +28,12 @@ export async function callRoute(routes: readonly HttpRoute[], method: string, pa
     .filter((one) => one.params !== undefined)
     .sort((left, right) => Object.keys(left.params ?? {}).length - Object.keys(right.params ?? {}).length)[0];
   if (!found?.params) return { status: 404, headers: {}, body: { error: `no route ${method} ${path}` }, events: [] };
-  const answer = { status: 200, headers: {} as Record<string, string>, body: undefined as unknown, events: [] as { name: string; data: unknown; id?: string }[] };
+  const answer = {
+    status: 200,
+    headers: {} as Record<string, string>,
+    body: undefined as unknown,
+    events: [] as { name: string; data: unknown; id?: string }[],
+  };
   const signal = request.signal ?? new AbortController().signal;
   const { reply, ended } = createReply(answer, signal);
   try {

@@ -10,6 +10,7 @@ const WORDS = [
 
 /** Plugins that are called by an ordinary word of the trade, or by one of the sdk's own. */
 const ORDINARY = [
+  "a2a",
   "approvals",
   "boards",
   "local",
