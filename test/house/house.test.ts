@@ -95,7 +95,7 @@ describe("the tree", () => {
         const pkg = JSON.parse(read(path)) as Record<string, Record<string, string>>;
         return ["dependencies", "devDependencies"].flatMap((group) =>
           Object.entries(pkg[group] ?? {})
-            .filter(([, range]) => !/^\d+\.\d+\.\d+/.test(range))
+            .filter(([, range]) => !/^(npm:@?[^@]+@)?\d+\.\d+\.\d+/.test(range))
             .map(([name, range]) => `${path}: ${name} ${range}`),
         );
       });

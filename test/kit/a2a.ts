@@ -56,7 +56,7 @@ export async function openA2a(local: object = {}, args: readonly string[] = [], 
       server.stdout?.on("data", (chunk) => {
         out += chunk;
         const found = /on (http:\S+)/.exec(out)?.[1];
-        if (found !== undefined) resolve(found);
+        if (found !== undefined) resolve(found.replace("0.0.0.0", "127.0.0.1"));
       });
       server.once("exit", (code) => reject(new Error(`svc a2a ended with ${code}: ${said}`)));
     });

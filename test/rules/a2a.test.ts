@@ -215,13 +215,13 @@ it("A2A-03 the default host is every address, and the exposure is told; with a b
   const open = await openA2a({ delayMs: 0 }, ["--host", "0.0.0.0"]);
   expect(open.said()).toMatch(/without --token-env everyone who reaches 0\.0\.0\.0:\d+ can use echo/);
   await open.close();
-  const guarded = await openA2a({ delayMs: 0 }, ["--host", "0.0.0.0", "--token-env", "A2A_BEARER"], { A2A_BEARER: "a bearer that nobody guesses" });
+  const guarded = await openA2a({ delayMs: 0 }, ["--host", "0.0.0.0", "--token-env", "A2A_BEARER"], { A2A_BEARER: "a-bearer-that-nobody-guesses" });
   try {
     expect(guarded.said()).toBe("");
     const ask = { message: { role: "user", parts: [{ kind: "text", text: "hi" }] } };
-    expect((await guarded.call("message/send", ask)).status).toBe(403);
-    expect((await guarded.call("message/send", ask, { headers: { authorization: "Bearer another one that is wrong" } })).status).toBe(403);
-    const headers = { authorization: "Bearer a bearer that nobody guesses" };
+    expect((await guarded.call("message/send", ask)).status).toBe(401);
+    expect((await guarded.call("message/send", ask, { headers: { authorization: "Bearer another-one-that-is-wrong" } })).status).toBe(401);
+    const headers = { authorization: "Bearer a-bearer-that-nobody-guesses" };
     expect((await guarded.call("message/send", ask, { headers })).body).toMatchObject({ result: { status: { state: "completed" } } });
     const card = (await (await fetch(`${guarded.url}.well-known/agent-card.json`)).json()) as Json;
     expect(card).toMatchObject({ name: "Echo", security: [{ bearer: [] }], supportsAuthenticatedExtendedCard: true });

@@ -77,10 +77,10 @@ async function agentOf(id: string | undefined, cli: CliHost): Promise<Listed> {
 
 function tokenOf(name: string): string {
   const token = process.env[name] ?? "";
-  if (token.length >= LEAST_TOKEN) return token;
+  if (token.length >= LEAST_TOKEN && /^\S+$/.test(token)) return token;
   throw svcError(
     "SVC_A2A_TOKEN",
-    `The environment variable ${name} must hold a bearer of at least ${LEAST_TOKEN} characters, such as that of openssl rand -hex 32.`,
+    `The environment variable ${name} must hold a bearer of at least ${LEAST_TOKEN} characters without a blank, such as that of openssl rand -hex 32.`,
   );
 }
 

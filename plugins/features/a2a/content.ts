@@ -16,7 +16,7 @@ const TEXT_TYPE = /^(text\/|application\/(json|xml|yaml|x-yaml|toml|javascript)\
 
 /**
  * Reads a message in any dialect: parts are told apart by `type`, by `kind`, or by the member they have. Data comes as JSON, files of text
- * with their words, addresses as they are. Throws `RpcError` for a message that is none, and for files that cannot be told in words.
+ * with their words, addresses as they are. Throws `RpcError` for anything else, and for files that are no text.
  */
 export function readMessage(value: unknown): Said {
   const { parts, messageId, taskId, contextId } = recordOf(value, "'message' must be an object.");

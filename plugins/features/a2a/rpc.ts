@@ -75,7 +75,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 /** The answer of a call. */
 export const answerTo = (id: RpcCall["id"], result: unknown): RpcAnswer => ({ jsonrpc: "2.0", id: id ?? null, result });
 
-/** The answer of a call that failed; what is no `RpcError` is told by its message alone. */
+/** The answer of a call that failed; any other error is told by its message alone. */
 export function failureOf(id: RpcCall["id"], error: unknown): RpcAnswer {
   const { code = RPC.internal, message = "internal error" } = error instanceof RpcError ? error : { message: (error as Error).message };
   return { jsonrpc: "2.0", id: id ?? (error as { id?: RpcCall["id"] }).id ?? null, error: { code, message } };
