@@ -1,6 +1,7 @@
-import type { Collection, Log, PluginContext } from "@svc/sdk";
+import type { Collection, Doc, HttpRequest, Log, PluginContext } from "@svc/sdk";
+import { KeptBodies, type KeptBody } from "./kept-bodies.ts";
 
-/** What became of one delivery. Its body is not kept: the task's record has what the agent was told. */
+/** What became of one delivery. */
 export interface DeliveryRow {
   /** Unix time in milliseconds. */
   readonly at: number;
@@ -14,6 +15,13 @@ export interface DeliveryRow {
   readonly event?: string;
   readonly bytes: number;
   readonly taskId?: string;
+  /** Where it started a workflow. */
+  readonly runId?: string;
+  readonly workflow?: string;
+  /** Where in the task's message the body begins, which is then kept nowhere else. */
+  readonly bodyAt?: number;
+  /** The delivery that the operator had worked on again by this one. */
+  readonly replayOf?: string;
   /** Why it was refused. */
   readonly error?: string;
 }
@@ -26,11 +34,13 @@ const COLLECTION = "deliveries";
 /** The deliveries that proved who sent them, newest first. Requests that did not are no rows: strangers write nothing. */
 export class DeliveryLog {
   readonly #rows: Collection<DeliveryRow>;
+  readonly #bodies: KeptBodies;
   readonly #log: Log;
   readonly #writing = new Set<Promise<void>>();
 
   constructor({ store, log }: Pick<PluginContext, "store" | "log">) {
     this.#rows = store.collection<DeliveryRow>(COLLECTION, { indexes: ["webhook"] });
+    this.#bodies = new KeptBodies(store);
     this.#log = log;
   }
 
@@ -38,11 +48,11 @@ export class DeliveryLog {
    * Begins to write a row and waits for nothing: the sender has its answer from the commit of the message. The row is in the store's next
    * commit; one that cannot be written takes nothing back and is a warning.
    */
-  add(row: DeliveryRow): void {
+  add(row: DeliveryRow, request?: Pick<HttpRequest, "raw" | "headers">): void {
     // Keys sort by time.
     const key = `${String(row.at).padStart(15, "0")}-${crypto.randomUUID().slice(0, 8)}`;
-    const writing = this.#rows
-      .put(key, row)
+    const keeps = request !== undefined && row.bodyAt === undefined && row.state !== "duplicate";
+    const writing = Promise.all([this.#rows.put(key, row), keeps ? this.#bodies.add(key, request) : undefined])
       .then(
         () => undefined,
         (error) => this.#log.warn({ webhook: row.webhook, err: error }, "a delivery could not be noted"),
@@ -55,6 +65,28 @@ export class DeliveryLog {
   async list(webhook: string, limit: number): Promise<readonly DeliveryRow[]> {
     await Promise.all(this.#writing);
     return (await this.#rows.list({ where: { webhook }, reverse: true, limit })).map(({ value }) => value);
+  }
+
+  /** The newest one of that id that was no repetition, with its body where that is kept beside the task's message. */
+  async find(delivery: string, webhook?: string): Promise<{ readonly row: DeliveryRow; readonly body?: KeptBody } | undefined> {
+    await Promise.all(this.#writing);
+    const one = await this.#newest(
+      ({ delivery: id, state, webhook: entry }) => id === delivery && state !== "duplicate" && (webhook === undefined || entry === webhook),
+    );
+    if (one === undefined) return undefined;
+    const body = await this.#bodies.get(one.key);
+    return { row: one.value, ...(body === undefined ? {} : { body }) };
+  }
+
+  /** Read through from the newest on: an index would cost every delivery what a replay needs once in a while. */
+  async #newest(fits: (row: DeliveryRow) => boolean): Promise<Doc<DeliveryRow> | undefined> {
+    let after: string | undefined;
+    for (;;) {
+      const page = await this.#rows.list({ reverse: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const found = page.find(({ value }) => fits(value));
+      if (found !== undefined || page.length < PAGE) return found;
+      after = page.at(-1)?.key;
+    }
   }
 
   /** Drops what is older than 30 days, and all but the newest 5,000. */

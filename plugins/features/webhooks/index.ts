@@ -13,14 +13,17 @@ export default definePlugin<readonly WebhookSettings[]>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "webhooks", schema: WEBHOOKS, check: checkWebhooks },
-  capabilities: ["agents", "env:*", "jobs", "routes", "store", "tasks"],
+  capabilities: ["agents", "env:*", "jobs", "routes", "services", "store", "tasks", "traces"],
   setup(ctx) {
     let entries = ctx.config;
     const env = (name: string) => ctx.env(name);
     const log = new DeliveryLog(ctx);
     addRoutes(ctx, { ctx, log, facts: { entries: () => entries, env, hasAgent: (id) => ctx.agents.get(id) !== undefined } });
     const warn = () => {
+      const workflows = ctx.services.get("workflows") !== undefined;
       for (const entry of entries) {
+        if (entry.enabled && !workflows && (entry.triggers !== undefined || entry.defaultWorkflow !== undefined))
+          ctx.log.warn({ webhook: entry.id }, "no plugin runs workflows: the agent works on what comes in (workflows.enabled)");
         if (!entry.enabled || secretState(entry, env) !== "missing") continue;
         const { id, secretEnv = "" } = entry;
         const variable = isVariableName(secretEnv) ? { variable: secretEnv } : {};

@@ -9,6 +9,10 @@ export interface Payload {
   readonly type: string;
   /** `push`, `build.failed`: from a header, else from the body. */
   readonly event?: string;
+  /** What the body says, where it is JSON or a form. */
+  readonly value?: unknown;
+  /** `text` is the body as it was sent, to the character. */
+  readonly verbatim?: true;
 }
 
 const EVENT_HEADERS = ["x-event-type", "x-forge-event", "x-github-event", "x-gitlab-event"];
@@ -40,7 +44,12 @@ export function payloadOf({ raw = new Uint8Array(), headers }: Received): Payloa
   const form = type === "application/x-www-form-urlencoded" ? formOf(text) : undefined;
   const value = form === undefined ? jsonOf(text, json) : form.value;
   const event = named ?? eventOf(value);
-  return { ...facts, text: form?.text ?? text, ...(event === undefined ? {} : { event }) };
+  return {
+    ...facts,
+    ...(form === undefined ? { text, verbatim: true } : { text: form.text }),
+    ...(event === undefined ? {} : { event }),
+    ...(value === undefined ? {} : { value }),
+  };
 }
 
 /**
@@ -50,8 +59,7 @@ export function payloadOf({ raw = new Uint8Array(), headers }: Received): Payloa
 export async function deliveryOf({ raw = new Uint8Array(), headers }: Received): Promise<string> {
   const id = headerOf(headers, DELIVERY_HEADERS, MAX_ID);
   if (id !== undefined) return `id:${id}`;
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", raw as Uint8Array<ArrayBuffer>));
-  return `sha256:${[...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `sha256:${Buffer.from(await crypto.subtle.digest("SHA-256", raw as Uint8Array<ArrayBuffer>)).toString("hex")}`;
 }
 
 const broken = (reason: string) => svcError("SVC_WEBHOOK_BODY", `The body is announced as JSON and cannot be read: ${reason}.`, { status: 400 });

@@ -1,7 +1,8 @@
-import { type HttpRequest, type HttpRoute, type PluginContext, reasonOf, SIGNATURES, svcError } from "@svc/sdk";
+import { type HttpRequest, type HttpRoute, type PluginContext, reasonOf } from "@svc/sdk";
 import { type Reception, receive, requireSmall } from "./receiver.ts";
+import { entryOf, receiveTest, replay } from "./replay.ts";
 import type { WebhookSettings } from "./settings.ts";
-import { isUnsigned, requireCredentials, secretState, type TargetFacts, targetOf, type WebhookTarget } from "./target.ts";
+import { isUnsigned, requireCredentials, secretState, type TargetFacts, targetOf } from "./target.ts";
 
 /** As large as any sender's payload that is known, and all that a route may take. */
 const MAX_BYTES = 26_214_400;
@@ -21,7 +22,7 @@ export interface WebhookView {
 }
 
 /** `POST /webhook/:agentId[/:source]` for other systems; `GET /webhooks`, its deliveries and a test for this machine. */
-export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, reception: Reception): void {
+export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, reception: Reception & { readonly ctx: Pick<PluginContext, "traces"> }): void {
   const { facts, log } = reception;
   const refusals = new Refusals(ctx);
   const incoming = (path: string): HttpRoute => ({
@@ -66,6 +67,23 @@ export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, recept
       return receipt;
     },
   });
+  ctx.provide.route({
+    method: "POST",
+    path: "/webhooks/replay",
+    guard: "loopback",
+    body: {
+      type: "object",
+      additionalProperties: false,
+      required: ["delivery"],
+      properties: { delivery: { type: "string", minLength: 1, maxLength: 300 }, webhook: { type: "string", minLength: 1, maxLength: 100 } },
+    },
+    async handle({ body }, reply) {
+      const { delivery, webhook } = body as { readonly delivery: string; readonly webhook?: string };
+      const receipt = await replay(delivery, webhook, reception);
+      reply.status(202);
+      return receipt;
+    },
+  });
 }
 
 /** What needs no body: is there such a webhook, and does the sender claim to know its secret? */
@@ -75,12 +93,6 @@ async function judgeHeaders(request: HttpRequest, facts: TargetFacts): Promise<v
   if (isUnsigned(target)) requireSmall(Number(request.headers["content-length"] ?? 0));
 }
 
-function entryOf(id: string, { entries }: TargetFacts): WebhookSettings {
-  const found = entries().find((entry) => entry.id === id);
-  if (found === undefined) throw svcError("SVC_WEBHOOK_UNKNOWN", `There is no webhook '${id}'; see svc webhook list.`, { status: 404 });
-  return found;
-}
-
 const pathOf = ({ agentId, source }: WebhookSettings): string => `/webhook/${encodeURIComponent(agentId)}/${encodeURIComponent(source)}`;
 
 async function viewOf(entry: WebhookSettings, { facts, log }: Reception): Promise<WebhookView> {
@@ -88,35 +100,6 @@ async function viewOf(entry: WebhookSettings, { facts, log }: Reception): Promis
   const [last] = await log.list(id, 1);
   const seen = last === undefined ? {} : { last: { at: last.at, state: last.state } };
   return { id, path: pathOf(entry), agent: agentId, source, enabled, secret: secretState(entry, facts.env), ...seen };
-}
-
-/** A delivery of our own, signed with the entry's secret and judged as every other one. */
-async function receiveTest(entry: WebhookSettings, body: unknown, reception: Reception) {
-  const { id, agentId, source, enabled, secretEnv } = entry;
-  const { facts } = reception;
-  if (!enabled) throw svcError("SVC_WEBHOOK_OFF", `The webhook '${id}' is switched off ("enabled": false).`, { status: 409 });
-  if (secretState(entry, facts.env) === "missing")
-    throw svcError(
-      "SVC_WEBHOOK_SECRET",
-      `The variable that secretEnv of the webhook '${id}' names is not set: everything is refused. Set it and restart the daemon.`,
-      {
-        status: 409,
-      },
-    );
-  const raw = new TextEncoder().encode(JSON.stringify(body));
-  const headers = {
-    "content-type": "application/json",
-    "x-delivery-id": `test-${crypto.randomUUID()}`,
-    ...(secretEnv === undefined ? {} : { [SIGNATURES.forge.header]: await signatureOf(raw, facts.env(secretEnv) ?? "") }),
-  };
-  const target: WebhookTarget = { agentId, source, entries: [entry] };
-  return receive(target, { raw, headers }, reception);
-}
-
-async function signatureOf(raw: Uint8Array<ArrayBuffer>, secret: string): Promise<string> {
-  const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const digest = new Uint8Array(await crypto.subtle.sign("HMAC", key, raw));
-  return `${SIGNATURES.forge.prefix}${[...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Says in the log that somebody is refused, once a minute: the operator who mistyped a secret finds it, a stranger cannot fill the disk. */

@@ -54,7 +54,7 @@ export function checkWebhooks(section: readonly WebhookSettings[], { agents }: {
 }
 
 function problemsOf(section: readonly WebhookSettings[], entry: WebhookSettings, at: number, agents: readonly string[]): SectionProblem[] {
-  const { id, source, agentId, secretEnv, enabled, node, triggers, defaultWorkflow } = entry;
+  const { id, source, agentId, secretEnv, enabled, node } = entry;
   const before = section.slice(0, at);
   const problems: SectionProblem[] = [];
   const error = (key: string, message: string) => problems.push({ path: `[${at}].${key}`, message, severity: "error" });
@@ -71,8 +71,5 @@ function problemsOf(section: readonly WebhookSettings[], entry: WebhookSettings,
   else if (!isVariableName(secretEnv))
     warn("secretEnv", "does not look like a variable's name; write the name of an environment variable, not the secret itself");
   if (node !== undefined) warn("node", "is not served yet: what comes in is refused with 501; take the key out to have an agent of this machine work on it");
-  if (triggers !== undefined && Object.keys(triggers).length > 0)
-    warn("triggers", "are not used: no plugin runs workflows, so the agent works on what comes in");
-  if (defaultWorkflow !== undefined) warn("defaultWorkflow", "is not used: no plugin runs workflows, so the agent works on what comes in");
   return problems;
 }

@@ -1,5 +1,6 @@
 import { type CliHost, type CommandGroup, svcError } from "@svc/sdk";
 import type { DeliveryRow } from "./delivery-log.ts";
+import type { Receipt } from "./receiver.ts";
 import type { WebhookView } from "./routes.ts";
 
 const group: CommandGroup = {
@@ -38,8 +39,18 @@ const group: CommandGroup = {
       options: [{ flags: "--body <json>", description: 'a JSON object to send (default {"type":"test"})' }],
       async run([id = ""], { body }, cli: CliHost) {
         const sent = body === undefined ? { type: "test" } : objectOf(String(body));
-        const receipt = (await cli.request("POST", `/webhooks/${encodeURIComponent(id)}/test`, sent)) as { taskId: string };
-        cli.print(`Accepted as ${receipt.taskId}; see svc webhook show ${id}`, receipt);
+        const receipt = (await cli.request("POST", `/webhooks/${encodeURIComponent(id)}/test`, sent)) as Receipt;
+        cli.print(`Accepted as ${receipt.taskId ?? receipt.runId}; see svc webhook show ${id}`, receipt);
+      },
+    },
+    {
+      name: "replay",
+      args: "<delivery>",
+      summary: "Work on a delivery again, by the settings of now: its id as svc webhook show tells it",
+      options: [{ flags: "--webhook <id>", description: "only a delivery of this webhook" }],
+      async run([delivery = ""], { webhook }, cli) {
+        const receipt = (await cli.request("POST", "/webhooks/replay", { delivery, ...(webhook === undefined ? {} : { webhook }) })) as Receipt;
+        cli.print(`Accepted as ${receipt.taskId ?? receipt.runId}`, receipt);
       },
     },
   ],
@@ -67,5 +78,5 @@ const lineOf = ({ id, path, enabled, secret, last }: WebhookView): string =>
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-const deliveryLine = ({ at, state, event, delivery, bytes, taskId, error }: DeliveryRow): string =>
-  `${iso(at)}  ${state}  ${[event, delivery, `${bytes} bytes`, taskId, error].filter(Boolean).join("  ")}`;
+const deliveryLine = ({ at, state, event, delivery, bytes, taskId, runId, workflow, replayOf, error }: DeliveryRow): string =>
+  `${iso(at)}  ${state}  ${[event, delivery, `${bytes} bytes`, taskId, workflow, runId, replayOf && `replay of ${replayOf}`, error].filter(Boolean).join("  ")}`;
