@@ -46,8 +46,9 @@ export async function paced<T>(
     await pace.passed(name);
     return answer;
   } catch (error) {
-    const { failure, retryAfterMs } = error as { failure?: string; retryAfterMs?: number };
-    if (failure === "retry" && retryAfterMs !== undefined) await pace.rest(name, retryAfterMs);
+    const { failure, retryAfterMs, status } = error as { failure?: string; retryAfterMs?: number; status?: number };
+    // Also where a forge that has enough names no time.
+    if (failure === "retry" && (retryAfterMs !== undefined || status === 429)) await pace.rest(name, retryAfterMs);
     throw error;
   }
 }

@@ -4,6 +4,8 @@ import { type Deciding, decide, runKey, type Verdict } from "./decide.ts";
 import { type Decision, type Incoming, NAMES, objectKey } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 
+/** Somebody asked an agent and is not heard: told of as an event, as every channel does. The other reasons ask nobody. */
+const DROPPED: ReadonlySet<string> = new Set(["outsider", "bot"]);
 /** Tries to complete a note from the forge before it is taken as its hook told it. */
 const TRIES = 5;
 const KEPT_DECISIONS = 1_000;
@@ -81,17 +83,31 @@ export class Inbox {
     verdict: Verdict,
   ): Promise<void> {
     const { rows, ctx } = this.#deciding;
+    const object = objectKey(forge.name, forge.origin, note.place, note);
+    const told = (await rows.objects.get(object))?.value.hash === verdict.seen?.hash;
     const decision: Decision = { at: Date.now(), forge: forge.name, url: note.url, via, agents, ...(reason === undefined ? {} : { reason }) };
     const journal = rows.store.journal<Decision>("decisions");
     await rows.store.commit([
       complete(NAMES.inbox, id, attempt),
-      ...(verdict.seen === undefined ? [] : [put(NAMES.objects, objectKey(forge.name, forge.origin, note.place, note), verdict.seen)]),
+      ...(verdict.seen === undefined ? [] : [put(NAMES.objects, object, verdict.seen)]),
       { op: "append", journal: "decisions", value: decision },
     ]);
     ctx.log.info(
       { forge: forge.name, note: note.url, via, agents, ...(reason === undefined ? {} : { reason }) },
       reason === undefined ? "a note starts agents" : "a note was not taken",
     );
+    const [agentId] = verdict.seen?.names ?? [];
+    if (!told && reason !== undefined && agentId !== undefined && DROPPED.has(reason))
+      ctx.events.root(() =>
+        ctx.events.publish({
+          kind: "message",
+          type: "message:dropped",
+          agentId,
+          summary: `${forge.name} message dropped: ${reason}`,
+          ref: `${note.kind}-${note.id}`,
+          data: { channel: forge.name, account: agentId, reason },
+        }),
+      );
     this.#decisions += 1;
     if (this.#decisions % TRIM_EVERY === 0) await journal.trim(KEPT_DECISIONS);
   }
