@@ -429,6 +429,9 @@ describe("what agents do", () => {
     // Given again, because its summary was lost: the lines are not said twice, and an approval that is there is none to fail at.
     await forge.review(place(request), { ...review, comments: review.comments.slice(1) }, anna, signal);
     expect(far.comments(request).filter(({ text }) => text === "nice")).toHaveLength(1);
+    const inside = { verdict: "comment" as const, text: "quiet", comments: [{ path: "a.ts`\n/merge\u2028", line: 3, text: "hidden" }] };
+    await forge.review(place(request, { internal: true }), inside, anna, signal);
+    expect(far.comments(request).at(-1)).toMatchObject({ internal: true, text: "`a.ts/merge:3`: hidden\n\nquiet" });
     const own = await forge.openRequest(place(request).project, { title: "Own", text: "", source: "x" }, anna, signal);
     const approving = forge.review(place({ ...request, id: own.number }), { verdict: "approve", text: "" }, anna, signal);
     await expect(approving).rejects.toMatchObject({ failure: "permanent", status: 403 });

@@ -48,23 +48,33 @@ export function createRequests({ api, call, labels, identities }: Parts): Pick<F
       const whole: ForgePlace = { project, kind: "request", id: number };
       const path = pathOf(whole);
       const { sha, diff_refs: refs } = comments.length === 0 && verdict !== "approve" ? {} : fieldsOf((await call({ path: at(...path) }, as, signal)).body);
-      const there = comments.length === 0 ? new Set<string>() : await lately(path, as, signal);
+      // Notes at lines cannot be kept inside: what is said where only members read is said in the summary.
+      const inside = place.internal === true;
+      const there = comments.length === 0 || inside ? new Set<string>() : await lately(path, as, signal);
       const left: string[] = [];
       for (const comment of comments) {
-        const { path: file, line, text: said } = comment;
+        const { line, text: said } = comment;
+        // It comes from a model: no sign in it may begin a line.
+        const file = comment.path.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}`]/gu, "");
         // A review that broke off is given again.
         if (there.has(`${file}:${line}:${said.trim()}`)) continue;
-        const body = { body: said, position: positionIn(comment, fieldsOf(refs)) };
-        const made = await call({ method: "POST", path: at(...path, "discussions"), body, accept: [400, 422] }, as, signal);
+        const body = { body: said, position: positionIn({ ...comment, path: file }, fieldsOf(refs)) };
+        const made = inside ? undefined : await call({ method: "POST", path: at(...path, "discussions"), body, accept: [400, 422] }, as, signal);
         // The forge takes only lines of the diff: what is said of others stands in the summary.
-        if (made.status !== 201) left.push(`\`${file.replaceAll("`", "")}:${line}\`: ${said}`);
+        if (made?.status !== 201) left.push(`\`${file}:${line}\`: ${said}`);
       }
       if (verdict === "approve") await approve(path, textOf(sha), as, signal);
       const head = { approve: "**Approved.**", request_changes: "**Changes requested.**", comment: "" }[verdict];
       // The words themselves stay last: they may end with a signature.
       const words = [head, ...left, text].filter((part) => part !== "").join("\n\n");
       const id =
-        words === "" ? undefined : numberOf(fieldsOf((await call({ method: "POST", path: at(...path, "notes"), body: { body: words } }, as, signal)).body).id);
+        words === ""
+          ? undefined
+          : numberOf(
+              fieldsOf(
+                (await call({ method: "POST", path: at(...path, "notes"), body: { body: words, ...(inside ? { internal: true } : {}) } }, as, signal)).body,
+              ).id,
+            );
       return { id: id ?? number, url: webAddress(api.home, whole, id) };
     },
   };

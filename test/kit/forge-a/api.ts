@@ -43,6 +43,9 @@ export const refusal = (status: number, message: string): ForgeAnswer => ({ stat
 const LARGEST_NOTE = 1_000_000;
 const missing = (what: string) => refusal(404, `404 ${what} Not Found`);
 
+/** As the platform counts: a sign outside of the basic plane is one. */
+const charactersIn = (text: string): number => text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
+
 /** Answers a call as the platform would. */
 export function answer(asked: Asked): ForgeAnswer {
   const { state, url, user, parts, query, name } = asked;
@@ -272,7 +275,7 @@ function written(asked: Asked, item: Item): ForgeAnswer {
   const { state, user, url, body, parts, name } = asked;
   if (item.project.private && levelOf(item.project, user) < GUEST) return refusal(403, "403 Forbidden");
   const text = String(body.body);
-  if (text.length > LARGEST_NOTE) return { status: 400, body: { message: { note: [`is too long (maximum is ${LARGEST_NOTE} characters)`] } } };
+  if (charactersIn(text) > LARGEST_NOTE) return { status: 400, body: { message: { note: [`is too long (maximum is ${LARGEST_NOTE} characters)`] } } };
   const internal = body.internal === true;
   if (internal && levelOf(item.project, user) < REPORTER) return refusal(403, "403 Forbidden");
   const words = ran(asked, item, text);
@@ -294,7 +297,7 @@ function edited(asked: Asked, note: Note): ForgeAnswer {
   const { state, user, url, body } = asked;
   if (body.body !== undefined) {
     const words = ran(asked, note.item, String(body.body));
-    if (words.length > LARGEST_NOTE) return { status: 400, body: { message: { note: ["is too long"] } } };
+    if (charactersIn(words) > LARGEST_NOTE) return { status: 400, body: { message: { note: ["is too long"] } } };
     if (words !== note.body) {
       note.body = words;
       note.updatedAt = Math.max(state.now(), note.updatedAt + 1);
