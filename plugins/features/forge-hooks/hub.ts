@@ -19,6 +19,8 @@ export interface HubOptions {
   readonly port?: number;
   /** How late a forge's lists may be, in milliseconds; default 10,000. */
   readonly lagMs?: number;
+  /** The pause between two calls with one token, in milliseconds; default 1,000. 0 leaves the limits a minute out, too: for far ends of tests. */
+  readonly pauseMs?: number;
 }
 
 /** A forge as `svc forge status` shows it. */
@@ -64,7 +66,7 @@ export class Hub {
     this.#ctx = ctx;
     this.#options = options;
     const rows = openRows(ctx.store);
-    const shared = { ctx, rows, markers, pace: new Pace(rows), forges: this.#forges, lagMs: options.lagMs ?? LAG_MS };
+    const shared = { ctx, rows, markers, pace: new Pace(rows, options.pauseMs), forges: this.#forges, lagMs: options.lagMs ?? LAG_MS };
     const comments = new OwnComments(shared);
     const standing = new Standing(ctx.log);
     this.#runs = new Runs({ ...shared, comments });

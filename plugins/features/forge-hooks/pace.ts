@@ -38,8 +38,11 @@ export class Pace {
   readonly #rows: Pick<Rows, "paces">;
   readonly #tokens = new Map<string, Promise<Token>>();
 
-  constructor(rows: Pick<Rows, "paces">) {
+  readonly #pauseMs: number;
+
+  constructor(rows: Pick<Rows, "paces">, pauseMs: number = PAUSE_MS) {
     this.#rows = rows;
+    this.#pauseMs = pauseMs;
   }
 
   /** Resolves when the call may be made, and counts it. Throws `retry` with the time to come back where that is more than 20 s away. */
@@ -108,8 +111,13 @@ export class Pace {
     const after = (count: number, spanMs: number) => (times.length < count ? 0 : (times.at(-count) as number) + spanMs - now);
     const hourly =
       contentPerHour === undefined ? 0 : after(urgency === "answer" ? contentPerHour : Math.ceil(contentPerHour * (1 - KEPT_FOR_ANSWERS)), HOUR_MS);
-    const pause = contentPerMinute <= UNHURRIED_PER_MINUTE ? after(1, PAUSE_MS) : 0;
-    return Math.max(0, Math.min(token.restUntil - now, HOUR_MS), pause, after(contentPerMinute, MINUTE_MS), hourly);
+    const hurried = contentPerMinute <= UNHURRIED_PER_MINUTE && this.#pauseMs > 0;
+    const paused = hurried
+      ? Math.max(after(1, this.#pauseMs), after(contentPerMinute, MINUTE_MS))
+      : contentPerMinute > UNHURRIED_PER_MINUTE
+        ? after(contentPerMinute, MINUTE_MS)
+        : 0;
+    return Math.max(0, Math.min(token.restUntil - now, HOUR_MS), paused, hourly);
   }
 
   #token(name: string): Promise<Token> {

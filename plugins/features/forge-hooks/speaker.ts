@@ -9,6 +9,8 @@ import { editPause, headLine, workingText } from "./status-text.ts";
 /** An answer that came later than this is a comment of its own: edits tell nobody. */
 const LONG_MS = 120_000;
 const TICK_MS = 5_000;
+/** When to look again whether an earlier comment is there. */
+const TURN_MS = 200;
 /** A task has ended and its answer does not come: nothing is waited for any more. */
 const UNANSWERED_MS = 24 * 3_600_000;
 /** Signs that a comment has beside the answer itself. */
@@ -71,9 +73,27 @@ export class Speaker {
       await this.#runs.save(run);
       return Math.min(TICK_MS, Math.max(1, nextAt - now));
     }
+    if (run.shown === undefined && (await this.#mustWait(run))) {
+      await this.#runs.save(run);
+      return TURN_MS;
+    }
     const muted = await this.#show(forge, run, text, signal);
     await this.#runs.save({ ...run, shown, shownAt: Date.now(), ...(muted === undefined ? {} : { mute: muted }) });
     return TICK_MS;
+  }
+
+  /** Comments of one thread stand in the order of what they answer: an earlier one comes first, unless it cannot come for long. */
+  async #mustWait({ id, thread, at, note }: Run): Promise<boolean> {
+    const live = await this.#shared.rows.runs.list({ where: { thread, live: 1 }, limit: 100 });
+    return live.some(
+      ({ value: other }) =>
+        other.id !== id &&
+        other.comments &&
+        other.mute === undefined &&
+        other.shown === undefined &&
+        (other.note.createdAt < note.createdAt || (other.note.createdAt === note.createdAt && other.at < at)) &&
+        Date.now() - other.at < LONG_MS,
+    );
   }
 
   async #silently(run: Run, result: TaskResult | undefined): Promise<number | undefined> {
@@ -139,6 +159,7 @@ export class Speaker {
     const run = result === undefined ? refreshed : ended(refreshed, result);
     const state = run.state === "silent" || run.state === "waiting" ? "answered" : run.state;
     const final: Run = { ...run, state };
+    if (run.shown === undefined && (await this.#mustWait(run))) throw channelError("retry", "an earlier comment of the thread comes first", TURN_MS);
     const [first = "", ...rest] = piecesOf(words, forge.limits.maxChars - FRAME_CHARS);
     const head = headLine(final, Date.now());
     const long = (final.endedAt ?? Date.now()) - (final.startedAt ?? final.at) > LONG_MS;
