@@ -87,6 +87,9 @@ describe("templates", () => {
 
   it("an expression has at most 8 KB and is not nested without end", async () => {
     expect(await code(`{{ ${"1+".repeat(5000)}1 }}`)).toBe("EXPR_PARSE");
+    for (const deep of ["(".repeat(101), "-".repeat(1_600), "1?1:".repeat(1_600), "[0]".repeat(1_600), "a.".repeat(1_600)])
+      expect(await code(`{{ ${deep}1 }}`)).toBe("EXPR_PARSE");
+    expect(await code(`{{ "${"((".repeat(200)}" & '${"--".repeat(1_000)}' }}`)).toMatchObject({ found: expect.any(String) });
     expect(await code(`{{ ${"[".repeat(2000)}${"]".repeat(2000)} }}`)).toBe("EXPR_PARSE");
   });
 

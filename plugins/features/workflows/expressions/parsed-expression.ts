@@ -2,6 +2,7 @@ import { expressionError, fromThrown } from "./expression-error.ts";
 import { CONCAT } from "./guarded-builtins.ts";
 import { type AstNode, jsonata, type Parsed, REMOVED } from "./jsonata-library.ts";
 import { compileRegex, SafeRegex } from "./safe-regex.ts";
+import { requireShallow } from "./source-signs.ts";
 
 const MAX_SOURCE = 8_192;
 /** Milliseconds that one expression may take. */
@@ -40,14 +41,11 @@ export function parseExpression(text: string): Expression {
 
 function read(text: string): Expression {
   if (Buffer.byteLength(text) > MAX_SOURCE) throw expressionError("EXPR_PARSE", `An expression has at most ${MAX_SOURCE} bytes; this one has more.`);
+  requireShallow(text);
   const parsed = parsedBy(text);
   const ast = parsed.ast();
   const reader = new TreeReader(text);
-  try {
-    reader.read(ast);
-  } catch (error) {
-    throw error instanceof RangeError ? expressionError("EXPR_PARSE", "An expression is nested too deep.") : error;
-  }
+  reader.read(ast);
   const secret = secretOf(ast);
   if (secret === undefined && reader.names.has("secrets"))
     throw expressionError("EXPR_SECRET", `{{ ${text.trim()} }}: a secret stands alone, as in "Bearer {{ secrets.TOKEN }}"; nothing can be done with it.`);
@@ -141,9 +139,14 @@ function secretOf({ type, steps }: AstNode): string | undefined {
   return plain && first.value === "secrets" ? String(second.value) : undefined;
 }
 
+/** Steps at the beginning of a path that give an object and no list. */
+const OBJECTS: Readonly<Record<string, number>> = { steps: 3, input: 1, in: 1, item: 1, run: 1, values: 1 };
+
+/** A path through a list gives what it finds there, and of one the one itself. */
 function losesList(ast: AstNode): boolean {
   const { type, steps = [] } = ast;
-  if (type !== "path" || steps.length < 2 || ast["keepSingletonArray"] === true) return false;
-  const last = steps.at(-1) as AstNode;
-  return last.type === "name" && steps.slice(1, -1).some((step) => step.type !== "name" || step["stages"] !== undefined);
+  if (type !== "path" || ast["keepSingletonArray"] === true) return false;
+  const objects = OBJECTS[String(steps[0]?.value)];
+  if (steps[0]?.type !== "name" || objects === undefined) return false;
+  return steps.length > objects + 1 || steps.some((step) => step["stages"] !== undefined || step["predicate"] !== undefined);
 }

@@ -1,5 +1,6 @@
 import { expressionError } from "./expression-error.ts";
 import { type Expression, parseExpression } from "./parsed-expression.ts";
+import { signsOf } from "./source-signs.ts";
 
 /** A piece of a text with expressions: text as it is, or an expression with the offset of its source in the text. */
 export type Piece = string | { readonly source: string; readonly offset: number };
@@ -40,49 +41,13 @@ export function soleExpression(text: string): Expression | undefined {
   return rest.length === 0 && typeof piece === "object" ? parseExpression(piece.source) : undefined;
 }
 
-/** After these a `/` begins a regular expression; after a name or a value it divides. */
-const BEFORE_REGEX = /[([{,;:=~&|!<>?+\-*%^]$/;
-
 /** Where the `}}` of an expression stands: not one within a text, a name in backticks, a comment, a regular expression or an object. */
 function endOf(text: string, from: number): number {
   let depth = 0;
-  let before = "(";
-  for (let at = from; at < text.length; at++) {
-    const char = text[at] as string;
-    if (/\s/.test(char)) continue;
-    const skipped = skip(text, at, before);
-    if (skipped > at) {
-      before = "x";
-      at = skipped;
-      continue;
-    }
+  for (const { char, at } of signsOf(text, from)) {
     if (char === "{") depth++;
-    else if (char === "}") {
-      if (depth > 0) depth--;
-      else if (text[at + 1] === "}") return at;
-    }
-    before = char;
+    else if (char === "}" && depth > 0) depth--;
+    else if (char === "}" && text[at + 1] === "}") return at;
   }
   return -1;
-}
-
-/** The last character of what begins at a place and is not looked into; the place itself where nothing such begins. */
-function skip(text: string, at: number, before: string): number {
-  const char = text[at] as string;
-  if (char === '"' || char === "'" || char === "`") return closing(text, at, char);
-  if (char !== "/") return at;
-  if (text[at + 1] === "*") {
-    const end = text.indexOf("*/", at + 2);
-    return end < 0 ? text.length : end + 1;
-  }
-  return BEFORE_REGEX.test(before) ? closing(text, at, "/") : at;
-}
-
-function closing(text: string, open: number, mark: string): number {
-  for (let at = open + 1; at < text.length; at++) {
-    if (text[at] === "\\" && mark !== "`") at++;
-    else if (text[at] === mark) return at;
-  }
-  // An open text or pattern: the expression says so when it is parsed. A division stays one.
-  return mark === "/" ? open : text.length;
 }
