@@ -16,4 +16,5 @@ export const FIGURES = new Map([
   ["P14", () => import("./p14-leaks.mjs")],
   ["P15", () => import("./p15-search.mjs")],
   ["P16", () => import("./p16-webhooks.mjs")],
+  ["P18", () => import("./p18-decide.mjs")],
 ]);
