@@ -148,3 +148,50 @@ it("every command that needs the daemon ends with 3 without one", async () => {
   ];
   for (const [name, ...args] of lines) expect([name, (await call(name, args)).error?.exit]).toEqual([name, 3]);
 });
+
+it("check says file, line and column of each mistake without a daemon, and ends with 1 where a file cannot run", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-workflow-"));
+  try {
+    const good = join(folder, "good.yaml");
+    const bad = join(folder, "bad.yaml");
+    await writeFile(good, "nodes:\n  - {id: start, kind: trigger}\n  - {id: done, kind: end}\nedges:\n  - {from: start, to: done}\n");
+    await writeFile(bad, "nodes:\n  - {id: start, kind: trigger}\n  - {id: done, kind: end}\nedges:\n  - {from: start, to: nowhere}\n");
+    const fine = await call("check", [good]);
+    expect([fine.error, fine.lines, process.exitCode]).toEqual([undefined, [`${good}: ok`], undefined]);
+    const { lines } = await call("check", [good, bad]);
+    expect(lines[0]).toMatch(new RegExp(`^${good}: ok\\n${bad}:\\d+:\\d+: error [A-Z_]+ `));
+    expect(process.exitCode).toBe(1);
+    expect((await call("check", [join(folder, "none.yaml")])).error).toMatchObject({ code: "SVC_CLI_USAGE" });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+it("draft tells what became of it: problems, the fate of old runs, the file of a rejected one", async () => {
+  const problem = { severity: "error", code: "UNREACHABLE", message: "no way leads to it", pointer: "/nodes/1", line: 3, column: 5 };
+  const answers = {
+    "GET /api/workflows/drafts": {
+      drafts: [{ definition: { id: "d", generatedFrom: "task-trace", confidence: 0.7 }, problems: [problem], updatedAt: "2026-05-01" }],
+    },
+    "POST /api/workflows/drafts/d/validate": { ok: false, problems: [problem] },
+    "POST /api/workflows/drafts/d/promote": {
+      id: "d2",
+      folds: [
+        { runId: "run_1", same: true },
+        { runId: "run_2", same: false, firstDifference: { seq: 4 } },
+      ],
+    },
+    "POST /api/workflows/drafts/d/reject": { file: "_rejected/d.yaml" },
+    "POST /api/workflows/drafts/d/replay": (body: unknown) => ({ runId: "run_9", name: JSON.stringify(body) }),
+  };
+  expect((await call("draft", ["list"], { answers })).lines).toEqual(["d  task-trace  0.7  1 problems  2026-05-01"]);
+  expect((await call("draft", ["validate", "d"], { answers })).lines).toEqual(["d:3:5: error UNREACHABLE no way leads to it (/nodes/1)\nd cannot be promoted"]);
+  expect(process.exitCode).toBe(1);
+  expect((await call("draft", ["promote", "d"], { answers, options: { as: "d2" } })).lines).toEqual([
+    'd2 is active\nrun_1 would go the same way\nrun_2 would go another way: {"seq":4}',
+  ]);
+  expect((await call("draft", ["reject", "d"], { answers })).lines).toEqual(["d is rejected; it stands in _rejected/d.yaml"]);
+  const replayed = await call("draft", ["replay", "d"], { answers, options: { task: "task_1", input: '{"a":1}' } });
+  expect(replayed.cli.requested.at(-1)?.body).toEqual({ taskId: "task_1", input: { a: 1 } });
+  for (const args of [["fly", "d"], ["show"], ["save", "d"]]) expect((await call("draft", args, { answers })).error).toMatchObject({ code: "SVC_CLI_USAGE" });
+});

@@ -147,6 +147,31 @@ const TASKS: readonly Command[] = [
 const AUTHORING: readonly Command[] = [
   { name: "list", args: "", summary: "All workflows", run: (_args, _options, cli) => list(cli) },
   { name: "show", args: "<id>", summary: "A workflow with what it takes and its problems; a run, or a task", run: ([id = ""], _options, cli) => show(id, cli) },
+  {
+    name: "check",
+    args: "<file...>",
+    summary: "Judge files of workflows, without a daemon: file:line:column of each mistake; 1 where one cannot run",
+    async run(files, _options, cli) {
+      const { checkFiles } = await import("./check.js");
+      await checkFiles(cli, files);
+    },
+  },
+  {
+    name: "draft",
+    args: "<verb> [id] [file]",
+    summary: "Drafts: list, show, save, validate, promote, reject, replay",
+    options: [
+      { flags: "--as <id>", description: "promote: the id of the workflow (default: the draft's)" },
+      { flags: "--reason <text>", description: "reject: why" },
+      { flags: "--task <id>", description: "replay: the recorded task that answers" },
+      { flags: "--input <json>", description: "replay: what the workflow is given" },
+      { flags: "--watch", description: "replay: follow the run to its end" },
+    ],
+    async run([verb = "", id, file], options, cli) {
+      const { draftCommand } = await import("./draft-command.js");
+      await draftCommand(cli, verb, id, file, options);
+    },
+  },
 ];
 
 const group: CommandGroup = {
