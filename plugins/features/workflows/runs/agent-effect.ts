@@ -11,13 +11,13 @@ const KNOWN_MS = 6 * 86_400_000;
 
 /** Steps of the kind `agent`: a turn under the key of the step, which is found again after a stop. */
 export const agentEffect =
-  (ctx: Pick<PluginContext, "tasks" | "log">, defaultAgent: () => string | undefined): EffectRunner =>
+  (ctx: Pick<PluginContext, "tasks" | "log">, defaultAgent: () => Promise<string | undefined>): EffectRunner =>
   async (call) => {
     const { step, again, signal } = call;
     if (again && Date.now() - (step.claimedAt ?? 0) > KNOWN_MS) return interrupted("its turn is too old to be asked for");
     let taskId: string;
     try {
-      ({ taskId } = await ctx.tasks.accept(messageOf(call, defaultAgent())));
+      ({ taskId } = await ctx.tasks.accept(messageOf(call, (call.given["agent"] as string | undefined) ?? call.ownerAgent ?? (await defaultAgent()))));
     } catch (error) {
       return codeOf(error) === "SVC_DAEMON_DRAINING" ? undefined : { fault: { code: "ERROR", message: reasonOf(error) } };
     }
@@ -39,9 +39,8 @@ export const agentEffect =
     }
   };
 
-function messageOf({ runId, row, step, node, given, key }: EffectCall, defaultAgent: string | undefined): Message {
+function messageOf({ runId, row, step, node, given, key }: EffectCall, named: string | undefined): Message {
   if (node.kind !== "agent") throw new Error(`${node.id} runs no agent`);
-  const named = (given["agent"] ?? defaultAgent) as string | undefined;
   const [agent, ...peer] = named?.split("@") ?? [];
   const { freshSession = true, timeoutMinutes } = node;
   const strategy = given["contextStrategy"] as string | undefined;

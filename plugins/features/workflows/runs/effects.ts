@@ -10,6 +10,7 @@ export interface EffectCall {
   readonly runId: string;
   readonly row: RunRow;
   readonly node: Node;
+  readonly ownerAgent?: string;
   readonly step: StepState;
   /** What it was given at its claim. */
   readonly given: Readonly<Record<string, unknown>>;
@@ -97,7 +98,18 @@ export class Effects {
     const attempt = `${id}#${step?.attempt}`;
     if (this.#stopping || step?.status !== "running" || node === undefined || known.has(attempt)) return;
     const stop = new AbortController();
-    const call: EffectCall = { runId, row, node, step, given: given as EffectCall["given"], key: `${runId}/${id}`, again, signal: stop.signal };
+    const { ownerAgent } = definition;
+    const call: EffectCall = {
+      runId,
+      row,
+      node,
+      step,
+      ...(ownerAgent === undefined ? {} : { ownerAgent }),
+      given: given as EffectCall["given"],
+      key: `${runId}/${id}`,
+      again,
+      signal: stop.signal,
+    };
     // What it causes belongs to the root of the run, not to that of the input behind its commit.
     const end = this.#ctx.events
       .within({ rootId: row.root }, () => this.#run(call))
@@ -132,7 +144,8 @@ export class Effects {
     const runner = this.#runners[call.node.kind];
     try {
       if (runner === undefined) return { fault: { code: "ERROR", message: `nothing runs nodes of the kind ${call.node.kind}` }, retryable: false };
-      return await runner(call);
+      // What ignores its signal is not waited for.
+      return await Promise.race([runner(call), aborted(call.signal)]);
     } catch (error) {
       return { fault: { code: codeOf(error) ?? "ERROR", message: reasonOf(error) } };
     }
@@ -179,6 +192,11 @@ function inputOf(batch: Batch, step: string, end: Exclude<EffectEnd, undefined>)
     return { kind: "fault", at, step, error: { code: codeOf(error) ?? "ERROR", message: reasonOf(error) }, retryable: false };
   }
 }
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<undefined>((resolve) => {
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
 
 const pause = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {

@@ -41,9 +41,12 @@ export interface NewRun {
   readonly ops?: readonly Op[];
 }
 
+/** What runs borrow. */
+export type RunsContext = Pick<PluginContext, "actions" | "env" | "events" | "jobs" | "log" | "signal" | "store" | "tasks">;
+
 /** What the host hands on to once a commit is stored. */
 export interface HostParts {
-  readonly ctx: PluginContext;
+  readonly ctx: RunsContext;
   readonly rooms: RunRooms;
   readonly boot: string;
   readonly tasks: TaskPort;
@@ -103,7 +106,7 @@ export class Host {
         const batch = this.#batch(live, definition, row.state);
         const value = await work(batch, row);
         await batch.settle();
-        if (batch.entries.length === 0 && nextWake(row.state) === row.wake) return { ...value, row };
+        if (batch.entries.length === 0 && lookAt(row.state) === row.wake) return { ...value, row };
         try {
           return { ...value, row: await this.#commit(live, batch, row, []) };
         } catch (error) {
@@ -229,7 +232,7 @@ export class Host {
   async #commit(live: LiveRun, batch: Batch, before: RunRow | undefined, more: readonly Op[], facts: Facts = {}): Promise<RunRow> {
     const { ctx, tasks, claims, arm, ended } = this.#parts;
     const { state, entries, shelf, definition } = batch;
-    const due = batch.unfinished && !claims() ? Date.now() : nextWake(state);
+    const due = batch.unfinished && !claims() ? Date.now() : lookAt(state);
     const row = rowOf(state, { ...shelfOf(shelf), ...factsOf(before ?? facts, entries) }, due);
     const steps = await live.steps.after(entries);
     const known = knownRun(state, definition);
@@ -285,6 +288,10 @@ export class Host {
     return this.#parts.tasks.rows(known, batch.entries, (step) => facts.get(step));
   }
 }
+
+/** When the run must be looked at next. One that is answered from what was recorded does not wait for a further attempt. */
+const lookAt = (state: RunState): number | undefined =>
+  state.entry.kind === "replay" && Object.values(state.steps).some(({ wait }) => wait?.kind === "retry") ? state.updatedAt : nextWake(state);
 
 const knownRun = ({ id, workflow, status, rootId }: RunState, { ownerAgent }: Definition): KnownRun => ({
   id,

@@ -1,4 +1,5 @@
-import type { HttpReply, HttpRequest, HttpRoute, WorkflowRun, WorkflowStart } from "@svc/sdk";
+import { codeOf, type HttpReply, type HttpRequest, type HttpRoute, type WorkflowRun, type WorkflowStart } from "@svc/sdk";
+import type { RestartQuery } from "./restarts.ts";
 import type { Runs } from "./runs.ts";
 
 /** The server that routes are for, and who may read and write there (AUTH-11, AUTH-14). */
@@ -78,6 +79,18 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
     ...more,
     handle,
   });
+  /** A conflict tells what there is beside its words (WORKFLOWS 8). */
+  const orConflict = async (reply: HttpReply, work: () => Promise<unknown>) => {
+    try {
+      return await work();
+    } catch (error) {
+      const { message, runStatus, runId } = error as { message?: string; runStatus?: string; runId?: string };
+      const code = codeOf(error);
+      if (code === "SVC_WORKFLOW_RUN_STATE") return answer(reply, 409, { error: message, code, status: runStatus });
+      if (code === "SVC_WORKFLOW_IN_FLIGHT") return answer(reply, 409, { error: message, code: "in-flight", runId });
+      throw error;
+    }
+  };
   const answer = (reply: HttpReply, code: number, body: unknown) => {
     reply.status(code);
     return body;
@@ -85,11 +98,12 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
   return [
     writing(
       "/workflows/:id/run",
-      async (request, reply) => {
-        const kind = server === undefined && request.query.entry === "cli" ? "cli" : "api";
-        const started = await (await runs()).start(request.params.id ?? "", startOf(request, kind), { root: true });
-        return answer(reply, started.duplicate ? 200 : 202, started);
-      },
+      async (request, reply) =>
+        orConflict(reply, async () => {
+          const kind = server === undefined && request.query.entry === "cli" ? "cli" : "api";
+          const started = await (await runs()).start(request.params.id ?? "", startOf(request, kind), { root: true });
+          return answer(reply, started.duplicate ? 200 : 202, started);
+        }),
       { query: { type: "object", properties: { force: { enum: ["0", "1", "true", "false"] }, entry: { enum: ["api", "cli"] } } } },
     ),
     reading(
@@ -135,7 +149,9 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
         const { action, status, reason } = request.body as { action?: "pause" | "resume" | "cancel"; status?: keyof typeof ACTION_OF; reason?: string };
         const asked = action ?? (status === undefined ? undefined : ACTION_OF[status]);
         if (asked === undefined) return answer(reply, 400, { error: "Say what to do: action pause, resume or cancel.", field: "action" });
-        return (await runs()).change(request.params.id ?? "", asked, { by: whoIs(request), ...(reason === undefined ? {} : { reason }) });
+        return orConflict(reply, async () =>
+          (await runs()).change(request.params.id ?? "", asked, { by: whoIs(request), ...(reason === undefined ? {} : { reason }) }),
+        );
       },
       { body: STATUS_BODY },
     ),
@@ -143,13 +159,8 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
       "/api/workflows/runs/:id/signal",
       async (request, reply) => {
         const { name, payload, key, stored } = request.body as { name: string; payload?: unknown; key?: string; stored?: boolean };
-        const told = await (await runs()).signal(request.params.id ?? "", {
-          name,
-          payload,
-          ...(key === undefined ? {} : { key }),
-          ...(stored === undefined ? {} : { stored }),
-        });
-        return answer(reply, 202, told);
+        const more = { ...(key === undefined ? {} : { key }), ...(stored === undefined ? {} : { stored }) };
+        return orConflict(reply, async () => answer(reply, 202, await (await runs()).signal(request.params.id ?? "", { name, payload, ...more })));
       },
       {
         body: {
@@ -162,8 +173,8 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
     ),
     writing(
       "/api/workflows/runs/:id/restart",
-      async ({ params, body }, reply) =>
-        answer(reply, 202, await (await runs()).restart(params.id ?? "", (body ?? {}) as { step?: string; definition?: "pinned" | "current" })),
+      ({ params, body }, reply) =>
+        orConflict(reply, async () => answer(reply, 202, await (await runs()).restart(params.id ?? "", (body ?? {}) as RestartQuery))),
       {
         body: { type: "object", additionalProperties: false, properties: { step: TEXT, definition: { enum: ["pinned", "current"] } } },
       },

@@ -1,4 +1,4 @@
-import { type Action, definePlugin, type PluginContext } from "@svc/sdk";
+import { type Action, definePlugin, type Store, svcError } from "@svc/sdk";
 import { createFakeContext, createMemoryStore, type FakeTasks } from "@svc/sdk/testing";
 import { expect, vi } from "vitest";
 import type { Definition, Edge, Entry, Node } from "../engine/types.ts";
@@ -29,15 +29,43 @@ export const definitionOf = (id: string, nodes: readonly Node[], ways: string, m
 /** Rows of tasks that say no more than that there is one. */
 const tasks: TaskPort = { rows: async () => [], committed: () => {} };
 
+/** An action that takes and gives anything. */
+export const action = (name: string, run: Action["run"]): Action => ({
+  name,
+  description: name,
+  input: { type: "object", additionalProperties: true },
+  output: {},
+  timeoutMs: 60_000,
+  run,
+});
+
+/** A store that counts commits, and whose disk may be full. */
+export function counted(store: Store): Store & { commits(): number; full(full: boolean): void } {
+  let [commits, full] = [0, false];
+  return {
+    ...store,
+    async commit(ops) {
+      if (full) throw svcError("SVC_STORE_FULL", "The disk is full.", { status: 507 });
+      commits += 1;
+      return store.commit(ops);
+    },
+    commits: () => commits,
+    full(now) {
+      full = now;
+    },
+  };
+}
+
 export interface StageOptions {
   readonly definitions: readonly Definition[];
-  readonly store?: PluginContext["store"];
+  readonly store?: Store;
   readonly actions?: readonly Action[];
   readonly tasks?: FakeTasks;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Runs over a store in memory, which a second stage may go on with. */
-export async function stage({ definitions, store = createMemoryStore(), actions = [], tasks: given }: StageOptions) {
+export async function stage({ definitions, store = createMemoryStore(), actions = [], tasks: given, env = {} }: StageOptions) {
   const plugin = definePlugin({
     kind: "feature",
     name: "workflows",
@@ -46,9 +74,14 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     capabilities: ["actions", "events", "env:*", "jobs", "store", "tasks"],
     setup() {},
   });
-  const ctx = createFakeContext(plugin, { store, actions, ...(given === undefined ? {} : { tasks: given }) });
+  const ctx = createFakeContext(plugin, { store, actions, env, ...(given === undefined ? {} : { tasks: given }) });
+  const at = (time: Date | number, run: () => unknown) => {
+    const timer = setTimeout(run, Math.max(0, Number(time) - Date.now()));
+    return () => clearTimeout(timer);
+  };
+  const jobs = { ...ctx.jobs, at, after: (ms: number, run: () => void) => at(Date.now() + ms, run), every: () => () => {} };
   const known = new Map(definitions.map((definition) => [definition.id, { definition, hash: `hash-${definition.id}` }]));
-  const runs = new Runs({ ctx, definitions: { get: (id) => known.get(id) }, tasks, defaultAgent: () => "ada" });
+  const runs = new Runs({ ctx: Object.create(ctx, { jobs: { value: jobs } }), definitions: { get: (id) => known.get(id) }, tasks, defaultAgent: async () => "ada" });
   await runs.open();
   const entriesOf = async (runId: string): Promise<readonly Entry[]> =>
     (await runs.rooms.entries.list({ after: entryKey(runId, 0), limit: 1000 })).filter(({ key }) => key.startsWith(`${runId}/`)).map(({ value }) => value);

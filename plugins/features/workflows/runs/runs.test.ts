@@ -1,5 +1,8 @@
-import { expect, it } from "vitest";
-import { definitionOf, stage } from "./runs.harness.ts";
+import type { Message, TaskResult } from "@svc/sdk";
+import { createFakeTasks, createMemoryStore } from "@svc/sdk/testing";
+import { describe, expect, it, vi } from "vitest";
+import { sweepRuns } from "./retention.ts";
+import { action, counted, definitionOf, stage } from "./runs.harness.ts";
 
 it("a run of kinds without an effect is stored with one commit, and is over when it was started", async () => {
   const add = definitionOf(
@@ -28,4 +31,281 @@ it("a run of kinds without an effect is stored with one commit, and is over when
   ]);
   expect(new Set(ctx.events.published.map(({ rootId }) => rootId)).size).toBe(1);
   expect(ctx.events.published.map(({ id }) => id)).toEqual(expect.arrayContaining([`${runId}:1`]));
+});
+
+const ACT = definitionOf("act", [{ id: "one", kind: "action", action: "one", input: { n: "{{ input.n }}" } }], "start > one");
+
+it("an effect costs two commits: its claim with what went before, and its end with what follows", async () => {
+  const store = counted(createMemoryStore());
+  const chain = definitionOf(
+    "chain",
+    [
+      { id: "one", kind: "action", action: "one" },
+      { id: "set", kind: "set", value: "{{ in }}" },
+      { id: "two", kind: "action", action: "one" },
+      { id: "done", kind: "end" },
+    ],
+    "start > one, one > set, set > two, two > done",
+  );
+  const { start, until } = await stage({ definitions: [chain], store, actions: [action("one", async () => 1)] });
+  const before = store.commits();
+  const { runId } = await start("chain");
+  await until(runId, "completed");
+  // The claim of the second is in the commit that ends the first.
+  expect(store.commits() - before).toBe(3);
+});
+
+it("on a full disk nothing is begun, and a result waits in memory until it is stored", { timeout: 30_000 }, async () => {
+  const store = counted(createMemoryStore());
+  let ran = 0;
+  let end: (value: unknown) => void = () => {};
+  const one = action("one", () => {
+    ran += 1;
+    return new Promise((resolve) => {
+      end = resolve;
+    });
+  });
+  const { start, until, runs } = await stage({ definitions: [ACT], store, actions: [one] });
+  const { runId } = await start("act", { n: 1 });
+  await vi.waitFor(() => expect(ran).toBe(1));
+  store.full(true);
+  await expect(start("act", { n: 2 })).rejects.toMatchObject({ code: "SVC_STORE_FULL" });
+  end({ done: true });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(ran).toBe(1);
+  expect(await runs.run(runId)).toMatchObject({ status: "running", waits: [{ node: "one", kind: "effect" }] });
+  store.full(false);
+  await until(runId, "completed");
+  expect((await runs.run(runId))?.context).toMatchObject({ one: { done: true } });
+  expect(ran).toBe(1);
+});
+
+it("what another writer was first with is read and decided again: a result counts once beside a second host on the same store", async () => {
+  const store = createMemoryStore();
+  const waits = definitionOf(
+    "waits",
+    [
+      { id: "go", kind: "waitSignal", signal: "go" },
+      { id: "done", kind: "end" },
+    ],
+    "start > go, go > done",
+  );
+  const [one, two] = [await stage({ definitions: [waits], store }), await stage({ definitions: [waits], store })];
+  const { runId } = await one.start("waits");
+  await two.until(runId, "running");
+  const told = await Promise.all([one, two, one, two].map(({ runs }) => runs.signal(runId, { name: "go", payload: 1, key: "k" }).catch(({ code }) => code)));
+  expect(told.filter((answer) => answer.delivered)).toHaveLength(1);
+  expect((await one.entriesOf(runId)).filter(({ kind }) => kind === "step.ended")).toHaveLength(3);
+  const keys = await Promise.all([one, two, one, two].map(({ start }) => start("waits", {}, { startKey: "same" })));
+  expect(new Set(keys.map((started) => started.runId)).size).toBe(1);
+  expect(keys.filter(({ duplicate }) => duplicate)).toHaveLength(3);
+});
+
+describe("FAULT-04 an action that was at work when the daemon was killed", () => {
+  const stopped = async (node: object, kills: number) => {
+    const store = createMemoryStore();
+    const tried = definitionOf(
+      "tried",
+      [
+        { id: "one", kind: "action", action: "one", ...node },
+        { id: "bad", kind: "end", output: "{{ in.error.code }}" },
+        { id: "ok", kind: "end", output: "{{ in }}" },
+      ],
+      "start > one, one > ok, one.error > bad",
+    );
+    const attempts: (string | undefined)[] = [];
+    const life = (hangs: boolean) =>
+      stage({
+        definitions: [tried],
+        store,
+        actions: [
+          action("one", async (_input, { key }) => {
+            attempts.push(key);
+            if (hangs) await new Promise(() => {});
+            return "done";
+          }),
+        ],
+      });
+    let one = await life(true);
+    const { runId } = await one.start("tried");
+    for (let kill = 1; kill <= kills; kill += 1) {
+      await vi.waitFor(() => expect(attempts).toHaveLength(kill), { timeout: 10_000 });
+      await one.runs.stop();
+      if (kill < kills) one = await life(true);
+    }
+    const last = await life(false);
+    return { ...last, runId, attempts, store };
+  };
+
+  it("is run again under the same key where it is idempotent", async () => {
+    const { until, runId, attempts, entriesOf } = await stopped({ idempotent: true }, 1);
+    await until(runId, "completed");
+    expect(attempts).toEqual([`${runId}/one/1`, `${runId}/one/1`]);
+    expect((await entriesOf(runId)).filter(({ kind, ...entry }) => kind === "step.claimed" && (entry as { step?: string }).step === "one/1")).toMatchObject([
+      { attempt: 1 },
+      { attempt: 2 },
+    ]);
+  });
+
+  it("fails where its node says so, and its error port is taken", async () => {
+    const { until, runId, attempts, runs } = await stopped({ onInterrupted: "fail" }, 1);
+    await until(runId, "completed");
+    expect((await runs.run(runId))?.output).toBe("INTERRUPTED");
+    expect(attempts).toHaveLength(1);
+  });
+
+  it("asks a person otherwise, and after the third time whatever its node says", async () => {
+    for (const [node, kills] of [
+      [{}, 1],
+      [{ idempotent: true }, 3],
+    ] as const) {
+      const { runId, runs, attempts } = await stopped(node, kills);
+      await vi.waitFor(async () => expect((await runs.run(runId))?.waits).toMatchObject([{ node: "one", kind: "incident" }]), { timeout: 10_000 });
+      expect(attempts).toHaveLength(kills);
+    }
+  });
+});
+
+it("large values have rows of their own, are whole for expressions and callers, and have limits", async () => {
+  const text = "x".repeat(200_000);
+  const big = definitionOf(
+    "big",
+    [
+      { id: "make", kind: "action", action: "make", input: { chars: "{{ input.chars }}" } },
+      { id: "length", kind: "set", value: "{{ $length(steps.make.output.text) }}" },
+      { id: "both", kind: "end", output: { length: "{{ in }}", same: "{{ steps.make.output.text }}" } },
+      { id: "no", kind: "end", output: "{{ in.error.code }}" },
+    ],
+    "start > make, make > length, length > both, make.error > no",
+  );
+  const make = action("make", async ({ chars }) => ({ text: "x".repeat(Number(chars)), mark: { $value: "not a reference" } }));
+  const { start, until, runs, entriesOf } = await stage({ definitions: [big], actions: [make] });
+  const { runId } = await start("big", { chars: text.length });
+  await until(runId, "completed");
+  const row = (await runs.rooms.runs.get(runId))?.value;
+  expect(JSON.stringify(row).length).toBeLessThan(10_000);
+  expect(JSON.stringify(await entriesOf(runId)).length).toBeLessThan(20_000);
+  expect(await runs.run(runId)).toMatchObject({ output: { length: text.length, same: text }, context: { make: { mark: { $value: "not a reference" } } } });
+  const large = await start("big", { chars: 1_000_001 });
+  await until(large.runId, "completed");
+  expect((await runs.run(large.runId))?.output).toBe("VALUE_SIZE");
+});
+
+it("secrets are put in after the journal was written, and a value from outside that looks like one is not", async () => {
+  const store = createMemoryStore();
+  const seen: unknown[] = [];
+  const send = definitionOf(
+    "send",
+    [
+      { id: "send", kind: "action", action: "send", input: { token: "Bearer {{ secrets.TOKEN }}", body: "{{ input.body }}" } },
+      { id: "no", kind: "end", output: "{{ in.error.code }}" },
+    ],
+    "start > send, send.error > no",
+  );
+  const { start, until, runs, entriesOf } = await stage({
+    definitions: [send],
+    store,
+    env: { TOKEN: "s3cret-value" },
+    actions: [action("send", async (input) => void seen.push(input))],
+  });
+  const { runId } = await start("send", { body: 1 });
+  await until(runId, "completed");
+  expect(seen).toEqual([{ token: "Bearer s3cret-value", body: 1 }]);
+  expect(JSON.stringify([await entriesOf(runId), await runs.detail(runId, { after: 0, limit: 1000 })])).not.toContain("s3cret");
+  const tricked = await start("send", { body: { $secret: "TOKEN" } });
+  await until(tricked.runId, "completed");
+  expect((await runs.run(tricked.runId))?.output).toBe("EXPR_SECRET");
+  expect(seen).toHaveLength(1);
+});
+
+it("a restart goes on at what failed the run, by its own definition or by the current one where that still has the nodes", async () => {
+  let works = false;
+  const one = action("one", async () => {
+    if (!works) throw new Error("no line");
+    return "line";
+  });
+  const flow = (value: string, more: object[] = []) =>
+    definitionOf(
+      "flow",
+      [
+        { id: "first", kind: "set", value },
+        { id: "one", kind: "action", action: "one" },
+        { id: "done", kind: "end", output: "{{ steps.first.output & in }}" },
+        ...(more as never[]),
+      ],
+      "start > first, first > one, one > done",
+    );
+  const store = createMemoryStore();
+  const { start, until, runs } = await stage({ definitions: [flow("a ")], store, actions: [one] });
+  const { runId } = await start("flow");
+  await until(runId, "failed");
+  works = true;
+  const again = await runs.restart(runId, {});
+  await until(again.runId, "completed");
+  expect(await runs.run(again.runId)).toMatchObject({ output: "a line", restartOf: runId, rootId: (await runs.run(runId))?.rootId });
+  await expect(runs.restart(runId, { step: "none/1" })).rejects.toMatchObject({ code: "SVC_WORKFLOW_STEP", status: 422 });
+  const from = await runs.restart(runId, { step: "first/1" });
+  await until(from.runId, "completed");
+  const changed = await stage({ definitions: [{ ...flow("b "), nodes: flow("b ").nodes.filter(({ id }) => id !== "first") }], store, actions: [one] });
+  await expect(changed.runs.restart(runId, { definition: "current" })).rejects.toMatchObject({ code: "SVC_WORKFLOW_STEP" });
+  const live = await stage({ definitions: [definitionOf("waits", [{ id: "go", kind: "waitSignal", signal: "go" }], "start > go")] });
+  const waits = await live.start("waits");
+  await expect(live.runs.restart(waits.runId, {})).rejects.toMatchObject({ code: "SVC_WORKFLOW_RUN_STATE", status: 409 });
+});
+
+it("ended runs are forgotten after 90 days with all that is theirs, others are kept", async () => {
+  const store = createMemoryStore();
+  const { ctx, start, until, runs } = await stage({ definitions: [ACT], store, actions: [action("one", async () => "x".repeat(100_000))] });
+  const { runId } = await start("act", { n: 1 }, { startKey: "k", entry: { kind: "api", ref: "r" } });
+  await until(runId, "completed");
+  const day = 86_400_000;
+  expect(await sweepRuns(ctx, runs.rooms, Date.now() + 89 * day)).toBe(0);
+  expect(await sweepRuns(ctx, runs.rooms, Date.now() + 91 * day)).toBe(1);
+  const { runs: rows, steps, entries, values, keys, definitions } = runs.rooms;
+  for (const room of [rows, steps, entries, values, keys, definitions]) expect(await room.count()).toBe(0);
+  expect((await start("act", { n: 1 }, { startKey: "k" })).duplicate).toBeUndefined();
+});
+
+it("a turn has the key of its step, a further attempt one of its own, and what the node asks of it", async () => {
+  const tasks = createFakeTasks();
+  const accepted: Message[] = [];
+  let fails = 1;
+  const fake = {
+    ...tasks,
+    accept: async (message: Message) => ({ taskId: `t${accepted.push(message)}`, rootId: "r", duplicate: false }),
+    result: async (taskId: string): Promise<TaskResult> =>
+      fails-- > 0
+        ? { ok: false, taskId, agent: "ada", reply: "", status: "error", error: "no", errorKind: "engine", durationMs: 1 }
+        : { ok: true, taskId, agent: "ada", reply: '{"a":1}', output: { a: 1 }, status: "ok", durationMs: 1, sessionId: "s1" },
+  };
+  const turn = definitionOf(
+    "turn",
+    [
+      {
+        id: "turn",
+        kind: "agent",
+        agent: "bob@far",
+        message: "do {{ input.n }}",
+        outputSchema: { type: "object" },
+        retry: { attempts: 2, delay: "1ms" },
+        timeoutMinutes: 3,
+      },
+    ],
+    "start > turn",
+  );
+  const { start, until, runs } = await stage({ definitions: [turn], tasks: fake });
+  const { runId } = await start("turn", { n: 1 });
+  await until(runId, "completed");
+  expect((await runs.run(runId))?.context).toMatchObject({ turn: { reply: '{"a":1}', value: { a: 1 }, taskId: "t2", sessionId: "s1" } });
+  expect(accepted).toMatchObject([
+    {
+      dedupKey: `wf:${runId}/turn/1`,
+      agent: "bob",
+      facts: { node: "far" },
+      text: "do 1",
+      runId,
+      options: { freshSession: true, timeoutMinutes: 3, output: { type: "object" } },
+    },
+    { dedupKey: `wf:${runId}/turn/1#2` },
+  ]);
 });

@@ -1,15 +1,5 @@
 import { randomBytes } from "node:crypto";
-import {
-  codeOf,
-  type PluginContext,
-  reasonOf,
-  remove,
-  type WorkflowRun,
-  type WorkflowSignal,
-  type WorkflowSignaled,
-  type WorkflowStart,
-  type WorkflowStarted,
-} from "@svc/sdk";
+import { codeOf, reasonOf, remove, type WorkflowRun, type WorkflowSignal, type WorkflowSignaled, type WorkflowStart, type WorkflowStarted } from "@svc/sdk";
 import { pendingCommands } from "../engine/pending.ts";
 import type { Input, RunError, RunStatus } from "../engine/types.ts";
 import { dueInputs } from "../engine/wakes.ts";
@@ -20,7 +10,7 @@ import { agentEffect } from "./agent-effect.ts";
 import type { Batch } from "./batch.ts";
 import { childEffect } from "./child-effect.ts";
 import { Effects } from "./effects.ts";
-import { Host } from "./host.ts";
+import { Host, type RunsContext } from "./host.ts";
 import { VALUE_CHARS } from "./input-schema.ts";
 import { detailOf, listRuns, type RunDetail, type RunPage, type RunQuery, wholeRun } from "./listing.ts";
 import type { DefinitionPort, ReplayPort, TaskPort } from "./ports.ts";
@@ -37,14 +27,14 @@ import { createWakeClock, WAKES, type WakeClock, wokenBy } from "./wake-clock.ts
 
 /** What runs are made of. */
 export interface RunsOptions {
-  readonly ctx: PluginContext;
+  readonly ctx: RunsContext;
   readonly definitions: DefinitionPort;
   readonly tasks: TaskPort;
   readonly replay?: ReplayPort;
   /** Runs of another service, for sub-processes `extern:<id>`. */
   readonly extern?: Extern;
-  /** Of steps that name none, where their definition has no owner. */
-  defaultAgent(): string | undefined;
+  /** Works on steps that name no agent, where their definition has no owner. */
+  defaultAgent(): Promise<string | undefined>;
 }
 
 type Change = "pause" | "resume" | "cancel";
@@ -60,7 +50,7 @@ const PAGE = 100;
 export class Runs {
   readonly host: Host;
   readonly rooms: RunRooms;
-  readonly #ctx: PluginContext;
+  readonly #ctx: RunsContext;
   readonly #boot = randomBytes(6).toString("hex");
   readonly #definitions: DefinitionPort;
   readonly #effects: Effects;
@@ -208,6 +198,13 @@ export class Runs {
     lease.signal.addEventListener("abort", () => {
       this.#leads = false;
     });
+    void this.#goOn().catch((error) =>
+      this.#ctx.log.error({ err: error }, `what was left of runs could not be taken up: ${reasonOf(error)}; restart the daemon`),
+    );
+  }
+
+  /** What an earlier life of the daemon left is taken up beside what comes in. */
+  async #goOn(): Promise<void> {
     await this.#tellLeft();
     await this.#recover();
     this.#clock.start();
@@ -261,13 +258,17 @@ export class Runs {
 
   async #due(runId: string): Promise<void> {
     await this.host.act(runId, async (batch) => {
+      const { entry, steps } = batch.state;
       const inputs = dueInputs(batch.state, Date.now());
       for (const input of inputs) {
         const step = input.kind === "retryDue" ? batch.state.steps[input.step] : undefined;
         if (step === undefined) batch.feed(input);
         else await batch.retryDue(step);
       }
-      if (inputs.length === 0) await batch.takeUp();
+      // What is answered from a record does not wait for a further attempt.
+      const again = entry.kind === "replay" ? Object.values(steps).filter(({ id }) => batch.state.steps[id]?.wait?.kind === "retry") : [];
+      for (const step of again) await batch.retryDue(step);
+      if (inputs.length + again.length === 0) await batch.takeUp();
       return {};
     });
   }

@@ -1,0 +1,92 @@
+import type { PluginContext, WorkflowHead, Workflows } from "@svc/sdk";
+import { foldRuns } from "./authoring/promotion-check.ts";
+import { createReplay } from "./authoring/replay.ts";
+import { type ReplayQuery, startReplay } from "./authoring/replay-start.ts";
+import { type Definitions, inputSchemaOf, type Loaded, openDefinitions } from "./definition/definitions.ts";
+import type { Definition } from "./engine/types.ts";
+import { roomsOf } from "./runs/run-rows.ts";
+import { Runs } from "./runs/runs.ts";
+import type { WorkflowsSettings } from "./settings.ts";
+import { taskHostOf } from "./tasks/run-host.ts";
+import { openTaskRoom } from "./tasks/task-room.ts";
+import type { Tasks } from "./tasks/tasks.ts";
+import { createExtern } from "./triggers/extern.ts";
+
+/** All of the workflows, once something of them is needed. */
+export interface Opened {
+  readonly definitions: Definitions;
+  readonly runs: Runs;
+  readonly tasks: Tasks;
+  /** Runs a definition that is no workflow yet, answered from what was recorded. */
+  replay(draft: { readonly definition: Definition; readonly hash: string }, query: ReplayQuery): ReturnType<typeof startReplay>;
+  /** Whether the newest completed runs would have gone the same way by this definition. */
+  folds(definition: Definition): ReturnType<typeof foldRuns>;
+  /** What the plugin serves to others. */
+  readonly service: Workflows;
+  stop(): Promise<void>;
+}
+
+/** Opens definitions, runs and tasks, and takes up what an earlier life of the daemon left. */
+export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Promise<Opened> {
+  const definitions = openDefinitions({
+    files: ctx.files,
+    dir: ctx.config.dir,
+    log: ctx.log,
+    known: () => ({ agents: new Set(ctx.agents.list().map(({ id }) => id)), actions: new Set(ctx.actions.list().map(({ name }) => name)) }),
+  });
+  const replay = createReplay(ctx, roomsOf(ctx.store), (runId, row, value) => runs.host.whole(runId, row, value));
+  const room = openTaskRoom({ ctx, host: () => taskHostOf(runs), replayed: replay.task });
+  const runs: Runs = new Runs({
+    ctx,
+    definitions,
+    tasks: room,
+    replay,
+    extern: createExtern(ctx.fetch, () => ctx.config.extern),
+    defaultAgent: () => defaultAgent(ctx),
+  });
+  await runs.open();
+  await room.start();
+  return {
+    definitions,
+    runs,
+    tasks: room.tasks,
+    replay: (draft, query) => startReplay(ctx, runs, replay, draft, query),
+    folds: (definition) => foldRuns(runs.rooms, definition),
+    service: {
+      list: async () => (await definitions.list()).map(headOf),
+      start: (id, start) => runs.start(id, start),
+      run: (runId) => runs.run(runId),
+      signal: (runId, signal) => runs.signal(runId, signal),
+      wait: (runId, signal) => runs.wait(runId, signal),
+      change: (runId, action, by) => runs.change(runId, action, by),
+    },
+    async stop() {
+      await room.stop();
+      await runs.stop();
+    },
+  };
+}
+
+function headOf({ id, definition, hash, broken }: Loaded): WorkflowHead {
+  const { name, description, ownerAgent, tags, match } = definition;
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(ownerAgent === undefined ? {} : { ownerAgent }),
+    ...(tags === undefined ? {} : { tags }),
+    hash,
+    inputSchema: inputSchemaOf(definition),
+    ...(match?.phrases === undefined ? {} : { phrases: match.phrases }),
+    broken: broken !== undefined,
+  };
+}
+
+/** The daemon's default agent, or the only one that there is. */
+async function defaultAgent({ agents, settings }: Pick<PluginContext, "agents" | "settings">): Promise<string | undefined> {
+  // A daemon that is embedded may have no file to read.
+  const { document } = await settings.read().catch(() => ({ document: {} as Readonly<Record<string, unknown>> }));
+  const { defaultAgent: named } = (document["node"] ?? {}) as { readonly defaultAgent?: unknown };
+  const [first, ...others] = agents.list();
+  return typeof named === "string" ? named : others.length === 0 ? first?.id : undefined;
+}
