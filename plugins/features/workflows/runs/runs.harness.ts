@@ -81,7 +81,12 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
   };
   const jobs = { ...ctx.jobs, at, after: (ms: number, run: () => void) => at(Date.now() + ms, run), every: () => () => {} };
   const known = new Map(definitions.map((definition) => [definition.id, { definition, hash: `hash-${definition.id}` }]));
-  const runs = new Runs({ ctx: Object.create(ctx, { jobs: { value: jobs } }), definitions: { get: (id) => known.get(id) }, tasks, defaultAgent: async () => "ada" });
+  const runs = new Runs({
+    ctx: Object.create(ctx, { jobs: { value: jobs } }),
+    definitions: { get: (id) => known.get(id) },
+    tasks,
+    defaultAgent: async () => "ada",
+  });
   await runs.open();
   const entriesOf = async (runId: string): Promise<readonly Entry[]> =>
     (await runs.rooms.entries.list({ after: entryKey(runId, 0), limit: 1000 })).filter(({ key }) => key.startsWith(`${runId}/`)).map(({ value }) => value);
