@@ -1,5 +1,6 @@
 import { definePlugin } from "@svc/sdk";
 import { DeliveryLog } from "./delivery-log.ts";
+import { addForwarding, isPeer } from "./forwarding.ts";
 import { addRoutes } from "./routes.ts";
 import { checkWebhooks, isVariableName, WEBHOOKS, type WebhookSettings } from "./settings.ts";
 import { secretState } from "./target.ts";
@@ -19,11 +20,17 @@ export default definePlugin<readonly WebhookSettings[]>({
     const env = (name: string) => ctx.env(name);
     const log = new DeliveryLog(ctx);
     addRoutes(ctx, { ctx, log, facts: { entries: () => entries, env, hasAgent: (id) => ctx.agents.get(id) !== undefined } });
+    addForwarding(ctx, { entries: () => entries });
     const warn = () => {
       const workflows = ctx.services.get("workflows") !== undefined;
       for (const entry of entries) {
         if (entry.enabled && !workflows && (entry.triggers !== undefined || entry.defaultWorkflow !== undefined))
           ctx.log.warn({ webhook: entry.id }, "no plugin runs workflows: the agent works on what comes in (workflows.enabled)");
+        if (entry.enabled && entry.node !== undefined && !isPeer(entry.node, ctx))
+          ctx.log.warn(
+            { webhook: entry.id, node: entry.node },
+            "no running plugin reaches this node: what comes in is refused with 501 (mesh.enabled, mesh.peers)",
+          );
         if (!entry.enabled || secretState(entry, env) !== "missing") continue;
         const { id, secretEnv = "" } = entry;
         const variable = isVariableName(secretEnv) ? { variable: secretEnv } : {};

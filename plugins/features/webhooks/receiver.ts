@@ -1,5 +1,6 @@
 import { type HttpRequest, type Message, type PluginContext, reasonOf, svcError } from "@svc/sdk";
 import type { DeliveryLog, DeliveryRow } from "./delivery-log.ts";
+import { isPeer } from "./forwarding.ts";
 import { deliveryOf, type Payload, payloadOf } from "./payload.ts";
 import { authenticate, isUnsigned, type TargetFacts, type WebhookTarget } from "./target.ts";
 import { type Told, wordsOf } from "./words.ts";
@@ -54,11 +55,19 @@ export async function receive(target: WebhookTarget, request: Incoming, receptio
   };
   const note = (rest: Pick<DeliveryRow, "state" | "event" | "taskId" | "runId" | "workflow" | "error" | "bodyAt">) => log.add({ ...row, ...rest }, request);
   try {
-    if (entry?.node !== undefined)
-      throw svcError("SVC_WEBHOOK_NODE", `The webhook '${entry.id}' is to be forwarded to another machine, which is not served yet.`, { status: 501 });
+    const { node } = entry ?? {};
+    if (node !== undefined && !isPeer(node, ctx))
+      throw svcError(
+        "SVC_WEBHOOK_NODE",
+        `The webhook '${row.webhook}' is to be forwarded to '${node}', which no running plugin reaches; see mesh.enabled and mesh.peers.`,
+        {
+          status: 501,
+        },
+      );
     const payload = payloadOf(request);
     const event = payload.event === undefined ? {} : { event: payload.event };
-    const workflow = workflowOf(entry, payload.event);
+    // A node forwards before anything is chosen here (HOOK-05).
+    const workflow = node === undefined ? workflowOf(entry, payload.event) : undefined;
     const workflows = workflow === undefined ? undefined : ctx.services.get("workflows");
     if (workflow !== undefined && workflows !== undefined) {
       const { runId, duplicate } = await startWorkflow(workflows, workflow, row, payload);
@@ -66,7 +75,7 @@ export async function receive(target: WebhookTarget, request: Incoming, receptio
       return { accepted: true, runId, ...(duplicate ? { duplicate } : {}) };
     }
     // Without a plugin that runs workflows the agent works on it (HOOK-05).
-    requireAgent(target, ctx);
+    if (node === undefined) requireAgent(target, ctx);
     const words = wordsOf({ source, description: entry?.description, replayOf: replay && new Date(replay.at).toISOString() } satisfies Told, payload);
     const { taskId, duplicate } = await ctx.tasks.accept(messageOf(row, words.text, payload));
     note({ state: duplicate ? "duplicate" : "accepted", taskId, ...event, ...(words.bodyAt === undefined ? {} : { bodyAt: words.bodyAt }) });
