@@ -18,9 +18,11 @@ export interface DefinitionFolder {
 
 /** `dir` is relative to the folder of svc.json. */
 export function openFolder(files: Files, dir: string): DefinitionFolder {
-  const base = files.under(".").roots[0] ?? ".";
-  const folder = resolve(base, dir);
   const data = files.data.roots[0];
+  const base = files.under(".").roots[0] ?? ".";
+  const [first, ...below] = dir.split(/[/\\]/);
+  // `.svc` is the data folder, wherever that lies.
+  const folder = first === ".svc" && data !== undefined ? join(data, ...below) : resolve(base, dir);
   // The data folder is the daemon's own: it is reached through its own capability only.
   const confined: Confined = data !== undefined && isBelow(folder, data) ? files.data : files.under(folder);
   const at = (file: string) => join(folder, file);
@@ -34,10 +36,7 @@ export function openFolder(files: Files, dir: string): DefinitionFolder {
     write: (file, text) => confined.write(at(file), text),
     change: (file, maxBytes, edit) => confined.change(at(file), maxBytes, (before) => edit(before === undefined ? undefined : decode(before))),
     remove: (file) => confined.remove(at(file)),
-    shown: (file) => {
-      const path = relative(base, at(file));
-      return path.startsWith("..") ? at(file) : path;
-    },
+    shown: (file) => join(dir, file),
   };
 }
 

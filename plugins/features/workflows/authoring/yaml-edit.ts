@@ -1,0 +1,71 @@
+import { createRequire } from "node:module";
+import type * as Yaml from "yaml";
+import { isRecord } from "../definition/json.ts";
+
+const yaml = (): typeof Yaml => createRequire(import.meta.url)("yaml") as typeof Yaml;
+
+/** A value as YAML, without aliases and folded lines. */
+export const yamlText = (value: object): string => yaml().stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
+
+/**
+ * The YAML text with another value: what is the same stays as it is written, comments with it. The nodes of a definition are told apart by
+ * their ids, so that a comment stays with its node. `before` must be a text that was read without an error.
+ */
+export function editYaml(before: string, value: Readonly<Record<string, unknown>>): string {
+  const document = yaml().parseDocument(before, { version: "1.2", schema: "core", merge: false });
+  // An alias that is written out would be changed in two places.
+  if (document.errors.length > 0 || !yaml().isMap(document.contents) || /[&*][^\s]/.test(withoutScalars(document))) return yamlText(value);
+  setMap(document, document.contents, value);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** `*` where the document holds an alias, and nothing where it does not. */
+function withoutScalars(document: Yaml.Document): string {
+  let found = "";
+  yaml().visit(document, {
+    Alias() {
+      found = "*x";
+    },
+  });
+  return found;
+}
+
+function setMap(document: Yaml.Document, map: Yaml.YAMLMap, value: Readonly<Record<string, unknown>>): void {
+  for (const key of map.items.map((pair) => String(yaml().isScalar(pair.key) ? pair.key.value : pair.key))) if (!Object.hasOwn(value, key)) map.delete(key);
+  for (const [key, entry] of Object.entries(value)) {
+    const node = map.get(key, true) as Yaml.Node | undefined;
+    const kept = node === undefined ? undefined : setNode(document, node, entry);
+    if (kept === undefined) map.set(key, document.createNode(entry));
+  }
+}
+
+/** The node with the value, where it can hold it; undefined where another one is needed. */
+function setNode(document: Yaml.Document, node: Yaml.Node, value: unknown): Yaml.Node | undefined {
+  const { isMap, isScalar, isSeq } = yaml();
+  if (isMap(node) && isRecord(value)) {
+    setMap(document, node, value);
+    return node;
+  }
+  if (isSeq(node) && Array.isArray(value)) {
+    setList(document, node, value);
+    return node;
+  }
+  if (!isScalar(node) || (typeof value === "object" && value !== null)) return undefined;
+  if (node.value !== value) {
+    // How a number was written, such as 0x10, is not how another one is.
+    if (typeof value !== "string") delete node.format;
+    delete (node as { source?: string }).source;
+    node.value = value;
+  }
+  return node;
+}
+
+function setList(document: Yaml.Document, list: Yaml.YAMLSeq, values: readonly unknown[]): void {
+  const before = [...list.items] as (Yaml.Node | null)[];
+  const byId = new Map(before.flatMap((node) => (yaml().isMap(node) && typeof node.get("id") === "string" ? [[node.get("id"), node] as const] : [])));
+  list.items = values.map((value, index) => {
+    const id = isRecord(value) ? value["id"] : undefined;
+    const node = typeof id === "string" ? byId.get(id) : before[index];
+    return (node === undefined || node === null ? undefined : setNode(document, node, value)) ?? document.createNode(value);
+  });
+}
