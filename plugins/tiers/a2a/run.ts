@@ -1,0 +1,147 @@
+import { codeOf, reasonOf, sleep, type TierEvent, type TurnContext, tierFailure, turnText } from "@svc/sdk";
+import type { Card } from "./generation.ts";
+import type { Remote, RpcAnswer } from "./remote.ts";
+import { type Piece, readResult, type Told } from "./wire.ts";
+
+/** Times that a stream which broke is asked to go on, and the pause before the first of them. */
+const RESUMES = 5;
+const FIRST_PAUSE_MS = 500;
+const CANCEL_MS = 5_000;
+
+type Placed = Card & { readonly address: string };
+
+/** One turn on somebody else's server, under an id that stays the same over its retries. */
+export async function* runTurn(remote: Remote, id: string, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
+  const answer = new Answer();
+  let card: Placed | undefined;
+  try {
+    card = await remote.card(signal);
+    for await (const one of talk(remote, card, card.generation.ask(wordsOf(context), id, context.session), answer, signal)) yield* answer.take(one);
+    if (!signal.aborted) yield answer.end();
+  } catch (error) {
+    if (!signal.aborted) yield failureOf(error);
+  } finally {
+    if (signal.aborted && card !== undefined) await cancel(remote, card, answer);
+  }
+}
+
+/** The server keeps what was said before; without a session it is told all of it with the first words. */
+function wordsOf(context: TurnContext): string {
+  const { session, system, history } = context;
+  if (session !== undefined) return turnText(context);
+  return [system, ...history.map(({ role, text }) => `${role}: ${text}`), turnText(context)].filter((text) => text !== "").join("\n\n");
+}
+
+/** What the server says, over cut connections: a stream that broke goes on behind its last event. */
+async function* talk(remote: Remote, { generation, streaming, address }: Placed, params: object, answer: Answer, signal: AbortSignal): AsyncGenerator<Told> {
+  if (!streaming) {
+    yield resultOf(await remote.call(address, generation, generation.send, params, signal));
+    return;
+  }
+  let lastId: string | undefined;
+  for (let resumes = 0; ; resumes += 1) {
+    const first = answer.taskId === undefined;
+    try {
+      const stream = first
+        ? remote.stream(address, generation, generation.stream, params, signal)
+        : remote.stream(address, generation, generation.resume, { id: answer.taskId }, signal, lastId);
+      for await (const event of stream) {
+        lastId = event.id ?? lastId;
+        yield resultOf(event.answer);
+        if (answer.isOver) return;
+      }
+    } catch (error) {
+      // Without a task there is nothing to go on with: what was sent may have arrived, and is not sent twice.
+      if (signal.aborted || answer.taskId === undefined || resumes >= RESUMES || codeOf(error) === "SVC_A2A_REFUSED") throw error;
+    }
+    if (signal.aborted || answer.taskId === undefined || resumes >= RESUMES) return;
+    await sleep(FIRST_PAUSE_MS * 2 ** resumes, signal);
+  }
+}
+
+function resultOf({ result, error }: RpcAnswer): Told {
+  if (error === undefined) return readResult(result);
+  throw Object.assign(new Error(`the server refused: ${String(error.message ?? "without a reason").slice(0, 500)} (${error.code ?? "no code"})`), {
+    code: "SVC_A2A_REFUSED",
+  });
+}
+
+/** The answer as it grows. */
+class Answer {
+  readonly #artifacts = new Map<string, string>();
+  #streamed = "";
+  #session: string | undefined;
+  #state: Told["state"];
+  #words: string | undefined;
+  taskId: string | undefined;
+
+  get isOver(): boolean {
+    return this.#state !== undefined && this.#state !== "working";
+  }
+
+  *take({ taskId, contextId, state, words, pieces, whole }: Told): Generator<TierEvent> {
+    this.taskId = taskId ?? this.taskId;
+    if (contextId !== undefined && contextId !== this.#session) {
+      this.#session = contextId;
+      yield { type: "session", id: contextId };
+    }
+    if (state !== undefined) [this.#state, this.#words] = [state, words];
+    // A task as a whole that has no answer yet takes nothing back.
+    if (whole === true && pieces.length > 0) this.#artifacts.clear();
+    for (const piece of pieces) this.#place(piece);
+    const text = this.#text();
+    // Only what goes on can be streamed; what was replaced is told at the end.
+    if (text.length > this.#streamed.length && text.startsWith(this.#streamed)) {
+      yield { type: "text", text: text.slice(this.#streamed.length) };
+      this.#streamed = text;
+    }
+  }
+
+  #place({ artifact, text, append }: Piece): void {
+    this.#artifacts.set(artifact, append ? (this.#artifacts.get(artifact) ?? "") + text : text);
+  }
+
+  #text(): string {
+    return [...this.#artifacts.values()].join("\n\n");
+  }
+
+  end(): TierEvent {
+    const text = this.#text();
+    switch (this.#state) {
+      case "completed":
+        return text === "" && this.#words === undefined
+          ? tierFailure("no-answer", "the server ended the task without an answer")
+          : { type: "done", text: text === "" ? (this.#words as string) : text };
+      case "input-required":
+        // It asks back: its question is the answer of this turn, and what is said next goes on in the same session.
+        return { type: "done", text: [text, this.#words].filter(Boolean).join("\n\n") || "It waits for an answer and does not say to what." };
+      case "auth-required":
+        return tierFailure("auth", this.#words ?? "the server wants other credentials");
+      case "failed":
+      case "rejected":
+        return tierFailure("engine", this.#words ?? `the server says that the task is ${this.#state}`);
+      case "canceled":
+        return tierFailure("cancelled", this.#words ?? "the server canceled the task");
+      default:
+        return tierFailure("cut", "the server's stream ended in the middle of the task");
+    }
+  }
+}
+
+/** A task that is not over there is canceled there, too. */
+async function cancel(remote: Remote, { address, generation }: Placed, { taskId, isOver }: Answer): Promise<void> {
+  if (taskId !== undefined && !isOver)
+    await remote.call(address, generation, generation.cancel, { id: taskId }, AbortSignal.timeout(CANCEL_MS)).catch(() => undefined);
+}
+
+function failureOf(error: unknown): TierEvent {
+  const { status } = error as { status?: number };
+  const reason = reasonOf(error);
+  if (status === 401 || status === 403) return tierFailure("auth", reason);
+  if (status === 429) return tierFailure("rate-limit", reason);
+  if (codeOf(error) === "SVC_A2A_CARD" && status === undefined) return tierFailure("request", reason);
+  if (codeOf(error) === "SVC_A2A_REFUSED") return tierFailure("engine", reason);
+  // What the guarded fetch says of a connection has a status for the callers of routes.
+  const answered = codeOf(error) === "SVC_A2A_ANSWER" || codeOf(error) === "SVC_A2A_CARD";
+  return tierFailure(answered && status !== undefined && status >= 500 ? "server" : "network", reason);
+}
