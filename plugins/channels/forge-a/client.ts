@@ -1,4 +1,4 @@
-import { channelError, codeOf, type FetchAnswer, type PluginContext, reasonOf } from "@svc/sdk";
+import { channelError, codeOf, type FetchAnswer, type GuardedFetch, reasonOf } from "@svc/sdk";
 import { answeredError, unreachableError } from "./failure.ts";
 
 /** A call of the API. */
@@ -46,7 +46,7 @@ export function at(...parts: readonly (string | number)[]): string {
 }
 
 /** The client of the forge at `host`, an address of the configuration. */
-export function createApi({ fetch }: Pick<PluginContext, "fetch">, host: string): Api {
+export function createApi({ fetch }: { readonly fetch: GuardedFetch }, host: string): Api {
   const home = host.replace(/\/+$/, "");
   const { origin } = new URL(home);
   const base = `${home}/api/v4`;

@@ -41,7 +41,14 @@ export const schema: ObjectSchema = {
   properties: {
     enabled: { type: "boolean", default: false, description: "switch of this channel" },
     host: { type: "string", pattern: "^https?://[^/?#\\s@]+(/[^?#\\s]*)?$", description: "address of the forge; default: the public one" },
-    webhookPort: { type: "integer", minimum: 0, maximum: 65_535, default: 18_810, description: "port of the receiver of webhooks; 0: any free one" },
+    webhookPort: {
+      type: "integer",
+      minimum: 0,
+      maximum: 65_535,
+      default: 18_810,
+      restart: true,
+      description: "port of the receiver of webhooks; 0: any free one; a change waits for a restart",
+    },
     webhookSecret: { type: "string", secret: true, description: "secret that the forge sends with each webhook; without it all are refused" },
     token: { type: "string", secret: true, description: "API token of agents that have none of their own" },
     autoReplyLegacy: { type: "boolean", default: true, description: "the service posts the agent's answer; false: the agent posts its own" },

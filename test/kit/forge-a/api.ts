@@ -25,6 +25,8 @@ export interface Asked {
   readonly state: State;
   readonly url: string;
   readonly user: User;
+  /** What the token may. */
+  readonly scopes: readonly string[];
   readonly name: string;
   readonly path: string;
   readonly parts: Readonly<Record<string, string>>;
@@ -50,7 +52,7 @@ const charactersIn = (text: string): number => text.length - (text.match(/[\uD80
 export function answer(asked: Asked): ForgeAnswer {
   const { state, url, user, parts, query, name } = asked;
   if (name === "me") return { status: 200, body: { ...userShape(user, url), email: `${user.username}@forge.test` } };
-  if (name === "token") return { status: 200, body: { id: 1, name: "token", user_id: user.id, active: true, revoked: false, scopes: scopesOf(asked) } };
+  if (name === "token") return { status: 200, body: { id: 1, name: "token", user_id: user.id, active: true, revoked: false, scopes: asked.scopes } };
   if (name === "user") {
     const found = [...state.users.values()].find(({ id }) => String(id) === parts.user);
     return found === undefined ? missing("User") : { status: 200, body: userShape(found, url) };
@@ -83,10 +85,6 @@ export function answer(asked: Asked): ForgeAnswer {
   const project = projectOf(state, parts.id ?? "");
   if (project === undefined || !mayRead(project, user)) return missing("Project");
   return inProject(asked, project);
-}
-
-function scopesOf({ state, user }: Asked): readonly string[] {
-  return [...state.tokens.values()].find((token) => token.user === user)?.scopes ?? [];
 }
 
 function inProject(asked: Asked, project: Project): ForgeAnswer {

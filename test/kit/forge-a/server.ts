@@ -119,6 +119,7 @@ export async function startForgeA({ now = Date.now }: { readonly now?: () => num
       state,
       url: http.url,
       user: holder.user,
+      scopes: holder.scopes,
       name: call.name,
       path,
       parts,
