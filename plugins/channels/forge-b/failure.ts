@@ -20,6 +20,8 @@ export interface Refused {
 /** True for an answer that asks to come back later: too many calls, at once or in an hour. */
 export function isLimit({ status, headers, body }: Refused): boolean {
   if (status === 429) return true;
+  // In maintenance: the call did not get in.
+  if (status === 503) return headers["retry-after"] !== undefined;
   if (status !== 403) return false;
   return headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0" || /secondary rate limit|abuse detection/i.test(wordsOf(body));
 }

@@ -27,8 +27,8 @@ export default definePlugin<Settings>({
     };
     const handle = ctx.provide.channel({
       name: "forge_b",
-      // What is longer is cut by the service, which counts its own lines too.
-      traits: { maxChars: 60_000, unit: "utf16", dialect: "markdown", threads: true, reactions: true, ack: "👀" },
+      // One comment grows for each task, which the service `forges` keeps: so there is no `edit` for the kernel here.
+      traits: { maxChars: 60_000, unit: "utf16", dialect: "markdown", threads: true, reactions: true, ack: "👀", keyed: true },
       send: async (out: Outgoing, asked) => there().send(out, asked),
       react: async (target, id, emoji, asked) => there().react(target, id, emoji, asked),
       fetchMedia: async (media, asked) => there().fetchMedia(media, asked),
@@ -64,6 +64,7 @@ export default definePlugin<Settings>({
       };
       test = identify;
       for (let failures = 0; !signal.aborted; ) {
+        refused = new AbortController();
         try {
           await identify(signal);
           connected ??= await connect(createForge(settings, api, identities));
@@ -71,12 +72,14 @@ export default definePlugin<Settings>({
         } catch (error) {
           if (signal.aborted) return;
           failures += 1;
-          if (reason !== reasonOf(error)) ctx.log.warn({ reason: reasonOf(error) }, "forge_b is not connected; trying again");
-          down(reasonOf(error));
+          // What was refused is told with its setting already.
+          if (!refused.signal.aborted) {
+            if (reason !== reasonOf(error)) ctx.log.warn({ reason: reasonOf(error) }, "forge_b is not connected; trying again");
+            down(reasonOf(error));
+          }
           await sleep(backoffMs(failures, { firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS }), signal);
           continue;
         }
-        refused = new AbortController();
         reason = "";
         handle.ready();
         connected.ready();

@@ -1,0 +1,128 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "vitest";
+import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
+import { type ForgeBServer, startForgeB } from "../kit/forge-b/server.ts";
+import type { ForgeComment, ForgePlace } from "../kit/forge-server.ts";
+
+export const REPO = "acme/app";
+export const SECRET = "a-secret-of-hooks";
+export const OWN = "ghp_own_token_of_helper";
+export const COMMON = "ghp_common_token";
+
+/** A real daemon, its forge, and the hook between them. */
+export interface World {
+  readonly far: ForgeBServer;
+  readonly folder: string;
+  readonly issue: ForgePlace;
+  readonly daemon: () => DaemonProcess;
+  /** Starts it, again after a kill; with other settings of the channel, as an App, and agents where they are given. */
+  start(channel?: object, agents?: object): Promise<void>;
+  /** The App's key and client id, as settings. */
+  app(): object;
+  state(): Promise<{ readonly state: string; readonly reason?: string }>;
+  decisions(): Promise<readonly { readonly url: string; readonly reason?: string }[]>;
+  /** Comments of agents at a place, without their hidden signature. */
+  answers(place: ForgePlace): readonly (ForgeComment & { readonly words: string })[];
+  /** Resolves when so many answers are done there. */
+  answered(place?: ForgePlace, count?: number): Promise<void>;
+  decided(reason: string): Promise<void>;
+}
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await endDaemons();
+  for (const one of open.splice(0)) await one.close();
+});
+
+/** The helper has a token of its own, the second agent answers by the common one; Ada may write, Rita report, Mallory nothing. */
+export async function createWorld(): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-forge-b-"));
+  const far = await startForgeB();
+  open.push({
+    async close() {
+      await far.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  });
+  for (const login of ["ada", "rita", "mallory", "helper", "svc"]) far.addUser(login);
+  far.addUser("ci[bot]", { bot: true });
+  far.addToken(OWN, "helper");
+  far.addToken(COMMON, "svc");
+  far.addProject(REPO, { members: { ada: "write", rita: "report", helper: "write", svc: "write" }, labels: ["bug"] });
+  far.install([REPO]);
+  const port = await freePort();
+  far.hooks.add(`http://127.0.0.1:${port}/webhook/forge_b`, SECRET);
+  mkdirSync(join(folder, "w"));
+  let running: DaemonProcess | undefined;
+  const issue = far.open("ada", REPO, "issue", { title: "It breaks" });
+  const world: World = {
+    far,
+    folder,
+    issue,
+    daemon() {
+      if (running === undefined) throw new Error("no daemon was started");
+      return running;
+    },
+    app() {
+      const privateKeyFile = join(folder, "app.pem");
+      writeFileSync(privateKeyFile, far.app.privateKey);
+      return { token: undefined, agentMappings: [], clientId: far.app.clientId, privateKeyFile, routes: [{ repo: "*", agent: "helper" }] };
+    },
+    async start(channel = {}, agents = {}) {
+      const echo = (name: string) => ({ name, workspace: "./w", tier: "local", local: { mode: "echo", step: true } });
+      writeConfig(folder, {
+        agents: { helper: echo("Helper"), second: echo("Second"), ...agents },
+        node: { id: "forge", name: "Forge", bind: "127.0.0.1:0", defaultAgent: "helper" },
+        channels: {
+          forge_a: { enabled: false, webhookPort: port },
+          forge_b: {
+            enabled: true,
+            apiRoot: far.url,
+            webhookSecret: SECRET,
+            token: COMMON,
+            agentMappings: [
+              { agentId: "helper", token: OWN },
+              { agentId: "second", forgeUsernames: ["second"] },
+            ],
+            ...channel,
+          },
+        },
+      });
+      running = await startDaemon(folder);
+      await until(async () => ["ready", "down"].includes((await world.state()).state));
+    },
+    async state() {
+      const { body } = await ask<{ channels: { name: string; state: string; reason?: string }[] }>(world.daemon().port, "/channels");
+      return body.channels.find(({ name }) => name === "forge_b") ?? { state: "none" };
+    },
+    async decisions() {
+      const { body } = await ask<{ decisions: never[] }>(world.daemon().port, "/forges?limit=500");
+      return body.decisions;
+    },
+    answers: (place) =>
+      far
+        .comments(place)
+        .filter(({ by }) => ["helper", "svc", "svc-app[bot]"].includes(by))
+        .map((comment) => ({ ...comment, words: comment.text.replace(/\n<!-- svc1 .* -->$/, "") })),
+    answered: (place = issue, count = 1) => until(() => world.answers(place).filter(({ words }) => words.includes("answered")).length >= count),
+    decided: (reason) => until(async () => (await world.decisions()).some((one) => one.reason?.includes(reason))),
+  };
+  return world;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
+}
+
+/** Waits until something is so; the test's own limit ends it. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 25));
+}
