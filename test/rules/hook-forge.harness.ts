@@ -15,6 +15,7 @@ import {
   type MentionGrammar,
   type Plugin,
   SIGNATURES,
+  type TierEvent,
 } from "@svc/sdk";
 import { vi } from "vitest";
 import { forgeHooks } from "../../plugins/features/forge-hooks/index.ts";
@@ -93,7 +94,7 @@ export class MemoryForge implements Forge {
     }));
   }
 
-  /** A person writes; nothing is delivered yet. */
+  /** Nothing is delivered yet. */
   write(text: string, facts: Partial<ForgeNote> = {}): ForgeNote {
     this.#ids += 1;
     const note: ForgeNote = {
@@ -274,7 +275,10 @@ export const until = (check: () => void | Promise<void>) => vi.waitFor(check, { 
 /** What a note said, of the prompt that it became. */
 export const wordsOf = (prompt: string): string => prompt.split("\n").slice(0, -1).join("\n").split("\n\n").slice(2).join("\n\n");
 
-/** A scripted tier that is asked the words of the note behind `@my-agent`: `@my-agent hold`. */
+const quiet = async function* (): AsyncIterable<TierEvent> {
+  yield { type: "done" };
+};
+/** A scripted tier that is asked the words of the note behind `@my-agent`: `@my-agent hold`. `quiet` is answered by nothing. */
 export function noteTier(): Scripted {
   const inner = scriptedTier("scripted", { enforcesAutonomy: true });
   const plugin = definePlugin({
@@ -287,7 +291,10 @@ export function noteTier(): Scripted {
           tier: (tier) =>
             ctx.provide.tier({
               ...tier,
-              run: (turn, context, signal) => tier.run(turn, { ...context, prompt: wordsOf(context.prompt).replace(/^@my-agent\S* /, "") }, signal),
+              run(turn, context, signal) {
+                const prompt = wordsOf(context.prompt).replace(/^@my-agent\S* /, "");
+                return prompt === "quiet" ? quiet() : tier.run(turn, { ...context, prompt }, signal);
+              },
             }),
         },
       }),

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Kernel } from "@svc/kernel";
 import type { ForgeNote } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
@@ -138,6 +140,8 @@ describe("the comment of a run", () => {
     expect(kernel.tasks.running()).toHaveLength(1);
     tier.release("");
     await until(() => expect(first(forge, 3).text).toContain("begun"));
+    await hook(forge.write("@my-agent quiet"));
+    await until(() => expect(forge.posted.at(-1)?.text).toMatch(/^\*\*my-agent\*\* · nothing to say/));
   });
 
   it("of a place where nobody may write any more is given up, and the run is not", async () => {
@@ -155,7 +159,7 @@ describe("the comment of a run", () => {
     await hook(forge.write(`@my-agent ${"@".repeat(9_000)}`));
     await until(() => expect(forge.posted.length).toBeGreaterThan(1));
     await until(() => expect(forge.posted.map(({ text }) => text.split("\u200b").length - 1).reduce((sum, one) => sum + one, 0)).toBeGreaterThan(9_000));
-    for (const { text } of forge.posted) expect(text.length).toBeLessThan(forge.limits.maxChars * 2);
+    for (const { text } of forge.posted) expect(text.length).toBeLessThanOrEqual(forge.limits.maxChars);
   });
 });
 
@@ -191,6 +195,21 @@ describe("what was missed", () => {
     expect((await deliver(kernel, forge, { kind: "deleted", note })).status).toBe(202);
     await hook(note);
     await until(async () => expect(await decided()).toEqual(["gone"]));
+  });
+});
+
+describe("the receiver", () => {
+  it("says at its start that a secret is missing, and once a minute that deliveries are refused", async () => {
+    const forge = new MemoryForge();
+    forge.secret = undefined;
+    const destination = join(await temporaryFolder(), "log");
+    const { kernel } = await runForge(forge, {}, { log: { level: "warn", destination } });
+    for (let n = 0; n < 5; n += 1) await deliver(kernel, forge, "{}");
+    await until(async () => {
+      const lines = (await readFile(destination, "utf8")).trim().split("\n");
+      expect(lines.filter((line) => line.includes("channels.forge_x.webhookSecret is not set"))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes("a webhook of a forge was refused"))).toHaveLength(1);
+    });
   });
 });
 

@@ -24,12 +24,14 @@ const SECRETS = [
 const REMOVED = "[removed: a secret]";
 const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g;
 const PEM_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g;
+/** A space without width: behind `@` it makes a word of a name. */
+const QUIET = "\u200b";
 /** Shorter values are words by chance. */
 const LEAST_SECRET = 8;
 
 /**
  * The words as they may be posted: no secret, no line that the forge would run as a command (`/merge`), nobody told but who asked, no
- * comment that hides something.
+ * marker but our own. The same again changes nothing.
  */
 export function outgoingText(text: string, rules: OutgoingRules): string {
   return quiet(lines(withoutSecrets(text, rules.secrets)), rules);
@@ -71,13 +73,13 @@ function quiet(text: string, { grammar, told }: OutgoingRules): string {
   const free = told.map((name) => name.toLowerCase());
   let from = 0;
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
-    if (at < READ_CHARS && places[at] === CODE) continue;
+    if (text[at + 1] === QUIET || (at < READ_CHARS && places[at] === CODE)) continue;
     const name = /^[A-Za-z0-9_][\w.-]{0,254}/
       .exec(text.slice(at + 1, at + 256))?.[0]
       ?.toLowerCase()
       .replace(/[.]+$/, "");
     if (name !== undefined && free.includes(name)) continue;
-    parts.push(text.slice(from, at + 1), "\u200b");
+    parts.push(text.slice(from, at + 1), QUIET);
     from = at + 1;
   }
   return [...parts, text.slice(from)].join("");

@@ -106,7 +106,7 @@ export class Pace {
   #wait(token: Token, { contentPerMinute, contentPerHour }: ForgeLimits, urgency: Urgency): number {
     const now = Date.now();
     // A clock that was set back must not stop everything.
-    token.times = token.times.filter((at) => at > now - HOUR_MS && at <= now);
+    token.times = token.times.filter((at) => at > now - HOUR_MS && at <= now).slice(-Math.max(contentPerHour ?? 0, contentPerMinute));
     const { times } = token;
     const after = (count: number, spanMs: number) => (times.length < count ? 0 : (times.at(-count) as number) + spanMs - now);
     const hourly =

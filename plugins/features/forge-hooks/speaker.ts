@@ -1,6 +1,6 @@
 import { type Claimed, channelError, type Forge, type ForgePlace, type Outgoing, type Receipt, reasonOf, release, type TaskResult } from "@svc/sdk";
 import { agentOf, forgeOf, paced, type Shared } from "./connection.ts";
-import { piecesOf } from "./outgoing-text.ts";
+import { outgoingText, piecesOf } from "./outgoing-text.ts";
 import type { OwnComments, WantedComment } from "./own-comments.ts";
 import { digest, NAMES, placeWords, type Run } from "./rows.ts";
 import { ended, type Runs } from "./runs.ts";
@@ -160,7 +160,7 @@ export class Speaker {
     const state = run.state === "silent" || run.state === "waiting" ? "answered" : run.state;
     const final: Run = { ...run, state };
     if (run.shown === undefined && (await this.#mustWait(run))) throw channelError("retry", "an earlier comment of the thread comes first", TURN_MS);
-    const [first = "", ...rest] = piecesOf(words, forge.limits.maxChars - FRAME_CHARS);
+    const [first = "", ...rest] = this.#pieces(forge, run, words);
     const head = headLine(final, Date.now());
     const long = (final.endedAt ?? Date.now()) - (final.startedAt ?? final.at) > LONG_MS;
     const status = await this.#shared.comments.get(`${run.id}/status`);
@@ -198,11 +198,17 @@ export class Speaker {
 
   async #further(forge: Forge, run: Run, part: string, text: string, signal: AbortSignal): Promise<Receipt> {
     let receipt: Receipt = {};
-    for (const [at, piece] of piecesOf(text, forge.limits.maxChars - FRAME_CHARS).entries()) {
+    for (const [at, piece] of this.#pieces(forge, run, text).entries()) {
       const { comment } = await this.#shared.comments.post(forge, this.#wanted(run, at === 0 ? part : `${part}-${at}`, piece, "answer"), signal);
       receipt = receiptOf(comment.id);
     }
     return receipt;
+  }
+
+  /** Cut as they will be posted: what is done to the words makes them longer. */
+  #pieces(forge: Forge, { asker }: Run, words: string): readonly string[] {
+    const rules = { grammar: forge.grammar, told: [asker.login], secrets: [...forge.webhook.secrets(), ...(forge.secrets?.() ?? [])] };
+    return piecesOf(outgoingText(words, rules), forge.limits.maxChars - FRAME_CHARS);
   }
 
   /** To `group/project#12`: what `POST /send` and plugins say of themselves. */
