@@ -21,6 +21,8 @@ const KIND = "workflow-task";
 const PAGE = 200;
 /** A task without an end is asked about as long as the settings of approvals allow. */
 const LONGEST_MS = 365 * 86_400_000;
+/** A form may be longer than what people can be asked with. */
+const MOST_DETAIL = 50_000;
 /** The only answer on chat for a task whose form needs more than a button: it changes nothing. */
 const SEEN: ApprovalChoice = { id: "seen", label: "Seen" };
 
@@ -133,7 +135,8 @@ function detailOf({ id, detail, assignee, dueAt, form }: TaskRow, button: FormFi
     button === undefined || form.fields.length > 1 ? how.map((line) => `  ${line}`).join("\n") : undefined,
   ]
     .filter((part) => part !== undefined && part !== "")
-    .join("\n\n");
+    .join("\n\n")
+    .slice(0, MOST_DETAIL);
 }
 
 /** The answers as buttons: an option that can be no id of a choice makes all of them numbers. */
