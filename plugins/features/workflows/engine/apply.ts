@@ -122,11 +122,12 @@ const WRITERS: { readonly [K in EntryKind]: (draft: RunDraft, entry: Entry<K>) =
     const output = draft.valueFrom(step, scope);
     draft.scope({ ...(draft.state.scopes[scope] as ScopeState), output });
   },
-  "child.started": nothing,
-  "child.ended": (draft, { step }) => {
+  // Counted when it starts: one that was given up before its end is no longer the child of the step either.
+  "child.started": (draft, { step }) => {
     const live = draft.live(step);
     draft.step({ ...live, children: (live.children ?? 0) + 1 });
   },
+  "child.ended": nothing,
   "task.created": nothing,
   "task.commented": nothing,
   "task.overdue": (draft, { step }) => draft.step({ ...draft.live(step), overdue: true }),

@@ -48,7 +48,7 @@ export function workOf(state: RunState, step: StepState, kind: NodeKind): Comman
     case "forEach":
       return { do: "items", step: id };
     case "subProcess":
-      // The same run for the same key, unless that one has ended: a further attempt starts another.
+      // Until the run knows of a child the key stays the same, and finds the one that a stop came after; a further attempt starts another.
       return { do: "startChild", step: id, startKey: `sub:${key}${children === 0 ? "" : `#${children + 1}`}`, entry: { kind: "sub", ref: key } };
     default:
       return { do: "evaluate", step: id };

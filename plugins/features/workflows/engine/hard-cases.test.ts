@@ -317,6 +317,17 @@ describe("a sub-process", () => {
 });
 
 describe("a timeout", () => {
+  it("of a sub-process gives its child up; the next attempt starts another and takes no end of the first", () => {
+    const flow = workflow("start > sub, sub > d", { sub: { kind: "subProcess", workflow: "w", timeout: "10s", retry: { attempts: 2 } } });
+    const host = new SimulatedHost(flow, { answers: { sub: ({ attempt }) => (attempt === 1 ? { hangs: true } : {}) } }).start();
+    while (host.live("sub")[0]?.wait?.kind !== "retry") host.next();
+    expect(host.commands).toContainEqual({ do: "cancelChild", step: "sub/1", runId: "run_sub:run_1/sub/1" });
+    expect(host.give({ kind: "childEnded", at: host.now, step: "sub/1", runId: "run_sub:run_1/sub/1", status: "canceled" }).refused).toBe("not-waiting");
+    host.drain();
+    expect(host.done.flatMap((command) => (command.do === "startChild" ? [command.startKey] : []))).toEqual(["sub:run_1/sub/1", "sub:run_1/sub/1#2"]);
+    expect(host.run.status).toBe("completed");
+  });
+
   it("of an attempt is tried again and cancels what it had begun; of the run no port catches it", () => {
     const flow = workflow("start > a, a.timeout > late, a.error > e", { a: { ...effect, timeout: "10s", retry: { attempts: 2, delay: "5s" } } });
     const host = new SimulatedHost(flow, { answers: { a: hangs } }).start().drain();

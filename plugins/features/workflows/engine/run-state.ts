@@ -60,7 +60,7 @@ export interface StepState {
   readonly waitSeq?: number;
   /** The task is past its due time and has said so. */
   readonly overdue?: true;
-  /** Sub-processes of it that have ended. */
+  /** Sub-processes that it has started. */
   readonly children?: number;
   readonly items?: ItemsState;
 }

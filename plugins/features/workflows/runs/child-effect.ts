@@ -1,14 +1,28 @@
 import { codeOf, reasonOf, type WorkflowStart } from "@svc/sdk";
 import { workOf } from "../engine/claim.ts";
+import type { RunState, StepState } from "../engine/types.ts";
 import type { EffectRunner } from "./effects.ts";
 import type { ParentStep } from "./starts.ts";
+
+/** How a step reaches its sub-process. */
+export interface Children {
+  /** Starts it, or finds the one that this key has started; answers its id. */
+  begin(id: string, start: WorkflowStart, parent: ParentStep): Promise<string>;
+  cancel(childId: string, parentId: string): Promise<void>;
+}
+
+/** The start key of the sub-process that an attempt starts. */
+export function startKeyFor(state: RunState, step: StepState): string | undefined {
+  const command = workOf(state, step, "subProcess");
+  return command.do === "startChild" ? command.startKey : undefined;
+}
 
 /**
  * Steps of the kind `subProcess`: a run under the key of the step, so that a second start finds the first one's. Its end comes by a row of
  * its own, also where it has ended before the step is known to wait.
  */
 export const childEffect =
-  (begin: (id: string, start: WorkflowStart, parent: ParentStep) => Promise<string>): EffectRunner =>
+  ({ begin, cancel }: Children): EffectRunner =>
   async ({ runId, row, step, node, given }) => {
     const command = workOf(row.state, step, node.kind);
     if (command.do !== "startChild") throw new Error(`${node.id} starts no sub-process`);
@@ -33,6 +47,8 @@ export const childEffect =
     }
     const { timeoutAt } = step;
     return {
+      // Nobody else would know of a child that began while its step was given up.
+      unwanted: () => cancel(childId, runId),
       input: () => ({
         kind: "park",
         at: Date.now(),

@@ -25,11 +25,14 @@ export interface EffectCall {
 /** The reason of a signal where the step is over, and not only the daemon. */
 export const CANCELED = "canceled";
 
-/** What an effect has come to: its output, its fault, another input, or nothing where the daemon stops first. */
+/**
+ * What an effect has come to: its output, its fault, another input, or nothing where the daemon stops first. `unwanted` is called where the
+ * step was given up meanwhile.
+ */
 export type EffectEnd =
   | { readonly output: unknown }
   | { readonly fault: RunError; readonly retryable?: boolean }
-  | { readonly input: (batch: Batch) => Input | undefined }
+  | { readonly input: (batch: Batch) => Input | undefined; readonly unwanted: () => Promise<void> }
   | undefined;
 
 /** What runs the effects of a kind of node. Rejects with an error that becomes the step's fault. */
@@ -136,34 +139,46 @@ export class Effects {
 
   async #run(call: EffectCall): Promise<void> {
     const end = await this.#attempt(call);
-    if (end === undefined || call.signal.aborted) return;
-    await this.#deliver(call, end);
+    if (end === undefined) return;
+    if (!(await this.#deliver(call, end))) await this.#giveUp(call, end, true);
+  }
+
+  /** What an attempt has begun that is over: not while the daemon stops, the next start finds it then. */
+  async #giveUp({ runId, step, signal }: EffectCall, end: EffectEnd, over = signal.aborted): Promise<void> {
+    if (!over || end === undefined || !("unwanted" in end) || (signal.aborted && signal.reason !== CANCELED)) return;
+    await end
+      .unwanted()
+      .catch((error) => this.#ctx.log.error({ err: error, run: runId, step: step.id }, `what ${step.id} had begun goes on: ${reasonOf(error)}`));
   }
 
   async #attempt(call: EffectCall): Promise<EffectEnd> {
     const runner = this.#runners[call.node.kind];
     try {
       if (runner === undefined) return { fault: { code: "ERROR", message: `nothing runs nodes of the kind ${call.node.kind}` }, retryable: false };
-      // What ignores its signal is not waited for.
-      return await Promise.race([runner(call), aborted(call.signal)]);
+      const running = runner(call);
+      // What ignores its signal is not waited for; what it has begun is given up when it comes.
+      running.then((late) => this.#giveUp(call, late)).catch(() => {});
+      return await Promise.race([running, aborted(call.signal)]);
     } catch (error) {
       return { fault: { code: codeOf(error) ?? "ERROR", message: reasonOf(error) } };
     }
   }
 
-  /** The result waits in memory until it is stored: on a full disk that may take its time. */
-  async #deliver({ runId, step, signal }: EffectCall, end: Exclude<EffectEnd, undefined>): Promise<void> {
+  /** Gives whether the run still wanted it. The result waits in memory until it is stored: on a full disk that may take its time. */
+  async #deliver({ runId, step, signal }: EffectCall, end: Exclude<EffectEnd, undefined>): Promise<boolean> {
     for (let failed = 0; !signal.aborted; failed += 1) {
       try {
+        let wanted = false;
         await this.#host.input(runId, (batch) => {
           const live = batch.state.steps[step.id];
           if (live === undefined || live.attempt !== step.attempt || live.status !== "running") return undefined;
+          wanted = true;
           return inputOf(batch, step.id, end);
         });
-        return;
+        return wanted;
       } catch (error) {
         const code = codeOf(error);
-        if (code === "SVC_WORKFLOW_RUN_UNKNOWN" || code === "SVC_STORE_CLOSED") return;
+        if (code === "SVC_WORKFLOW_RUN_UNKNOWN" || code === "SVC_STORE_CLOSED") return false;
         if (failed === 0)
           this.#ctx.log.error(
             { err: error, run: runId, step: step.id },
@@ -172,6 +187,7 @@ export class Effects {
         await pause(AGAIN_MS, signal);
       }
     }
+    return false;
   }
 
   #about(runId: string, work: Promise<void>): void {

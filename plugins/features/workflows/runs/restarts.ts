@@ -41,7 +41,8 @@ export async function restartRun(
   const definition = current?.definition ?? pinned;
   const at = Date.now();
   const limit = state.timeoutAt === undefined ? {} : { timeoutAt: at + (state.timeoutAt - state.startedAt) };
-  const { workflow, rootId, depth, entry, input } = state;
+  const { workflow, rootId, depth, entry } = state;
+  const input = await host.whole(runId, row, state.input);
   const head = { id: newRunId(at), workflow, hash: current?.hash ?? row.hash, rootId, depth, entry, restartOf: runId, input, ...limit };
   return startedOf(await host.create({ definition, head, prior, ...(row.name === undefined ? {} : { name: row.name }) }));
 }

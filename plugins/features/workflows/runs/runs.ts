@@ -8,7 +8,7 @@ import { externEffect } from "../triggers/extern-effect.ts";
 import { actionEffect } from "./action-effect.ts";
 import { agentEffect } from "./agent-effect.ts";
 import type { Batch } from "./batch.ts";
-import { childEffect } from "./child-effect.ts";
+import { childEffect, startKeyFor } from "./child-effect.ts";
 import { Effects } from "./effects.ts";
 import { Host, type RunsContext } from "./host.ts";
 import { VALUE_CHARS } from "./input-schema.ts";
@@ -75,20 +75,17 @@ export class Runs {
     });
     this.#starts = new Starts(ctx, this.host, this.rooms, definitions);
     const { starts, rooms, host } = { starts: this.#starts, rooms: this.rooms, host: this.host };
-    const child = childEffect(async (id, start, parent) => (await starts.start(id, start, { parent })).runId);
+    const child = childEffect({
+      begin: async (id, start, parent) => (await starts.start(id, start, { parent })).runId,
+      cancel: (childId, parentId) => this.#tell("cancel", childId, parentId, ({ status }) => !isOver(status)),
+    });
     const runners = {
       agent: replayed(agentEffect(ctx, defaultAgent), replay),
       action: replayed(actionEffect(ctx), replay),
       subProcess: replayed(extern === undefined ? child : externEffect(extern, child), replay),
       emitSignal: signalEffect(rooms, { signal: (runId, signal) => this.#signal(runId, signal), definition: (hash) => host.definition(hash) }),
     };
-    const told = (kind: Change, of: (row: RunRow, by: string) => boolean) => async (childId: string, parentId: string) => {
-      const by = `run:${parentId}`;
-      await host.input(childId, async () => {
-        const row = (await rooms.runs.get(childId))?.value;
-        return row !== undefined && of(row, by) ? { kind, at: Date.now(), by } : undefined;
-      });
-    };
+    const told = (kind: Change, of: (row: RunRow, by: string) => boolean) => (childId: string, parentId: string) => this.#tell(kind, childId, parentId, of);
     this.#effects = new Effects(ctx, this.host, {
       runners,
       relations: {
@@ -187,6 +184,15 @@ export class Runs {
     });
   }
 
+  /** A sub-process does as its parent does, where its row says that it may. */
+  async #tell(kind: Change, childId: string, parentId: string, of: (row: RunRow, by: string) => boolean): Promise<void> {
+    const by = `run:${parentId}`;
+    await this.host.input(childId, async () => {
+      const row = (await this.rooms.runs.get(childId))?.value;
+      return row !== undefined && of(row, by) ? { kind, at: Date.now(), by } : undefined;
+    });
+  }
+
   /** What only one daemon at a time may do: begin steps, and look at the clock. */
   async #lead(): Promise<void> {
     const lease = await this.#ctx.store.lease("runs", LEASE_MS);
@@ -278,9 +284,10 @@ export class Runs {
     const step = child?.state.parentStep;
     if (child !== undefined && step !== undefined && isOver(child.status))
       await this.host.act(runId, async (batch) => {
-        // It may have ended before its parent has noted that it waits.
-        const running = batch.state.steps[step]?.status === "running";
-        if (running) batch.feed({ kind: "park", at: Date.now(), step, wait: { kind: "child", for: childId } });
+        // It may have ended before its parent has noted that it waits. The child of an attempt that was given up is not waited for.
+        const live = batch.state.steps[step];
+        if (live?.status === "running" && child.state.startKey === startKeyFor(batch.state, live))
+          batch.feed({ kind: "park", at: Date.now(), step, wait: { kind: "child", for: childId } });
         batch.feed(await this.#endOf(child, step, batch));
         return {};
       });
