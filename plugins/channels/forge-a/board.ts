@@ -1,4 +1,4 @@
-import { type Board, channelError, svcError, type WorkItem, type WorkQuery } from "@svc/sdk";
+import { type Board, channelError, type ForgeAgent, svcError, type WorkItem, type WorkQuery } from "@svc/sdk";
 import { type Api, at } from "./client.ts";
 import type { Identities } from "./identities.ts";
 import type { Labels } from "./labels.ts";
@@ -32,9 +32,10 @@ export function createBoard(started: () => { readonly api: Api; readonly identit
       labels: labels.length === 0 ? undefined : labels.join(","),
     };
     const items: WorkItem[] = [];
+    const agents = identities.agents();
     for await (const page of api.pages({ path: at("projects", project, "issues"), query: asked, token: identities.anyToken(), signal })) {
       for (const value of page) {
-        const item = itemOf(value, project);
+        const item = itemOf(value, project, agents);
         if (item !== undefined && item.state === state && (state === "open" || since === undefined || (item.closedAt ?? item.updatedAt) >= since))
           items.push(item);
       }
@@ -76,7 +77,7 @@ export function createBoard(started: () => { readonly api: Api; readonly identit
         accept: [404],
       });
       if (status === 404) return undefined;
-      const item = itemOf(body, place.project);
+      const item = itemOf(body, place.project, identities.agents());
       return item && { ...item, text: textOf(fieldsOf(body).description) };
     },
     update(id, { addLabels = [], removeLabels = [], state }, signal) {
@@ -98,7 +99,7 @@ export function createBoard(started: () => { readonly api: Api; readonly identit
           };
           const { status, body } = await api.call({ method: "PUT", path, body: change, token, signal, accept: [404] });
           if (status === 404) throw gone(id);
-          const item = itemOf(body, place.project);
+          const item = itemOf(body, place.project, identities.agents());
           if (item === undefined) throw channelError("unknown", `${api.origin} changed ${id} and did not say how it is now`);
           return item;
         });
@@ -124,7 +125,7 @@ function placeOf(id: string): Place | undefined {
 }
 
 /** A card as the forge shows the issue; undefined for something else. */
-function itemOf(value: unknown, project: string): WorkItem | undefined {
+function itemOf(value: unknown, project: string, agents: readonly ForgeAgent[]): WorkItem | undefined {
   const fields = fieldsOf(value);
   const iid = numberOf(fields.iid);
   const updatedAt = timeOf(fields.updated_at);
@@ -132,6 +133,8 @@ function itemOf(value: unknown, project: string): WorkItem | undefined {
   const closed = fields.state === "closed";
   const closedAt = closed ? timeOf(fields.closed_at) : undefined;
   const url = textOf(fields.web_url);
+  const assignees = (Array.isArray(fields.assignees) ? fields.assignees : []).map((user) => textOf(fieldsOf(user).username));
+  const assigned = agents.filter(({ names }) => assignees.some((login) => names.includes(login.toLowerCase())));
   return {
     id: `${project}#${iid}`,
     title: textOf(fields.title),
@@ -139,7 +142,8 @@ function itemOf(value: unknown, project: string): WorkItem | undefined {
     labels: (Array.isArray(fields.labels) ? fields.labels : []).map((label) => textOf(label) || textOf(fieldsOf(label).name)),
     updatedAt,
     project,
-    assignees: (Array.isArray(fields.assignees) ? fields.assignees : []).map((user) => textOf(fieldsOf(user).username)),
+    assignees,
+    ...(assigned.length === 0 ? {} : { agents: assigned.map(({ agent }) => agent) }),
     ...(closedAt === undefined ? {} : { closedAt }),
     ...(/^https?:\/\//.test(url) ? { url } : {}),
   };

@@ -38,7 +38,7 @@ export function itemShape(item: Item, url: string) {
     state: item.state,
     labels: item.labels,
     author: userShape(item.author, url),
-    assignees: [],
+    assignees: (item.assignees ?? []).map((user) => userShape(user, url)),
     created_at: iso(item.createdAt),
     updated_at: iso(item.updatedAt),
     closed_at: item.closedAt === undefined || item.state === "opened" ? null : iso(item.closedAt),

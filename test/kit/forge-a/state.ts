@@ -44,6 +44,7 @@ export interface Item {
   closedAt?: number;
   state: "opened" | "closed" | "merged";
   labels: string[];
+  assignees?: readonly User[];
   readonly branches?: { readonly source: string; readonly target: string };
   readonly approvedBy: Set<User>;
   notes: Note[];
