@@ -104,13 +104,14 @@ describe("comments", () => {
     expect(far.violations).toEqual([]);
   });
 
-  it("answers a description in a discussion of its own, a diff note at its line, a commit note under its commit", async () => {
+  it("answers a description by a plain note, which holds up no merge, a diff note at its line, a commit note under its commit", async () => {
     const { forge, far, place } = await started();
     const request = far.open("ada", PROJECT, "request", { title: "Topic", text: "@anna review" });
     const sha = "a".repeat(40);
     const commit = far.commit(PROJECT, sha);
     const first = await forge.post(place(request), "a description is answered", anna, {}, signal);
     await forge.edit(place(request), first.id, "edited", anna, signal);
+    expect(far.state.notes.get(Number(first.id))?.individual).toBe(true);
     const line = far.comment("ada", request, "@anna this line", { position: { path: "src/a.ts", line: 7 } });
     await forge.post(place(line.place), "at the line", anna, {}, signal);
     const note = far.comment("ada", commit, "@anna this commit");

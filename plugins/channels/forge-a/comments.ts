@@ -35,10 +35,11 @@ export function createComments({ api, call, identities }: Parts): Pick<Forge, "p
   return {
     async post(place, text, as, _options, signal) {
       const path = pathOf(place);
-      // Only a plain note can be made internal; an answer in a discussion is as internal as what it answers.
-      const plain = place.internal === true && place.kind !== "commit";
-      const body = { body: text, ...(plain && place.thread === undefined ? { internal: true } : {}) };
-      const way = place.thread === undefined ? [plain ? "notes" : "discussions"] : ["discussions", place.thread, "notes"];
+      // What begins nothing is a plain note: a thread that nobody resolves can hold a merge up. Only a plain note can be made internal; an
+      // answer in a discussion is as internal as what it answers.
+      const way = place.thread !== undefined ? ["discussions", place.thread, "notes"] : [place.kind === "commit" ? "discussions" : "notes"];
+      const inside = place.thread === undefined && place.internal === true && place.kind !== "commit";
+      const body = { body: text, ...(inside ? { internal: true } : {}) };
       const answer = fieldsOf((await call({ method: "POST", path: at(...path, ...way), body }, as, signal)).body);
       const made = numberOf(answer.id) ?? numberOf(fieldsOf(notesOf(answer)[0]).id);
       if (made === undefined) throw channelError("unknown", `${api.origin} took a comment and named no id of it`);
