@@ -17,4 +17,5 @@ export const FIGURES = new Map([
   ["P15", () => import("./p15-search.mjs")],
   ["P16", () => import("./p16-webhooks.mjs")],
   ["P18", () => import("./p18-decide.mjs")],
+  ["P17", () => import("./p17-workflows.mjs")],
 ]);

@@ -58,6 +58,7 @@ export default definePlugin<WorkflowsSettings>({
     "events",
     "fetch",
     "files",
+    "health",
     "jobs",
     "routes",
     "services",

@@ -1,4 +1,4 @@
-import type { PluginContext, WorkflowHead, Workflows } from "@svc/sdk";
+import { type PluginContext, sleep, type WorkflowHead, type Workflows } from "@svc/sdk";
 import { foldRuns } from "./authoring/promotion-check.ts";
 import { createReplay } from "./authoring/replay.ts";
 import { type ReplayQuery, startReplay } from "./authoring/replay-start.ts";
@@ -42,6 +42,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
     tasks: room,
     replay,
     extern: createExtern(ctx.fetch, () => ctx.config.extern),
+    ready: () => ready(ctx),
     defaultAgent: () => defaultAgent(ctx),
   });
   await runs.open();
@@ -80,6 +81,13 @@ function headOf({ id, definition, hash, broken }: Loaded): WorkflowHead {
     ...(match?.phrases === undefined ? {} : { phrases: match.phrases }),
     broken: broken !== undefined,
   };
+}
+
+const LOOK_MS = 20;
+
+/** Agents and actions of other plugins are there when all of them run. */
+async function ready({ health, signal }: Pick<PluginContext, "health" | "signal">): Promise<void> {
+  while (health().state === "starting") await sleep(LOOK_MS, signal);
 }
 
 /** The daemon's default agent, or the only one that there is. */

@@ -74,6 +74,7 @@ async function stage(traces: readonly Trace[] = []) {
     tasks: room,
     replay,
     defaultAgent: (async () => "ada") as never,
+    ready: async () => {},
   });
   made.runs = runs;
   await runs.open();

@@ -22,8 +22,12 @@ export interface UntoldBook {
   written(runId: string): void;
   /** Nothing of the run is left to tell. */
   told(runId: string): void;
-  /** The runs of which an earlier life of the daemon may not have told everything. */
-  left(): AsyncIterable<{ readonly runId: string; readonly after: number }>;
+  /** Reads what an earlier life of the daemon may not have told: before anything is written here. */
+  load(): Promise<void>;
+  /** These runs, with the last entry that was told for certain. Each is left until `told` again. */
+  left(): ReadonlyMap<string, number>;
+  /** What was left of the run is told. */
+  caughtUp(runId: string): void;
   /** Notes what was told. */
   stop(): Promise<void>;
 }
@@ -34,6 +38,7 @@ export function openUntold(ctx: Pick<PluginContext, "jobs" | "store" | "log">): 
   /** Runs whose row is in the store. */
   const stored = new Set<string>();
   const told = new Set<string>();
+  const left = new Map<string, number>();
   let waiting: (() => void) | undefined;
 
   async function note(): Promise<void> {
@@ -56,20 +61,24 @@ export function openUntold(ctx: Pick<PluginContext, "jobs" | "store" | "log">): 
     },
     written: (runId) => void stored.add(runId),
     told(runId) {
+      // Its row stands for older entries, too.
+      if (left.has(runId)) return;
       told.add(runId);
       waiting ??= ctx.jobs.after(GATHER_MS, () => void note());
     },
-    async *left() {
+    async load() {
       for (let after: string | undefined; ; ) {
         const page = await rows.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
         for (const { key, value } of page) {
           stored.add(key);
-          yield { runId: key, after: value.after };
+          left.set(key, value.after);
         }
         after = page.at(-1)?.key;
         if (page.length < PAGE) return;
       }
     },
+    left: () => new Map(left),
+    caughtUp: (runId) => void left.delete(runId),
     stop: note,
   };
 }

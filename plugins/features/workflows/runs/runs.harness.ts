@@ -85,6 +85,7 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     ctx: Object.create(ctx, { jobs: { value: jobs } }),
     definitions: { get: (id) => known.get(id) },
     tasks,
+    ready: async () => {},
     defaultAgent: async () => "ada",
   });
   await runs.open();

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { codeOf, reasonOf, remove, type WorkflowRun, type WorkflowSignal, type WorkflowSignaled, type WorkflowStart, type WorkflowStarted } from "@svc/sdk";
-import { pendingCommands } from "../engine/pending.ts";
 import type { Input, RunError, RunStatus } from "../engine/types.ts";
 import { dueInputs } from "../engine/wakes.ts";
 import type { Extern } from "../triggers/extern.ts";
@@ -15,11 +14,13 @@ import { VALUE_CHARS } from "./input-schema.ts";
 import { detailOf, listRuns, type RunDetail, type RunPage, type RunQuery, wholeRun } from "./listing.ts";
 import type { DefinitionPort, ReplayPort, TaskPort } from "./ports.ts";
 import { faultOf } from "./reader.ts";
+import { takeUpRuns, tellLeft } from "./recovery.ts";
 import { replayed } from "./replayed.ts";
 import { type RestartQuery, restartRun } from "./restarts.ts";
 import { sweepRuns } from "./retention.ts";
+import { RunEnds } from "./run-ends.ts";
 import { fail } from "./run-errors.ts";
-import { isOver, ofRun, type RunRooms, type RunRow, roomsOf } from "./run-rows.ts";
+import { isOver, type RunRooms, type RunRow, roomsOf } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { signalEffect } from "./signal-effect.ts";
 import { type StartMore, Starts } from "./starts.ts";
@@ -33,6 +34,8 @@ export interface RunsOptions {
   readonly replay?: ReplayPort;
   /** Runs of another service, for sub-processes `extern:<id>`. */
   readonly extern?: Extern;
+  /** Resolves when all plugins run: before, agents and actions are not there yet. */
+  ready(): Promise<void>;
   /** Works on steps that name no agent, where their definition has no owner. */
   defaultAgent(): Promise<string | undefined>;
 }
@@ -43,8 +46,6 @@ const WORDS: Readonly<Record<Change, string>> = { pause: "paused", resume: "resu
 const LEASE_MS = 30_000;
 const LEASE_AGAIN_MS = 10_000;
 const SWEEP_MS = 86_400_000;
-const LOOK_MS = 5_000;
-const PAGE = 100;
 
 /** The runs of this daemon: started, followed, and taken up again after a stop of any kind. */
 export class Runs {
@@ -53,14 +54,17 @@ export class Runs {
   readonly #ctx: RunsContext;
   readonly #boot = randomBytes(6).toString("hex");
   readonly #definitions: DefinitionPort;
+  readonly #ready: () => Promise<void>;
   readonly #effects: Effects;
   readonly #starts: Starts;
   readonly #clock: WakeClock;
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #ends = new RunEnds();
   #leads = false;
+  #stopped = false;
 
-  constructor({ ctx, definitions, tasks, replay, extern, defaultAgent }: RunsOptions) {
+  constructor({ ctx, definitions, tasks, replay, extern, ready, defaultAgent }: RunsOptions) {
     this.#ctx = ctx;
+    this.#ready = ready;
     this.rooms = roomsOf(ctx.store);
     this.#definitions = definitions;
     this.#clock = createWakeClock(ctx, (key) => this.#wake(key));
@@ -100,6 +104,7 @@ export class Runs {
 
   /** Takes up what an earlier life of the daemon left, and goes on from there. */
   async open(): Promise<void> {
+    await this.host.untold.load();
     await this.#lead();
     this.#ctx.jobs.every(SWEEP_MS, async () => {
       if (this.#leads) await sweepRuns(this.#ctx, this.rooms);
@@ -108,6 +113,7 @@ export class Runs {
 
   /** Lets go of everything; what was not finished is found by the next start. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     this.#leads = false;
     await this.#clock.stop();
     await this.#effects.stop();
@@ -146,14 +152,14 @@ export class Runs {
     for (;;) {
       signal?.throwIfAborted();
       // Listens before it looks: an end in between is heard.
-      const ended = this.#nextEnd(runId, signal);
+      const end = this.#ends.next(runId, signal);
       try {
         const run = await this.run(runId);
         if (run === undefined) throw fail("SVC_WORKFLOW_RUN_UNKNOWN", { id: runId });
         if (isOver(run.status as RunStatus)) return run;
-        await ended.promise;
+        await end.promise;
       } finally {
-        ended.release();
+        end.release();
       }
     }
   }
@@ -196,58 +202,29 @@ export class Runs {
   /** What only one daemon at a time may do: begin steps, and look at the clock. */
   async #lead(): Promise<void> {
     const lease = await this.#ctx.store.lease("runs", LEASE_MS);
-    if (!lease.held) {
-      this.#ctx.jobs.after(LEASE_AGAIN_MS, () => void this.#lead().catch((error) => this.#ctx.log.error({ err: error }, "runs could not be taken over")));
-      return;
-    }
-    this.#leads = true;
-    lease.signal.addEventListener("abort", () => {
-      this.#leads = false;
-    });
-    void this.#goOn().catch((error) =>
+    if (!lease.held) return this.#tryToLead();
+    void this.#goOn(lease.signal).catch((error) =>
       this.#ctx.log.error({ err: error }, `what was left of runs could not be taken up: ${reasonOf(error)}; restart the daemon`),
     );
   }
 
-  /** What an earlier life of the daemon left is taken up beside what comes in. */
-  async #goOn(): Promise<void> {
-    await this.#tellLeft();
-    await this.#recover();
+  #tryToLead(): void {
+    this.#ctx.jobs.after(LEASE_AGAIN_MS, () => void this.#lead().catch((error) => this.#ctx.log.error({ err: error }, "runs could not be taken over")));
+  }
+
+  /** What an earlier life of the daemon left is taken up beside what comes in. Runs that were started before are due, and begin then. */
+  async #goOn(held: AbortSignal): Promise<void> {
+    await this.#ready();
+    if (held.aborted || this.#stopped) return;
+    this.#leads = true;
+    held.addEventListener("abort", () => {
+      this.#leads = false;
+      if (!this.#stopped) void this.#clock.stop().then(() => this.#tryToLead());
+    });
+    const parts = { ctx: this.#ctx, host: this.host, rooms: this.rooms, effects: this.#effects, boot: this.#boot };
+    await tellLeft(parts);
+    await takeUpRuns(parts);
     this.#clock.start();
-  }
-
-  async #tellLeft(): Promise<void> {
-    for await (const { runId, after } of this.host.untold.left()) {
-      const row = (await this.rooms.runs.get(runId))?.value;
-      if (row === undefined) continue;
-      const entries = [];
-      for await (const { value } of ofRun(this.rooms.entries, runId)) if (value.seq > after) entries.push(value);
-      this.host.tell(runId, row, await this.host.definition(row.hash), entries, "running");
-    }
-  }
-
-  /** Runs of which a step is ready or was at work. What waits is not loaded: its row of the clock, its task or its signal does that. */
-  async #recover(): Promise<void> {
-    const seen = new Set<string>();
-    for (;;) {
-      const page = await this.rooms.runs.list({ where: { busy: 1 }, limit: PAGE + seen.size });
-      const fresh = page.filter(({ key }) => !seen.has(key));
-      if (fresh.length === 0) return;
-      for (const { key } of fresh) {
-        seen.add(key);
-        await this.#takeUp(key).catch((error) => this.#ctx.log.error({ err: error, run: key }, `the run ${key} could not be taken up: ${reasonOf(error)}`));
-      }
-    }
-  }
-
-  async #takeUp(runId: string): Promise<void> {
-    const row = await this.host.takeUp(runId);
-    const definition = await this.host.definition(row.hash);
-    for (const command of pendingCommands(definition, row.state)) {
-      if (command.do === "claim" || command.do === "ended" || !("step" in command)) continue;
-      const given = ((await this.host.given(runId, row, command.step)) ?? {}) as object;
-      this.#effects.begin(runId, row, definition, { step: command.step, given, again: row.state.steps[command.step]?.boot !== this.#boot });
-    }
   }
 
   /** Something of a run is due, or one of its sub-processes has ended. */
@@ -311,26 +288,7 @@ export class Runs {
   }
 
   #ended({ state }: RunRow): void {
-    for (const heard of this.#waiting.get(state.id) ?? []) heard();
+    this.#ends.ended(state.id);
     if (state.parentRunId !== undefined) this.#clock.arm(Date.now());
-  }
-
-  #nextEnd(runId: string, signal: AbortSignal | undefined): { readonly promise: Promise<void>; release(): void } {
-    const heard = this.#waiting.get(runId) ?? new Set<() => void>();
-    this.#waiting.set(runId, heard);
-    let release = () => {};
-    const promise = new Promise<void>((resolve) => {
-      // Another daemon may end it.
-      const timer = setTimeout(resolve, LOOK_MS);
-      heard.add(resolve);
-      signal?.addEventListener("abort", () => resolve(), { once: true });
-      release = () => {
-        clearTimeout(timer);
-        heard.delete(resolve);
-        if (heard.size === 0) this.#waiting.delete(runId);
-        resolve();
-      };
-    });
-    return { promise, release };
   }
 }
