@@ -136,7 +136,7 @@ async function check(api: Api, settings: Settings, repo: string): Promise<string
     );
   }
   const name = common.names[0] ?? "";
-  if (common.app !== undefined && common.user === undefined)
+  if (!common.installed)
     throw wrong(`The App ${name} is installed nowhere. Install it in ${repo === "*" ? "the repositories" : repo} (the App's page, Install App), and repeat.`);
   if (repo !== "*") await checkRepository(api, common, repo, signal);
   return name;

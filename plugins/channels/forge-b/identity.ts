@@ -15,6 +15,8 @@ export interface Identity {
   user?: ForgeUser;
   /** By which it is mentioned. */
   names: readonly string[];
+  /** False for an App that is installed nowhere: nothing can be asked in its name. */
+  installed: boolean;
   /** For calls in a repository, or without one about itself. */
   credential(project?: { readonly path: string; readonly id?: string }, purpose?: Purpose): Credential;
   /** Asks the forge who this is. */
@@ -121,6 +123,7 @@ function tokenIdentity(name: string, token: string, refused: (reason: string) =>
   const identity: Identity = {
     name,
     names: [],
+    installed: true,
     credential: () => credential,
     async identify(api, signal) {
       const user = userOf((await api.call({ path: "/user", as: credential, signal })).body);
@@ -136,16 +139,18 @@ function appIdentity(app: App): Identity {
     name: "privateKeyFile",
     app,
     names: [],
+    installed: false,
     credential: (project, purpose = "notes") => (project === undefined ? app.itself : app.in(project, purpose)),
     async identify(api, signal) {
       const { slug } = (await api.call({ path: "/app", as: app.itself, signal })).body as { slug: string };
       identity.names = [slug];
       const installed = (await api.call({ path: "/app/installations", query: { per_page: 1 }, as: app.itself, signal })).body as readonly { id: number }[];
-      // Without an installation nothing can be asked in its name, and nothing comes from it.
       const [first] = installed;
+      identity.installed = first !== undefined;
       if (first === undefined) return;
-      const { body } = await api.call({ path: at("users", `${slug}[bot]`), as: app.anywhere(first.id), signal });
-      identity.user = { ...userOf(body), bot: true };
+      // Where the forge does not show its user, its marker alone tells its comments.
+      const { status, body } = await api.call({ path: at("users", `${slug}[bot]`), as: app.anywhere(first.id), signal }, [404]);
+      if (status === 200) identity.user = { ...userOf(body), bot: true };
     },
   };
   return identity;

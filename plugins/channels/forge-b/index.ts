@@ -14,7 +14,8 @@ export default definePlugin<Settings>({
   capabilities: ["fetch", "services"],
   setup(ctx) {
     const settings = ctx.config;
-    const { signal } = ctx;
+    const ending = new AbortController();
+    const signal = AbortSignal.any([ctx.signal, ending.signal]);
     let connected: ForgeHandle | undefined;
     let running: Promise<void> | undefined;
     let reason = "forge_b has not connected yet";
@@ -105,6 +106,7 @@ export default definePlugin<Settings>({
         });
       },
       async stop() {
+        ending.abort(new Error("stopped"));
         await running;
         await connected?.disconnect();
       },
