@@ -83,7 +83,7 @@ export default definePlugin<WorkflowsSettings>({
         provideRoute(ctx, route);
     const service = serviceOf(open);
     ctx.provide.service("workflows", service);
-    for (const tool of workflowTools(service)) ctx.provide.tool(tool);
+    for (const tool of workflowTools(service, () => ctx.traces)) ctx.provide.tool(tool);
     if (ctx.config.matching.enabled)
       ctx.hooks.dispatch.tap(async (turn) => {
         const { matchTurn } = await import("./triggers/matching.js");

@@ -40,6 +40,8 @@ export function openTaskRoom({ ctx, host, replayed }: TaskDeps): TaskRoom {
   const questions = createTaskQuestions(ctx, rows, tasks.submit);
   const reminders = createReminders(ctx, rows, questions);
   let stopLooking: (() => void) | undefined;
+  let stopped = false;
+  let catchingUp: Promise<void> = Promise.resolve();
 
   /** People are asked; a replayed run answers itself. */
   async function opened(runId: string, taskId: string, step: string): Promise<void> {
@@ -49,6 +51,25 @@ export function openTaskRoom({ ctx, host, replayed }: TaskDeps): TaskRoom {
   }
   const inBackground = (work: Promise<void>, taskId: string) =>
     void work.catch((error) => ctx.log.error({ err: error, task: taskId }, `the task ${taskId} is open and nobody was asked; the next start asks`));
+
+  /** Tasks of replays that a stop has left unanswered, and questions: there may be many, and nobody waits for it. */
+  async function catchUp(): Promise<void> {
+    for (let after: string | undefined; !stopped; ) {
+      const page = await rows.collection.list({ where: { state: "open" }, limit: 200, ...(after === undefined ? {} : { after }) });
+      for (const { value } of page) {
+        const answer = stopped ? undefined : await replayed(value.run, value.step);
+        if (answer !== undefined) await late.input(value.run, answer);
+      }
+      after = page.at(-1)?.key;
+      if (page.length < 200) break;
+    }
+    if (!stopped) await questions.reconcile();
+  }
+  const look = () => {
+    catchingUp = catchingUp
+      .then(() => questions.reconcile())
+      .catch((error) => ctx.log.error({ err: error }, "the questions about tasks could not be looked through; tried again in a minute"));
+  };
 
   return {
     tasks,
@@ -63,22 +84,15 @@ export function openTaskRoom({ ctx, host, replayed }: TaskDeps): TaskRoom {
       }
     },
     async start() {
-      for (let after: string | undefined; ; ) {
-        const page = await rows.collection.list({ where: { state: "open" }, limit: 200, ...(after === undefined ? {} : { after }) });
-        for (const { value } of page) {
-          const answer = await replayed(value.run, value.step);
-          if (answer !== undefined) await late.input(value.run, answer);
-        }
-        after = page.at(-1)?.key;
-        if (page.length < 200) break;
-      }
-      await questions.reconcile();
+      catchingUp = catchUp().catch((error) => ctx.log.error({ err: error }, "the open tasks could not be looked through; tried again in a minute"));
       reminders.look();
-      stopLooking = ctx.jobs.every(LOOK_MS, () => questions.reconcile());
+      stopLooking = ctx.jobs.every(LOOK_MS, look);
     },
     async stop() {
+      stopped = true;
       stopLooking?.();
       await reminders.stop();
+      await catchingUp;
     },
   };
 }

@@ -120,8 +120,8 @@ function madeRow(run: KnownRun, { taskId: id, step, at }: Entry<"task.created">,
     ...asked,
     kind: node.kind,
     title: textOf(title ?? node.title).slice(0, 1_000),
-    assignee: textOf(assignee ?? node.assignee),
-    form: { fields: node.kind === "approval" ? APPROVAL : ((form ?? node.form ?? []) as readonly FormField[]) },
+    assignee: assigneeOf(textOf(assignee ?? node.assignee)),
+    form: { fields: node.kind === "approval" ? APPROVAL : ((form ?? node.form ?? []) as readonly FormField[]).map(fieldOf) },
     submitTransition: node.kind === "approval" ? BY_DECISION : (node.submitTransition ?? "out"),
     ...(detail === undefined || detail === null || detail === "" ? {} : { detail: textOf(detail).slice(0, 20_000) }),
     ...(due === undefined ? {} : { dueAt: due }),
@@ -147,6 +147,26 @@ function incident({ workflow, ownerAgent }: KnownRun, step: string, node: Node, 
     form: { fields: INCIDENT },
     submitTransition: BY_DECISION,
   };
+}
+
+/** Nobody would find a task of nobody: what an expression has made of the assignee may be anything. */
+const assigneeOf = (text: string): string => (/^(actor|role):./.test(text) ? text.slice(0, 500) : "role:operator");
+
+/** A field as its texts came out of their expressions, which may have made numbers of options, or nothing. */
+function fieldOf({ label, help, options, ...field }: FormField): FormField {
+  return {
+    ...field,
+    ...(label === undefined || label === null ? {} : { label: textOf(label) }),
+    ...(help === undefined || help === null ? {} : { help: textOf(help) }),
+    ...(options === undefined ? {} : { options: options.flatMap(optionOf) }),
+  };
+}
+
+function optionOf(option: unknown): NonNullable<FormField["options"]> {
+  if (typeof option !== "object" || option === null) return option === undefined || option === null ? [] : [String(option)];
+  const { value, label } = option as { readonly value?: unknown; readonly label?: unknown };
+  if (value === undefined || value === null) return [];
+  return [{ value: textOf(value), ...(label === undefined || label === null ? {} : { label: textOf(label) }) }];
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));

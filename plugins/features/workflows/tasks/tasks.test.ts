@@ -244,3 +244,23 @@ it("WF-08 a step that cannot go on asks its owner: again, skip with a value, or 
     expect(flow.state()).toMatchObject(expected);
   }
 });
+
+it("what expressions have made of a form is a form all the same, and of an assignee somebody who can be found", async () => {
+  const node: Node = {
+    id: "ask",
+    kind: "userTask",
+    title: "{{ input.t }}",
+    assignee: "{{ input.who }}",
+    form: [{ name: "n", kind: "select", options: ["a"] }],
+  };
+  const flow = runs(asking(node, ["out"]));
+  const form = [{ name: "n", kind: "select", required: true, label: 7, options: [1, null, true, { value: 2, label: null }, { label: "x" }] }];
+  const id = await flow.open({ title: { a: 1 }, assignee: 7, form });
+  expect(await flow.tasks.get(id)).toMatchObject({
+    title: '{"a":1}',
+    assignee: "role:operator",
+    form: { fields: [{ label: "7", options: ["1", "true", { value: "2" }] }] },
+  });
+  expect(await refusal(flow.tasks.submit(id, { values: { n: "x" } }))).toMatchObject({ code: "option" });
+  expect(await flow.tasks.submit(id, { values: { n: "2" } })).toMatchObject({ port: "out" });
+});

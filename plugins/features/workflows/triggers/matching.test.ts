@@ -24,15 +24,18 @@ function world(
     },
     wait: async () => ({ id: "run_1", status: "completed", waits: [], ...end }) as unknown as WorkflowRun,
   };
-  const run = async (text: string, more: object = {}) => {
+  const take = async (text: string, more: object = {}) => {
     const message = { id: "task_7", rootId: "r", at: 0, attempts: 0, entry: "channel", channel: "chat", chat: "c", text, ...more };
-    const stream = await matchTurn({ id: "task_7", messages: [message] } as unknown as Turn, { workflows, settings: () => ({ ...AUTO, ...settings }), log });
+    return matchTurn({ id: "task_7", messages: [message] } as unknown as Turn, { workflows, settings: () => ({ ...AUTO, ...settings }), log });
+  };
+  const run = async (text: string, more: object = {}) => {
+    const stream = await take(text, more);
     if (stream === undefined) return "agent";
     const events = [];
     for await (const event of stream) events.push(event);
     return events;
   };
-  return { run, started, logged };
+  return { run, take, started, logged };
 }
 
 it("WF-11 auto runs the workflow instead of the agent, under the message's own key, and answers with its output", async () => {
@@ -69,6 +72,14 @@ it("WF-11 a start that is refused gives the turn back to the agent", async () =>
   const { run, logged } = world({}, { refuse: "message is too long" });
   expect(await run("buy a new laptop")).toMatchObject([{ type: "step" }, { type: "pass", reason: expect.stringContaining("message is too long") }]);
   expect(logged.at(-1)).toContain("the agent answers");
+});
+
+it("WF-11 nothing is started before the kernel has let the turn be taken over: it ends a stream that may not", async () => {
+  const { take, started } = world();
+  const stream = (await take("buy a new laptop")) as AsyncGenerator;
+  expect(await stream.next()).toMatchObject({ value: { type: "step" } });
+  await stream.return(undefined);
+  expect(started).toEqual([]);
 });
 
 it("no step of a workflow, no job and no collected messages start one", async () => {

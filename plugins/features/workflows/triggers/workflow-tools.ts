@@ -1,11 +1,16 @@
-import { type AgentTool, reasonOf, svcError, type WorkflowHead, type WorkflowRun, type Workflows } from "@svc/sdk";
+import { type AgentTool, reasonOf, svcError, type Traces, type WorkflowHead, type WorkflowRun, type Workflows } from "@svc/sdk";
 
 /** An agent's call waits no longer: programs give up on tools that say nothing for a minute. */
 const WAIT_MS = 50_000;
 const SHOWN = 20_000;
 
+/** Runs that agents of runs have started, one from within the other, at most: as many as sub-processes. */
+const DEEPEST = 10;
+
+type Used = Pick<Workflows, "list" | "start" | "run" | "wait">;
+
 /** What agents may do with workflows: see which there are, start one, and wait for its end, a bounded time each call. */
-export function workflowTools(workflows: Pick<Workflows, "list" | "start" | "run" | "wait">): readonly AgentTool[] {
+export function workflowTools(workflows: Used, traces: () => Pick<Traces, "get">): readonly AgentTool[] {
   return [
     {
       name: "svc_workflow_list",
@@ -31,6 +36,7 @@ export function workflowTools(workflows: Pick<Workflows, "list" | "start" | "run
         },
       },
       async run({ id, input, key }, { agent, taskId }) {
+        await requireShallow(workflows, traces(), taskId);
         const started = await workflows.start(String(id), {
           ...(input === undefined ? {} : { input: input as Record<string, unknown> }),
           // Of this agent: another one's key is another run.
@@ -60,6 +66,23 @@ export function workflowTools(workflows: Pick<Workflows, "list" | "start" | "run
       },
     },
   ];
+}
+
+/** Throws where the agent works for a run that an agent of a run has started, and so on: a circle would never end. */
+async function requireShallow(workflows: Used, traces: Pick<Traces, "get">, taskId: string | undefined): Promise<void> {
+  let task = taskId;
+  for (let depth = 0; task !== undefined; depth += 1) {
+    const runId = (await traces.get(task))?.runId;
+    if (runId === undefined) return;
+    if (depth >= DEEPEST)
+      throw svcError(
+        "SVC_WORKFLOW_DEPTH",
+        `Runs are started from within runs ${DEEPEST} deep; this one is not. Does an agent of a workflow start that workflow again?`,
+        { status: 409 },
+      );
+    const entry = (await workflows.run(runId))?.entry;
+    task = entry?.kind === "agent" ? entry.ref : undefined;
+  }
 }
 
 function lineOf({ id, name, description, inputSchema }: WorkflowHead): string {
