@@ -94,6 +94,39 @@ describe("a daemon whose forge_a makes trouble", () => {
     LONG,
   );
 
+  it(
+    "hooks of an old forge, which name neither discussion nor action, and signed ones of a new one are taken; a wrong signature is not",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      const secret = `whsec_${Buffer.from("a secret of thirty-two characters").toString("base64")}`;
+      await world.start({ webhookSecret: secret });
+      const note = far.comment("ada", issue, "@anna from an old forge");
+      await far.hooks.settled();
+      // The hook of the stage knows another secret.
+      const refused = far.hooks.deliveries.find(({ about }) => about === `comment:${note.id}`);
+      expect(refused?.status).toBe(401);
+      const body = JSON.parse(refused?.body ?? "{}") as { user: object; object_attributes: Record<string, unknown> };
+      for (const key of ["discussion_id", "action", "updated_by_id", "internal"]) delete body.object_attributes[key];
+      const old = { ...body, user: { id: 42_000, username: "somebody" }, event_type: undefined };
+      const answer = await fetch(world.hook, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-gitlab-token": secret, "x-gitlab-event": "Note Hook" },
+        body: JSON.stringify(old),
+      });
+      expect(answer.status).toBe(202);
+      await answered(world);
+      expect(world.answers(issue)[0]?.place.thread).toBe(note.place.thread);
+      expect(world.answers(issue)[0]?.words).toContain("author: ada");
+      far.hooks.add(world.hook, secret, { signature: true });
+      far.comment("ada", issue, "@anna signed");
+      await answered(world, issue, 2);
+      expect(far.hooks.deliveries.filter(({ headers, status }) => "webhook-signature" in headers && status !== 202)).toEqual([]);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
   const RECORDED = "/usr/share/gocode/src/github.com/xanzy/go-gitlab/testdata";
   it.skipIf(!existsSync(RECORDED))(
     "payloads that were recorded are answered with 2xx or a named 4xx (Debian: golang-github-xanzy-go-gitlab-dev)",

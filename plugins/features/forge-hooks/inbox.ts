@@ -48,7 +48,9 @@ export class Inbox {
     const as = "starts" in verdict ? (verdict.starts[0]?.agent ?? "") : (verdict.agents[0] ?? forge.agents(note.place.project)[0]?.agent ?? "");
     const whole = await this.#complete(item, forge, note, as, signal);
     if (whole === undefined) return this.#close(item, forge, note, [], "gone", verdict);
-    const rest = { ...verdict, right: verdict.right === "write" && whole.request?.fork ? ("report" as const) : verdict.right };
+    // A hook does not always say the name of who asks; the forge does.
+    const actor = [whole.editor, whole.author].find((user) => user?.id === verdict.actor.id) ?? verdict.actor;
+    const rest = { ...verdict, actor, right: verdict.right === "write" && whole.request?.fork ? ("report" as const) : verdict.right };
     if ("command" in rest) {
       const done = await this.#runs.command(forge, whole, rest, signal);
       return this.#close(item, forge, whole, [], done, rest);
