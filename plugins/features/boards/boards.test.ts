@@ -43,6 +43,13 @@ it("an open card with a label of the scope that no column maps is in none, and e
   expect(placeOf({ ...blocked, state: "closed" }, columns)?.id).toBe("done");
 });
 
+it("a card leaves a column whose label is of another scope, too", () => {
+  const columns = columnsOf(COLUMN_IDS.map((id) => (id === "triage" || id === "done" ? { id } : { id, mapsToLabel: `${id}::yes` })));
+  const [, todo, doing] = columns as [Column, Column, Column];
+  const card = changed({ state: "open", labels: ["todo::yes", "area::web"] }, changeOf(todo, doing, columns));
+  expect([placeOf(card, columns)?.id, card.labels]).toEqual(["doing", ["area::web", "doing::yes"]]);
+});
+
 it("registers the routes of the daemon and of the dashboard, each with its guard", () => {
   const context = createFakeContext(boards as never);
   boards.setup(context as never);

@@ -67,8 +67,9 @@ export function changeOf(from: Column, to: Column, columns: readonly Column[]): 
   const left = [
     // Beside a flat label a scoped one would still show the card in its own column.
     ...of("scoped-label").filter(({ scope }) => to.kind === "open-backlog" || to.kind === "label" || (to.scope !== undefined && scope === to.scope)),
-    // A flat label goes with the column that is left; which one a closed card was in nobody has asked.
-    ...(from.kind === "label" ? [from] : []),
+    // The label of the column that is left goes, or the card would still be in it; a closed card keeps its scoped one.
+    ...(from.kind === "label" || (from.kind === "scoped-label" && to.kind !== "closed") ? [from] : []),
+    // Which column a closed card was in nobody has asked.
     ...(from.kind === "closed" ? of("label") : []),
   ];
   const removeLabels = [...new Set(left.flatMap(({ label }) => (label === undefined || label === to.label ? [] : [label])))];
