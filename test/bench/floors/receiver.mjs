@@ -1,9 +1,9 @@
-/** The least that takes deliveries in without losing one: fastify, and the body in a table, as many of them a commit as are there. */
+/** The least that takes deliveries in without losing one: fastify, and the body in a table, at most so many of them a commit. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import fastify from "fastify";
 
-const [folder] = process.argv.slice(2);
+const [folder, most] = process.argv.slice(2);
 const database = new Database(join(folder, "floor.db"));
 database.pragma("journal_mode = WAL");
 database.pragma("synchronous = FULL");
@@ -12,18 +12,20 @@ const insert = database.prepare("INSERT INTO deliveries (body) VALUES (?)");
 const insertAll = database.transaction((waiting) => {
   for (const { body } of waiting) insert.run(body);
 });
-let waiting = [];
+const waiting = [];
+
+function flush() {
+  const now = waiting.splice(0, Number(most));
+  insertAll(now);
+  for (const { stored } of now) stored();
+  if (waiting.length > 0) setImmediate(flush);
+}
 
 function store(body) {
   return new Promise((stored) => {
     waiting.push({ body, stored });
     if (waiting.length > 1) return;
-    setImmediate(() => {
-      const now = waiting;
-      waiting = [];
-      insertAll(now);
-      for (const { stored: done } of now) done();
-    });
+    setImmediate(flush);
   });
 }
 
