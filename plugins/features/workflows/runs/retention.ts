@@ -1,4 +1,4 @@
-import { type Op, type PluginContext, remove, type Store } from "@svc/sdk";
+import { codeOf, type Op, type PluginContext, remove, type Store } from "@svc/sdk";
 import { DEFINITIONS, ENTRIES, KEYS, ofRun, RUNS, type RunRooms, STEPS, TASKS, VALUES } from "./run-rows.ts";
 import { entryKeyOf, startKeyOf } from "./starts.ts";
 
@@ -21,7 +21,13 @@ export async function sweepRuns(ctx: Pick<PluginContext, "store" | "signal" | "l
   }
   for (let after: string | undefined; ; ) {
     const page = await rooms.definitions.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-    for (const { key } of page) if ((await rooms.runs.count({ where: { hash: key } })) === 0) await ctx.store.commit([remove(DEFINITIONS, key)]);
+    for (const { key, version } of page) {
+      if ((await rooms.runs.count({ where: { hash: key } })) > 0) continue;
+      // A run that was started in between has written it anew.
+      await ctx.store.commit([remove(DEFINITIONS, key, version)]).catch((error) => {
+        if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+      });
+    }
     after = page.at(-1)?.key;
     if (page.length < PAGE) return swept;
   }

@@ -1,5 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { codeOf, reasonOf, remove, type WorkflowRun, type WorkflowSignal, type WorkflowSignaled, type WorkflowStart, type WorkflowStarted } from "@svc/sdk";
+import {
+  codeOf,
+  type Lease,
+  reasonOf,
+  remove,
+  type WorkflowRun,
+  type WorkflowSignal,
+  type WorkflowSignaled,
+  type WorkflowStart,
+  type WorkflowStarted,
+} from "@svc/sdk";
 import type { Input, RunError, RunStatus } from "../engine/types.ts";
 import { dueInputs } from "../engine/wakes.ts";
 import type { Extern } from "../triggers/extern.ts";
@@ -59,6 +69,7 @@ export class Runs {
   readonly #starts: Starts;
   readonly #clock: WakeClock;
   readonly #ends = new RunEnds();
+  #lease: Lease | undefined;
   #leads = false;
   #stopped = false;
 
@@ -118,6 +129,7 @@ export class Runs {
     await this.#clock.stop();
     await this.#effects.stop();
     await this.host.stop();
+    await this.#lease?.release();
   }
 
   /** As the service `workflows` says. */
@@ -203,6 +215,7 @@ export class Runs {
   async #lead(): Promise<void> {
     const lease = await this.#ctx.store.lease("runs", LEASE_MS);
     if (!lease.held) return this.#tryToLead();
+    this.#lease = lease;
     void this.#goOn(lease.signal).catch((error) =>
       this.#ctx.log.error({ err: error }, `what was left of runs could not be taken up: ${reasonOf(error)}; restart the daemon`),
     );
