@@ -1,4 +1,5 @@
 import { codeOf, definePlugin, type HttpRoute, type PluginContext, type Workflows } from "@svc/sdk";
+import { draftRoutes } from "./authoring/draft-routes.ts";
 import { definitionRoutes } from "./definition/definition-routes.ts";
 import type { Opened } from "./opened.ts";
 import { PLACES, runRoutes } from "./runs/run-routes.ts";
@@ -79,7 +80,12 @@ export default definePlugin<WorkflowsSettings>({
       return opened;
     };
     for (const place of PLACES)
-      for (const route of [...runRoutes(place, open), ...taskRoutes(place, open), ...definitionRoutes(place, open, () => ctx.config.editor)])
+      for (const route of [
+        ...runRoutes(place, open),
+        ...taskRoutes(place, open),
+        ...definitionRoutes(place, open, () => ctx.config.editor),
+        ...draftRoutes(place, open, () => ctx.config.editor),
+      ])
         provideRoute(ctx, route);
     const service = serviceOf(open);
     ctx.provide.service("workflows", service);

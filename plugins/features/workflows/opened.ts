@@ -1,8 +1,10 @@
 import { type PluginContext, sleep, type WorkflowHead, type Workflows } from "@svc/sdk";
+import { Drafts } from "./authoring/draft-files.ts";
 import { foldRuns } from "./authoring/promotion-check.ts";
 import { createReplay } from "./authoring/replay.ts";
 import { type ReplayQuery, startReplay } from "./authoring/replay-start.ts";
-import { type Definitions, inputSchemaOf, type Loaded, openDefinitions } from "./definition/definitions.ts";
+import { inputSchemaOf } from "./definition/definition-views.ts";
+import { type Definitions, type Loaded, openDefinitions } from "./definition/definitions.ts";
 import type { Definition } from "./engine/types.ts";
 import { roomsOf } from "./runs/run-rows.ts";
 import { Runs } from "./runs/runs.ts";
@@ -15,6 +17,7 @@ import { createExtern } from "./triggers/extern.ts";
 /** All of the workflows, once something of them is needed. */
 export interface Opened {
   readonly definitions: Definitions;
+  readonly drafts: Drafts;
   readonly runs: Runs;
   readonly tasks: Tasks;
   /** Runs a definition that is no workflow yet, answered from what was recorded. */
@@ -49,6 +52,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
   await room.start();
   return {
     definitions,
+    drafts: new Drafts(definitions),
     runs,
     tasks: room.tasks,
     replay: (draft, query) => startReplay(ctx, runs, replay, draft, query),

@@ -1,7 +1,8 @@
 import { checkDefinition, isWorkflowId } from "../definition/check-definition.ts";
 import { definitionError } from "../definition/definition-errors.ts";
 import { type DefinitionFolder, etagOf } from "../definition/definition-folder.ts";
-import { type Definitions, headOf, requireRunnable } from "../definition/definitions.ts";
+import { requireRunnable } from "../definition/definition-views.ts";
+import type { Definitions } from "../definition/definitions.ts";
 import type { Problem } from "../definition/problem.ts";
 import { type Format, MAX_BYTES, readSource } from "../definition/source.ts";
 import type { Definition } from "../engine/types.ts";
@@ -148,9 +149,6 @@ export class Drafts {
     }
   }
 }
-
-/** What a list shows of a draft. */
-export const draftView = (draft: Draft) => ({ definition: headOf(draft), file: draft.file, problems: draft.problems, updatedAt: draft.updatedAt });
 
 function renamed({ text, value, format }: Draft, id: string): string {
   if (value === undefined || value["id"] === undefined) return text;

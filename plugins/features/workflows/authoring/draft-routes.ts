@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpRoute } from "@svc/sdk";
 import { type DefinitionPlace, type Editor, OBJECT_BODY, PAGE_QUERY, pageOf, requireEditor, withProblems } from "../definition/definition-routes.ts";
-import { requireRunnable } from "../definition/definitions.ts";
+import { draftView, requireRunnable } from "../definition/definition-views.ts";
 import type { Definition } from "../engine/types.ts";
-import { type Drafts, draftView } from "./draft-files.ts";
+import type { Drafts } from "./draft-files.ts";
 import type { Fold } from "./fold.ts";
 import type { ReplayQuery } from "./replay-start.ts";
 

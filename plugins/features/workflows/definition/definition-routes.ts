@@ -1,6 +1,7 @@
 import type { HttpReply, HttpRequest, HttpRoute } from "@svc/sdk";
 import { definitionError } from "./definition-errors.ts";
-import { type Definitions, headOf, inputSchemaOf } from "./definitions.ts";
+import { headOf, inputSchemaOf } from "./definition-views.ts";
+import type { Definitions } from "./definitions.ts";
 
 /** The server that routes are for, and who may read and write there. */
 export interface DefinitionPlace {

@@ -1,8 +1,9 @@
 import { codeOf, type Files, type Log, reasonOf } from "@svc/sdk";
-import type { Definition, InputField } from "../engine/types.ts";
+import type { Definition } from "../engine/types.ts";
 import { type Checked, checkDefinition, isWorkflowId } from "./check-definition.ts";
 import { definitionError } from "./definition-errors.ts";
 import { type DefinitionFolder, etagOf, openFolder } from "./definition-folder.ts";
+import { requireRunnable } from "./definition-views.ts";
 import type { Known } from "./field-lint.ts";
 import { firstError, type Problem } from "./problem.ts";
 import { type Format, MAX_BYTES } from "./source.ts";
@@ -185,25 +186,6 @@ class FolderDefinitions implements Definitions {
       etag: text === undefined ? "" : etagOf(text),
     };
   }
-}
-
-/** Throws 400 for what its schema refuses and 422 for what cannot be run, both with the problems. */
-export function requireRunnable(id: string, { definition, problems }: Checked): void {
-  const reason = firstError(problems);
-  if (reason === undefined) return;
-  throw definitionError(definition === undefined ? "SVC_WORKFLOW_SCHEMA" : "SVC_WORKFLOW_LINT", { id, reason, problems });
-}
-
-/** The fields that a workflow takes. */
-export function inputSchemaOf({ nodes }: Definition): Readonly<Record<string, InputField>> {
-  const trigger = nodes.find((node) => node.kind === "trigger");
-  return trigger?.inputSchema ?? {};
-}
-
-/** What stands at the top of a definition, without its graph. */
-export function headOf({ id, value }: Pick<Loaded, "id" | "value">): Readonly<Record<string, unknown>> {
-  const { nodes: _nodes, edges: _edges, ...head } = value ?? {};
-  return { ...head, id };
 }
 
 const START = { pointer: "", line: 1, column: 1 };
