@@ -74,7 +74,7 @@ describe("a note on a forge", () => {
     await until(() => expect(tier.turns).toHaveLength(1));
     await hook(forge.write("@my-agent two", { request: { source: "x\ndata-", target: "main", fork: true } }));
     await until(() => expect(tier.turns).toHaveLength(2));
-    forge.faults.push({ call: "right", failure: "unknown" });
+    for (let n = 0; n < 3; n += 1) forge.faults.push({ call: "right", failure: "unknown" });
     await hook(forge.write("@my-agent three", { author: { id: "10", login: "nobody-knows", bot: false } }));
     await until(() => expect(tier.turns).toHaveLength(3));
     await hook(forge.write("@my-agent four"));

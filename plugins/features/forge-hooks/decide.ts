@@ -22,6 +22,8 @@ export interface Deciding extends Shared {
 
 /** An edit of a note that was never seen starts somebody only this long after the note was written. */
 const UNSEEN_EDIT_MS = 600_000;
+/** So often a right is asked for before the answer is taken for "may not write". */
+const TRIES = 3;
 /** What a list finds later than this is shown to the operator and not worked on. */
 const OLD_MS = 24 * 3_600_000;
 
@@ -29,7 +31,7 @@ const OLD_MS = 24 * 3_600_000;
  * Whom a note asks. The tests in their order; the first that fits is the reason why nobody is asked. The signature was judged before, and
  * a run that is there already is found by who starts them.
  */
-export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, via: Incoming["via"], signal: AbortSignal): Promise<Verdict> {
+export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, via: Incoming["via"], attempt: number, signal: AbortSignal): Promise<Verdict> {
   const { rows, comments, standing, markers } = deciding;
   const { place, author } = note;
   const agents = forge.agents(place.project);
@@ -67,7 +69,7 @@ export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, 
   const bots = await Promise.all(users.map((user) => standing.isBot(forge, user, signal)));
   if (bots.includes(true)) return { reason: "bot", seen };
   const first = (fresh[0] ?? (agents[0] as ForgeAgent)).agent;
-  const asked = await standing.right(forge, place.project, actor, first, signal);
+  const asked = await standing.right(forge, place.project, actor, first, signal, attempt < TRIES);
   if (asked === "none") return { reason: "outsider", seen };
   // Who may be a bot, and what strangers may write to, changes nothing.
   const right = bots.includes(undefined) || note.request?.fork ? "report" : asked;

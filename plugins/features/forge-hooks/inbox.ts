@@ -43,7 +43,7 @@ export class Inbox {
     const forge = forgeOf(this.#deciding, name);
     if (deleted !== undefined) return this.#runs.deleted(objectKey(forge.name, forge.origin, deleted.place, deleted.note));
     if (note === undefined) return;
-    const verdict = await decide(this.#deciding, forge, note, via, signal);
+    const verdict = await decide(this.#deciding, forge, note, via, item.attempt, signal);
     if ("reason" in verdict) return this.#close(item, forge, note, [], verdict.reason, verdict);
     const as = "starts" in verdict ? (verdict.starts[0]?.agent ?? "") : (verdict.agents[0] ?? forge.agents(note.place.project)[0]?.agent ?? "");
     const whole = await this.#complete(item, forge, note, as, signal);
@@ -87,6 +87,11 @@ export class Inbox {
     const { rows, ctx } = this.#deciding;
     const object = objectKey(forge.name, forge.origin, note.place, note);
     const told = (await rows.objects.get(object))?.value.hash === verdict.seen?.hash;
+    if (reason === "own comment" && note.edited) {
+      // Our own edits, several a minute, that the forge tells us of.
+      ctx.log.debug({ forge: forge.name, note: note.url, via, reason }, "a note was not taken");
+      return;
+    }
     const decision: Decision = { at: Date.now(), forge: forge.name, url: note.url, via, agents, ...(reason === undefined ? {} : { reason }) };
     const journal = rows.store.journal<Decision>("decisions");
     await rows.store.commit([

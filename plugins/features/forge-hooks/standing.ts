@@ -20,8 +20,11 @@ export class Standing {
     this.#log = log;
   }
 
-  /** What cannot be found out counts as `report`: somebody who may write is heard and changes nothing. */
-  async right(forge: Forge, project: ForgeProject, user: ForgeUser, agent: string, signal: AbortSignal): Promise<ForgeRight> {
+  /**
+   * What cannot be found out counts as `report`: somebody who may write is heard and changes nothing. With `again` a forge that only cannot
+   * answer now (limits, a cut connection) is an error: the caller asks again.
+   */
+  async right(forge: Forge, project: ForgeProject, user: ForgeUser, agent: string, signal: AbortSignal, again = false): Promise<ForgeRight> {
     const key = JSON.stringify([forge.name, forge.origin, project.id, user.id]);
     const known = fresh(this.#rights, key);
     if (known !== undefined) return known;
@@ -30,6 +33,7 @@ export class Standing {
       remember(this.#rights, key, right, RIGHT_MS);
       return right;
     } catch (error) {
+      if (again && (error as { failure?: string }).failure !== "permanent") throw error;
       this.#log.warn(
         { forge: forge.name, project: project.path, user: user.login, reason: reasonOf(error) },
         "a right could not be asked for; it counts as report",
