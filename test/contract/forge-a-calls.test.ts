@@ -78,7 +78,7 @@ describe("who the agents are", () => {
     const { store } = first.context;
     await first.stop();
     const again = await setStage({}, { store });
-    again.far.faults.next({ kind: "status", status: 503 }, { times: 100, path: "/user" });
+    again.far.faults.next({ kind: "hang" }, { times: 100, path: "/user" });
     await again.start();
     expect(again.forge.agents()[0]).toMatchObject({ agent: "anna", user: { login: "anna" } });
   }, 20_000);

@@ -5,7 +5,7 @@ import { userOf } from "./shapes.ts";
 
 /** Whose tokens there are, and which agents answer by them. */
 export interface Identities {
-  /** Asks the forge for the owner of each token. Resolves once each has answered or refused, or after `waitMs`; the rest goes on. */
+  /** Asks the forge for the owner of each token. Resolves once each has answered or refused or is known from before, or after `waitMs`; the rest goes on. */
   start(waitMs: number): Promise<void>;
   agents(project?: ForgeProject): readonly ForgeAgent[];
   /** The token of an agent; the common one only where it has none of its own. Throws for an agent without any. */
@@ -35,7 +35,8 @@ interface Key {
 }
 
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 300_000;
+/** A forge that is away is asked each minute at last, a token that is refused every five. */
+const [LONGEST_PAUSE_MS, REFUSED_PAUSE_MS] = [60_000, 300_000];
 
 /** Reads the tokens of the section. `changed` hears each time when a token begins or ends to work. */
 export function createIdentities(
@@ -68,7 +69,7 @@ export function createIdentities(
     if (key.asking) return;
     key.asking = true;
     try {
-      for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+      for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(key.state === "refused" ? REFUSED_PAUSE_MS : LONGEST_PAUSE_MS, pause * 2)) {
         const done = await askOnce(key);
         first();
         if (done) return;
@@ -135,6 +136,8 @@ export function createIdentities(
       }
       if (keys.length === 0) return tell();
       const asked = Promise.all(keys.map((key) => new Promise<void>((resolve) => void ask(key, resolve))));
+      // Who is known from before needs no waiting: what comes in meanwhile finds its agent.
+      if (keys.every(({ user }) => user !== undefined)) return;
       await Promise.race([asked, sleep(waitMs, signal).catch(() => undefined)]);
     },
     agents(project) {
@@ -168,26 +171,29 @@ export function createIdentities(
       tell();
       void ask(key, () => undefined);
     },
-    async test(abort) {
-      const said = await Promise.all(
-        keys.map(async ({ name, token }) => {
-          try {
-            return { ok: true, text: `${name}: @${userOf((await api.call({ path: "/user", token, signal: abort })).body)?.login ?? "nobody"}` };
-          } catch (error) {
-            abort.throwIfAborted();
-            return { ok: false, text: `${name}: ${wordsOf(error)}` };
-          }
-        }),
-      );
-      const text = said.map((one) => one.text).join("; ") || "no token is configured";
-      if (said.length === 0 || said.some(({ ok }) => !ok)) throw Object.assign(new Error(text), NO_TOKEN);
-      return text;
-    },
+    test: (abort) => testKeys(keys, api, abort),
   };
 }
 
 /** What an error for an agent without a token is: nothing that another try mends. */
 const NO_TOKEN = { code: "SVC_CHANNEL_SEND", failure: "permanent" } as const;
+
+/** Asks the forge for the owner of each token once more. Throws with the words for all where one does not work. */
+async function testKeys(keys: readonly Key[], api: Api, signal: AbortSignal): Promise<string> {
+  const said = await Promise.all(
+    keys.map(async ({ name, token }) => {
+      try {
+        return { ok: true, text: `${name}: @${userOf((await api.call({ path: "/user", token, signal })).body)?.login ?? "nobody"}` };
+      } catch (error) {
+        signal.throwIfAborted();
+        return { ok: false, text: `${name}: ${wordsOf(error)}` };
+      }
+    }),
+  );
+  const text = said.map((one) => one.text).join("; ") || "no token is configured";
+  if (said.length === 0 || said.some(({ ok }) => !ok)) throw Object.assign(new Error(text), NO_TOKEN);
+  return text;
+}
 
 /** The distinct tokens; two agents with the same one share it. */
 function keysOf({ token = "", agentMappings = [] }: Settings): Key[] {
