@@ -29,8 +29,8 @@ export interface Action {
   readonly output: Schema;
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Why it cannot be used here: it stays in the catalogue and is offered to no agent. */
-  readonly unusable?: string;
+  /** Why it cannot be used here now: it stays in the catalogue and is offered to no agent. Read each time, so that it may be a getter. */
+  readonly unusable?: string | undefined;
   run(input: Record<string, unknown>, call: ActionCall): Promise<unknown>;
 }
 

@@ -1,3 +1,5 @@
+import type { TaskResult, TurnOptions } from "./messages.ts";
+
 /** Service `peers`: the other daemons of the mesh, as `mesh.peers` names them. */
 export interface Peers {
   /** All of them, in the order of the configuration. */
@@ -7,6 +9,21 @@ export interface Peers {
    * for a name that is not configured, and what `fetch` throws for a peer that cannot be reached.
    */
   request(peer: string, request: PeerRequest): Promise<PeerAnswer>;
+  /**
+   * Has an agent of a peer work: a task that is stored here and run there once, over restarts of both. A run that fails is a result. Throws
+   * `SVC_MESH_PEER` (404) for a name that is not configured, and `SVC_TASK_DUPLICATE` for a key that was used before.
+   */
+  run(peer: string, task: PeerRun): Promise<TaskResult>;
+}
+
+/** Work for an agent of a peer. */
+export interface PeerRun {
+  readonly agent: string;
+  readonly message: string;
+  /** The same key twice is one task. */
+  readonly key?: string;
+  readonly options?: TurnOptions;
+  readonly signal?: AbortSignal;
 }
 
 /** A request to a peer. */

@@ -97,6 +97,7 @@ const group: OwnGroup = {
       options: [
         { flags: "--chat <id>", description: "the conversation (default: cli)" },
         { flags: "--fresh", description: "start a new native session" },
+        { flags: "--peer <name>", description: "an agent of another daemon; see svc mesh list" },
       ],
       async run([agent, ...words], options, cli) {
         const { send } = await import("../daemon/send.js");

@@ -19,7 +19,7 @@ const INTERRUPTED = 130;
  * that it is taken once however often it must be sent. Throws what the daemon refused it with, `SVC_CLI_TASK_LEFT` when the daemon does
  * not come back, and `SVC_CLI_TASK_UNKNOWN` when it went away before it said whether it took the message.
  */
-export async function runTask(cli: Cli, body: object, hear: Hearer = {}): Promise<TaskResult> {
+export async function runTask(cli: Cli, body: object, hear: Hearer = {}, path = "/task"): Promise<TaskResult> {
   const headers = { "idempotency-key": randomUUID() };
   let task: string | undefined;
   let result: TaskResult | undefined;
@@ -33,7 +33,7 @@ export async function runTask(cli: Cli, body: object, hear: Hearer = {}): Promis
   };
   process.once("SIGINT", interrupted);
   try {
-    for await (const { event, data } of cli.frames("POST", "/task", body, { headers })) {
+    for await (const { event, data } of cli.frames("POST", path, body, { headers })) {
       const facts = data as { taskId?: string; text?: string };
       if (event === "accepted") task = facts.taskId;
       else if (event === "queued") hear.queued?.();

@@ -41,7 +41,7 @@ it("CON-D9 mesh.delegate is in the catalogue with the reason why it cannot be us
     ["mesh.delegate", true],
   ]);
   const { body } = await post(baseOf(kernel), "/api/actions/builtin/mesh.delegate", { peer: "attic", agent: "x", message: "hi" });
-  expect(body["error"]).toContain("hands none to them, whatever the section mesh says");
+  expect(body["error"]).toContain("the section mesh of svc.json is missing or off");
 });
 
 it("CON-D2 an agent with codeindex is indexed without being asked for, and one without is not", async () => {

@@ -113,7 +113,10 @@ it("a node that no plugin reaches is refused by name, and one that refuses us fa
   const between = await wire(() => baseOf(far.kernel));
   const wrong = await startNear(between.url, {}, {}, "another-token");
   const { taskId } = await send(wrong.kernel, "x");
-  expect(await wrong.kernel.tasks.result(taskId)).toMatchObject({ ok: false, error: expect.stringContaining("Node n2 refused it with 401") });
+  expect(await wrong.kernel.tasks.result(taskId)).toMatchObject({
+    ok: false,
+    error: expect.stringContaining("Node n2 does not know the token of this daemon (401)"),
+  });
   const unknown = await startNear(baseOf(far.kernel), {}, { agentId: "nobody" });
   expect(await unknown.kernel.tasks.result((await send(unknown.kernel, "x", "d1", "nobody")).taskId)).toMatchObject({
     ok: false,
@@ -139,7 +142,7 @@ it("FAULT-38 a cut wire, a lost answer and a restart here have the node work onc
   const next = await startNear(between.url, options);
   expect(await next.kernel.tasks.result(second.taskId)).toMatchObject({ ok: true, reply: expect.stringContaining("over a restart") });
   expect(far.tier.prompts.map((prompt) => prompt.split("\n").at(-1))).toEqual(["lost answer", "over a restart"]);
-  expect(new Set(between.seen.map(({ path, key }) => `${path} ${key}`))).toEqual(new Set([`/task ${first.taskId}`, `/task ${second.taskId}`]));
+  expect(new Set(between.seen.map(({ path, key }) => `${path} ${key}`))).toEqual(new Set([`/mesh/task ${first.taskId}`, `/mesh/task ${second.taskId}`]));
   between.close();
 });
 

@@ -106,12 +106,13 @@ export class Pipeline {
     const heard = deliveries.choices.heard(given);
     const message = isPromise(heard) ? await heard : heard;
     const id = newTaskId(now());
-    const rootId = bus.current()?.rootId ?? bus.newRoot();
+    const { rootId = bus.newRoot(), parentId } = bus.current() ?? {};
     const record = newRecord(message, { id, rootId, at: now() }, admission.pinned);
     const earlier = await storeNew(store, record, deliveries.accepting(record.inbound));
     if (earlier !== undefined) return { accepted: { ...earlier, duplicate: true } };
     deliveries.accepted(record.inbound);
     const task = createTask(record, this.deps.live(), admission);
+    if (parentId !== undefined) task.cause = parentId;
     this.tasks.add(task);
     tell(task, { type: "accepted", taskId: id, rootId });
     // Stored, and so kept for the next start: a stop came in between.

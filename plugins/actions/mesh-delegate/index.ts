@@ -1,14 +1,14 @@
 import { definePlugin, svcError } from "@svc/sdk";
 
-const UNUSABLE = "this version of svc takes work from other daemons and hands none to them, whatever the section mesh says";
+const OFF = "the section mesh of svc.json is missing or off";
 
-/** `mesh.delegate` (000:L94): hand work to an agent on another machine. Every call fails with `SVC_MESH_DISABLED` as yet, and no agent is offered it. */
+/** `mesh.delegate` (000:L94): hand work to an agent on another machine. The task is stored here and run there once; without the mesh it fails with `SVC_MESH_DISABLED`. */
 export default definePlugin({
   kind: "action",
   name: "mesh-delegate",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: [],
+  capabilities: ["services"],
   setup(ctx) {
     ctx.provide.action({
       name: "mesh.delegate",
@@ -37,16 +37,33 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: 245 * 60_000,
-      unusable: UNUSABLE,
-      async run(input) {
-        throw svcError(
-          "SVC_MESH_DISABLED",
-          `mesh.delegate cannot reach the peer '${String(input["peer"])}': ${UNUSABLE}. Ask an agent of this daemon with agent.call.`,
-          {
-            status: 503,
-            field: "peer",
+      // As the mesh is now: it may be turned on and off while the daemon runs.
+      get unusable() {
+        return ctx.services.get("peers") === undefined ? OFF : undefined;
+      },
+      async run(input, { agent: asker, chain = [], key, signal, taskId: callerTask }) {
+        const { peer, agent, message, freshSession = true } = input as { peer: string; agent: string; message: string; freshSession?: boolean };
+        const peers = ctx.services.get("peers");
+        if (peers === undefined) throw svcError("SVC_MESH_DISABLED", `mesh.delegate cannot reach the peer '${peer}': ${OFF}.`, { status: 503 });
+        signal.throwIfAborted();
+        const result = await peers.run(peer, {
+          agent,
+          message,
+          signal,
+          ...(key === undefined ? {} : { key }),
+          options: {
+            freshSession,
+            ...(asker === undefined ? {} : { askedBy: asker, chain: [...chain.filter((one) => one !== asker), asker] }),
+            ...(callerTask === undefined ? {} : { callerTask }),
           },
-        );
+        });
+        signal.throwIfAborted();
+        const { ok, taskId, reply, durationMs } = result;
+        if (!ok) {
+          const why = result.error ?? result.errorKind ?? result.status;
+          throw svcError("SVC_ACTION_AGENT_FAILED", `Agent ${agent} on ${peer} did not answer: ${why}. See svc trace show ${taskId}.`, { status: 502, taskId });
+        }
+        return { peer, agent, taskId, reply, durationMs };
       },
     });
   },

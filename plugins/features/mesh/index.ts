@@ -1,17 +1,50 @@
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, type PeerRun, type Peers, type Route, type TaskResult } from "@svc/sdk";
 import { createPeerAuthority } from "./authority.ts";
+import { announceRoute, peerRoutes } from "./mesh-routes.ts";
+import { addNodeTurns } from "./node-turns.ts";
+import { HealthBook } from "./peer-health.ts";
 import { createPeers } from "./peers.ts";
 import { MESH, type MeshSettings } from "./settings.ts";
+import { CHANNEL, meshTaskRoute, messageTo, requirePeer } from "./task-route.ts";
 
+/** The daemons that work together: who is let in, and agents that live elsewhere. */
 export default definePlugin<MeshSettings>({
   kind: "feature",
   name: "mesh",
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "mesh", schema: MESH },
-  capabilities: ["fetch"],
+  capabilities: ["agents", "events", "fetch", "jobs", "routes", "tasks"],
   setup(ctx) {
-    ctx.provide.authority(createPeerAuthority(ctx.config.peers));
-    ctx.provide.service("peers", createPeers(ctx.config.peers, ctx.fetch));
+    const { peers: configured, healthCheck } = ctx.config;
+    ctx.provide.authority(createPeerAuthority(configured));
+    const wire = createPeers(configured, ctx.fetch);
+    const peers: Peers = {
+      ...wire,
+      async run(peer: string, { signal, ...task }: PeerRun): Promise<TaskResult> {
+        requirePeer(wire, peer);
+        return ctx.tasks.run(messageTo(peer, task), undefined, signal);
+      },
+    };
+    ctx.provide.service("peers", peers);
+    const health = new HealthBook(peers, ctx.log, healthCheck.timeout * 1_000);
+    // Tasks for peers are stored here first; the turn is then handed over.
+    ctx.hooks.route.tap(({ channel, chat, agent = "", facts }): Route | undefined => {
+      const node = channel === CHANNEL ? facts?.["peer"] : undefined;
+      return typeof node !== "string" ? undefined : { agent, node, conversation: `${node}/${chat}`, reply: { channel: "http", chat } };
+    });
+    addNodeTurns(ctx, peers);
+    for (const route of [
+      meshTaskRoute({ agents: ctx.agents, events: ctx.events, node: ctx.node, tasks: ctx.tasks, peers }),
+      announceRoute(ctx),
+      ...peerRoutes(peers, health),
+    ])
+      ctx.provide.route(route);
+    return {
+      async start() {
+        if (configured.length === 0) return;
+        ctx.jobs.every(healthCheck.interval * 1_000, () => health.look());
+      },
+    };
   },
 });

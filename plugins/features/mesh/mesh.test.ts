@@ -1,7 +1,8 @@
-import { createFakeContext } from "@svc/sdk/testing";
+import { createFakeCli, createFakeContext } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { createPeerAuthority } from "./authority.ts";
 import plugin from "./index.ts";
+import group from "./mesh-command.ts";
 
 const peer = (name: string, token?: string) => ({ name, url: "http://192.0.2.1:18800", ...(token === undefined ? {} : { token }) });
 
@@ -24,9 +25,35 @@ describe("the tokens of peers", () => {
   });
 });
 
-it("provides the authority and the service of its peers, and no route", () => {
-  const context = createFakeContext(plugin, { config: { peers: [peer("one", "the token of peer one")] } as never });
+it("provides the authority and the service of its peers", () => {
+  const context = createFakeContext(plugin, { config: { peers: [peer("one", "the token of peer one")], healthCheck: { interval: 60, timeout: 1 } } as never });
   plugin.setup(context);
   expect(context.registered.authorities.map(({ name }) => name)).toEqual(["mesh"]);
-  expect(context.registered.routes).toEqual([]);
+  expect(context.registered.services.map(({ name }) => name)).toEqual(["peers"]);
+  expect(context.registered.routes.map(({ path, guard }) => `${guard} ${path}`).sort()).toEqual([
+    "loopback /mesh/peers",
+    "loopback /mesh/peers/:name/test",
+    "peer /mesh/announce",
+    "peer /mesh/task",
+  ]);
+});
+
+describe("svc mesh", () => {
+  const document = { mesh: { enabled: true, peers: [peer("one", "${ONE}")] } };
+  it("adds a peer by the name of a variable, behind those that are there, and removes by place", async () => {
+    const cli = createFakeCli({ document } as never);
+    await cli.run(group, "add", ["two", "http://192.0.2.2:18800"], { tokenEnv: "TWO" });
+    await cli.run(group, "remove", ["one"]);
+    const { mesh } = (await cli.settings.read()).document as { mesh: { enabled: boolean; peers: { name: string; url: string }[] } };
+    expect(mesh).toMatchObject({ enabled: true, peers: [{ name: "two", url: "http://192.0.2.2:18800" }] });
+    expect(mesh.peers).toHaveLength(1);
+    await cli.run(group, "add", ["one", "http://192.0.2.1:18800"], { tokenEnv: "ONE" });
+    for (const [name, url, tokenEnv] of [
+      ["one", "http://x:1", "T"],
+      ["new", "x:1", "T"],
+      ["new", "http://x:1", "a secret itself"],
+    ] as const)
+      await expect(cli.run(group, "add", [name, url], { tokenEnv }), name).rejects.toMatchObject({ code: "SVC_CLI_USAGE" });
+    await expect(cli.run(group, "remove", ["nobody"])).rejects.toMatchObject({ code: "SVC_MESH_PEER" });
+  });
 });

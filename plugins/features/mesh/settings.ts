@@ -43,7 +43,6 @@ export const MESH: ObjectSchema = {
     healthCheck: {
       type: "object",
       default: {},
-      unread: true,
       description: "how peers are watched",
       additionalProperties: false,
       properties: {

@@ -1,0 +1,46 @@
+import { type HttpRoute, type Peers, type PluginContext, svcError } from "@svc/sdk";
+import type { HealthBook } from "./peer-health.ts";
+import { requirePeer } from "./task-route.ts";
+
+const MOST_ANNOUNCED = 2_000;
+const MOST_SUMMARY = 280;
+
+/** `POST /mesh/announce` (000:L310): one event for this daemon and those that follow it; it wakes only agents that subscribe to it. */
+export function announceRoute({ events, agents }: Pick<PluginContext, "events" | "agents">): HttpRoute {
+  return {
+    method: "POST",
+    path: "/mesh/announce",
+    guard: "peer",
+    body: {
+      type: "object",
+      required: ["text"],
+      properties: { text: { type: "string", minLength: 1 }, by: { type: "string", minLength: 1, maxLength: 200 } },
+    },
+    handle({ body }) {
+      const { text, by } = body as { text: string; by?: string };
+      if ([...text].length > MOST_ANNOUNCED)
+        throw svcError("SVC_MESH_ANNOUNCE", `'text' may have ${MOST_ANNOUNCED} characters.`, { status: 400, field: "text" });
+      const agentId = by !== undefined && agents.get(by) !== undefined ? by : undefined;
+      const words = by === undefined || agentId !== undefined ? text : `${by}: ${text}`;
+      const summary = [...words].slice(0, MOST_SUMMARY).join("");
+      const { id } = events.publish({ kind: "announce", type: "announce", summary, text, ...(agentId === undefined ? {} : { agentId }) });
+      return { ok: true, id };
+    },
+  };
+}
+
+/** `GET /mesh/peers` and `POST /mesh/peers/:name/test`, for this machine. */
+export function peerRoutes(peers: Peers, health: HealthBook): readonly HttpRoute[] {
+  return [
+    { method: "GET", path: "/mesh/peers", guard: "loopback", handle: () => ({ peers: peers.list().map((peer) => ({ ...peer, ...health.of(peer.name) })) }) },
+    {
+      method: "POST",
+      path: "/mesh/peers/:name/test",
+      guard: "loopback",
+      handle({ params }) {
+        requirePeer(peers, params["name"] as string);
+        return health.check(params["name"] as string);
+      },
+    },
+  ];
+}

@@ -1,0 +1,96 @@
+import { codeOf, type Events, type PeerAnswer, type Peers, type PluginContext, reasonOf, sleep, type TaskResult, type TierEvent, type Turn } from "@svc/sdk";
+
+/** One question to the peer; a longer task is asked for again under the same key, and goes on there meanwhile. */
+const ROUND_MS = 120_000;
+const PAUSE_MS = 1_000;
+const MOST_PAUSE_MS = 60_000;
+/** A peer that cannot be reached for so long after a message came in is given up. */
+const GIVE_UP_MS = 86_400_000;
+
+/**
+ * Turns of agents that live on a peer are run there, under the task's id as key: neither a restart here, nor one there, nor a lost answer has
+ * the peer work twice. They hold no slot here.
+ */
+export function addNodeTurns({ hooks, events }: Pick<PluginContext, "hooks" | "events">, peers: Peers): void {
+  hooks.dispatch.tap((turn, _context, { signal }) => {
+    const { node } = turn.route;
+    if (node === undefined || !peers.list().some(({ name }) => name === node)) return undefined;
+    return handOver(turn, node, { peers, events, signal });
+  });
+}
+
+interface Handing {
+  readonly peers: Peers;
+  readonly events: Events;
+  readonly signal: AbortSignal;
+}
+
+async function* handOver(turn: Turn, node: string, handing: Handing): AsyncGenerator<TierEvent> {
+  const { events, signal } = handing;
+  const { agent } = turn.route;
+  yield { type: "parked", reason: `node ${node} works on it` };
+  // What happens there is caused by this event (MESH-06).
+  const forward = events.within({ rootId: turn.rootId }, () =>
+    events.publish({
+      kind: "mesh",
+      type: "forward",
+      summary: `${agent} on ${node} is given a task`,
+      ref: turn.id,
+      data: { peer: node, agent, taskId: turn.id },
+    }),
+  );
+  const [{ at }] = turn.messages;
+  for (let pause = PAUSE_MS; ; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+    const outcome = await ask(turn, node, handing, forward.id);
+    if (signal.aborted) return;
+    if (typeof outcome !== "string") return yield outcome;
+    if (Date.now() - at > GIVE_UP_MS) return yield { type: "error", kind: "node", message: `Node ${node} has not answered within a day: ${outcome}` };
+    await sleep(pause, signal).catch(() => undefined);
+    if (signal.aborted) return;
+  }
+}
+
+/** How the turn ends, or why it has to be asked for again. */
+async function ask(turn: Turn, node: string, { peers, signal }: Handing, forward: string): Promise<TierEvent | string> {
+  let answer: PeerAnswer;
+  try {
+    const post = (path: string) =>
+      peers.request(node, { method: "POST", path, headers: headersOf(turn, forward), body: bodyOf(turn, node), signal, timeoutMs: ROUND_MS });
+    answer = await post("/mesh/task");
+    // One from before there were mesh tasks has no such path, and takes them as any other.
+    if (answer.status === 404 && (answer.body as { code?: string } | undefined)?.code !== "SVC_AGENT_UNKNOWN") answer = await post("/task");
+  } catch (error) {
+    return `${codeOf(error) ?? "it cannot be reached"}: ${reasonOf(error)}`;
+  }
+  const { status, body } = answer;
+  const said = (body ?? {}) as Partial<TaskResult> & { readonly code?: string };
+  if (status === 429 || status >= 500) return `status ${status}: ${said.error ?? "no reason"}`;
+  if (status === 401)
+    return {
+      type: "error",
+      kind: "SVC_MESH_TOKEN",
+      message: `Node ${node} does not know the token of this daemon (401): both must hold the same mesh.peers[].token.`,
+    };
+  if (status !== 200) return { type: "error", kind: said.code ?? "node", message: `Node ${node} refused it with ${status}: ${said.error ?? "no reason"}` };
+  if (said.ok === true) return { type: "done", text: said.reply ?? "" };
+  // It goes on there after the peer's restart.
+  if (said.errorKind === "interrupted") return `interrupted: ${said.error ?? ""}`;
+  return { type: "error", kind: said.errorKind ?? "node", message: `Node ${node}: ${said.error ?? "the run failed there"}` };
+}
+
+const headersOf = ({ id, rootId }: Turn, forward: string) => ({ "idempotency-key": id, "x-svc-root-id": rootId, "x-svc-parent-id": forward });
+
+function bodyOf({ messages, route }: Turn, node: string): object {
+  const [{ channel, chat, sender, options }] = messages;
+  const { freshSession, timeoutMinutes, chain } = options ?? {};
+  return {
+    peer: node,
+    agent: route.agent,
+    message: messages.map(({ text }) => text).join("\n\n"),
+    ...(freshSession === undefined ? {} : { freshSession }),
+    ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
+    // Older peers pass over what they do not know.
+    ...(chain === undefined ? {} : { chain }),
+    context: { channel, chatId: chat, ...(sender === undefined ? {} : { sender: sender.id }) },
+  };
+}

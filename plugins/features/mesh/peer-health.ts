@@ -1,0 +1,60 @@
+import { type Log, type Peers, reasonOf } from "@svc/sdk";
+
+/** How a peer was when it was asked last. */
+export interface PeerHealth {
+  readonly state: "unknown" | "up" | "down" | "refused";
+  /** Unix time in milliseconds. */
+  readonly at?: number;
+  /** Why it is not up. */
+  readonly reason?: string;
+}
+
+/** Asks peers how they are. Each change of a peer is one line of the log, however often it is asked. */
+export class HealthBook {
+  readonly #states = new Map<string, PeerHealth>();
+  readonly #peers: Peers;
+  readonly #log: Log;
+  readonly #timeoutMs: number;
+
+  constructor(peers: Peers, log: Log, timeoutMs: number) {
+    this.#peers = peers;
+    this.#log = log;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  of(peer: string): PeerHealth {
+    return this.#states.get(peer) ?? { state: "unknown" };
+  }
+
+  async look(): Promise<void> {
+    await Promise.all(this.#peers.list().map(({ name }) => this.check(name)));
+  }
+
+  /** Asks for the agents: that needs the token, so that a wrong one is told as what it is. */
+  async check(peer: string): Promise<PeerHealth & { readonly agents?: readonly string[] }> {
+    const before = this.of(peer).state;
+    const now = await this.#ask(peer);
+    const { agents: _agents, ...health } = now;
+    this.#states.set(peer, health);
+    if (now.state !== before && !(before === "unknown" && now.state === "up"))
+      this.#log[now.state === "up" ? "info" : "warn"](
+        { peer, ...(now.reason === undefined ? {} : { reason: now.reason }) },
+        now.state === "up" ? "a peer is up" : "a peer is not reached",
+      );
+    return now;
+  }
+
+  async #ask(peer: string): Promise<PeerHealth & { readonly agents?: readonly string[] }> {
+    const at = Date.now();
+    try {
+      const { status, body } = await this.#peers.request(peer, { method: "GET", path: "/agents", timeoutMs: this.#timeoutMs });
+      if (status === 401)
+        return { state: "refused", at, reason: "it does not know the token of this daemon (401): both must hold the same mesh.peers[].token" };
+      if (status !== 200) return { state: "down", at, reason: `it answered ${status}` };
+      const { agents = [] } = (body ?? {}) as { agents?: readonly { id: string }[] };
+      return { state: "up", at, agents: agents.map(({ id }) => id) };
+    } catch (error) {
+      return { state: "down", at, reason: reasonOf(error) };
+    }
+  }
+}
