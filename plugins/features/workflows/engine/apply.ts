@@ -1,5 +1,5 @@
 import type { Entry, EntryKind } from "./entries.ts";
-import { RunDraft } from "./run-draft.ts";
+import { most, RunDraft } from "./run-draft.ts";
 import type { Arrival, GroupState, RunState, ScopeState, StepState } from "./run-state.ts";
 
 /** How many keys of signals a run remembers: an older one would be taken again. */
@@ -59,13 +59,15 @@ const WRITERS: { readonly [K in EntryKind]: (draft: RunDraft, entry: Entry<K>) =
     draft.gone(step);
   },
   "step.retry": (draft, { step, attempt, error, due, again, at, seq }) => {
-    const { items, overdue, lost, attemptsBefore, ...rest } = draft.live(step);
+    const { items, itemVisits, overdue, lost, attemptsBefore, ...rest } = draft.live(step);
+    const visits = items?.visits === undefined ? itemVisits : most(itemVisits ?? {}, items.visits);
     const stops = error.code === "INTERRUPTED" && !again ? (lost ?? 0) + 1 : again ? 0 : (lost ?? 0);
     const before = again ? attempt : (attemptsBefore ?? 0);
     draft.step({
       ...rest,
       ...(stops > 0 ? { lost: stops } : {}),
       ...(before > 0 ? { attemptsBefore: before } : {}),
+      ...(visits === undefined ? {} : { itemVisits: visits }),
       status: "waiting",
       wait: { kind: "retry", since: at, until: due, for: step },
       waitSeq: seq,
@@ -112,11 +114,11 @@ const WRITERS: { readonly [K in EntryKind]: (draft: RunDraft, entry: Entry<K>) =
       good: items.good + (ok ? 1 : 0),
       outputs: items.outputs.with(index, value),
     }));
-    draft.closeScope(scope);
+    draft.closeScope(scope, step);
   },
   "scope.dropped": (draft, { step, scope }) => {
     draft.items(step, (items) => ({ ...items, open: items.open.filter((one) => one !== scope) }));
-    draft.closeScope(scope);
+    draft.closeScope(scope, step);
   },
   "scope.output": (draft, { step, scope }) => {
     const output = draft.valueFrom(step, scope);

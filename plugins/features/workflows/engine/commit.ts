@@ -2,6 +2,7 @@ import { applyTo } from "./apply.ts";
 import type { Entry, EntryFields, EntryKind, RunError } from "./entries.ts";
 import { type Graph, type Place, placeOf } from "./graph.ts";
 import type { Command } from "./inputs.ts";
+import { own } from "./own.ts";
 import { RunDraft } from "./run-draft.ts";
 import type { RunState, ScopeState, StepState } from "./run-state.ts";
 
@@ -56,7 +57,7 @@ export class Commit {
   }
 
   step(id: string): StepState | undefined {
-    return this.state.steps[id];
+    return own(this.state.steps, id);
   }
 
   scope(id: string): ScopeState {

@@ -108,6 +108,25 @@ describe("joins", () => {
   });
 });
 
+describe("nodes", () => {
+  it("may be called as what every object inherits", () => {
+    const flow = workflow(
+      "start > constructor, constructor > toString, constructor > valueOf, toString > hasOwnProperty, valueOf > hasOwnProperty, hasOwnProperty > isPrototypeOf, isPrototypeOf.again > constructor, isPrototypeOf.else > d",
+      { hasOwnProperty: all, isPrototypeOf: branch("again"), valueOf: { kind: "timer", for: "1s" } },
+    );
+    inOrders(flow, { isPrototypeOf: ({ visit }) => ({ port: visit < 3 ? "again" : "else" }) }, (host) => {
+      expect(lines(host.journal).filter((line) => line.startsWith("join.fired"))).toEqual(
+        ["hasOwnProperty/1", "hasOwnProperty/2", "hasOwnProperty/3"].map((id) => `join.fired ${id}`),
+      );
+      expect(host.run.status).toBe("completed");
+      expect(fold(host.journal)).toEqual(host.run);
+    });
+    const each = workflow("start > each", { each: { kind: "forEach", items: [1], do: body("constructor", "constructor > toString") } });
+    expect(new SimulatedHost(each).start().drain().run.status).toBe("completed");
+    for (const step of ["constructor", "toString"]) expect(new SimulatedHost(each).start().give({ kind: "claim", at: 1, step }).refused).toBe("not-live");
+  });
+});
+
 describe("items", () => {
   it("forEach in forEach gives lists in item order and keeps nothing of its scopes", () => {
     const inner = { kind: "forEach", items: "{{ in }}", concurrency: 2, do: body("one", "one > out", { out: { kind: "end", output: "{{ item }}" } }) };
@@ -136,6 +155,38 @@ describe("items", () => {
     expect(new Set(made).size).toBe(made.length);
     expect(made.filter((step) => step.startsWith("one/"))).toEqual(["one/1.0.1", "one/1.1.1", "one/1.0.2", "one/1.1.2"]);
     expect(host.run).toMatchObject({ status: "completed" });
+  });
+
+  it("a forEach that its owner is asked about starts nothing, not after a pause either; again starts it afresh", () => {
+    const each = { kind: "forEach", items: [1, 2, 3], concurrency: 1, onExhausted: "ask", do: body("one", "", { one: effect }) };
+    let bad = true;
+    const host = new SimulatedHost(workflow("start > each, each > d", { each }), { answers: { one: () => (bad ? { error: { code: "BAD" } } : { output: 1 }) } })
+      .start()
+      .drain();
+    expect(host.live("each")[0]).toMatchObject({ status: "waiting", wait: { kind: "incident" } });
+    host.give({ kind: "pause", at: 1 });
+    host.give({ kind: "resume", at: 1 });
+    host.drain();
+    expect([count(host, "item.started"), host.live("one").length]).toEqual([1, 0]);
+    const { journal } = host;
+    bad = false;
+    host.give({ kind: "submit", at: 1, step: "each/1", port: "again", values: {} });
+    host.drain();
+    expect(host.run.status).toBe("completed");
+    expect(journal.flatMap((entry) => (entry.kind === "step.ready" && entry.node === "one" ? [entry.step] : []))).toEqual([
+      "one/1.0.1",
+      "one/1.0.2",
+      "one/1.1.2",
+      "one/1.2.2",
+    ]);
+  });
+
+  it("a forEach keeps nothing of its items but their outputs", () => {
+    const items = Array.from({ length: 200 }, (_, at) => at);
+    const flow = workflow("start > each", { each: { kind: "forEach", items, concurrency: 2, do: body("one", "one > two") } });
+    const host = new SimulatedHost(flow, { unchecked: true }).start();
+    while (host.next()) expect(Object.keys(host.run.scopes).length).toBeLessThanOrEqual(3);
+    expect(host.run.status).toBe("completed");
   });
 
   it("fewer good items than needed are an error, more are not waited for", () => {

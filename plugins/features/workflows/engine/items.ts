@@ -15,7 +15,7 @@ export function openItems(commit: Commit, step: StepState, items: readonly unkno
 /** An item has ended: the `forEach` ends, fails, or starts the next. */
 export function itemEnded(commit: Commit, { step: id, index, error }: EndedItem): void {
   const step = commit.step(id);
-  if (step?.items === undefined) return;
+  if (step?.wait?.kind !== "items") return;
   const { onItemError = "fail" } = nodeOf(commit, step);
   if (error === undefined || onItemError === "continue") advance(commit, id);
   else faultStep(commit, step, { error: { code: error.code, message: error.message, details: { item: index, error } } });
@@ -23,7 +23,9 @@ export function itemEnded(commit: Commit, { step: id, index, error }: EndedItem)
 
 /** Starts as many items as may run at once, unless the `forEach` is done. Not while the run is paused. */
 export function advance(commit: Commit, id: string): void {
-  const step = commit.step(id) as StepState;
+  const step = commit.step(id);
+  // Its owner may be asked about it meanwhile.
+  if (step?.wait?.kind !== "items") return;
   const { list, started, open, good, outputs, need } = step.items as ItemsState;
   if (need !== undefined && good >= need) {
     dropItems(commit, step, id);

@@ -2,6 +2,7 @@ import { cancelStep } from "./cancel.ts";
 import type { Commit } from "./commit.ts";
 import type { TokenLineage } from "./entries.ts";
 import type { JoinPlace, Place } from "./graph.ts";
+import { own } from "./own.ts";
 import type { Arrival, GroupState, StepState } from "./run-state.ts";
 import { stepId } from "./step-ids.ts";
 import { lineage, marks, nextVisit, send } from "./tokens.ts";
@@ -54,7 +55,7 @@ function blockersOf(commit: Commit, group: GroupState, steps: readonly StepState
   const { node } = group;
   const { region, split } = joinOf(commit, group);
   const generation = generationOf(group.arrivals, split);
-  const same = (lin: TokenLineage) => split === null || lin[split] === generation;
+  const same = (lin: TokenLineage) => split === null || own(lin, split) === generation;
   return {
     steps: steps.filter((step) => region.has(step.node) && same(step.lin) && !step.late?.includes(node)),
     groups: groups.filter(
@@ -131,11 +132,11 @@ function leave(commit: Commit, { arrivals, scope }: GroupState, place: Place, st
 function mergedLineage(arrivals: readonly Arrival[]): TokenLineage {
   const merged: Record<string, number> = {};
   for (const { lin } of arrivals) {
-    for (const [split, visit] of Object.entries(lin)) merged[split] = Math.max(merged[split] ?? 0, visit);
+    for (const [split, visit] of Object.entries(lin)) merged[split] = Math.max(own(merged, split) ?? 0, visit);
   }
   return merged;
 }
 
-const generationOf = (arrivals: readonly Arrival[], split: string | null) => (split === null ? 0 : arrivals[0]?.lin[split]);
+const generationOf = (arrivals: readonly Arrival[], split: string | null) => (split === null ? 0 : own(arrivals[0]?.lin ?? {}, split));
 
 const joinOf = (commit: Commit, { node }: GroupState): JoinPlace => commit.place(node).join as JoinPlace;

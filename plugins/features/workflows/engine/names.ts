@@ -1,3 +1,4 @@
+import { own } from "./own.ts";
 import type { RunState, ScopeState, StepResult } from "./run-state.ts";
 
 /** What expressions may name, beside `values` of a submit and `secrets` of an action. */
@@ -24,7 +25,7 @@ export interface Names {
 
 /** The names for the templates of a live step. */
 export function namesOf(state: RunState, step: string): Names {
-  const live = state.steps[step];
+  const live = own(state.steps, step);
   if (live === undefined) throw new Error(`the step '${step}' of the run '${state.id}' is not live`);
   const scopes = around(state, live.scope);
   const inner = scopes.findLast(({ owner }) => owner !== undefined);

@@ -99,7 +99,8 @@ function randomForEach(random: Random, mix: Mix, names: { next: number }, id: st
     kind: "forEach",
     items: [],
     concurrency: 1 + random(3),
-    onItemError: "continue",
+    // Which items an error finds at work is a race; a second attempt of all of them is one, too.
+    ...(mix.racing && random(2) === 0 ? { retry: { attempts: 2 } } : { onItemError: "continue" }),
     ...(mix.racing && random(2) === 0 ? { need: 1 } : {}),
     do: { start: nodes[0]?.id ?? "", nodes, edges },
   };

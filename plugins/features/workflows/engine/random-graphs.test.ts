@@ -65,6 +65,7 @@ function checkTokens(definition: Definition, journal: readonly Entry[]): void {
   for (const entry of journal) {
     switch (entry.kind) {
       case "step.ready":
+        expect(over.has(entry.step)).toBe(false);
         over.set(entry.step, 0);
         if (entry.from !== null) count(sent, entry.from);
         break;

@@ -21,6 +21,7 @@ export function recordings(): Readonly<Record<string, SimulatedHost>> {
     joins: joins(),
     incident: incident(),
     child: child(),
+    "in-child": inChild(),
     paused: paused(),
     canceled: canceled(),
     ...Object.fromEntries([11, 27, 42, 63].map((seed) => [`random-${seed}`, random(seed, seed % 2 === 0)])),
@@ -98,6 +99,17 @@ function child(): SimulatedHost {
   })
     .start()
     .drain();
+}
+
+/** Waits for its second child. */
+function inChild(): SimulatedHost {
+  const sub = { kind: "subProcess", workflow: "w", retry: { attempts: 2, on: ["CHILD_FAILED"] } };
+  const flow = workflow("start > each", {
+    each: { kind: "forEach", items: ["a", "b"], concurrency: 1, retry: { attempts: 2, on: ["CHILD_FAILED"] }, do: body("sub", "", { sub }) },
+  });
+  let children = 0;
+  const answer = () => (++children === 3 ? ({ hangs: true } as const) : { child: { status: "failed" as const, error: { code: "ERROR", message: "x" } } });
+  return new SimulatedHost(flow, { answers: { sub: answer } }).start().drain();
 }
 
 /** Left in the middle: with a task, a signal, a stored signal, a retry, arrivals, open items and one step that is ready. */

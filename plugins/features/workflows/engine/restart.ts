@@ -42,9 +42,10 @@ function lengthOf(journal: readonly Entry[], step: string | undefined): number {
 }
 
 /** Ready again, with its attempts before it. A `forEach` whose items run goes on with them. */
-function fresh({ id, node, iteration, visit, scope, status, from, lin, late, in: value, attempt, wait, waitSeq, items }: StepState): StepState {
+function fresh({ id, node, iteration, visit, scope, status, from, lin, late, in: value, attempt, wait, waitSeq, items, itemVisits }: StepState): StepState {
   const same = { id, node, iteration, visit, scope, from, lin, ...(late === undefined ? {} : { late }), in: value };
-  if (items !== undefined && wait !== undefined) return { ...same, status, attempt, wait, ...(waitSeq === undefined ? {} : { waitSeq }), items };
+  if (items !== undefined && wait?.kind === "items")
+    return { ...same, status, attempt, wait, ...(waitSeq === undefined ? {} : { waitSeq }), items, ...(itemVisits === undefined ? {} : { itemVisits }) };
   return { ...same, status: "ready", attempt: 0 };
 }
 

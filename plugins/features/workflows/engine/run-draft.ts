@@ -1,4 +1,5 @@
 import type { RunHead } from "./entries.ts";
+import { own } from "./own.ts";
 import type { GroupState, ItemsState, RunState, ScopeState, StepResult, StepState } from "./run-state.ts";
 import { iterationOf, nodeOf } from "./step-ids.ts";
 
@@ -7,7 +8,7 @@ type Maps = "steps" | "groups" | "scopes";
 /** A state that entries are written to. What it was made of stays as it is: each part is copied before its first change. */
 export class RunDraft {
   known: RunState | undefined;
-  private readonly own = new WeakSet<object>();
+  private readonly copied = new WeakSet<object>();
 
   constructor(state: RunState | undefined) {
     this.known = state;
@@ -27,7 +28,7 @@ export class RunDraft {
 
   set(fields: Partial<RunState>): void {
     const known = this.state;
-    if (this.own.has(known)) Object.assign(known, fields);
+    if (this.copied.has(known)) Object.assign(known, fields);
     else this.known = this.owned({ ...known, ...fields });
   }
 
@@ -41,12 +42,8 @@ export class RunDraft {
     this.map("steps")[step.id] = step;
   }
 
-  /** A step is over. The scopes of its items, which have kept their visit numbers for a further attempt, go with it. */
+  /** A step is over. */
   gone(id: string): void {
-    const { attempt, items } = this.live(id);
-    if (items !== undefined || attempt > 1) {
-      for (const { id: scope, owner } of Object.values(this.state.scopes)) if (owner === id) delete this.map("scopes")[scope];
-    }
     delete this.map("steps")[id];
   }
 
@@ -72,14 +69,17 @@ export class RunDraft {
     (this.inner(scope).results as Record<string, StepResult>)[node] = result;
   }
 
+  /** An item starts. Its visits count on from those of earlier attempts, so that no step id is used twice. */
   openScope(id: string, owner: string, index: number): void {
-    const visits = this.state.scopes[id]?.visits ?? {};
+    const visits = this.live(owner).itemVisits ?? {};
     this.scope({ id, owner, index, prefix: `${iterationOf(owner)}.${index}.`, visits, results: {} });
   }
 
-  closeScope(id: string): void {
-    const { owner, index, prefix, visits } = this.state.scopes[id] as ScopeState;
-    this.scope({ id, ...(owner === undefined || index === undefined ? {} : { owner, index }), prefix, visits, results: {} });
+  /** An item is over: of its scope nothing is kept but how often each node was entered at most. */
+  closeScope(id: string, step: string): void {
+    const { visits } = this.state.scopes[id] as ScopeState;
+    this.items(step, (items) => ({ ...items, visits: most(items.visits ?? {}, visits) }));
+    delete this.map("scopes")[id];
   }
 
   items(step: string, change: (items: ItemsState) => ItemsState): void {
@@ -99,14 +99,14 @@ export class RunDraft {
     const live = steps[from];
     // A live step lets go of a token where a `forEach` starts an item, and where a task is overdue.
     if (live !== undefined) return live.items === undefined ? live.in : live.items.list[scopes[scope]?.index ?? 0];
-    const result = scopes[scope]?.results[nodeOf(from)];
+    const result = own(scopes[scope]?.results ?? {}, nodeOf(from));
     if (result === undefined) return null;
     return result.error === undefined ? (result.output ?? null) : { error: result.error };
   }
 
   private inner(id: string): ScopeState {
     const scope = this.state.scopes[id] as ScopeState;
-    if (this.own.has(scope)) return scope;
+    if (this.copied.has(scope)) return scope;
     const copy = this.owned({ ...scope, visits: { ...scope.visits }, results: { ...scope.results } });
     this.scope(copy);
     return copy;
@@ -114,14 +114,20 @@ export class RunDraft {
 
   private map<K extends Maps>(name: K): Record<string, RunState[K][string]> {
     const map = this.state[name];
-    if (this.own.has(map)) return map as Record<string, RunState[K][string]>;
+    if (this.copied.has(map)) return map as Record<string, RunState[K][string]>;
     const copy = this.owned({ ...map }) as Record<string, RunState[K][string]>;
     this.set({ [name]: copy });
     return copy;
   }
 
   private owned<T extends object>(made: T): T {
-    this.own.add(made);
+    this.copied.add(made);
     return made;
   }
+}
+
+/** The larger number of each key. */
+export function most(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const keys = Object.keys(other).filter((key) => (own(one, key) ?? 0) < (other[key] as number));
+  return keys.length === 0 ? one : { ...one, ...Object.fromEntries(keys.map((key) => [key, other[key] as number])) };
 }

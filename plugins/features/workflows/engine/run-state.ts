@@ -63,6 +63,8 @@ export interface StepState {
   /** Sub-processes that it has started. */
   readonly children?: number;
   readonly items?: ItemsState;
+  /** How often each node of a `forEach` was entered at most in an item, in the attempts before this one. */
+  readonly itemVisits?: Readonly<Record<string, number>>;
 }
 
 /** The items of a `forEach`. */
@@ -76,6 +78,8 @@ export interface ItemsState {
   readonly good: number;
   /** In item order: the value, `{error}`, or null. */
   readonly outputs: readonly unknown[];
+  /** How often each node was entered at most in an item that is over. */
+  readonly visits?: Readonly<Record<string, number>>;
 }
 
 /** Tokens of one activation of a join's split that wait at the join. */
@@ -106,7 +110,7 @@ export interface ScopeState {
   readonly prefix: string;
   /** How often each node was entered. */
   readonly visits: Readonly<Record<string, number>>;
-  /** The latest ended visit of each node; emptied when the scope ends. */
+  /** The latest ended visit of each node. */
   readonly results: Readonly<Record<string, StepResult>>;
   /** What the last `end` said. */
   readonly output?: unknown;

@@ -1,6 +1,7 @@
 import type { Commit } from "./commit.ts";
 import { itemEnded } from "./items.ts";
 import { settleOnce } from "./joins.ts";
+import { own } from "./own.ts";
 import { failScope } from "./steps.ts";
 
 /** After an input: joins that can fire do, scopes without a token end, until nothing changes. Nothing of it while the run is paused. */
@@ -27,7 +28,7 @@ export function touchAll(commit: Commit): void {
 }
 
 function failShort(commit: Commit, scope: string, step: string, node: string): void {
-  const error = commit.scope(scope).results[node]?.error;
+  const error = own(commit.scope(scope).results, node)?.error;
   if (error !== undefined) failScope(commit, scope, error, step);
 }
 

@@ -7,6 +7,7 @@ import type { Entry, RunError, RunHead } from "./entries.ts";
 import { graphOf } from "./graph.ts";
 import type { Command, Decision, Input } from "./inputs.ts";
 import { type Names, namesOf } from "./names.ts";
+import { own } from "./own.ts";
 import type { RunState, RunStatus, StepState } from "./run-state.ts";
 import { dueInputs, nextWake } from "./wakes.ts";
 
@@ -137,7 +138,7 @@ export class SimulatedHost {
     const { node } = graphOf(this.definition).places.get(live.node) ?? {};
     if (node === undefined) throw new Error(`no node '${live.node}'`);
     const names = namesOf(this.run, step);
-    const answer = this.options.answers?.[node.id]?.(live, names) ?? {};
+    const answer = own(this.options.answers ?? {}, node.id)?.(live, names) ?? {};
     if (answer.error !== undefined) {
       const { code, message = code, retryable } = answer.error;
       this.give({ kind: "fault", at, step, error: { code, message }, ...(retryable === undefined ? {} : { retryable }) });
@@ -231,7 +232,7 @@ const SET = { kind: "set", value: "{{ in }}" };
 function nodesOf(list: readonly Edge[], given: Readonly<Record<string, object>>): readonly Node[] {
   const named = list.flatMap(({ from, to }) => [from, to]);
   const all = [...new Set([...Object.keys(given), ...named])];
-  return all.map((id) => ({ id, ...(given[id] ?? SET) }) as Node);
+  return all.map((id) => ({ id, ...(own(given, id) ?? SET) }) as Node);
 }
 
 /** A journal in a form that tests can read: one short line an entry. */

@@ -1,6 +1,7 @@
 import type { Commit } from "./commit.ts";
 import type { RunError, TokenLineage } from "./entries.ts";
 import type { Place } from "./graph.ts";
+import { own } from "./own.ts";
 import { groupId, stepId } from "./step-ids.ts";
 
 /** A token on its way along an edge. */
@@ -54,9 +55,9 @@ export function nextVisit(commit: Commit, scope: string, place: Place, from: str
   const { definition } = commit.graph;
   const { node } = place;
   const { visits, prefix } = commit.scope(scope);
-  const visit = (visits[node.id] ?? 0) + 1;
-  const own = "maxVisits" in node ? node.maxVisits : undefined;
-  const maxVisits = own ?? definition.maxVisits ?? 100;
+  const visit = (own(visits, node.id) ?? 0) + 1;
+  const ofNode = "maxVisits" in node ? node.maxVisits : undefined;
+  const maxVisits = ofNode ?? definition.maxVisits ?? 100;
   const maxSteps = definition.maxSteps ?? 10_000;
   const iteration = `${prefix}${visit}`;
   if (visit > maxVisits)
@@ -74,11 +75,11 @@ export function nextVisit(commit: Commit, scope: string, place: Place, from: str
 
 /** What a token remembers at a node: its visits of the splits above, and this one. */
 export function lineage(commit: Commit, { lin, scope }: Pick<Token, "lin" | "scope">, place: Place, visit?: number): TokenLineage {
-  const own = place.node.id;
+  const { id } = place.node;
   const kept: Record<string, number> = {};
   for (const split of place.splits) {
     // A run that goes on with a newer definition may know nothing of a split: then the latest visit of it counts.
-    if (split !== own) kept[split] = lin[split] ?? commit.scope(scope).visits[split] ?? 0;
+    if (split !== id) kept[split] = own(lin, split) ?? own(commit.scope(scope).visits, split) ?? 0;
     else if (visit !== undefined) kept[split] = visit;
   }
   return kept;
@@ -94,7 +95,7 @@ function arriveAtJoin(commit: Commit, token: Token, place: Place, split: string 
   const node = place.node.id;
   const { from, scope, late } = token;
   const lin = lineage(commit, token, place);
-  const group = groupId(scope, node, split === null ? 0 : (lin[split] ?? 0));
+  const group = groupId(scope, node, split === null ? 0 : (own(lin, split) ?? 0));
   if (late?.includes(node)) commit.write("join.late", { node, group, from });
   else commit.write("join.arrived", { node, group, scope, from, edge, lin, ...(late === undefined ? {} : { late }) });
 }
