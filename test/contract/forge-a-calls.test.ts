@@ -54,6 +54,29 @@ describe("who the agents are", () => {
     expect(forge.agents({ ...project, path: "other" }).map(({ agent }) => agent)).toEqual(["bert"]);
   });
 
+  it("agents that are named and live nowhere cannot be mentioned; one of another node can", async () => {
+    const { forge } = await started({
+      agentMappings: [
+        { agentId: "nobody", forgeUsernames: ["nobody"] },
+        { agentId: "far", forgeUsernames: ["far"], node: "attic" },
+      ],
+      routes: [{ project: "*", agent: "gone" }],
+    });
+    expect(forge.agents({ id: "1", path: PROJECT, private: true }).map(({ agent, node }) => [agent, node])).toEqual([["far", "attic"]]);
+  });
+
+  it("a note has the same stamp in a list as in its hook, which tells seconds", async () => {
+    const { forge, far, issue, place } = await started();
+    const note = far.comment("ada", issue, "@anna look", { at: Date.parse("2026-03-04T05:06:07.890Z") });
+    const { project } = place(issue);
+    const [listed] = (await all(forge.changed({ list: "issues", project, since: 0 }, signal))).filter(({ id }) => id === String(note.id));
+    far.hooks.add("http://127.0.0.1:1/", "s");
+    far.edit("ada", note.id, "@anna look");
+    const hook = forge.read({}, JSON.parse(far.hooks.deliveries[0]?.body ?? ""));
+    expect(listed?.createdAt).toBe(Date.parse("2026-03-04T05:06:07Z"));
+    expect(hook.kind === "notes" && hook.notes[0]?.createdAt).toBe(listed?.createdAt);
+  });
+
   it("a person's token is shared: the marker tells its comments apart, not the id", async () => {
     const stage = await setStage({ agentMappings: [{ agentId: "anna", token: "glpat-ada" }] });
     stage.far.addToken("glpat-ada", "ada");

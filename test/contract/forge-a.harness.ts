@@ -63,6 +63,7 @@ export async function setStage(settings: Partial<Settings> = {}, options: { read
       ],
       ...settings,
     },
+    agents: [{ id: "anna" }, { id: "bert" }, { id: "carl" }],
     fetch: createFetch(),
     services: { forges },
     ...(options.store === undefined ? {} : { store: options.store }),

@@ -1,5 +1,5 @@
 import { type ForgeEvent, type ForgeNote, type ForgePlace, type ForgeProject, type ForgeUser, svcError } from "@svc/sdk";
-import { branchesOf, type Fields, fieldsOf, isRecord, numberOf, positionOf, shaOf, textOf, timeOf, webAddress } from "./shapes.ts";
+import { branchesOf, type Fields, fieldsOf, isRecord, numberOf, positionOf, shaOf, stampOf, textOf, webAddress } from "./shapes.ts";
 
 /** An edit shows a later time; the two stamps of a new note can differ by less. */
 const SAME_TIME_MS = 1_000;
@@ -25,8 +25,8 @@ function noteEvent(body: Fields, home: string, now: number): ForgeEvent {
   const { place, subject } = about;
   const author = authorOf(given.author_id, body.user);
   if (author === undefined) throw unreadable("its note has no author");
-  const createdAt = timeOf(given.created_at) ?? timeOf(given.updated_at) ?? now;
-  const updatedAt = timeOf(given.updated_at) ?? createdAt;
+  const createdAt = stampOf(given.created_at) ?? stampOf(given.updated_at) ?? now;
+  const updatedAt = stampOf(given.updated_at) ?? createdAt;
   const action = textOf(given.action);
   if (action !== "" && action !== "create" && action !== "update") return { kind: "ignored", reason: `action ${action.slice(0, 40)}` };
   const editor = editorOf(given.updated_by_id, author, body.user);
@@ -121,8 +121,8 @@ function itemEvent(body: Fields, kind: "issue" | "request", home: string, now: n
   const place: ForgePlace = { project: projectOf(body), kind, id: iid };
   const author = authorOf(given.author_id, body.user);
   if (author === undefined) throw unreadable(`its ${kind} has no author`);
-  const createdAt = timeOf(given.created_at) ?? now;
-  const updatedAt = timeOf(given.updated_at) ?? createdAt;
+  const createdAt = stampOf(given.created_at) ?? now;
+  const updatedAt = stampOf(given.updated_at) ?? createdAt;
   // Of issues and requests `user` is who changed it.
   const editor = edited ? editorOf(given.updated_by_id ?? fieldsOf(body.user).id, author, body.user) : undefined;
   const request = kind === "request" ? branchesOf(given) : undefined;

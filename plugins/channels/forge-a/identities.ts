@@ -40,7 +40,7 @@ const [LONGEST_PAUSE_MS, REFUSED_PAUSE_MS] = [60_000, 300_000];
 
 /** Reads the tokens of the section. `changed` hears each time when a token begins or ends to work. */
 export function createIdentities(
-  ctx: Pick<PluginContext<Settings>, "config" | "log" | "signal" | "store">,
+  ctx: Pick<PluginContext<Settings>, "agents" | "config" | "log" | "signal" | "store">,
   api: Api,
   changed: (state: { readonly works: boolean; readonly reason: string }) => void,
 ): Identities {
@@ -110,7 +110,8 @@ export function createIdentities(
   function agentOf(agent: string, routed: boolean): ForgeAgent | undefined {
     const mapping = mappings.find(({ agentId }) => agentId === agent);
     const key = keyOf(agent);
-    if (key === undefined) return undefined;
+    // One that is named and lives nowhere would be asked in vain: the section's check warns of it.
+    if (key === undefined || (mapping?.node === undefined && ctx.agents.get(agent) === undefined)) return undefined;
     const configured = mapping?.forgeUsernames ?? [];
     const own = key.agents.includes(agent) ? key.user : undefined;
     // The common user stands for who is routed, and without routes for the only one that answers by its token.

@@ -9,7 +9,7 @@ export default definePlugin<Settings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "channels.forge_a", schema, check: checkSection },
-  capabilities: ["fetch", "services", "store"],
+  capabilities: ["agents", "fetch", "services", "store"],
   setup(ctx) {
     let started: Started | undefined;
     const connected = (): Started => {

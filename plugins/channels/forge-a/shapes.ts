@@ -25,6 +25,12 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/** As `timeOf`, to the second: hooks tell no more of a note, and the same time must not be an earlier one for having come in a list. */
+export function stampOf(value: unknown): number | undefined {
+  const ms = timeOf(value);
+  return ms === undefined ? undefined : ms - (ms % 1_000);
+}
+
 /** A user; undefined without an id and a name. */
 export function userOf(value: unknown): ForgeUser | undefined {
   const { id, username, name, bot } = fieldsOf(value);
@@ -96,7 +102,7 @@ export function branchesOf(value: unknown): NonNullable<ForgeNote["request"]> | 
 export function noteOf(value: unknown, { place, title, request }: Listed, home: string, thread: string | undefined): ForgeNote | undefined {
   const fields = fieldsOf(value);
   const [id, author] = [numberOf(fields.id), userOf(fields.author)];
-  const [createdAt, updatedAt] = [timeOf(fields.created_at), timeOf(fields.updated_at)];
+  const [createdAt, updatedAt] = [stampOf(fields.created_at), stampOf(fields.updated_at)];
   if (id === undefined || author === undefined || createdAt === undefined) return undefined;
   const position = positionOf(fields.position);
   const internal = fields.internal === true || fields.confidential === true;
@@ -124,7 +130,7 @@ export function noteOf(value: unknown, { place, title, request }: Listed, home: 
 /** The description of an issue or a request as the API lists it, as a note of its own. */
 export function descriptionOf(value: unknown, listed: Listed, home: string): ForgeNote | undefined {
   const fields = fieldsOf(value);
-  const [id, author, createdAt] = [numberOf(fields.id), userOf(fields.author), timeOf(fields.created_at)];
+  const [id, author, createdAt] = [numberOf(fields.id), userOf(fields.author), stampOf(fields.created_at)];
   if (id === undefined || author === undefined || createdAt === undefined) return undefined;
   const { place, title, request } = listed;
   return {
