@@ -145,6 +145,15 @@ const TASKS: readonly Command[] = [
 ];
 
 const AUTHORING: readonly Command[] = [
+  {
+    name: "new",
+    args: "[example] [id]",
+    summary: "Copy a worked example, under its own name or another id; without one, the examples that there are",
+    async run([example, id], _options, cli) {
+      const { newWorkflow } = await import("./new-workflow.js");
+      await newWorkflow(cli, example, id);
+    },
+  },
   { name: "list", args: "", summary: "All workflows", run: (_args, _options, cli) => list(cli) },
   { name: "show", args: "<id>", summary: "A workflow with what it takes and its problems; a run, or a task", run: ([id = ""], _options, cli) => show(id, cli) },
   {

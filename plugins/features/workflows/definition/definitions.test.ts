@@ -186,7 +186,7 @@ describe("lint", () => {
     ["a node out of reach", flow([end, set("a")], "start > done"), [error("UNREACHABLE")]],
     ["an edge into the trigger", flow([set("a")], "start > a, a > start"), [error("EDGE_INTO_TRIGGER"), error("ENDLESS_CYCLE")]],
     ["an edge twice", flow([end], "start > done, start.out > done"), [error("DUPLICATE_EDGE")]],
-    ["a node twice", flow([end, end], "start > done"), [error("DUPLICATE_NODE"), warning("SEVERAL_ENDS")]],
+    ["a node twice", flow([end, end], "start > done"), [error("DUPLICATE_NODE")]],
     ["a join of its split", flow([set("a"), set("b"), { id: "j", kind: "join", of: "start" }], "start > a, start > b, a > j, b > j"), []],
     ["a join of a branch", flow([set("a"), set("b"), { id: "j", kind: "join", of: "a" }], "start > a, start > b, a > j, b > j"), [error("OF_NOT_DOMINATING")]],
     ["a join of nothing", flow([{ id: "j", kind: "join", of: "x" }], "start > j"), [error("UNKNOWN_NODE")]],
@@ -257,6 +257,22 @@ describe("lint", () => {
     ],
     ["401 days", flow([{ id: "t", kind: "timer", for: "401d" }], "start > t"), [error("DURATION")]],
     ["a time that is none", flow([{ id: "t", kind: "timer", until: "tomorrow" }], "start > t"), [error("DATE")]],
+    [
+      "ends of which one is come to",
+      flow(
+        [{ id: "q", kind: "approval", title: "t", assignee: "role:x", timeout: "1d" }, end, { id: "b", kind: "end" }],
+        "start > q, q.approve > done, q.reject > b",
+      ),
+      [],
+    ],
+    [
+      "an end beside a late answer",
+      flow(
+        [{ id: "q", kind: "approval", title: "t", assignee: "role:x", timeout: "1d" }, end, { id: "b", kind: "end" }],
+        "start > q, q.approve > done, q.due > b",
+      ),
+      [warning("SEVERAL_ENDS")],
+    ],
     ["several ends", flow([end, { id: "b", kind: "end" }], "start > done, start > b"), [warning("SEVERAL_ENDS")]],
   ])("%s", (_, text, expected) => {
     expect(codes(text)).toEqual(expected);

@@ -62,9 +62,42 @@ function repeatedIds(graphs: readonly Graph[]): readonly Finding[] {
   );
 }
 
-function severalEnds({ pointer, nodes }: Graph): readonly Finding[] {
-  const ends = nodes.flatMap(({ kind }, index) => (kind === "end" ? [index] : []));
-  if (ends.length < 2) return [];
-  const message = "There are several nodes of kind end: where more than one is come to, the last counts.";
-  return [{ severity: "warning", code: "SEVERAL_ENDS", message, pointer: `${pointer}/nodes/${ends[1]}` }];
+/** Ends of which more than one may be come to in one run: where tokens part, two of them lead to different ends. */
+function severalEnds({ pointer, nodes, edges }: Graph): readonly Finding[] {
+  const ends = new Set(nodes.flatMap(({ id, kind }) => (kind === "end" ? [id] : [])));
+  if (ends.size < 2) return [];
+  const next = new Map<string, string[]>();
+  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);
+  const found = new Map<string, ReadonlySet<string>>();
+  const endsFrom = (id: string): ReadonlySet<string> => {
+    const known = found.get(id) ?? reached(id, next, ends);
+    found.set(id, known);
+    return known;
+  };
+  for (const node of nodes) {
+    const own = edges.filter(({ from }) => from === node.id);
+    const parts = own.some((one, at) =>
+      own.some((other, place) => at < place && arePartners(node, one, other) && differ(endsFrom(one.to), endsFrom(other.to))),
+    );
+    if (!parts) continue;
+    const message = `Tokens that part at ${node.id} may come to several nodes of kind end: the last one counts.`;
+    return [{ severity: "warning", code: "SEVERAL_ENDS", message, pointer: `${pointer}/nodes/${nodes.indexOf(node)}` }];
+  }
+  return [];
+}
+
+const differ = (some: ReadonlySet<string>, others: ReadonlySet<string>): boolean => some.size > 0 && others.size > 0 && new Set([...some, ...others]).size > 1;
+
+/** Whether one visit of the node may send a token along both edges. */
+function arePartners({ kind }: Node, one: Edge, other: Edge): boolean {
+  const [port = "out", second = "out"] = [one.fromPort, other.fromPort];
+  if (port === second) return true;
+  if (port === "due" || second === "due") return true;
+  return kind === "multiChoice" && ![port, second].some((name) => ["else", "error", "timeout"].includes(name));
+}
+
+function reached(start: string, next: ReadonlyMap<string, readonly string[]>, ends: ReadonlySet<string>): ReadonlySet<string> {
+  const seen = new Set([start]);
+  for (const id of seen) for (const to of next.get(id) ?? []) seen.add(to);
+  return new Set([...seen].filter((id) => ends.has(id)));
 }

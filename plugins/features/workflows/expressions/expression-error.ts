@@ -27,9 +27,13 @@ export function fromThrown(thrown: unknown, text: string): Error {
   const { code = "", message = "", position } = (thrown ?? {}) as { code?: unknown; message?: unknown; position?: unknown };
   const shown = text.trim().length > QUOTED ? `${text.trim().slice(0, QUOTED)}...` : text.trim();
   const kind = thrown instanceof RangeError ? rangeCode(thrown) : (CODES[String(code)] ?? FAMILIES[String(code)[0] ?? ""] ?? "EXPR_ERROR");
+  if (AUTHORED.has(String(code))) return expressionError("EXPR_ERROR", String(message));
   const offset = typeof position === "number" ? { offset: position } : {};
   return expressionError(kind, `{{ ${shown} }}: ${LIMITS[kind] ?? String(message)}`, offset);
 }
+
+/** $error and $assert: their words are the author's. */
+const AUTHORED: ReadonlySet<string> = new Set(["D3137", "D3141"]);
 
 /** The first letter of JSONata's codes. */
 const FAMILIES: Readonly<Record<string, ExpressionCode>> = { S: "EXPR_PARSE", T: "EXPR_TYPE" };
