@@ -1,57 +1,17 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
-import { ROOT } from "../house/house.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { echoConfig, openShell } from "../kit/svc.ts";
+import { lacking, talk } from "./talk.harness.ts";
 
 const TOKEN = "4242:canary-token-of-the-bot";
 const WRONG = "1:canary-of-nobody";
-const SCRIPT = "/usr/bin/script";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
-
-/** util-linux's `script` lends the program a terminal; other systems have another program by that name. */
-const lacking = process.platform !== "linux" ? "no Linux" : existsSync(SCRIPT) ? undefined : `${SCRIPT} is not installed`;
-if (lacking !== undefined) console.warn(`skipped, the dialogue of svc connect: ${lacking}`);
-
-/** What a person at a terminal sees, and the status the program ended with. */
-interface Talk {
-  readonly code: number | null;
-  readonly shown: string;
-  /** The questions that were answered, in order. */
-  readonly asked: readonly string[];
-}
-
-/** Answers each question as it comes; each pattern is one question, and may come once. Ctrl-C for a question that nobody expects. */
-async function talk(shell: Shell, command: string, answers: readonly (readonly [question: RegExp, answer: string])[]): Promise<Talk> {
-  const program = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}' ${command}`;
-  const child = spawn(SCRIPT, ["-qec", program, "/dev/null"], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "", SHELL: "/bin/sh", TERM: "xterm" } });
-  const open = [...answers];
-  const asked: string[] = [];
-  let shown = "";
-  let answered = 0;
-  child.stdout.on("data", (chunk) => {
-    shown += chunk;
-    const tail = shown.slice(answered).replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
-    const [question, answer] = open[0] ?? [];
-    const found = question?.exec(tail)?.[0];
-    if (found === undefined || answer === undefined) {
-      if (/(\[[^\]]*\]|\(not shown\)): $/.test(tail)) child.stdin.write("\u0003");
-      return;
-    }
-    open.shift();
-    asked.push(found);
-    answered = shown.length;
-    child.stdin.write(`${answer}\r`);
-  });
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, shown: shown.replaceAll("\r", ""), asked };
-}
 
 async function stage() {
   const api = await startBotApi();

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ForgeBServer, startForgeB } from "../kit/forge-b/server.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
+import { lacking, talk } from "./talk.harness.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -119,4 +121,45 @@ describe("svc connect forge_b", () => {
       err: expect.stringContaining("--set repo=<owner/repo>"),
     });
   });
+
+  it.skipIf(lacking !== undefined)("a person in an empty folder is asked for everything, and the first mention is answered", async () => {
+    const { far, shell } = await stage({});
+    const said = await talk(shell, `connect forge_b --server ${far.url}`, [
+      [/As whom does the agent write\?[\s\S]*1 to 2 \[1\]: $/, "1"],
+      [/FORGE_B_TOKEN \(not shown\): $/, TOKEN],
+      [/Which repository .*: $/, "acme/app"],
+      [/Under which address .*: $/, ""],
+    ]);
+    expect(said).toMatchObject({ code: 0 });
+    expect(said.asked).toHaveLength(4);
+    expect(said.shown).toContain(":18810/webhook/forge_b");
+    expect(said.shown).not.toContain("canary");
+    const config = shell.config() as { node: object; agents: { assistant: object }; channels: object };
+    const port = await freePort();
+    shell.write({
+      ...config,
+      node: { ...config.node, bind: "127.0.0.1:0" },
+      agents: { assistant: { ...config.agents.assistant, tier: "local", local: { mode: "echo" } } },
+      channels: { ...config.channels, forge_a: { enabled: false, webhookPort: port } },
+    });
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    const connected = async () =>
+      (await shell.json<{ name: string; state: string }[]>("channel", "list")).find(({ name }) => name === "forge_b")?.state === "ready";
+    while (!(await connected())) await new Promise((resolve) => setTimeout(resolve, 200));
+    far.hooks.add(`http://127.0.0.1:${port}/webhook/forge_b`, secretOf(shell));
+    const issue = far.open("ann", "acme/app", "issue", { title: "It breaks", text: "@helper the first mention" });
+    while (!far.comments(issue).some(({ by, text }) => by === "helper" && text.includes("answered") && text.includes("the first mention")))
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await shell.svc("channel", "test", "forge_b")).out).toContain("@helper");
+    expect((await shell.svc("forge", "status")).out).toContain("forge_b");
+    expect(far.violations).toEqual([]);
+  });
 });
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
+}

@@ -135,7 +135,7 @@ describe("a daemon at the far end of forge_b", () => {
   );
 
   it(
-    "401 takes the channel down naming the setting, and it comes back by itself",
+    "401 of every token takes the channel down naming the settings; with one that counts again it is back by itself",
     async () => {
       const world = await createWorld();
       const { far, issue } = world;
@@ -144,12 +144,21 @@ describe("a daemon at the far end of forge_b", () => {
       await world.answered();
       far.revokeToken(OWN);
       far.comment("ada", issue, "@helper are you there?");
+      await until(() => world.daemon().said().includes("check channels.forge_b.agentMappings[0].token"));
+      // The others go on, in other threads: those of one issue keep their order.
+      const other = far.open("ada", REPO, "issue", { title: "Another", text: "@second and you?" });
+      await world.answered(other);
+      expect((await world.state()).state).toBe("ready");
+      far.revokeToken(COMMON);
+      far.comment("ada", other, "@second still?");
       await until(async () => (await world.state()).state === "down");
-      expect((await world.state()).reason).toContain("agentMappings[0].token");
+      expect((await world.state()).reason).toMatch(/channels\.forge_b\.token; .*channels\.forge_b\.agentMappings\[0\]\.token/);
       far.addToken(OWN, "helper");
+      far.addToken(COMMON, "svc");
       await world.answered(issue, 2);
+      await world.answered(other, 2);
       await until(async () => (await world.state()).state === "ready");
-      expect(world.answers(issue)).toHaveLength(2);
+      expect([world.answers(issue).length, world.answers(other).length]).toEqual([2, 2]);
       expect(far.violations).toEqual([]);
     },
     LONG,
@@ -166,6 +175,52 @@ describe("a daemon at the far end of forge_b", () => {
         reason: expect.stringContaining(`privateKeyFile: ${join(world.folder, "gone.pem")} cannot be read: ENOENT`),
       });
       expect((await ask(world.daemon().port, "/health")).status).toBe(200);
+    },
+    LONG,
+  );
+
+  it(
+    "a comment that is deleted while its run waits is not answered; one that two hooks tell is one run",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start({}, { helper: { name: "Helper", workspace: "./w", tier: "local", local: { mode: "echo", delayMs: 700, chunks: 3 } } });
+      const [hook] = [...new Set(far.hooks.deliveries.map(({ url }) => url))];
+      far.hooks.add(hook as string, SECRET);
+      far.comment("ada", issue, "@helper the first");
+      const gone = far.comment("ada", issue, "@helper never mind");
+      far.comment("ada", issue, "@helper the third");
+      far.remove(gone.id);
+      await world.answered(issue, 2);
+      await until(async () =>
+        (await ask<{ forges: { waiting: number; runs: unknown[] }[] }>(world.daemon().port, "/forges")).body.forges.every(
+          ({ waiting, runs }) => waiting === 0 && runs.length === 0,
+        ),
+      );
+      const words = world.answers(issue).map((answer) => answer.words);
+      expect(words.filter((text) => text.includes("answered") && text.includes("the first"))).toHaveLength(1);
+      expect(words.filter((text) => text.includes("answered") && text.includes("the third"))).toHaveLength(1);
+      expect(words.some((text) => text.includes("answered") && text.includes("never mind"))).toBe(false);
+      expect(far.violations).toEqual([]);
+    },
+    LONG,
+  );
+
+  it(
+    "an agent that lost its right and a locked issue: a result, no failure that goes on; the rest is answered",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      await world.start();
+      const locked = far.open("ada", REPO, "issue", { title: "Too hot" });
+      far.lock(locked);
+      far.comment("ada", locked, "@helper say something");
+      await until(() => world.daemon().said().includes("locked"));
+      far.comment("ada", issue, "@helper and here");
+      await world.answered();
+      expect(world.answers(locked)).toEqual([]);
+      expect(far.requests.filter(({ method, path }) => method === "POST" && path.endsWith(`/issues/${locked.id}/comments`)).length).toBeLessThan(4);
+      expect(far.violations).toEqual([]);
     },
     LONG,
   );
