@@ -161,6 +161,7 @@ export function createForge(settings: Settings, api: Api, identities: Identities
 
     label: (place, change, as, signal) => changeLabels(api, place, change, credential(as, place.project), signal),
     openRequest: (project, draft, as, signal) => openRequest(api, project, draft, credential(as, project), signal),
+    secrets: () => identities.secrets,
     review: (place, draft, as, signal) => giveReview(api, place, draft, credential(as, place.project), signal),
     url({ project, kind, id, thread }, commentId) {
       const page = `${api.home}/${project.path}/${kind === "commit" ? "commit" : kind === "request" ? "pull" : "issues"}/${id}`;

@@ -27,6 +27,8 @@ export interface Identity {
 export interface Identities {
   readonly common?: Identity;
   readonly all: readonly Identity[];
+  /** The tokens themselves: what must not stand in a comment. */
+  readonly secrets: readonly string[];
   of(agent: string): Identity | undefined;
   /** Agents that may be mentioned there; without a project all of them. */
   agents(project?: Pick<ForgeProject, "path">): readonly ForgeAgent[];
@@ -56,17 +58,20 @@ async function tokenFrom({ token = "", tokenFile }: Pick<AgentMapping, "token" |
 export async function createIdentities(settings: Settings, api: () => Api, refused: (reason: string) => void): Promise<Identities> {
   const { clientId, appId, privateKeyFile, routes = [], agentMappings = [], autoReplyLegacy = true } = settings;
   const issuer = clientId ?? appId;
+  const secrets: string[] = [];
   let common: Identity | undefined;
   if (privateKeyFile !== undefined && issuer !== undefined) {
     const key = readKey(await lines("privateKeyFile", privateKeyFile), resolve(privateKeyFile));
     common = appIdentity(createApp({ api, issuer, key, refused }));
   } else {
     const token = await tokenFrom(settings, "");
+    if (token !== undefined) secrets.push(token);
     if (token !== undefined) common = tokenIdentity("token", token, refused);
   }
   const own = new Map<AgentMapping, Identity>();
   for (const [index, mapping] of agentMappings.entries()) {
     const token = await tokenFrom(mapping, `agentMappings[${index}].`);
+    if (token !== undefined) secrets.push(token);
     if (token !== undefined) own.set(mapping, tokenIdentity(`agentMappings[${index}].token`, token, refused));
   }
   const all = [...(common === undefined ? [] : [common]), ...own.values()];
@@ -106,6 +111,7 @@ export async function createIdentities(settings: Settings, api: () => Api, refus
   return {
     ...(common === undefined ? {} : { common }),
     all,
+    secrets,
     of,
     agents(project) {
       const here = new Set(routed(project));

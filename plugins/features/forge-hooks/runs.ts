@@ -199,7 +199,12 @@ export class Runs {
     const queued = new Set(ctx.tasks.queued().map(({ id }) => id));
     for (const { value: run } of await rows.runs.list({ where: { object } })) {
       if (run.taskId === undefined || !queued.has(run.taskId)) continue;
-      await this.exclusive(run.id, async () => this.save({ ...((await this.get(run.id)) ?? run), stoppedBy: "the deletion of the note" }));
+      await this.exclusive(run.id, async () => {
+        const now = (await this.get(run.id)) ?? run;
+        // What nobody has seen is over: later answers of the thread wait for it no longer.
+        const over = now.shown === undefined ? { state: "stopped" as const, endedAt: Date.now(), live: 0 as const } : {};
+        await this.save({ ...now, ...over, stoppedBy: "the deletion of the note" });
+      });
       await ctx.tasks.cancel(run.taskId, "the note was deleted");
     }
   }
