@@ -9,7 +9,7 @@ const AUTO: MatchingSettings = { enabled: true, mode: "auto", autoRunThreshold: 
 /** A turn about one message, and what was started and logged. */
 function world(
   settings: Partial<MatchingSettings> = {},
-  { head = HEAD, end = {}, refuse }: { head?: WorkflowHead; end?: Partial<WorkflowRun>; refuse?: string } = {},
+  { head = HEAD, end = {}, refuse, waits = false }: { head?: WorkflowHead; end?: Partial<WorkflowRun>; refuse?: string; waits?: boolean } = {},
 ) {
   const started: [string, WorkflowStart][] = [];
   const logged: string[] = [];
@@ -22,7 +22,11 @@ function world(
       if (refuse !== undefined) throw svcError("SVC_WORKFLOW_INPUT", refuse, { status: 400 });
       return { runId: "run_1", workflowId: id, status: "running" as const, hash: "h" };
     },
-    wait: async () => ({ id: "run_1", status: "completed", waits: [], ...end }) as unknown as WorkflowRun,
+    run: async () => ({ id: "run_1", status: "running", waits: [{ node: "ask", iteration: "1", kind: "task", since: "" }] }) as unknown as WorkflowRun,
+    async wait(_id: string, signal?: AbortSignal) {
+      if (waits) await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+      return { id: "run_1", status: "completed", waits: [], ...end } as unknown as WorkflowRun;
+    },
   };
   const take = async (text: string, more: object = {}) => {
     const message = { id: "task_7", rootId: "r", at: 0, attempts: 0, entry: "channel", channel: "chat", chat: "c", text, ...more };
@@ -80,6 +84,13 @@ it("WF-11 nothing is started before the kernel has let the turn be taken over: i
   expect(await stream.next()).toMatchObject({ value: { type: "step" } });
   await stream.return(undefined);
   expect(started).toEqual([]);
+});
+
+it("a run that waits for a person does not keep the sender waiting", async () => {
+  expect((await world({}, { waits: true }).run("buy a new laptop")).at(-1)).toEqual({
+    type: "done",
+    text: "The workflow buy was started and goes on as run_1.",
+  });
 });
 
 it("no step of a workflow, no job and no collected messages start one", async () => {

@@ -11,7 +11,7 @@ export interface MatchingSettings {
 
 /** What matching needs of its plugin. */
 export interface MatchingOptions {
-  readonly workflows: Pick<Workflows, "list" | "start" | "wait">;
+  readonly workflows: Pick<Workflows, "list" | "start" | "run" | "wait">;
   readonly settings: () => MatchingSettings;
   readonly log: PluginContext["log"];
 }
@@ -20,6 +20,9 @@ export interface MatchingOptions {
 const ENTRIES: ReadonlySet<string> = new Set(["channel", "task"]);
 /** How long the sender's turn waits for the end of the run; then it is answered with where to find it. */
 const WAIT_MS = 600_000;
+const LOOK_MS = 2_000;
+/** Waits whose end is not in the daemon's hands. */
+const OUTSIDE: ReadonlySet<string> = new Set(["task", "incident", "signal", "timer"]);
 const LONGEST_ANSWER = 20_000;
 
 /**
@@ -68,20 +71,32 @@ async function* runInstead(
     return;
   }
   yield { type: "parked", reason: `run ${runId} of the workflow ${id}` };
-  const timeout = AbortSignal.timeout(WAIT_MS);
-  let run: WorkflowRun | undefined;
-  try {
-    run = await workflows.wait(runId, timeout);
-  } catch (error) {
-    if (!timeout.aborted) log.warn({ workflow: id, run: runId, err: error }, `the end of the run ${runId} cannot be waited for`);
-  }
+  const run = await ended(runId, workflows).catch((error) => {
+    log.warn({ workflow: id, run: runId, err: error }, `the end of the run ${runId} cannot be waited for`);
+    return undefined;
+  });
   yield { type: "step", step: { id: "workflow", name: `workflow ${id}`, phase: "end", output: `${runId} ${run?.status ?? "goes on"}` } };
   yield { type: "done", text: answerOf(id, runId, run) };
 }
 
+/** The run once it has ended; undefined where it takes long, or waits for something that is not the daemon's: a person, a signal, a time. */
+async function ended(runId: string, workflows: Pick<Workflows, "wait" | "run">): Promise<WorkflowRun | undefined> {
+  for (const until = Date.now() + WAIT_MS; Date.now() < until; ) {
+    const pause = AbortSignal.timeout(LOOK_MS);
+    try {
+      return await workflows.wait(runId, pause);
+    } catch (error) {
+      if (!pause.aborted) throw error;
+    }
+    const { waits = [] } = (await workflows.run(runId)) ?? {};
+    if (waits.length > 0 && waits.every(({ kind }) => OUTSIDE.has(kind))) return undefined;
+  }
+  return undefined;
+}
+
 /** What the sender reads. */
 function answerOf(id: string, runId: string, run: WorkflowRun | undefined): string {
-  if (run === undefined) return `The workflow ${id} goes on as ${runId}.`;
+  if (run === undefined) return `The workflow ${id} was started and goes on as ${runId}.`;
   if (run.status === "canceled") return `The workflow ${id} was canceled (${runId}).`;
   if (run.status === "failed") return `The workflow ${id} failed (${runId}): ${run.error?.message ?? "no reason"}`;
   const { output } = run;
