@@ -3,7 +3,7 @@ import { definitionError } from "../definition/definition-errors.ts";
 import { type DefinitionFolder, etagOf } from "../definition/definition-folder.ts";
 import { requireRunnable } from "../definition/definition-views.ts";
 import type { Definitions } from "../definition/definitions.ts";
-import type { Problem } from "../definition/problem.ts";
+import { firstError, type Problem } from "../definition/problem.ts";
 import { type Format, MAX_BYTES, readSource } from "../definition/source.ts";
 import type { Definition } from "../engine/types.ts";
 import { editYaml, yamlText } from "./yaml-edit.ts";
@@ -68,7 +68,7 @@ export class Drafts {
     if (!isWorkflowId(id)) throw definitionError("SVC_WORKFLOW_ID", { id });
     // What cannot be read again is not written: hostile keys, values nested without end.
     const fresh = readSource(JSON.stringify(value), "json");
-    if (fresh.value === undefined) throw definitionError("SVC_WORKFLOW_SCHEMA", { id, reason: fresh.problems[0]?.message, problems: fresh.problems });
+    if (fresh.value === undefined) throw definitionError("SVC_WORKFLOW_SCHEMA", { id, reason: firstError(fresh.problems), problems: fresh.problems });
     const before = (await this.#files()).find((one) => one.id === id);
     const name = before === undefined || before.name.endsWith(".json") ? `${id}.yaml` : before.name;
     await this.#folder.change(`${DRAFTS}/${name}`, 2 * MAX_BYTES, (text) => {

@@ -27,5 +27,5 @@ export const pointerKeys = (pointer: string): readonly string[] =>
 /** The first error as a sentence: why something cannot be run. */
 export function firstError(problems: readonly Problem[]): string | undefined {
   const error = problems.find(({ severity }) => severity === "error");
-  return error === undefined ? undefined : `line ${error.line}: ${error.message}`;
+  return error === undefined ? undefined : `line ${error.line}: ${error.message.replace(/\.$/, "")}`;
 }

@@ -32,6 +32,7 @@ export async function guardedBuiltins(): Promise<ReadonlyMap<string, unknown>> {
   const own: Readonly<Record<string, Implementation>> = {
     now: (picture, timezone) => original("fromMillis")(underWay().at, picture, timezone),
     millis: () => underWay().at,
+    pad: (text, width, fill) => padded(text, width, fill, underWay().budget),
     // A time without a day is one of the day of the claim.
     toMillis: (text, picture) => original("toMillis").call({ environment: { timestamp: new Date(underWay().at) } }, text, picture),
     sort: (list, comparator) => sorted(list, comparator as Comparator | undefined, underWay().budget),
@@ -93,7 +94,6 @@ const BEFORE: Readonly<Record<string, Before>> = {
     budget.text(prettify === true ? size * (1 + depth) : size);
   },
   clone: ([value], budget) => budget.text(value === undefined ? 0 : budget.weigh(value).size),
-  pad: ([text, width], budget) => budget.text(typeof text === "string" && typeof width === "number" ? Math.abs(width) : 0),
   join([list, separator], budget) {
     const between = typeof separator === "string" ? separator.length : 0;
     if (Array.isArray(list)) budget.text(list.reduce((sum: number, text) => sum + between + (typeof text === "string" ? text.length : 0), 0));
@@ -116,8 +116,49 @@ const BEFORE: Readonly<Record<string, Before>> = {
   parseInteger: picture(1),
   now: picture(0),
   fromMillis: picture(1),
-  toMillis: picture(1),
+  toMillis(given, budget) {
+    picture(1)(given, budget);
+    const [text, form] = given;
+    if (typeof text === "string" && text.length > MAX_PICTURE)
+      throw expressionError("EXPR_SIZE", `$toMillis reads texts of at most ${MAX_PICTURE} characters.`);
+    if (typeof form === "string" && isAmbiguous(form))
+      throw expressionError(
+        "EXPR_ERROR",
+        "$toMillis cannot tell where a part of its picture ends; write a sign that is neither a letter nor a digit between the parts.",
+      );
+  },
 };
+
+/** Parts of a date that are names unless the picture says otherwise. */
+const NAMES = "FPCE";
+
+/**
+ * Whether two parts of a picture could share the same characters. JSONata makes a regular expression of JavaScript from it, which tries every
+ * way to share them: 60 digits for seven parts are hours.
+ */
+function isAmbiguous(form: string): boolean {
+  const parts = [...form.replaceAll(/\s/g, " ").matchAll(/\[([^\]]*)\]([^[]*)/g)];
+  return parts.some(([, marker = "", literal = ""], at) => {
+    if (at === parts.length - 1 && literal === "") return false;
+    const [component = "", presentation = ""] = [marker[0], marker.slice(1).split(",")[0]];
+    const letters = presentation === "" ? NAMES.includes(component) : /[a-z]/i.test(presentation.replace(/o$/, ""));
+    if (literal === "") return letters;
+    if (!letters) return /^\d/.test(literal);
+    // Spelled numbers hold spaces, commas and hyphens themselves.
+    return /w/i.test(presentation) ? /^[\p{L}\s,-]/u.test(literal) : /^\p{L}/u.test(literal);
+  });
+}
+
+/** JSONata's own makes a text as long as the width times the filling, and a list of its characters. */
+function padded(text: unknown, width: unknown, fill: unknown, budget: Budget): unknown {
+  if (typeof text !== "string" || typeof width !== "number") return undefined;
+  const filling = typeof fill === "string" && fill !== "" ? [...fill] : [" "];
+  const missing = Math.floor(Math.abs(width)) - [...text].length;
+  if (!(missing > 0)) return text;
+  budget.text(missing + text.length);
+  const padding = filling.join("").repeat(Math.floor(missing / filling.length)) + filling.slice(0, missing % filling.length).join("");
+  return width > 0 ? text + padding : padding + text;
+}
 
 const tooMany = () => expressionError("EXPR_SIZE", `An expression makes a list of more than ${MAX_ENTRIES} entries.`);
 

@@ -103,11 +103,14 @@ class TreeReader {
     if (first?.type === "variable" && first.value === "$" && second?.type === "name") this.names.add(String(second.value));
   }
 
-  #judge({ type, value, position = 0 }: AstNode): void {
+  #judge({ type, value, position = 0, signature }: AstNode): void {
     const refuse = (what: string) => expressionError("EXPR_PARSE", `{{ ${this.#text.trim()} }}: ${what}`, { offset: position });
     if (type === "variable" && (REMOVED as readonly unknown[]).includes(value)) throw refuse(`$${String(value)} is not available in workflows.`);
     // The only operator that writes into a value in place: into one that a run keeps, too.
     if (type === "transform") throw refuse("the transform operator | | | is not available in workflows; use $merge.");
+    const { definition = "" } = (signature ?? {}) as { readonly definition?: string };
+    // JSONata makes a regular expression of JavaScript from it, which may try for hours how arguments fit.
+    if ((definition.match(/[+?-]/g) ?? []).length > 2) throw refuse("the signature of a function has more than two of + ? -.");
     if (type !== "regex") return;
     try {
       const { source, flags } = value as RegExp;
