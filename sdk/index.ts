@@ -10,6 +10,7 @@ export type * from "./cli.ts";
 export type * from "./config.ts";
 export type * from "./engine-offer.ts";
 export * from "./errors.ts";
+export * from "./event-stream.ts";
 export type * from "./events.ts";
 export * from "./failure.ts";
 export type * from "./fetch.ts";

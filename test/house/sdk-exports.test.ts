@@ -40,6 +40,7 @@ const NAMES = [
   "onAbort",
   "push",
   "put",
+  "readEventStream",
   "readPictures",
   "reasonOf",
   "recentHistory",

@@ -1,6 +1,7 @@
 import { definePlugin, type PeerRun, type Peers, type Route, type TaskResult } from "@svc/sdk";
 import { createPeerAuthority } from "./authority.ts";
-import { announceRoute, peerRoutes } from "./mesh-routes.ts";
+import type { Cursor } from "./feed.ts";
+import { announceRoute, nodeRoute, peerRoutes } from "./mesh-routes.ts";
 import { addNodeTurns } from "./node-turns.ts";
 import { HealthBook } from "./peer-health.ts";
 import { createPeers } from "./peers.ts";
@@ -14,9 +15,9 @@ export default definePlugin<MeshSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "mesh", schema: MESH },
-  capabilities: ["agents", "events", "fetch", "jobs", "routes", "tasks"],
+  capabilities: ["agents", "events", "events:peers", "fetch", "jobs", "routes", "store", "tasks"],
   setup(ctx) {
-    const { peers: configured, healthCheck } = ctx.config;
+    const { peers: configured, healthCheck, feed } = ctx.config;
     ctx.provide.authority(createPeerAuthority(configured));
     const wire = createPeers(configured, ctx.fetch);
     const peers: Peers = {
@@ -37,6 +38,7 @@ export default definePlugin<MeshSettings>({
     for (const route of [
       meshTaskRoute({ agents: ctx.agents, events: ctx.events, node: ctx.node, tasks: ctx.tasks, peers }),
       announceRoute(ctx),
+      nodeRoute(ctx.node),
       ...peerRoutes(peers, health),
     ])
       ctx.provide.route(route);
@@ -44,6 +46,14 @@ export default definePlugin<MeshSettings>({
       async start() {
         if (configured.length === 0) return;
         ctx.jobs.every(healthCheck.interval * 1_000, () => health.look());
+        if (!feed.enabled) return;
+        const { follow } = await import("./feed.js");
+        const { events, fetch, log, node, signal } = ctx;
+        const options = { events, fetch, log, node, signal, skipTypes: feed.skipTypes, cursors: ctx.store.collection<Cursor>("cursors") };
+        for (const peer of configured)
+          follow(peer, options).catch(
+            (error) => signal.aborted || log.error({ peer: peer.name, err: error }, "a peer's events are no longer followed; restart the daemon"),
+          );
       },
     };
   },

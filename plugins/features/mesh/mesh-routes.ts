@@ -29,6 +29,14 @@ export function announceRoute({ events, agents }: Pick<PluginContext, "events" |
   };
 }
 
+/** `GET /mesh/node`, for peers: under which id this daemon publishes. */
+export const nodeRoute = (node: PluginContext["node"]): HttpRoute => ({
+  method: "GET",
+  path: "/mesh/node",
+  guard: "peer",
+  handle: () => ({ id: node.id, name: node.name }),
+});
+
 /** `GET /mesh/peers` and `POST /mesh/peers/:name/test`, for this machine. */
 export function peerRoutes(peers: Peers, health: HealthBook): readonly HttpRoute[] {
   return [

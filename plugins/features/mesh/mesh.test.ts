@@ -26,7 +26,9 @@ describe("the tokens of peers", () => {
 });
 
 it("provides the authority and the service of its peers", () => {
-  const context = createFakeContext(plugin, { config: { peers: [peer("one", "the token of peer one")], healthCheck: { interval: 60, timeout: 1 } } as never });
+  const context = createFakeContext(plugin, {
+    config: { peers: [peer("one", "the token of peer one")], healthCheck: { interval: 60, timeout: 1 }, feed: { enabled: false, skipTypes: [] } } as never,
+  });
   plugin.setup(context);
   expect(context.registered.authorities.map(({ name }) => name)).toEqual(["mesh"]);
   expect(context.registered.services.map(({ name }) => name)).toEqual(["peers"]);
@@ -34,6 +36,7 @@ it("provides the authority and the service of its peers", () => {
     "loopback /mesh/peers",
     "loopback /mesh/peers/:name/test",
     "peer /mesh/announce",
+    "peer /mesh/node",
     "peer /mesh/task",
   ]);
 });

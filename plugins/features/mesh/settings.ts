@@ -53,7 +53,6 @@ export const MESH: ObjectSchema = {
     feed: {
       type: "object",
       default: {},
-      unread: true,
       description: "events of the peers",
       additionalProperties: false,
       properties: {

@@ -1,4 +1,4 @@
-import { type FetchStream, type StreamingFetch, svcError } from "@svc/sdk";
+import { type FetchStream, readEventStream, type StreamingFetch, svcError } from "@svc/sdk";
 import { type Card, type Generation, readCard } from "./generation.ts";
 import type { A2aSettings } from "./settings.ts";
 
@@ -122,22 +122,7 @@ async function textOf({ body }: FetchStream): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Server-sent events, as far as they have data. */
+/** The answers of a stream, with the ids of their events. */
 async function* eventsOf({ body }: FetchStream): AsyncGenerator<RemoteEvent> {
-  const decoder = new TextDecoder();
-  let waiting = "";
-  let id: string | undefined;
-  let data: string[] = [];
-  for await (const chunk of body) {
-    const lines = (waiting + decoder.decode(chunk, { stream: true })).split(/\r\n|\n|\r(?!$)/);
-    waiting = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
-      else if (line.startsWith("id:")) id = line.slice(3).trim();
-      else if (line === "" && data.length > 0) {
-        yield { ...(id === undefined ? {} : { id }), answer: jsonOf(data.join("\n")) as RpcAnswer };
-        data = [];
-      }
-    }
-  }
+  for await (const { id, data } of readEventStream(body)) yield { ...(id === undefined ? {} : { id }), answer: jsonOf(data) as RpcAnswer };
 }

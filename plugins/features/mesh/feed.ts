@@ -1,0 +1,171 @@
+import { type Collection, type Envelope, type PluginContext, readEventStream, reasonOf, type StreamingFetch, sleep } from "@svc/sdk";
+import type { Peer } from "./settings.ts";
+
+/** What the feed works with. */
+export interface FeedOptions extends Pick<PluginContext, "events" | "log" | "node"> {
+  readonly fetch: StreamingFetch;
+  readonly skipTypes: readonly string[];
+  /** The last event of each peer, by its name. */
+  readonly cursors: Collection<Cursor>;
+  readonly signal: AbortSignal;
+}
+
+/** How far a peer's events were read. */
+export interface Cursor {
+  readonly lastId: string;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const MOST_PAUSE_MS = 60_000;
+/** A peer without the feed is asked again so often (MESH-04). */
+const WITHOUT_MS = 600_000;
+/** A comment comes every 15 s. */
+const IDLE_MS = 60_000;
+const PAGE = 200;
+const SAVE_MS = 1_000;
+/** What a machine says of itself alone (MESH-05). */
+const LOCAL_KINDS = ["status", "voice"];
+
+/** A peer from before there was a feed. */
+class NoFeed extends Error {}
+
+/**
+ * Follows the events that one peer publishes itself, until `signal` aborts: first the stream, then what was missed, so that nothing falls
+ * between; the bus takes each event once. Nothing of it is handed on to a third.
+ */
+export async function follow(peer: Peer, options: FeedOptions): Promise<void> {
+  const { signal, log } = options;
+  const state = { down: false, without: false };
+  for (let pause = FIRST_PAUSE_MS; !signal.aborted; ) {
+    let waitMs = pause;
+    try {
+      await once(peer, options, () => {
+        if (state.down) tell(options, "feed:up", peer);
+        [state.down, state.without, pause] = [false, false, FIRST_PAUSE_MS];
+      });
+      waitMs = FIRST_PAUSE_MS;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof NoFeed) {
+        if (!state.without) log.info({ peer: peer.name }, "a peer has no feed of events: it is asked again every 10 minutes");
+        state.without = true;
+        waitMs = WITHOUT_MS;
+      } else {
+        // However often it is tried, an outage is one event.
+        if (!state.down && !state.without) tell(options, "feed:down", peer, reasonOf(error));
+        state.down = !state.without;
+        pause = Math.min(2 * pause, MOST_PAUSE_MS);
+      }
+    }
+    await sleep(waitMs, signal).catch(() => undefined);
+  }
+}
+
+const tell = ({ events }: FeedOptions, type: string, { name }: Peer, reason?: string): void =>
+  void events.publish({
+    kind: "mesh",
+    type,
+    summary: `events of ${name}: ${type.slice("feed:".length)}`,
+    data: { peer: name, ...(reason === undefined ? {} : { reason }) },
+  });
+
+/** One connection, until it ends. Throws when it cannot be made or breaks. */
+async function once(peer: Peer, options: FeedOptions, up: () => void): Promise<void> {
+  const { fetch, signal, skipTypes } = options;
+  const node = await nodeOf(peer, options);
+  const skip = skipTypes.length === 0 ? "" : `&skip=${encodeURIComponent(skipTypes.join(","))}`;
+  const stream = await fetch.stream(`${base(peer)}/events?format=envelope&origin=local${skip}`, { ...access(peer), signal, idleMs: IDLE_MS });
+  if (stream.status === 404) throw new NoFeed();
+  if (stream.status !== 200) throw new Error(`it answered ${stream.status}`);
+  const book = new CursorBook(peer.name, options);
+  const events = readEventStream(stream.body)[Symbol.asyncIterator]();
+  // The stream is open: what comes from now on is in it, and what came before is read beside it.
+  const first = events.next();
+  first.catch(() => undefined);
+  await catchUp(peer, node, skip, book, options);
+  up();
+  try {
+    for (let next = await first; next.done !== true; next = await events.next()) {
+      if (next.value.event !== "envelope") throw new NoFeed();
+      take(JSON.parse(next.value.data) as Envelope, node, book, options);
+    }
+  } finally {
+    await events.return?.(undefined);
+    await book.save();
+  }
+}
+
+/** What was missed since the last event that is known. At first contact nothing was. */
+async function catchUp(peer: Peer, node: string, skip: string, book: CursorBook, options: FeedOptions): Promise<void> {
+  for (let since = await book.read(); since !== undefined; ) {
+    const answer = await options.fetch(`${base(peer)}/events/recent?origin=local&limit=${PAGE}&since=${encodeURIComponent(since)}${skip}`, {
+      ...access(peer),
+      signal: options.signal,
+      maxBytes: 8_388_608,
+    });
+    if (answer.status !== 200) throw new Error(`it answered ${answer.status} when asked for what was missed`);
+    const { events = [], gap } = JSON.parse(answer.text()) as { events?: readonly Envelope[]; gap?: true };
+    if (gap) tell(options, "feed:gap", peer);
+    for (const event of events) take(event, node, book, options);
+    since = events.length < PAGE || gap ? undefined : events.at(-1)?.id;
+  }
+}
+
+function take(envelope: Envelope, node: string, book: CursorBook, { events, log, skipTypes }: FeedOptions): void {
+  if (envelope.node !== node || LOCAL_KINDS.includes(envelope.kind) || skipTypes.includes(envelope.type)) return;
+  try {
+    events.inject(envelope);
+  } catch (error) {
+    log.warn({ peer: node, reason: reasonOf(error) }, "an event of a peer is none and was dropped");
+    return;
+  }
+  book.keep(envelope.id);
+}
+
+/** Under which id the peer publishes: its own word, on the connection that its address and token make. */
+async function nodeOf(peer: Peer, { fetch, signal }: FeedOptions): Promise<string> {
+  const answer = await fetch(`${base(peer)}/mesh/node`, { ...access(peer), signal });
+  if (answer.status === 401) throw new Error("it does not know the token of this daemon (401)");
+  const { id = peer.name } = (answer.status === 200 ? JSON.parse(answer.text()) : {}) as { id?: string };
+  return id;
+}
+
+const base = ({ url }: Peer): string => url.replace(/\/+$/, "");
+
+const access = ({ token, url }: Peer) => ({
+  headers: token === undefined || token.trim() === "" ? {} : { authorization: `Bearer ${token}` },
+  maxRedirects: 0,
+  trustedOrigins: [new URL(url).origin],
+});
+
+/** Writes the last event down, at most once a second. */
+class CursorBook {
+  readonly #peer: string;
+  readonly #cursors: Collection<Cursor>;
+  #last: string | undefined;
+  #saved = 0;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(peer: string, { cursors }: Pick<FeedOptions, "cursors">) {
+    this.#peer = peer;
+    this.#cursors = cursors;
+  }
+
+  async read(): Promise<string | undefined> {
+    return (await this.#cursors.get(this.#peer))?.value.lastId;
+  }
+
+  keep(id: string): void {
+    this.#last = id;
+    if (Date.now() - this.#saved >= SAVE_MS) void this.save();
+  }
+
+  async save(): Promise<void> {
+    if (this.#last === undefined) return;
+    this.#saved = Date.now();
+    const lastId = this.#last;
+    // One that is lost is read again, and the bus knows it.
+    this.#writing = this.#writing.then(() => this.#cursors.put(this.#peer, { lastId })).catch(() => undefined);
+    await this.#writing;
+  }
+}
