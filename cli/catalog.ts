@@ -61,6 +61,9 @@ function installed(dataFolder: string): Listed[] {
   });
 }
 
+/** What people call a plugin: the end of its section, which may have a sign that names of plugins cannot have (`forge_a`); else its name. */
+export const calledAs = ({ name, section }: Manifest): string => section?.split(".").at(-1) ?? name;
+
 /**
  * A plugin's name beside what people call the thing it speaks to: `Telegram (botmsg)`; the name alone where its manifest names no
  * product. Reads one file for a first-party plugin.

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { AgentAbilities, PluginStatus } from "@svc/kernel";
-import { added, firstParty } from "../catalog.ts";
+import { added, calledAs, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { checkStore } from "../doctor/database.ts";
 import { error, type Finding, ok, warning } from "../doctor/finding.ts";
@@ -92,7 +92,7 @@ interface Integration {
 
 /** External accounts (CFG-16): a kind is known when a plugin of that name is installed, and credentials are named by variables that must be set. */
 function integrations(cli: Cli, agents: unknown, env: NodeJS.ProcessEnv): Finding[] {
-  const kinds = new Set([...firstParty(), ...added(cli.file)].map(({ manifest }) => manifest.name));
+  const kinds = new Set([...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => [manifest.name, calledAs(manifest)]));
   const configured = Object.entries((agents ?? {}) as Record<string, { integrations?: readonly Integration[] }>);
   return configured.flatMap(([id, agent]) =>
     (agent.integrations ?? [])

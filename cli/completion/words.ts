@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { added, firstParty } from "../catalog.ts";
+import { added, calledAs, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import type { GroupEntry, OwnCommand, OwnGroup } from "../group.ts";
 import { SCRIPTS } from "./scripts.ts";
@@ -70,7 +70,7 @@ async function values(name: string, group: Pick<OwnGroup, "name">, cli: Cli, typ
 }
 
 const known = (cli: Cli, kind: string): string[] =>
-  [...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => (manifest.kind === kind ? [manifest.name] : []));
+  [...firstParty(), ...added(cli.file)].flatMap(({ manifest }) => (manifest.kind === kind ? [kind === "channel" ? calledAs(manifest) : manifest.name] : []));
 
 function configured(cli: Cli): { readonly agents?: object; readonly channels?: object } {
   return JSON.parse(readFileSync(cli.file, "utf8"));

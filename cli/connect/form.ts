@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ChannelSetup, Manifest } from "@svc/sdk";
-import { added, firstParty, type Listed } from "../catalog.ts";
+import { added, calledAs, firstParty, type Listed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { sampleSection } from "../plugin/sample.ts";
@@ -42,9 +42,11 @@ export interface Form {
 /** The form of an installed channel. Throws `SVC_CLI_MISSING` naming those there are. */
 export function formOf(cli: Cli, channel: string): Form {
   const channels = [...firstParty(), ...added(cli.file)].filter(({ manifest }) => manifest.kind === "channel");
-  const listed = channels.find(({ manifest }) => nameOf(manifest) === channel);
+  const listed = channels.find(({ manifest }) => calledAs(manifest) === channel);
   if (listed === undefined) {
-    const names = channels.map(({ manifest }) => (manifest.product === undefined ? nameOf(manifest) : `${nameOf(manifest)} (${manifest.product})`)).join(", ");
+    const names = channels
+      .map(({ manifest }) => (manifest.product === undefined ? calledAs(manifest) : `${calledAs(manifest)} (${manifest.product})`))
+      .join(", ");
     throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
   }
   const { folder, manifest } = listed;
@@ -87,9 +89,6 @@ async function setupOf(cli: Cli, { folder, name, path }: Listed, module: string)
   readManifest(folder, "package");
   return (await importFile(join(folder, module))).default as ChannelSetup;
 }
-
-/** A channel is called as its section is, which may have a sign that names of plugins cannot have. */
-const nameOf = ({ name, section }: Manifest): string => section?.split(".").at(-1) ?? name;
 
 /** What channels call the agent that answers, where their manifest does not say. */
 const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);

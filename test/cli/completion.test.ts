@@ -39,7 +39,7 @@ describe("completion", () => {
     expect(await words(shell, "agent", "remove", "e")).toEqual(["echo"]);
     expect(await words(shell, "daemon", "start", "--")).toEqual(expect.arrayContaining(["--foreground", "--json"]));
     expect(await words(shell, "channel", "test", "")).toEqual(["topicpush"]);
-    expect(await words(shell, "connect", "")).toEqual(expect.arrayContaining(["botmsg", "topicpush"]));
+    expect(await words(shell, "connect", "")).toEqual(expect.arrayContaining(["botmsg", "forge_a", "topicpush"]));
     expect(await words(shell, "completion", "z")).toEqual(["zsh"]);
     expect(await words(shell, "config", "set", "session.st")).toEqual(["session.staleMinutes"]);
     expect(await words(shell, "config", "get", "agents.")).toContain("agents.echo");
