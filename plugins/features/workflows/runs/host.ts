@@ -1,6 +1,5 @@
-import { codeOf, type Op, type PluginContext, put, remove } from "@svc/sdk";
+import { codeOf, type Op, type PluginContext, put } from "@svc/sdk";
 import type { Definition, Entry, Input, Refusal, RunHead, RunState } from "../engine/types.ts";
-import { nextWake } from "../engine/wakes.ts";
 import { Batch } from "./batch.ts";
 import type { Effects } from "./effects.ts";
 import type { KnownRun, TaskPort, TaskStep } from "./ports.ts";
@@ -9,6 +8,7 @@ import { fail } from "./run-errors.ts";
 import { DEFINITIONS, ENTRIES, entryKey, isOver, RUNS, type RunRooms, type RunRow, type StepRow } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { StepRows } from "./step-rows.ts";
+import { factsOf, knownRun, lookAt, type RunFacts, rowOf, shelfOf, wakeOps } from "./stored-run.ts";
 import { tell } from "./told.ts";
 import { childKey, WAKES, type WakeRow } from "./wake-clock.ts";
 import { namesFor } from "./whole-names.ts";
@@ -28,6 +28,15 @@ interface LiveRun {
   steps: StepRows;
   last: Promise<unknown>;
   jobs: number;
+  /** What the next turn does. */
+  readonly waiting: Job[];
+}
+
+/** Work that waits for its turn. */
+interface Job {
+  work(batch: Batch): Promise<void>;
+  resolve(row: RunRow): void;
+  reject(error: unknown): void;
 }
 
 /** What a new run is stored with. */
@@ -55,8 +64,6 @@ export interface HostParts {
   arm(due: number): void;
   ended(row: RunRow): void;
 }
-
-type Facts = Pick<RunRow, "name" | "replayOf" | "pausedBy">;
 
 /** So often a commit is decided anew because another writer was first. */
 const TRIES = 20;
@@ -98,24 +105,52 @@ export class Host {
     });
   }
 
-  /** Work on a run in its turn: what is fed to the batch, and what follows from it, is stored when it resolves. */
-  async act<T extends object>(runId: string, work: (batch: Batch, row: RunRow) => Promise<T>): Promise<T & { readonly row: RunRow }> {
-    return this.#inTurn(runId, async (live) => {
+  /**
+   * Work on a run in its turn: what is fed to the batch, and what follows from it, is stored when it resolves. Works that came while another
+   * commit was under way are done one after the other and stored together.
+   */
+  async act<T extends object>(runId: string, work: (batch: Batch) => Promise<T>): Promise<T & { readonly row: RunRow }> {
+    const live = this.#live.get(runId) ?? this.#enter(runId);
+    let value: T | undefined;
+    const row = await new Promise<RunRow>((resolve, reject) => {
+      const job = async (batch: Batch) => {
+        value = await work(batch);
+      };
+      if (live.waiting.push({ work: job, resolve, reject }) === 1) void this.#inTurn(runId, (own) => this.#together(own)).catch(() => {});
+    });
+    return { ...(value as T), row };
+  }
+
+  /** All that waits for its turn, in one commit. What throws is not part of it. */
+  async #together(live: LiveRun): Promise<void> {
+    let jobs = live.waiting.splice(0);
+    try {
       for (let tried = 0; tried < TRIES; tried += 1) {
         const { row, definition } = await this.#load(live);
         const batch = this.#batch(live, definition, row.state);
-        const value = await work(batch, row);
-        await batch.settle();
-        if (batch.entries.length === 0 && lookAt(row.state) === row.wake) return { ...value, row };
+        const failed = await firstFailure(jobs, batch);
+        if (failed !== undefined) {
+          // What it may have fed already goes with it.
+          failed.job.reject(failed.error);
+          jobs = jobs.filter((job) => job !== failed.job);
+          if (jobs.length === 0) return;
+          tried -= 1;
+          continue;
+        }
         try {
-          return { ...value, row: await this.#commit(live, batch, row, []) };
+          const unchanged = batch.entries.length === 0 && lookAt(row.state) === row.wake;
+          const stored = unchanged ? row : await this.#commit(live, batch, row, []);
+          for (const { resolve } of jobs) resolve(stored);
+          return;
         } catch (error) {
           live.stored = undefined;
           if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
         }
       }
-      throw fail("SVC_WORKFLOW_CONTENDED", { id: runId });
-    });
+      throw fail("SVC_WORKFLOW_CONTENDED", { id: live.id });
+    } catch (error) {
+      for (const { reject } of jobs) reject(error);
+    }
   }
 
   /** Goes on with what is ready. */
@@ -207,6 +242,7 @@ export class Host {
       steps: new StepRows(id, steps),
       last: Promise.resolve(),
       jobs: 0,
+      waiting: [],
     };
     this.#live.set(id, live);
     return live;
@@ -229,7 +265,7 @@ export class Host {
     return live.stored;
   }
 
-  async #commit(live: LiveRun, batch: Batch, before: RunRow | undefined, more: readonly Op[], facts: Facts = {}): Promise<RunRow> {
+  async #commit(live: LiveRun, batch: Batch, before: RunRow | undefined, more: readonly Op[], facts: RunFacts = {}): Promise<RunRow> {
     const { ctx, tasks, claims, arm, ended } = this.#parts;
     const { state, entries, shelf, definition } = batch;
     const due = batch.unfinished && !claims() ? Date.now() : lookAt(state);
@@ -289,50 +325,15 @@ export class Host {
   }
 }
 
-/** When the run must be looked at next. One that is answered from what was recorded does not wait for a further attempt. */
-const lookAt = (state: RunState): number | undefined =>
-  state.entry.kind === "replay" && Object.values(state.steps).some(({ wait }) => wait?.kind === "retry") ? state.updatedAt : nextWake(state);
-
-const knownRun = ({ id, workflow, status, rootId }: RunState, { ownerAgent }: Definition): KnownRun => ({
-  id,
-  workflow,
-  status,
-  rootId,
-  ...(ownerAgent === undefined ? {} : { ownerAgent }),
-});
-
-const shelfOf = ({ chars, shelved }: Shelf) => ({ chars, shelved });
-
-/** What the row keeps beside its state; who has paused the run, while it is. */
-function factsOf({ name, replayOf, pausedBy }: Facts, entries: readonly Entry[]): Facts {
-  let by = pausedBy;
-  for (const entry of entries) {
-    if (entry.kind === "run.paused") by = entry.by ?? "";
-    if (entry.kind === "run.resumed") by = undefined;
+/** Does the works one after the other, as far as none throws. */
+async function firstFailure(jobs: readonly Job[], batch: Batch): Promise<{ readonly job: Job; readonly error: unknown } | undefined> {
+  for (const job of jobs) {
+    try {
+      await job.work(batch);
+      await batch.settle();
+    } catch (error) {
+      return { job, error };
+    }
   }
-  return { ...(name === undefined ? {} : { name }), ...(replayOf === undefined ? {} : { replayOf }), ...(by === undefined ? {} : { pausedBy: by }) };
-}
-
-function rowOf(state: RunState, facts: Facts & Pick<RunRow, "chars" | "shelved">, wake: number | undefined): RunRow {
-  const { workflow, status, hash, rootId, parentRunId, startedAt, endedAt } = state;
-  const steps = Object.values(state.steps);
-  const busy = !isOver(status) && steps.some((step) => step.status === "running" || (step.status === "ready" && status === "running"));
-  return {
-    state,
-    workflow,
-    status,
-    hash,
-    root: rootId,
-    ...(parentRunId === undefined ? {} : { parent: parentRunId }),
-    createdAt: startedAt,
-    ...(endedAt === undefined ? {} : { endedAt }),
-    busy: busy ? 1 : 0,
-    ...facts,
-    ...(wake === undefined ? {} : { wake }),
-  };
-}
-
-function wakeOps(runId: string, before: number | undefined, due: number | undefined): readonly Op[] {
-  if (due !== undefined) return due === before ? [] : [put(WAKES, runId, { due } satisfies WakeRow)];
-  return before === undefined ? [] : [remove(WAKES, runId)];
+  return undefined;
 }

@@ -1,4 +1,4 @@
-import { codeOf, type HttpReply, type HttpRequest, type HttpRoute, type WorkflowRun, type WorkflowStart } from "@svc/sdk";
+import { codeOf, type HttpReply, type HttpRequest, type HttpRoute, svcError, type WorkflowRun, type WorkflowStart } from "@svc/sdk";
 import type { RestartQuery } from "./restarts.ts";
 import type { Runs } from "./runs.ts";
 
@@ -35,6 +35,14 @@ const STATUS_BODY = {
 } as const;
 const ACTION_OF = { paused: "pause", running: "resume", canceled: "cancel" } as const;
 
+/** What may stand beside a payload. */
+const BESIDE = [
+  ["force", "boolean"],
+  ["startKey", "string"],
+  ["entryRef", "string"],
+  ["timeoutMinutes", "number"],
+] as const;
+
 /** Who asks, for the journal: a page by its token, a program of this machine by the name it gives. */
 export function whoIs({ caller: { token }, body }: HttpRequest): string {
   const { by } = (body ?? {}) as { readonly by?: unknown };
@@ -46,6 +54,9 @@ export function whoIs({ caller: { token }, body }: HttpRequest): string {
 function startOf({ body, query, headers }: HttpRequest, kind: "api" | "cli"): WorkflowStart {
   const given = (body ?? {}) as Record<string, unknown>;
   const around = Object.hasOwn(given, "payload") ? given : undefined;
+  for (const [field, type] of BESIDE)
+    if (around?.[field] !== undefined && typeof around[field] !== type)
+      throw svcError("SVC_WORKFLOW_START", `${field} beside a payload must be a ${type}.`, { status: 400, field });
   const header = headers["idempotency-key"];
   const startKey = (around?.startKey as string | undefined) ?? (typeof header === "string" ? header : undefined);
   const ref = around?.entryRef as string | undefined;
@@ -110,6 +121,8 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
       "/api/workflows/runs",
       async ({ query }) => {
         const { summary, status, workflow, parent, root, since, limit, cursor } = query;
+        if (since !== undefined && Number.isNaN(Date.parse(since)))
+          throw svcError("SVC_WORKFLOW_SINCE", "since must be a time such as 2026-05-01T10:00:00Z.", { status: 400, field: "since" });
         return (await runs()).list({
           summary: summary === "1",
           limit: Math.min(Number(limit ?? LISTED), LISTED_MOST),

@@ -309,3 +309,42 @@ it("a turn has the key of its step, a further attempt one of its own, and what t
     { dedupKey: `wf:${runId}/turn/1#2` },
   ]);
 });
+
+it("results that come together are stored together, and one that is refused takes no other with it", async () => {
+  const store = counted(createMemoryStore());
+  const wide = definitionOf(
+    "wide",
+    [
+      {
+        id: "each",
+        kind: "forEach",
+        items: "{{ [1..100] }}",
+        concurrency: 100,
+        onItemError: "continue",
+        do: {
+          start: "one",
+          nodes: [
+            { id: "one", kind: "action", action: "one", input: { n: "{{ item }}" } },
+            { id: "value", kind: "end" },
+          ],
+          edges: [{ from: "one", to: "value" }],
+        },
+      },
+      { id: "done", kind: "end", output: "{{ [$count(in[$type($) = 'number']), $count(in)] }}" },
+    ],
+    "start > each, each > done",
+  );
+  const one = action("one", async ({ n }) => (n === 7 ? "x".repeat(1_000_001) : n));
+  const { start, until, runs, entriesOf } = await stage({ definitions: [wide], store, actions: [one] });
+  const before = store.commits();
+  const { runId } = await start("wide");
+  await until(runId, "completed");
+  expect((await runs.run(runId))?.output).toEqual([99, 100]);
+  expect(store.commits() - before).toBeLessThan(20);
+  const entries = await entriesOf(runId);
+  expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
+  const told = await Promise.all(
+    [runs.signal(runId, { name: "late" }), runs.change(runId, "cancel", { by: "ann" })].map((work) => work.catch(({ code }) => code)),
+  );
+  expect(told).toEqual(["SVC_WORKFLOW_RUN_STATE", "SVC_WORKFLOW_RUN_STATE"]);
+});
