@@ -23,7 +23,7 @@ export interface Opened {
   /** Runs a definition that is no workflow yet, answered from what was recorded. */
   replay(draft: { readonly definition: Definition; readonly hash: string }, query: ReplayQuery): ReturnType<typeof startReplay>;
   /** Whether the newest completed runs would have gone the same way by this definition. */
-  folds(definition: Definition): ReturnType<typeof foldRuns>;
+  folds(definition: Definition, draft?: string): ReturnType<typeof foldRuns>;
   /** What the plugin serves to others. */
   readonly service: Workflows;
   stop(): Promise<void>;
@@ -56,7 +56,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
     runs,
     tasks: room.tasks,
     replay: (draft, query) => startReplay(ctx, runs, replay, draft, query),
-    folds: (definition) => foldRuns(runs.rooms, definition),
+    folds: (definition, draft) => foldRuns(runs.rooms, definition, draft),
     service: {
       list: async () => (await definitions.list()).map(headOf),
       start: (id, start) => runs.start(id, start),

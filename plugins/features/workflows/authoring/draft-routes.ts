@@ -12,7 +12,7 @@ export interface DraftDoors {
   /** Starts a run of a draft that is answered from what was recorded. */
   replay(draft: { readonly definition: Definition; readonly hash: string }, query: ReplayQuery): Promise<{ readonly runId: string; readonly name: string }>;
   /** Holds the newest completed runs against a definition. */
-  folds(definition: Definition): Promise<readonly Fold[]>;
+  folds(definition: Definition, draft?: string): Promise<readonly Fold[]>;
 }
 
 const ID = { type: "string", minLength: 1, maxLength: 64 } as const;
@@ -80,7 +80,7 @@ export function draftRoutes({ server, read, write }: DefinitionPlace, open: () =
         withProblems(reply, async () => {
           const { drafts, folds } = await open();
           const { id, definition } = await drafts.promote(idOf(request), (request.body as { id?: string } | undefined)?.id);
-          return { id, url: `/workflows/editor?id=${encodeURIComponent(id)}`, folds: await folds(definition) };
+          return { id, url: `/workflows/editor?id=${encodeURIComponent(id)}`, folds: await folds(definition, idOf(request)) };
         }),
     },
     {

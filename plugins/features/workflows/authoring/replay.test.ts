@@ -16,7 +16,7 @@ const NODES: readonly Node[] = [
   { id: "write", kind: "agent", agent: "scout", message: "Write about {{ input.topic }}" },
   { id: "send", kind: "action", action: "acme.send", input: { text: "{{ in.reply }}" } },
   { id: "ask", kind: "approval", title: "Publish?", assignee: "role:lead" },
-  { id: "nap", kind: "timer", for: "10s" },
+  { id: "nap", kind: "timer", for: "2s" },
   { id: "tell", kind: "emitSignal", signal: "done", to: "workflow:other" },
   { id: "hear", kind: "waitSignal", signal: "paid" },
   { id: "end", kind: "end", output: { text: "{{ steps.send.output.id }}", by: "{{ steps.ask.output.by }}", paid: "{{ in.amount }}" } },
@@ -105,7 +105,6 @@ async function stage(traces: readonly Trace[] = []) {
 it("WF-03 a replay answers agents, actions, people and signals from a run, runs no turn, sends nothing, and its timers do not wait", async () => {
   const { counts, runs, room, until, replay, recorded } = await stage();
   const source = await recorded();
-  await vi.waitFor(async () => expect((await runs.run(source))?.waits[0]?.kind).toBe("timer"), 20_000);
   const before = { ...counts };
   expect(before).toEqual({ turns: 1, sent: 1 });
   const draft = { ...FLOW, id: "post-2", nodes: FLOW.nodes.map((node) => (node.kind === "timer" ? { ...node, for: "30d" } : node)) as Node[] };
@@ -169,6 +168,19 @@ it("WF-03 a task's trace answers by kind, target and order, other names of nodes
   await until(runId, "completed");
   expect((await runs.run(runId))?.output).toBe("the reply one two");
   expect(counts).toEqual({ turns: 0, sent: 0 });
+  await runs.stop();
+});
+
+it("the promotion check folds runs of the draft's id and of the workflows that it was made from", async () => {
+  const { runs, until, recorded } = await stage();
+  const source = await recorded();
+  await until(source, "completed");
+  const same = { ...FLOW, id: "other" };
+  expect(await foldRuns(runs.rooms, same)).toEqual([]);
+  expect(await foldRuns(runs.rooms, same, "post")).toEqual([{ runId: source, same: true }]);
+  expect(await foldRuns(runs.rooms, { ...same, sourceTaskIds: [source, "task_none"] })).toEqual([{ runId: source, same: true }]);
+  const short = { ...definitionOf("post", [{ id: "end", kind: "end" }], "start > end") };
+  expect(await foldRuns(runs.rooms, short)).toMatchObject([{ same: false, firstDifference: { was: { step: "write/1" }, now: { step: "end/1" } } }]);
   await runs.stop();
 });
 
