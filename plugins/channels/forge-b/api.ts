@@ -55,9 +55,15 @@ const PAGE = 100;
 const MOST_PAGES = 1_000;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
-/** Parts of a path, encoded; the path of a repository counts as two. */
+/** Parts of a path, encoded. Throws `permanent` for one that is empty or leads up. */
 export function at(...parts: readonly (string | number)[]): string {
-  return parts.map((part) => `/${encodeURIComponent(part)}`).join("");
+  return parts
+    .map((part) => {
+      // An address would take them for the way up.
+      if (/^\.{0,2}$/.test(String(part))) throw channelError("permanent", `'${part}' is no name of anything at the forge`);
+      return `/${encodeURIComponent(part)}`;
+    })
+    .join("");
 }
 
 /** The path of a repository, with what follows. */

@@ -89,6 +89,7 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
           problem = reasonOf(error);
         }
       failures = problem === undefined && wrong.length === 0 ? 0 : failures + 1;
+      for (const { warning } of identities.all) if (warning !== undefined && reason !== "") ctx.log.warn(warning);
       const news = (problem ?? wrong.join("; ")) !== reason;
       if (failures > 0 && news) ctx.log.warn({ reason: problem ?? wrong.join("; ") }, "forge_b is not connected, or not with all its tokens; trying again");
       if (problem !== undefined) down(problem);

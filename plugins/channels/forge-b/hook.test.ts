@@ -1,8 +1,11 @@
+import type { ForgeNote } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
-import { linkOf } from "./api.ts";
+import { at, linkOf } from "./api.ts";
 import { answeredError, isLimit, restOf } from "./failure.ts";
 import { readHook } from "./hook.ts";
 import plugin from "./index.ts";
+import { issueNote } from "./notes.ts";
+import { picturesIn } from "./pictures.ts";
 import { checkSection, type Settings } from "./settings.ts";
 
 const user = (login: string, id = 1, type = "User") => ({ login, id, type });
@@ -148,6 +151,45 @@ describe("what the API refuses", () => {
     ]);
     for (const link of ['<https://evil/x>; rel="next"', '<http://f/x>; rel="next"', '<//evil>; rel="next"'])
       expect(() => linkOf(link, "next", "https://f")).toThrow(/elsewhere/);
+  });
+});
+
+describe("pictures in a note", () => {
+  const ID = "0a0a0a0a-0b0b-0c0c-0d0d-0e0e0e0e0e0e";
+  const note = (text: string) =>
+    ({ place: { project: { id: "7", path: "acme/app", private: false }, kind: "issue", id: "3" }, kind: "note", id: "9", text }) as ForgeNote;
+  const found = (text: string) => picturesIn(note(text), ["https://github.com"]).map(({ name = "" }) => name);
+  const url = `https://github.com/user-attachments/assets/${ID}`;
+
+  it.each([
+    [`![a cat](${url})`, ["a cat"]],
+    [`![](<${url}>) and again ![x](${url})`, [""]],
+    [`<img width="3" alt="a" src="${url}">`, [""]],
+    [`<img src='${url}' />`, [""]],
+    [`[a cat](${url})`, []],
+    [url, []],
+    ["![a](https://elsewhere.example/user-attachments/assets/0a0a0a0a-0b0b-0c0c-0d0d-0e0e0e0e0e0e)", []],
+    [`![a](https://github.com@evil.example/user-attachments/assets/${ID})`, []],
+    ["![a](https://github.com/acme/app/blob/main/a.png)", []],
+    ["![a](://x) src=", []],
+  ])("%s", (text, names) => expect(found(text)).toEqual(names));
+
+  it("are at most eight", () => {
+    const many = Array.from({ length: 20 }, (_, at) => `![p${at}](${url.replace("0a0a0a0a", (0x0a0a0a0a + at).toString(16).padStart(8, "0"))})`);
+    expect(found(many.join(" "))).toHaveLength(8);
+  });
+});
+
+describe("paths of calls", () => {
+  it.each(["..", ".", ""])("never lead up: %j", (part) => expect(() => at("repos", "acme", part)).toThrow(/no name/));
+  it("hold names as they are", () => expect(at("labels", "a/../b c")).toBe("/labels/a%2F..%2Fb%20c"));
+  it("of a repository named as a part of addresses are read right", () => {
+    const place = (html_url: string) =>
+      issueNote({ id: "1", path: "acme/pull", private: false }, { ...comment, html_url, issue_url: "https://api/x/issues/3" }).place.kind;
+    expect([place("https://github.com/acme/pull/issues/3#issuecomment-9"), place("https://github.com/acme/pull/pull/3#issuecomment-9")]).toEqual([
+      "issue",
+      "request",
+    ]);
   });
 });
 

@@ -17,6 +17,8 @@ export interface Identity {
   names: readonly string[];
   /** False for an App that is installed nowhere: nothing can be asked in its name. */
   installed: boolean;
+  /** What may lead people astray, for the log. */
+  warning?: string;
   /** For calls in a repository, or without one about itself. */
   credential(project?: { readonly path: string; readonly id?: string }, purpose?: Purpose): Credential;
   /** Asks the forge who this is. */
@@ -157,6 +159,8 @@ function appIdentity(app: App): Identity {
       // Where the forge does not show its user, its marker alone tells its comments.
       const { status, body } = await api.call({ path: at("users", `${slug}[bot]`), as: app.anywhere(first.id), signal }, [404]);
       if (status === 200) identity.user = { ...userOf(body), bot: true };
+      const { status: named } = await api.call({ path: at("users", slug), as: app.anywhere(first.id), signal }, [404]);
+      if (named === 200) identity.warning = `a user of the forge is called @${slug}, like the App: who mentions the App tells that user too`;
     },
   };
   return identity;

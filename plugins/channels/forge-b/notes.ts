@@ -111,7 +111,7 @@ const numberIn = (url: string | undefined): string => /\/(\d+)$/.exec(url ?? "")
 
 /** A comment of an issue or a request; lists do not give its issue. */
 export function issueNote(project: ForgeProject, comment: ApiComment, issue?: ApiIssue): ForgeNote {
-  const isRequest = issue === undefined ? comment.html_url.includes("/pull/") : issue.pull_request !== undefined || issue.head !== undefined;
+  const isRequest = issue === undefined ? /\/pull\/\d+(?:[#?]|$)/.test(comment.html_url) : issue.pull_request !== undefined || issue.head !== undefined;
   const id = issue === undefined ? numberIn(comment.issue_url) : String(issue.number);
   return { place: { project, kind: isRequest ? "request" : "issue", id }, kind: "note", ...dated(comment), ...about(issue) };
 }

@@ -20,13 +20,30 @@ interface Handle {
 
 /** The part of a picture's address that its signed address has too. */
 const ASSET = /\/(?:user-attachments\/assets|assets\/\d+|\d+)\/(?:\d+-)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:\.\w{1,5})?$/i;
-const PICTURES = /!\[([^\]\n]{0,500})\]\(\s*<?(https?:\/\/[^\s)>]{1,2000})|<img\b[^>]{0,2000}?\bsrc\s*=\s*["'](https?:\/\/[^"'\s]{1,2000})["']/gi;
+/** An address of a picture there is far shorter. */
+const LONGEST_ADDRESS = 300;
+const LONGEST_NAME = 500;
+const ENDS = /[\s)>"'<]/;
+
+/** Addresses of pictures in a text, with the words that stand for them. One pass: a note may be 64 KiB that mean harm. */
+function* addressesIn(text: string): Generator<{ readonly address: string; readonly alt: string }> {
+  for (let at = text.indexOf("://"); at !== -1; at = text.indexOf("://", at + 3)) {
+    const start = text.startsWith("https", at - 5) ? at - 5 : text.startsWith("http", at - 4) ? at - 4 : at;
+    let end = at + 3;
+    while (end < text.length && end - start < LONGEST_ADDRESS && !ENDS.test(text[end] as string)) end += 1;
+    const address = text.slice(start, end);
+    if (!ASSET.test(address)) continue;
+    const before = text.slice(Math.max(0, start - LONGEST_NAME), start);
+    const inMarkdown = /!\[([^\]\n]*)\]\(\s{0,3}<?$/.exec(before.slice(before.lastIndexOf("![")));
+    if (inMarkdown !== null) yield { address, alt: inMarkdown[1] ?? "" };
+    else if (/\bsrc\s{0,3}=\s{0,3}["']$/i.test(before.slice(-12))) yield { address, alt: "" };
+  }
+}
 
 /** Pictures that people put into a text at the forge itself; others are links to anywhere, which nothing fetches. */
 export function picturesIn({ place, kind, id, text }: ForgeNote, homes: readonly string[]): readonly Media[] {
   const found = new Map<string, Media>();
-  for (const [, alt = "", inMarkdown, inHtml] of text.slice(0, LONGEST_TEXT).matchAll(PICTURES)) {
-    const address = inMarkdown ?? inHtml ?? "";
+  for (const { address, alt } of addressesIn(text.slice(0, LONGEST_TEXT))) {
     if (!URL.canParse(address)) continue;
     const { origin, pathname } = new URL(address);
     const asset = homes.includes(origin) ? ASSET.exec(pathname)?.[1]?.toLowerCase() : undefined;
@@ -73,7 +90,7 @@ export async function pictureOf(
 }
 
 function addressIn(html: string, asset: string): string | undefined {
-  for (const [, source = ""] of html.matchAll(/<img\b[^>]*?\bsrc="([^"]{1,4000})"/gi)) {
+  for (const [, source = ""] of html.matchAll(/<img\b[^>]{0,2000}?\bsrc="([^"]{1,4000})"/gi)) {
     const address = source.replaceAll("&amp;", "&");
     if (URL.canParse(address) && new URL(address).pathname.toLowerCase().includes(asset)) return address;
   }
