@@ -110,7 +110,7 @@ describe("a daemon at the far end of forge_b", () => {
   );
 
   it(
-    "FAULT-40 what came while it was down is found at the next start, and answered once",
+    "what came while it was down is found at the next start, and answered once",
     async () => {
       const world = await createWorld();
       const { far, issue } = world;

@@ -79,13 +79,13 @@ describe("recorded payloads of the forge", () => {
     ["a comment without an author's words", { action: "created", comment: { id: 1 }, issue: { id: 1 } }],
     ["deeply wrong types", { action: { a: 1 }, comment: "x", repository: 7, sender: [] }],
     ["a repository that is a list", { action: "created", comment: { id: 1, body: {}, user: [] }, issue: { id: 2, number: "x" }, repository: [{ id: 1 }] }],
-  ])("HOOK-06 what the forge never sends is a named 4xx: %s", async (_what, payload) => {
+  ])("HOOK-06 FAULT-41 what the forge never sends is a named 4xx: %s", async (_what, payload) => {
     const status = await send("issue_comment", payload);
     expect([202, 204, 400]).toContain(status);
     expect(status).not.toBe(202);
   });
 
-  it("HOOK-06 only the newer signature counts", async () => {
+  it("HOOK-06 FAULT-40 only the newer signature counts", async () => {
     const raw = JSON.stringify({ zen: "words" });
     expect(await send("ping", { zen: "words" })).toBe(204);
     const sha1 = `sha1=${createHmac("sha1", SECRET).update(raw).digest("hex")}`;

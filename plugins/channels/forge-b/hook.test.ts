@@ -118,9 +118,9 @@ describe("what the API refuses", () => {
     [refused(403, { "retry-after": "5" }), true],
     [refused(403, {}, "Resource not accessible by integration"), false],
     [refused(404), false],
-  ])("FAULT-39 is a limit or not: %j", (answer, limit) => expect(isLimit(answer)).toBe(limit));
+  ])("is a limit or not: %j", (answer, limit) => expect(isLimit(answer)).toBe(limit));
 
-  it("FAULT-39 names how long to rest, whatever the header says", () => {
+  it("names how long to rest, whatever the header says", () => {
     const now = Date.parse("2026-01-01T00:00:00Z");
     const date = "Thu, 01 Jan 2026 00:10:00 GMT";
     expect(restOf(refused(429, { "retry-after": "7" }), 1, now)).toBe(7_000);

@@ -23,14 +23,16 @@ const ASSET = /\/(?:user-attachments\/assets|assets\/\d+|\d+)\/(?:\d+-)?([0-9a-f
 /** An address of a picture there is far shorter. */
 const LONGEST_ADDRESS = 300;
 const LONGEST_NAME = 500;
-const ENDS = /[\s)>"'<]/;
+const ENDS: ReadonlySet<string> = new Set([" ", "\t", "\r", "\n", ")", ">", "<", '"', "'"]);
 
 /** Addresses of pictures in a text, with the words that stand for them. One pass: a note may be 64 KiB that mean harm. */
 function* addressesIn(text: string): Generator<{ readonly address: string; readonly alt: string }> {
-  for (let at = text.indexOf("://"); at !== -1; at = text.indexOf("://", at + 3)) {
-    const start = text.startsWith("https", at - 5) ? at - 5 : text.startsWith("http", at - 4) ? at - 4 : at;
-    let end = at + 3;
-    while (end < text.length && end - start < LONGEST_ADDRESS && !ENDS.test(text[end] as string)) end += 1;
+  let end = 0;
+  for (let at = text.indexOf("://"); at !== -1; at = text.indexOf("://", Math.max(end, at + 3))) {
+    const start = text.startsWith("https", at - 5) ? at - 5 : at - 4;
+    if (!text.startsWith("http", start)) continue;
+    end = at + 3;
+    while (end < text.length && end - start < LONGEST_ADDRESS && !ENDS.has(text[end] as string)) end += 1;
     const address = text.slice(start, end);
     if (!ASSET.test(address)) continue;
     const before = text.slice(Math.max(0, start - LONGEST_NAME), start);
