@@ -1,6 +1,6 @@
 import { checkDefinition, isWorkflowId } from "../definition/check-definition.ts";
 import { definitionError } from "../definition/definition-errors.ts";
-import { type DefinitionFolder, etagOf } from "../definition/definition-folder.ts";
+import type { DefinitionFolder } from "../definition/definition-folder.ts";
 import { requireRunnable } from "../definition/definition-views.ts";
 import type { Definitions } from "../definition/definitions.ts";
 import { firstError, type Problem } from "../definition/problem.ts";
@@ -92,10 +92,10 @@ export class Drafts {
     requireRunnable(as, checkDefinition(text, { id: as, format: draft.format, known: await this.#definitions.known() }));
     const file = `${as}.${draft.format === "json" ? "json" : "yaml"}`;
     const there = await this.#definitions.get(as);
-    // The same text is what a promotion left that was stopped halfway: it goes on.
-    if (there !== undefined && !(there.file === file && there.etag === etagOf(text))) throw this.#taken(as, there.file);
+    if (there !== undefined) throw this.#taken(as, there.file);
+    // First the workflow, then the draft: a stop in between leaves both, and loses neither.
     await this.#folder.change(file, 2 * MAX_BYTES, (before) => {
-      if (before !== undefined && before !== text) throw this.#taken(as, file);
+      if (before !== undefined) throw this.#taken(as, file);
       return text;
     });
     await this.#removeDraft(id);

@@ -120,12 +120,12 @@ describe("drafts", () => {
     expect(names()).toEqual(before);
   });
 
-  it("a draft is promoted under another id, and one that was stopped halfway goes on", async () => {
+  it("a draft is promoted under another id; onto a taken one not even with the same text", async () => {
     const { drafts, names, text } = stage({ "_drafts/a.yaml": `id: a # its id\n${WORKS}`, "_drafts/half.yaml": WORKS, "half.yaml": WORKS });
     await drafts.promote("a", "b");
     expect(text("b.yaml")).toContain("id: b # its id");
-    await drafts.promote("half");
-    expect(names()).toEqual(["b.yaml", "half.yaml"]);
+    await expect(drafts.promote("half")).rejects.toMatchObject({ status: 409 });
+    expect(names()).toEqual(["_drafts/half.yaml", "b.yaml", "half.yaml"]);
   });
 
   it("WF-03 reject moves a draft and deletes nothing", async () => {
