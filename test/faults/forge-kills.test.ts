@@ -143,9 +143,12 @@ it(`HOOK-07 FAULT-38 FAULT-39 ${MENTIONS} mentions on two forges that redeliver,
         .filter(({ by }) => isAgent(by))
         .map((comment) => ({ name, ...comment })),
     );
-  const answers = ({ name, words }: (typeof asked)[number], by: string) =>
-    said().filter((one) => one.name === name && one.by === by && one.text.includes("· answered") && new RegExp(`${words}$`, "m").test(one.text));
-  const missing = () => asked.flatMap((one) => one.agents.filter((by) => answers(one, by).length === 0).map((by) => `${by}: ${one.words}`));
+  const answers = ({ name, words }: (typeof asked)[number], by: string, all = said()) =>
+    all.filter((one) => one.name === name && one.by === by && one.text.includes("· answered") && one.text.includes(`${words}\n`));
+  const missing = () => {
+    const all = said();
+    return asked.flatMap((one) => one.agents.filter((by) => answers(one, by, all).length === 0).map((by) => `${by}: ${one.words}`));
+  };
   for (let before = -1, patience = 0; missing().length > 0 && patience < 300; patience += 1) {
     if (missing().length !== before) patience = 0;
     before = missing().length;

@@ -19,7 +19,7 @@ export interface HubOptions {
   readonly port?: number;
   /** How late a forge's lists may be, in milliseconds; default 10,000. */
   readonly lagMs?: number;
-  /** The pause between two calls with one token, in milliseconds; default 1,000. 0 leaves the limits a minute out, too: for far ends of tests. */
+  /** The pause between two calls with one token, in milliseconds; default 1,000. 0 leaves all own limits out: for far ends of tests. */
   readonly pauseMs?: number;
 }
 

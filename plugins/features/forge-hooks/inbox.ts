@@ -1,4 +1,4 @@
-import { type Claimed, complete, type Forge, type ForgeNote, put, reasonOf } from "@svc/sdk";
+import { append, type Claimed, complete, type Forge, type ForgeNote, put, reasonOf } from "@svc/sdk";
 import { agentOf, forgeOf } from "./connection.ts";
 import { type Deciding, decide, runKey, type Verdict } from "./decide.ts";
 import { type Decision, type Incoming, NAMES, objectKey } from "./rows.ts";
@@ -87,19 +87,16 @@ export class Inbox {
     const { rows, ctx } = this.#deciding;
     const object = objectKey(forge.name, forge.origin, note.place, note);
     const told = (await rows.objects.get(object))?.value.hash === verdict.seen?.hash;
-    if (reason === "own comment" && note.edited) {
-      // Our own edits, several a minute, that the forge tells us of.
-      ctx.log.debug({ forge: forge.name, note: note.url, via, reason }, "a note was not taken");
-      return;
-    }
+    // Our own edits come several a minute, and a list shows all that was said: neither is news to an operator.
+    const dull = (reason === "own comment" && note.edited) || (reason === "no agent is mentioned" && via === "backfill");
     const decision: Decision = { at: Date.now(), forge: forge.name, url: note.url, via, agents, ...(reason === undefined ? {} : { reason }) };
     const journal = rows.store.journal<Decision>("decisions");
     await rows.store.commit([
       complete(NAMES.inbox, id, attempt),
       ...(verdict.seen === undefined ? [] : [put(NAMES.objects, object, verdict.seen)]),
-      { op: "append", journal: "decisions", value: decision },
+      ...(dull ? [] : [append("decisions", decision)]),
     ]);
-    ctx.log.info(
+    ctx.log[dull ? "debug" : "info"](
       { forge: forge.name, note: note.url, via, agents, ...(reason === undefined ? {} : { reason }) },
       reason === undefined ? "a note starts agents" : "a note was not taken",
     );

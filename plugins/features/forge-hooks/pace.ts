@@ -92,7 +92,8 @@ export class Pace {
         else {
           token.waiting.shift();
           token.times.push(Date.now());
-          await this.#save(name, token);
+          // Not waited for: a crash forgets one call of hundreds, and each call would wait for the disk.
+          this.#save(name, token).catch(() => {});
           next.go();
         }
       }
@@ -109,15 +110,12 @@ export class Pace {
     token.times = token.times.filter((at) => at > now - HOUR_MS && at <= now).slice(-Math.max(contentPerHour ?? 0, contentPerMinute));
     const { times } = token;
     const after = (count: number, spanMs: number) => (times.length < count ? 0 : (times.at(-count) as number) + spanMs - now);
+    const rest = Math.max(0, Math.min(token.restUntil - now, HOUR_MS));
+    if (this.#pauseMs === 0) return rest;
     const hourly =
       contentPerHour === undefined ? 0 : after(urgency === "answer" ? contentPerHour : Math.ceil(contentPerHour * (1 - KEPT_FOR_ANSWERS)), HOUR_MS);
-    const hurried = contentPerMinute <= UNHURRIED_PER_MINUTE && this.#pauseMs > 0;
-    const paused = hurried
-      ? Math.max(after(1, this.#pauseMs), after(contentPerMinute, MINUTE_MS))
-      : contentPerMinute > UNHURRIED_PER_MINUTE
-        ? after(contentPerMinute, MINUTE_MS)
-        : 0;
-    return Math.max(0, Math.min(token.restUntil - now, HOUR_MS), paused, hourly);
+    const pause = contentPerMinute <= UNHURRIED_PER_MINUTE ? after(1, this.#pauseMs) : 0;
+    return Math.max(rest, pause, after(contentPerMinute, MINUTE_MS), hourly);
   }
 
   #token(name: string): Promise<Token> {

@@ -4,6 +4,8 @@ import { type Incoming, NAMES, type Rows } from "./rows.ts";
 /** As much as a forge sends. */
 const MAX_BYTES = 26_214_400;
 const WARN_MS = 60_000;
+/** What is read of a note, with some room: the rest is kept nowhere. */
+const KEPT_CHARS = 100_000;
 /** Well before the 10 s after which a forge takes a delivery for lost. */
 const ANSWER_MS = 4_500;
 
@@ -74,8 +76,10 @@ async function inTime(work: Promise<void>): Promise<void> {
 
 /** The write that hands a note to the inbox: in order with others at the same issue, request or commit. */
 export function pushIncoming(incoming: Incoming): Op {
-  const place = incoming.note?.place ?? incoming.deleted?.place;
-  return push(NAMES.inbox, `in_${crypto.randomUUID()}`, incoming, { group: JSON.stringify([incoming.forge, place?.project.id, place?.kind, place?.id]) });
+  const { note } = incoming;
+  const place = note?.place ?? incoming.deleted?.place;
+  const kept: Incoming = note === undefined ? incoming : { ...incoming, note: { ...note, text: note.text.slice(0, KEPT_CHARS) } };
+  return push(NAMES.inbox, `in_${crypto.randomUUID()}`, kept, { group: JSON.stringify([incoming.forge, place?.project.id, place?.kind, place?.id]) });
 }
 
 /** Projects are known from their deliveries: backfill asks for them later. */
