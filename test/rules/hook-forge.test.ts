@@ -4,7 +4,7 @@ import type { Kernel } from "@svc/kernel";
 import type { ForgeNote } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
-import { decisionsOf, deliver, hookOf, MemoryForge, noteTier, type Posted, runForge, until } from "./hook-forge.harness.ts";
+import { decisionsOf, deliver, hookOf, MemoryForge, noteTier, type Posted, receiverOf, runForge, until } from "./hook-forge.harness.ts";
 
 const answered = (forge: MemoryForge, at = 0) => until(() => expect(forge.posted[at]?.text).toContain("· answered"));
 const first = (forge: MemoryForge, at = 0) => forge.posted[at] as Posted;
@@ -199,6 +199,15 @@ describe("what was missed", () => {
 });
 
 describe("the receiver", () => {
+  it("takes the port that is free again, once it is", async () => {
+    const { kernel, forge, hook } = await runForge();
+    expect(receiverOf(kernel)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await kernel.stop({ drainSeconds: 0 });
+    expect(kernel.servers).toEqual([]);
+    await kernel.start();
+    expect((await hook(forge.write("again"))).status).toBe(202);
+  });
+
   it("says at its start that a secret is missing, and once a minute that deliveries are refused", async () => {
     const forge = new MemoryForge();
     forge.secret = undefined;

@@ -54,7 +54,8 @@ export class Hub {
   readonly #inbox: Inbox;
   readonly #backfill: Backfill;
   readonly parts: ActParts;
-  #server: Promise<ServerHandle> | undefined;
+  #server: ServerHandle | undefined;
+  #listening: Promise<void> | undefined;
   #working = false;
 
   /** Opens the rows; nothing is worked on before a forge is connected. */
@@ -106,16 +107,17 @@ export class Hub {
   /** One server for all: the port of its setting, else the one that the first forge names. */
   async #listen({ name, webhook }: Forge): Promise<void> {
     const { ctx, rows } = { ctx: this.#ctx, rows: this.parts.rows };
-    this.#server ??= (async () => {
-      const server = ctx.provide.server({ name: "forge", host: webhook.host ?? HOST, port: this.#options.port ?? webhook.port ?? PORT });
+    this.#server ??= ctx.provide.server({ name: "forge", host: webhook.host ?? HOST, port: this.#options.port ?? webhook.port ?? PORT });
+    const server = this.#server;
+    this.#listening ??= (async () => {
       const at = await server.listen();
       if (at !== undefined) ctx.log.info({ address: `${at.host}:${at.port}` }, "forges send their webhooks here");
-      return server;
     })();
     try {
-      await this.#server;
+      await this.#listening;
     } catch (error) {
-      this.#server = undefined;
+      // The next forge, or the same one again, tries anew.
+      this.#listening = undefined;
       throw error;
     }
     if (this.#routes.has(name)) return;
