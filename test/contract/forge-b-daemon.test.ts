@@ -207,7 +207,7 @@ describe("a daemon at the far end of forge_b", () => {
   );
 
   it(
-    "an agent that lost its right and a locked issue: a result, no failure that goes on; the rest is answered",
+    "an issue that was locked takes no comment: a result, no failure that goes on; the rest is answered",
     async () => {
       const world = await createWorld();
       const { far, issue } = world;
