@@ -68,6 +68,8 @@ export interface HostParts {
 /** So often a commit is decided anew because another writer was first. */
 const TRIES = 20;
 const DEFINITIONS_KEPT = 100;
+/** Milliseconds after which what could not be stored is tried again. */
+const AGAIN_MS = 5_000;
 
 /**
  * The one entry of everything that happens to a run: one input after the other for each run, decided on what is stored, and one commit for
@@ -160,6 +162,13 @@ export class Host {
       return {};
     });
     return row;
+  }
+
+  /** Goes on in a turn of its own: on a full disk as soon as there is room. */
+  #goOn(runId: string): void {
+    this.takeUp(runId).catch((error) => {
+      if (codeOf(error) !== "SVC_WORKFLOW_RUN_UNKNOWN" && !this.#parts.ctx.signal.aborted) this.#parts.ctx.jobs.after(AGAIN_MS, () => this.#goOn(runId));
+    });
   }
 
   /** Stores a new run and what it does at once. Throws `SVC_STORE_CONFLICT` where one of `ops` does not hold. */
@@ -296,7 +305,7 @@ export class Host {
     tasks.committed(known, entries);
     if (due !== undefined) arm(due);
     this.#effects?.follow(live.id, row, batch, definition);
-    if (batch.unfinished && claims()) void this.takeUp(live.id).catch(() => {});
+    if (batch.unfinished && claims()) this.#goOn(live.id);
     if (isOver(row.status)) ended(row);
     return row;
   }

@@ -6,7 +6,7 @@ import { entryKey, ofRun, type RunRooms } from "./run-rows.ts";
 
 /** What a start works with to go on where an earlier life of the daemon was. */
 export interface RecoveryParts {
-  readonly ctx: Pick<RunsContext, "log">;
+  readonly ctx: Pick<RunsContext, "jobs" | "log" | "signal">;
   readonly host: Host;
   readonly rooms: RunRooms;
   readonly effects: Effects;
@@ -15,6 +15,8 @@ export interface RecoveryParts {
 }
 
 const PAGE = 100;
+/** Milliseconds after which what could not be taken up is tried again. */
+const AGAIN_MS = 5_000;
 
 /** Tells the bus what was stored and perhaps not told. */
 export async function tellLeft({ host, rooms }: Pick<RecoveryParts, "host" | "rooms">): Promise<void> {
@@ -32,7 +34,7 @@ export async function tellLeft({ host, rooms }: Pick<RecoveryParts, "host" | "ro
 
 /** Takes up the runs of which a step is ready or was at work. What waits is not loaded: its row of the clock, its task or its signal does that. */
 export async function takeUpRuns(parts: RecoveryParts): Promise<void> {
-  const { ctx, rooms } = parts;
+  const { rooms } = parts;
   const seen = new Set<string>();
   for (;;) {
     const page = await rooms.runs.list({ where: { busy: 1 }, limit: PAGE + seen.size });
@@ -40,8 +42,20 @@ export async function takeUpRuns(parts: RecoveryParts): Promise<void> {
     if (fresh.length === 0) return;
     for (const { key } of fresh) {
       seen.add(key);
-      await takeUp(parts, key).catch((error) => ctx.log.error({ err: error, run: key }, `the run ${key} could not be taken up: ${reasonOf(error)}`));
+      await tryTakeUp(parts, key);
     }
+  }
+}
+
+/** On a full disk it is taken up as soon as there is room. */
+async function tryTakeUp(parts: RecoveryParts, runId: string): Promise<void> {
+  const { jobs, log, signal } = parts.ctx;
+  try {
+    await takeUp(parts, runId);
+  } catch (error) {
+    if (signal.aborted) return;
+    log.error({ err: error, run: runId }, `the run ${runId} could not be taken up: ${reasonOf(error)}; tried again in ${AGAIN_MS / 1_000} s`);
+    jobs.after(AGAIN_MS, () => void tryTakeUp(parts, runId));
   }
 }
 

@@ -348,3 +348,20 @@ it("results that come together are stored together, and one that is refused take
   );
   expect(told).toEqual(["SVC_WORKFLOW_RUN_STATE", "SVC_WORKFLOW_RUN_STATE"]);
 });
+
+it("what a start finds on a full disk is taken up when there is room", { timeout: 30_000 }, async () => {
+  const store = counted(createMemoryStore());
+  let hangs = true;
+  const one = { ...action("one", async () => (hangs ? new Promise(() => {}) : 1)) };
+  const safe = definitionOf("safe", [{ id: "one", kind: "action", action: "one", idempotent: true }], "start > one");
+  const first = await stage({ definitions: [safe], store, actions: [one] });
+  const { runId } = await first.start("safe");
+  await first.runs.stop();
+  hangs = false;
+  store.full(true);
+  const second = await stage({ definitions: [safe], store, actions: [one] });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await second.runs.run(runId)).toMatchObject({ status: "running" });
+  store.full(false);
+  await second.until(runId, "completed");
+});
