@@ -22,6 +22,20 @@ export function svcError(
   return Object.assign(error, { code, ...rest }) as SvcError;
 }
 
+/**
+ * Makes errors of a plugin's own table, which has them all in one place: code to [HTTP status, message]. `{name}` in a message is filled from
+ * the facts, which the error carries too.
+ */
+export function errorTable<T extends Readonly<Record<string, readonly [status: number, message: string]>>>(
+  errors: T,
+): (code: keyof T & string, facts?: Readonly<Record<string, unknown>>) => SvcError {
+  return (code, facts = {}) => {
+    const [status, template] = errors[code] as T[keyof T & string];
+    const message = template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? ""));
+    return svcError(code, message, { ...facts, status });
+  };
+}
+
 /** The code of an error: an own one (`SVC_...`) or one of the system (`ENOENT`). Undefined for whatever has none; never throws. */
 export function codeOf(error: unknown): string | undefined {
   try {

@@ -34,6 +34,7 @@ const NAMES = [
   "complete",
   "coversName",
   "definePlugin",
+  "errorTable",
   "isLoaderVariable",
   "keepTrying",
   "linked",

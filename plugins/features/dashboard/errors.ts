@@ -1,4 +1,4 @@
-import { type SvcError, svcError } from "@svc/sdk";
+import { errorTable } from "@svc/sdk";
 
 /** Errors of the dashboard: code to [HTTP status, message]. `{name}` is filled from the facts. */
 export const ERRORS = {
@@ -13,12 +13,5 @@ export const ERRORS = {
   SVC_DASHBOARD_MESSAGE: [400, "A follow-up needs a 'message'."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-/** Makes the error of a code, its message filled from `facts`. */
-export function fail(code: keyof typeof ERRORS, facts: Record<string, unknown> = {}): SvcError {
-  const [status, template] = ERRORS[code];
-  return svcError(
-    code,
-    template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? "")),
-    { ...facts, status },
-  );
-}
+/** Makes the error of a code, its message filled from the facts. */
+export const fail = errorTable(ERRORS);

@@ -1,4 +1,4 @@
-import { type SvcError, svcError } from "@svc/sdk";
+import { errorTable } from "@svc/sdk";
 
 /** Errors of the store: code to [HTTP status, message]. `{name}` is filled from the facts. */
 export const ERRORS = {
@@ -16,9 +16,5 @@ export const ERRORS = {
   SVC_BACKUP_FAILED: [500, "The database {file} could not be copied to {target}: {reason}."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-/** Makes the error of a code, its message filled from `facts`; the facts are its properties too. */
-export function fail(code: keyof typeof ERRORS, facts: Record<string, unknown> = {}): SvcError {
-  const [status, template] = ERRORS[code];
-  const message = template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? ""));
-  return svcError(code, message, { status, ...facts });
-}
+/** Makes the error of a code, its message filled from the facts. */
+export const fail = errorTable(ERRORS);

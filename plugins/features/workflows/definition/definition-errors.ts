@@ -1,4 +1,4 @@
-import { type SvcError, svcError } from "@svc/sdk";
+import { errorTable } from "@svc/sdk";
 
 /** Errors of definitions and drafts: code to [HTTP status, message]. `{name}` is filled from the facts. */
 export const DEFINITION_ERRORS = {
@@ -22,11 +22,4 @@ export const DEFINITION_ERRORS = {
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 /** Makes the error of a code; facts other than those in its message go into the answer. */
-export function definitionError(code: keyof typeof DEFINITION_ERRORS, facts: Record<string, unknown> = {}): SvcError {
-  const [status, template] = DEFINITION_ERRORS[code];
-  return svcError(
-    code,
-    template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? "")),
-    { ...facts, status },
-  );
-}
+export const definitionError = errorTable(DEFINITION_ERRORS);

@@ -1,4 +1,4 @@
-import { type SvcError, svcError } from "@svc/sdk";
+import { errorTable } from "@svc/sdk";
 
 /** Errors of runs: code to [HTTP status, message]. `{name}` is filled from the facts. */
 export const ERRORS = {
@@ -15,12 +15,5 @@ export const ERRORS = {
   SVC_WORKFLOW_CONTENDED: [503, "The run {id} is being changed by others all the time; try again."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-/** Makes the error of a code, its message filled from `facts`. */
-export function fail(code: keyof typeof ERRORS, facts: Record<string, unknown> = {}): SvcError {
-  const [status, template] = ERRORS[code];
-  return svcError(
-    code,
-    template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? "")),
-    { ...facts, status: status as number },
-  );
-}
+/** Makes the error of a code, its message filled from the facts. */
+export const fail = errorTable(ERRORS);
