@@ -1,4 +1,4 @@
-import { append, type Claimed, complete, type Forge, type ForgeNote, put, reasonOf } from "@svc/sdk";
+import { append, type Claimed, complete, type Forge, type ForgeNote, put, reasonOf, release } from "@svc/sdk";
 import { agentOf, forgeOf } from "./connection.ts";
 import { type Deciding, decide, runKey, type Verdict } from "./decide.ts";
 import { type Decision, type Incoming, NAMES, objectKey } from "./rows.ts";
@@ -8,6 +8,8 @@ import type { Runs } from "./runs.ts";
 const DROPPED: ReadonlySet<string> = new Set(["outsider", "bot"]);
 /** Tries to complete a note from the forge before it is taken as its hook told it. */
 const TRIES = 5;
+const ABSENT_MS = 500;
+const LONGEST_MS = 30_000;
 const KEPT_DECISIONS = 1_000;
 const TRIM_EVERY = 200;
 
@@ -25,11 +27,27 @@ export class Inbox {
   /** Begins to work; ends with the plugin. */
   start(): void {
     const { rows, ctx } = this.#deciding;
-    rows.inbox.work((item, signal) => this.#take(item, signal), {
+    rows.inbox.work((item, signal) => this.#try(item, signal), {
       parallel: 8,
       failed: (error, item, pauseMs) =>
         ctx.log.warn({ forge: item?.value.forge, note: item?.value.note?.url, reason: reasonOf(error), pauseMs }, "a note could not be worked on; tried again"),
     });
+  }
+
+  /** A claim that a restart cut short is no try: the pauses grow with what failed alone, and stay short enough for a person who waits. */
+  async #try(item: Claimed<Incoming>, signal: AbortSignal): Promise<void> {
+    const { forges, rows, ctx } = this.#deciding;
+    const { id, attempt, value } = item;
+    const tries = (value.tries ?? 0) + 1;
+    if (!forges.has(value.forge)) return rows.store.commit([release(NAMES.inbox, id, { delayMs: ABSENT_MS, attempt })]);
+    try {
+      await this.#take({ ...item, value: { ...value, tries } }, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const delayMs = Math.min(1_000 * 2 ** (tries - 1), LONGEST_MS);
+      ctx.log.warn({ forge: value.forge, note: value.note?.url, reason: reasonOf(error), pauseMs: delayMs }, "a note could not be worked on; tried again");
+      await rows.store.commit([release(NAMES.inbox, id, { delayMs, attempt, value: { ...value, tries } })]);
+    }
   }
 
   /** Newest first. */
@@ -43,7 +61,7 @@ export class Inbox {
     const forge = forgeOf(this.#deciding, name);
     if (deleted !== undefined) return this.#runs.deleted(objectKey(forge.name, forge.origin, deleted.place, deleted.note));
     if (note === undefined) return;
-    const verdict = await decide(this.#deciding, forge, note, via, item.attempt, signal);
+    const verdict = await decide(this.#deciding, forge, note, via, item.value.tries ?? 1, signal);
     if ("reason" in verdict) return this.#close(item, forge, note, [], verdict.reason, verdict);
     const as = "starts" in verdict ? (verdict.starts[0]?.agent ?? "") : (verdict.agents[0] ?? forge.agents(note.place.project)[0]?.agent ?? "");
     const whole = await this.#complete(item, forge, note, as, signal);
@@ -64,12 +82,18 @@ export class Inbox {
     await this.#close(item, forge, whole, started, started.length > 0 ? undefined : "answered before", rest);
   }
 
-  async #complete({ attempt }: Claimed<Incoming>, forge: Forge, note: ForgeNote, agent: string, signal: AbortSignal): Promise<ForgeNote | undefined> {
+  async #complete(
+    { value: { tries = 1 } }: Claimed<Incoming>,
+    forge: Forge,
+    note: ForgeNote,
+    agent: string,
+    signal: AbortSignal,
+  ): Promise<ForgeNote | undefined> {
     try {
       return await forge.complete(note, { agent }, signal);
     } catch (error) {
       if ((error as { failure?: string }).failure === "permanent") return undefined;
-      if (attempt < TRIES) throw error;
+      if (tries < TRIES) throw error;
       this.#deciding.ctx.log.warn({ forge: forge.name, note: note.url, reason: reasonOf(error) }, "a note is taken as its hook told it");
       return note;
     }

@@ -10,6 +10,8 @@ export interface Incoming {
   readonly note?: ForgeNote;
   readonly deleted?: { readonly place: ForgePlace; readonly note: Pick<ForgeNote, "kind" | "id"> };
   readonly via: "hook" | "backfill";
+  /** How often it was worked on and failed. */
+  readonly tries?: number;
   /** Unix milliseconds. */
   readonly at: number;
 }

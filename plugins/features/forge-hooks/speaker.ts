@@ -45,7 +45,13 @@ export class Speaker {
       const run = await this.#runs.get(id);
       if (run === undefined || run.live === 0) return undefined;
       const forge = this.#shared.forges.get(run.forge);
-      return forge === undefined ? TICK_MS : this.#bring(forge, run, signal);
+      if (forge === undefined) return TICK_MS;
+      // Each look is a claim: the queue's own pauses, which grow with those, would be minutes for a run that takes long.
+      return this.#bring(forge, run, signal).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        this.#shared.ctx.log.warn({ run: id, reason: reasonOf(error) }, "a status comment could not be shown; tried again");
+        return TICK_MS;
+      });
     });
     if (delayMs !== undefined) await this.#shared.rows.store.commit([release(NAMES.status, item.id, { delayMs, attempt: item.attempt })]);
   }
