@@ -17,7 +17,7 @@ export interface HookControl {
   /** From now on events are sent there. The secret is what this forge's hooks prove themselves with. */
   add(url: string, secret: string, options?: { readonly signature?: boolean }): void;
   readonly deliveries: readonly HookDelivery[];
-  /** `on`, or off because of failures: until a time in Unix milliseconds, or for good. */
+  /** `on`, or a hook is off because of its failures: until a time in Unix milliseconds, or for good. */
   readonly state: "on" | { readonly offUntil: number };
   /** Resolves once nothing is on its way. */
   settled(): Promise<void>;
@@ -59,7 +59,8 @@ export interface Hooks extends HookControl {
 
 /** Makes the hooks of a forge. */
 export function createHooks(rules: HookRules): Hooks {
-  const targets: { url: string; secret: string; signature: boolean }[] = [];
+  /** Each is switched off by its own failures. */
+  const targets: { url: string; secret: string; signature: boolean; failures: number; offUntil: number }[] = [];
   const deliveries: HookDelivery[] = [];
   /** What each delivery was made of, to make it afresh. */
   const origins = new Map<HookDelivery, { event: string; target: (typeof targets)[number] }>();
@@ -67,8 +68,6 @@ export function createHooks(rules: HookRules): Hooks {
   const abort = new AbortController();
   let kept: HookDelivery[] | undefined;
   let on = true;
-  let failures = 0;
-  let offUntil = 0;
 
   function make(event: string, about: string, body: string, target: (typeof targets)[number], id: string): HookDelivery {
     const signed = rules.headers({ id, event, body, secret: target.secret, signature: target.signature, at: rules.now() });
@@ -88,9 +87,11 @@ export function createHooks(rules: HookRules): Hooks {
     } catch {
       delivery.status ??= 0;
     }
-    failures = delivery.status >= 200 && delivery.status < 300 ? 0 : failures + 1;
-    const off = failures === 0 ? undefined : rules.offFor?.(failures);
-    if (off !== undefined) offUntil = rules.now() + off;
+    const target = origins.get(delivery)?.target;
+    if (target === undefined) return;
+    target.failures = delivery.status >= 200 && delivery.status < 300 ? 0 : target.failures + 1;
+    const off = target.failures === 0 ? undefined : rules.offFor?.(target.failures);
+    if (off !== undefined) target.offUntil = rules.now() + off;
   }
 
   function send(delivery: HookDelivery): Promise<void> {
@@ -102,8 +103,9 @@ export function createHooks(rules: HookRules): Hooks {
   const control: Hooks = {
     deliveries,
     delay: 0,
-    add: (url, secret, { signature = false } = {}) => void targets.push({ url, secret, signature }),
+    add: (url, secret, { signature = false } = {}) => void targets.push({ url, secret, signature, failures: 0, offUntil: 0 }),
     get state() {
+      const offUntil = Math.max(0, ...targets.map((target) => target.offUntil));
       return offUntil > rules.now() ? { offUntil } : "on";
     },
     async settled() {
@@ -128,9 +130,10 @@ export function createHooks(rules: HookRules): Hooks {
       on = wanted;
     },
     tell(event, about, payload) {
-      if (!on || offUntil > rules.now()) return;
+      if (!on) return;
       const body = JSON.stringify(payload);
       for (const target of targets) {
+        if (target.offUntil > rules.now()) continue;
         const delivery = make(event, about, body, target, randomUUID());
         if (kept === undefined) void send(delivery);
         else kept.push(delivery);

@@ -33,6 +33,11 @@ describe("every route has its guard", () => {
       "dashboard POST /api/task/action scope:dashboard:write",
       "dashboard POST /api/ticket scope:dashboard:read",
       "dashboard GET /api/panels scope:dashboard:read",
+      "daemon POST /mesh/task peer",
+      "daemon POST /mesh/announce peer",
+      "daemon GET /mesh/node peer",
+      "daemon GET /mesh/peers loopback",
+      "daemon POST /mesh/peers/:name/test loopback",
       "daemon GET /agents/:id/events peer",
     ]);
   });

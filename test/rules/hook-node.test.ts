@@ -23,7 +23,7 @@ const startFar = (options: object = {}) =>
     config: {
       agents: { far: { name: "Far", workspace: "./w", tier: "scripted" } },
       node: { id: "n2", name: "Two", bind: "127.0.0.1:0" },
-      mesh: { enabled: true, peers: [{ name: "n1", url: "http://127.0.0.1:1", token: TOKEN }] },
+      mesh: { enabled: true, feed: { enabled: false }, peers: [{ name: "n1", url: "http://127.0.0.1:1", token: TOKEN }] },
     },
     ...options,
   });
@@ -35,7 +35,7 @@ const startNear = (url: string, options: object = {}, entry: object = {}, token 
     listen: true,
     env,
     config: {
-      mesh: { enabled: true, peers: [{ name: "n2", url, token }] },
+      mesh: { enabled: true, feed: { enabled: false }, peers: [{ name: "n2", url, token }] },
       webhooks: [{ id: "builds", source: "ci", agentId: "far", secretEnv: "CI_SECRET", node: "n2", triggers: { build: "a-workflow" }, ...entry }],
     },
     ...options,

@@ -98,7 +98,7 @@ describe("MESH-10 tasks for agents of another daemon", () => {
 it("MESH-06 the peer's events have the sender's root, caused by its forward event; a stranger's root is not taken", async () => {
   const { far, near, ask } = await pair();
   const { body } = await ask({ message: "hello" });
-  const forwards = near.events.filter(({ kind }) => kind === "mesh");
+  const forwards = near.events.filter(({ kind, type }) => kind === "mesh" && type === "forward");
   const there = far.events.filter(({ kind }) => kind === "agent" || kind === "message");
   expect(forwards).toMatchObject([{ kind: "mesh", type: "forward", ref: body["taskId"] }]);
   expect(there.length).toBeGreaterThan(0);

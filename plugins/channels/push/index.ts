@@ -1,4 +1,4 @@
-import { definePlugin, type Outgoing, reasonOf, svcError } from "@svc/sdk";
+import { channelError, definePlugin, type Outgoing, reasonOf, svcError } from "@svc/sdk";
 import { deviceAuthority } from "./device-authority.ts";
 import { Devices } from "./devices.ts";
 import { fanOut } from "./fan-out.ts";
@@ -32,6 +32,7 @@ export default definePlugin<PushSettings>({
     };
 
     async function send(out: Outgoing, signal: AbortSignal): Promise<object> {
+      if (relayTo === undefined && host === undefined) throw channelError("retry", "push is down; svc channel list says why");
       if (relayTo !== undefined) await relay(out, relayTo, ctx.services.get("peers"), ctx.node.id, signal);
       else await fanOut(out, { ...started(), fetch: ctx.fetch, subject, ttlSeconds, log: ctx.log }, signal);
       return {};

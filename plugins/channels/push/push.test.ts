@@ -262,7 +262,7 @@ describe("the keys", () => {
       const { context, send } = await running({}, { files });
       expect(context.registered.channels[0]).toMatchObject({ state: "down", reason: expect.stringContaining("push-keys.json") });
       expect(files.get(path as string)).toBe(text);
-      await expect(send("x")).rejects.toMatchObject({ code: "SVC_PUSH_KEYS" });
+      await expect(send("x")).rejects.toMatchObject({ failure: "retry" });
     },
   );
 });

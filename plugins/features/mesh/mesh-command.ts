@@ -1,4 +1,4 @@
-import { type CliHost, type CommandGroup, svcError } from "@svc/sdk";
+import { type CliHost, type CommandGroup, codeOf, svcError } from "@svc/sdk";
 
 interface Listed {
   readonly name: string;
@@ -44,7 +44,11 @@ async function peersInFile(cli: CliHost): Promise<readonly Listed[]> {
 }
 
 async function list(cli: CliHost): Promise<void> {
-  const running = await cli.request("GET", "/mesh/peers").catch(() => undefined);
+  const running = await cli.request("GET", "/mesh/peers").catch((error) => {
+    // Without a daemon, and with one whose mesh is off, there is what the file says.
+    if (codeOf(error) === "SVC_CLI_NO_DAEMON" || (error as { status?: number }).status === 404) return undefined;
+    throw error;
+  });
   const peers: readonly Listed[] =
     (running as { peers?: readonly Listed[] } | undefined)?.peers ?? (await peersInFile(cli)).map(({ name, url }) => ({ name, url }));
   const rows = peers.map(({ name, url, state, reason }) =>
