@@ -16,6 +16,7 @@ export const FIGURES = new Map([
   ["P14", () => import("./p14-leaks.mjs")],
   ["P15", () => import("./p15-search.mjs")],
   ["P16", () => import("./p16-webhooks.mjs")],
-  ["P18", () => import("./p18-decide.mjs")],
   ["P17", () => import("./p17-workflows.mjs")],
+  ["P18", () => import("./p18-decide.mjs")],
+  ["P19", () => import("./p19-forge.mjs")],
 ]);
