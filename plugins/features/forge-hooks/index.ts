@@ -32,7 +32,8 @@ export const forgeHooks = (options: HubOptions = {}) =>
       ctx.provide.service("forges", service);
       for (const tool of forgeTools(() => opened?.then(({ parts }) => parts))) ctx.provide.tool(tool);
       // Also of a message from before a restart, while no forge is connected yet.
-      ctx.hooks.route.tap(async (message) => (message.facts?.["forge"] === message.channel ? (await open()).route(message) : undefined));
+      // Every message passes here: those of others are answered without a promise.
+      ctx.hooks.route.tap((message) => (message.facts?.["forge"] === message.channel ? open().then((hub) => hub.route(message)) : undefined));
       ctx.provide.route({
         method: "GET",
         path: "/forges",

@@ -1,4 +1,4 @@
-import { type Collection, type Envelope, type PluginContext, readEventStream, reasonOf, type StreamingFetch, sleep } from "@svc/sdk";
+import { type Collection, type Envelope, onAbort, type PluginContext, readEventStream, reasonOf, type StreamingFetch, sleep, withTimeout } from "@svc/sdk";
 import type { Peer } from "./settings.ts";
 
 /** What the feed works with. */
@@ -21,6 +21,8 @@ const MOST_PAUSE_MS = 60_000;
 const WITHOUT_MS = 600_000;
 /** A comment comes every 15 s. */
 const IDLE_MS = 60_000;
+/** How soon a stream of another kind shows itself. */
+const EARLY_MS = 500;
 const PAGE = 200;
 const SAVE_MS = 1_000;
 /** What a machine says of itself alone (MESH-05). */
@@ -74,23 +76,41 @@ async function once(peer: Peer, options: FeedOptions, up: () => void): Promise<v
   const { fetch, signal, skipTypes } = options;
   const node = await nodeOf(peer, options);
   const skip = skipTypes.length === 0 ? "" : `&skip=${encodeURIComponent(skipTypes.join(","))}`;
-  const stream = await fetch.stream(`${base(peer)}/events?format=envelope&origin=local${skip}`, { ...access(peer), signal, idleMs: IDLE_MS });
-  if (stream.status === 404) throw new NoFeed();
-  if (stream.status !== 200) throw new Error(`it answered ${stream.status}`);
+  // An event that is waited for ends with the connection alone.
+  const connection = new AbortController();
+  const stop = onAbort(signal, (reason) => connection.abort(reason));
+  try {
+    const stream = await fetch.stream(`${base(peer)}/events?format=envelope&origin=local${skip}`, {
+      ...access(peer),
+      signal: connection.signal,
+      idleMs: IDLE_MS,
+    });
+    if (stream.status === 404) throw new NoFeed();
+    if (stream.status !== 200) throw new Error(`it answered ${stream.status}`);
+    await read(stream.body, node, skip, peer, options, up);
+  } finally {
+    stop();
+    connection.abort();
+  }
+}
+
+/** Reads a stream that is open, to its end. */
+async function read(body: AsyncIterable<Uint8Array>, node: string, skip: string, peer: Peer, options: FeedOptions, up: () => void): Promise<void> {
   const book = new CursorBook(peer.name, options);
-  const events = readEventStream(stream.body)[Symbol.asyncIterator]();
+  const events = readEventStream(body)[Symbol.asyncIterator]();
   // The stream is open: what comes from now on is in it, and what came before is read beside it.
   const first = events.next();
   first.catch(() => undefined);
-  await catchUp(peer, node, skip, book, options);
-  up();
   try {
+    // One from before there was a feed says how it is at once, in a stream of another kind.
+    const early = await withTimeout(first, EARLY_MS, () => undefined, options.signal);
+    if (early?.done === false && early.value.event !== "envelope") throw new NoFeed();
+    await catchUp(peer, node, skip, book, options);
+    up();
     for (let next = await first; next.done !== true; next = await events.next()) {
-      if (next.value.event !== "envelope") throw new NoFeed();
-      take(JSON.parse(next.value.data) as Envelope, node, book, options);
+      if (next.value.event === "envelope") take(JSON.parse(next.value.data) as Envelope, node, book, options);
     }
   } finally {
-    await events.return?.(undefined);
     await book.save();
   }
 }
@@ -107,7 +127,7 @@ async function catchUp(peer: Peer, node: string, skip: string, book: CursorBook,
     const { events = [], gap } = JSON.parse(answer.text()) as { events?: readonly Envelope[]; gap?: true };
     if (gap) tell(options, "feed:gap", peer);
     for (const event of events) take(event, node, book, options);
-    since = events.length < PAGE || gap ? undefined : events.at(-1)?.id;
+    since = events.length < PAGE ? undefined : events.at(-1)?.id;
   }
 }
 

@@ -96,8 +96,10 @@ export default definePlugin<WorkflowsSettings>({
         return matchTurn(turn, { workflows: service, settings: () => ctx.config.matching, log: ctx.log });
       });
     // The agent of a step that is written `id@node` lives there.
-    ctx.hooks.route.tap(async (message) =>
-      message.entry === "workflow" && message.facts?.["node"] !== undefined ? (await import("./runs/node-route.js")).routeOf(message) : undefined,
+    ctx.hooks.route.tap((message) =>
+      message.entry === "workflow" && message.facts?.["node"] !== undefined
+        ? import("./runs/node-route.js").then(({ routeOf }) => routeOf(message))
+        : undefined,
     );
     return {
       async start() {
