@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    // Real processes on a shared machine: a test that fails once is run again there, and says so.
-    retry: process.env.CI === "true" ? 2 : 0,
+    // Programs of others have races of their own (a sub-agent whose main agent has just ended): a test that fails is run again, and says so.
+    retry: 2,
     include: ["test/peers/*.test.ts"],
     // The programs are large: two at once are enough for a small machine.
     maxWorkers: 2,
