@@ -169,7 +169,7 @@ describe("configuration", () => {
     expect((await shell.svc("config", "set", "__proto__.x", "1")).code).toBe(78);
   });
 
-  it("CFG-07 CFG-09 a change is judged by the running daemon: in force, or waiting for a restart, and said so", async () => {
+  it("CFG-07 CFG-09 FAULT-70 a change is judged by the running daemon: in force, or waiting for a restart, and said so", async () => {
     const shell = await daemonWith(echoConfig());
     expect((await shell.svc("config", "set", "agents.echo.maxConcurrent", "3")).out).toContain("In force now.");
     const model = await shell.json<{ applied: boolean; restartRequired: string[] }>("config", "set", "agents.echo.model", "m-2");

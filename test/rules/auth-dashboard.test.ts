@@ -88,7 +88,7 @@ describe("the public agent endpoint", () => {
     expect(new Set(conversations).size).toBe(2);
   });
 
-  it("API-06 a run that fails is 200 with the failed result; 502 is for a daemon that cannot be reached", async () => {
+  it("API-06 FAULT-70 a run that fails is 200 with the failed result; 502 is for a daemon that cannot be reached", async () => {
     const at = await guarded();
     const { secret } = await at.token("agent:*");
     expect(await send(at.dashboard, messages("foo"), { message: "fail now" }, bearer(secret))).toMatchObject({

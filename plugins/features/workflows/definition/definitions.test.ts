@@ -87,7 +87,7 @@ describe("the text of a definition", () => {
     if (code !== "SCHEMA") expect(problems[0]?.column).toBe(column);
   });
 
-  it("JSON that is none is refused with the place, and its repeated and hostile keys are too", () => {
+  it("FAULT-54 JSON that is none is refused with the place, and its repeated and hostile keys are too", () => {
     const format = "json";
     expect(check('{"nodes": [],\n "edges": [}', { format }).problems[0]).toMatchObject({ code: "SYNTAX", line: 2, column: 13 });
     expect(check("nodes: []", { format }).problems[0]).toMatchObject({ code: "SYNTAX", line: 1 });
@@ -95,7 +95,7 @@ describe("the text of a definition", () => {
     expect(check('{"nodes": [], "edges": [],\n "__proto__": {}}', { format }).problems[0]).toMatchObject({ code: "KEY", line: 2 });
   });
 
-  it("aliases are written out, at most 100 of them", () => {
+  it("FAULT-54 aliases are written out, at most 100 of them", () => {
     const text = (count: number) =>
       `nodes:\n  - {id: start, kind: trigger}\n  - {id: s, kind: set, value: [&x {a: 1}${", *x".repeat(count)}]}\nedges:\n  - {from: start, to: s}\n`;
     expect(check(text(100)).problems).toEqual([]);
@@ -109,7 +109,7 @@ describe("the text of a definition", () => {
     for (const id of ["run", "runs2", "a.b", "a-b_c", "0"]) expect(codes(GOOD.replace("id: flow\n", ""), { id })).toEqual([]);
   });
 
-  it("no text keeps the reader busy or ends the process", async () => {
+  it("FAULT-54 no text keeps the reader busy or ends the process", async () => {
     const texts = {
       bomb: `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghij"
         .split("")
@@ -341,7 +341,7 @@ describe("the folder", () => {
   }
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-  it("a broken file stands beside the others, and says where", async () => {
+  it("FAULT-54 a broken file stands beside the others, and says where", async () => {
     const { definitions } = folder({
       "good.json": GOOD,
       "broken.yaml": "nodes:\n  - {id: [",
