@@ -13,6 +13,8 @@ export interface Loaded {
 /** The definitions, as runs need them. */
 export interface DefinitionPort {
   get(id: string): Promise<Loaded | undefined> | Loaded | undefined;
+  /** The places of its nodes on a page. */
+  layout?(id: string): Promise<unknown>;
 }
 
 /** A run, as others in this package know it. */

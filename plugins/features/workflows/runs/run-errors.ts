@@ -11,6 +11,7 @@ export const ERRORS = {
   SVC_WORKFLOW_RUN_UNKNOWN: [404, "There is no run '{id}' (any more): ended runs are kept for 90 days. See svc workflow list."],
   SVC_WORKFLOW_RUN_STATE: [409, "The run {id} is {runStatus}: it cannot be {asked}."],
   SVC_WORKFLOW_STEP: [422, "The run {id} cannot be started again at {step}: {reason}."],
+  SVC_WORKFLOW_STEP_UNKNOWN: [404, "The run {id} has no step '{step}'; its steps are listed with the run."],
   SVC_WORKFLOW_CURSOR: [400, "The cursor '{cursor}' is none of this list; start again without one."],
   SVC_WORKFLOW_CONTENDED: [503, "The run {id} is being changed by others all the time; try again."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;

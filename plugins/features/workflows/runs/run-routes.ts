@@ -50,6 +50,13 @@ export function whoIs({ caller: { token }, body }: HttpRequest): string {
   return typeof by === "string" && by !== "" ? by : "this machine";
 }
 
+function timeOf(field: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) throw svcError("SVC_WORKFLOW_SINCE", `${field} must be a time such as 2026-05-01T10:00:00Z.`, { status: 400, field });
+  return at;
+}
+
 /** The payload, and how the run is to be started: the body is the payload unless it has a key `payload`. */
 function startOf({ body, query, headers }: HttpRequest, kind: "api" | "cli"): WorkflowStart {
   const given = (body ?? {}) as Record<string, unknown>;
@@ -120,17 +127,18 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
     reading(
       "/api/workflows/runs",
       async ({ query }) => {
-        const { summary, status, workflow, parent, root, since, limit, cursor } = query;
-        if (since !== undefined && Number.isNaN(Date.parse(since)))
-          throw svcError("SVC_WORKFLOW_SINCE", "since must be a time such as 2026-05-01T10:00:00Z.", { status: 400, field: "since" });
+        const { summary, status, workflow, parent, root, text, limit, cursor } = query;
+        const [since, ended] = [timeOf("since", query.since), timeOf("ended", query.ended)];
         return (await runs()).list({
           summary: summary === "1",
           limit: Math.min(Number(limit ?? LISTED), LISTED_MOST),
-          ...(status === undefined ? {} : { status: status as WorkflowRun["status"] }),
+          ...(status === undefined ? {} : { status: status as WorkflowRun["status"] | "open" }),
           ...(workflow === undefined ? {} : { workflow }),
           ...(parent === undefined ? {} : { parent }),
           ...(root === undefined ? {} : { root }),
-          ...(since === undefined ? {} : { since: Date.parse(since) }),
+          ...(since === undefined ? {} : { since }),
+          ...(ended === undefined ? {} : { ended }),
+          ...(text === undefined ? {} : { text }),
           ...(cursor === undefined ? {} : { cursor }),
         });
       },
@@ -138,11 +146,13 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
         type: "object",
         properties: {
           summary: { enum: ["0", "1"] },
-          status: { enum: ["running", "paused", "completed", "failed", "canceled"] },
+          status: { enum: ["open", "running", "paused", "completed", "failed", "canceled"] },
           workflow: TEXT,
           parent: TEXT,
           root: TEXT,
           since: { type: "string", format: "date-time" },
+          ended: { type: "string", format: "date-time" },
+          text: { ...TEXT, maxLength: 200 },
           limit: { type: "integer", minimum: 1, maximum: LISTED_MOST },
           cursor: TEXT,
         },
@@ -150,12 +160,23 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
     ),
     reading(
       "/api/workflows/runs/:id",
-      async ({ params, query }) => (await runs()).detail(params.id ?? "", { after: Number(query.after ?? 0), limit: Number(query.limit ?? ENTRIES_LIMIT) }),
+      async ({ params, query: { after = "0", limit = ENTRIES_LIMIT, brief } }) =>
+        (await runs()).detail(params.id ?? "", { after: Number(after), limit: Number(limit), brief: brief === "1" }),
       {
         type: "object",
-        properties: { after: { type: "integer", minimum: 0 }, limit: { type: "integer", minimum: 1, maximum: ENTRIES_LIMIT } },
+        properties: {
+          after: { type: "integer", minimum: 0 },
+          limit: { type: "integer", minimum: 1, maximum: ENTRIES_LIMIT },
+          brief: { enum: ["0", "1"] },
+        },
       },
     ),
+    reading("/api/workflows/runs/:id/step", async ({ params, query }) => (await runs()).step(params.id ?? "", query.id ?? ""), {
+      type: "object",
+      required: ["id"],
+      properties: { id: TEXT },
+    }),
+    reading("/api/workflows/runs/:id/definition", async ({ params }) => (await runs()).executed(params.id ?? "")),
     writing(
       "/api/workflows/runs/:id/status",
       async (request, reply) => {

@@ -21,13 +21,14 @@ import { childEffect, startKeyFor } from "./child-effect.ts";
 import { Effects } from "./effects.ts";
 import { Host, type RunsContext } from "./host.ts";
 import { VALUE_CHARS } from "./input-schema.ts";
-import { detailOf, listRuns, type RunDetail, type RunPage, type RunQuery, wholeRun } from "./listing.ts";
+import { listRuns, type RunPage, type RunQuery, wholeRun } from "./listing.ts";
 import type { DefinitionPort, ReplayPort, TaskPort } from "./ports.ts";
 import { faultOf } from "./reader.ts";
 import { takeUpRuns, tellLeft } from "./recovery.ts";
 import { replayed } from "./replayed.ts";
 import { type RestartQuery, restartRun } from "./restarts.ts";
 import { sweepRuns } from "./retention.ts";
+import { type DetailQuery, detailOf, type Executed, executedBy, type RunDetail, type StepDetail, stepOf } from "./run-details.ts";
 import { RunEnds } from "./run-ends.ts";
 import { fail } from "./run-errors.ts";
 import { isOver, type RunRooms, type RunRow, roomsOf } from "./run-rows.ts";
@@ -144,7 +145,11 @@ export class Runs {
 
   list = (query: RunQuery): Promise<RunPage> => listRuns(this.rooms, query);
 
-  detail = (runId: string, part: { readonly after: number; readonly limit: number }): Promise<RunDetail> => detailOf(this.rooms, runId, part);
+  detail = (runId: string, query: DetailQuery): Promise<RunDetail> => detailOf(this.rooms, runId, query);
+
+  step = (runId: string, step: string): Promise<StepDetail> => stepOf(this.rooms, runId, step);
+
+  executed = (runId: string): Promise<Executed> => executedBy(this.rooms, this.#definitions, runId);
 
   restart = (runId: string, query: RestartQuery): Promise<WorkflowStarted> =>
     restartRun({ host: this.host, rooms: this.rooms, definitions: this.#definitions }, runId, query);
