@@ -1,5 +1,6 @@
 import { codeOf, definePlugin, type HttpRoute, type PluginContext, type Workflows } from "@svc/sdk";
 import { draftRoutes } from "./authoring/draft-routes.ts";
+import { editorRoutes } from "./authoring/editor-routes.ts";
 import { definitionRoutes } from "./definition/definition-routes.ts";
 import type { Opened } from "./opened.ts";
 import { PLACES, runRoutes } from "./runs/run-routes.ts";
@@ -85,6 +86,7 @@ export default definePlugin<WorkflowsSettings>({
         ...taskRoutes(place, open),
         ...definitionRoutes(place, open, () => ctx.config.editor),
         ...draftRoutes(place, open, () => ctx.config.editor),
+        ...editorRoutes(place, ctx, open, () => ctx.config.editor),
       ])
         provideRoute(ctx, route);
     const service = serviceOf(open);

@@ -13,11 +13,14 @@ import { taskHostOf } from "./tasks/run-host.ts";
 import { openTaskRoom } from "./tasks/task-room.ts";
 import type { Tasks } from "./tasks/tasks.ts";
 import { createExtern } from "./triggers/extern.ts";
+import { workflowStarts } from "./triggers/workflow-starts.ts";
 
 /** All of the workflows, once something of them is needed. */
 export interface Opened {
   readonly definitions: Definitions;
   readonly drafts: Drafts;
+  /** The newest runs of workflows, and what starts them. */
+  starts(workflows: readonly Loaded[], runs: number): ReturnType<typeof workflowStarts>;
   readonly runs: Runs;
   readonly tasks: Tasks;
   /** Runs a definition that is no workflow yet, answered from what was recorded. */
@@ -53,6 +56,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
   return {
     definitions,
     drafts: new Drafts(definitions),
+    starts: (workflows, most) => workflowStarts(ctx, runs.rooms, workflows, most, ctx.config.matching.enabled),
     runs,
     tasks: room.tasks,
     replay: (draft, query) => startReplay(ctx, runs, replay, draft, query),

@@ -2,7 +2,7 @@ import { checkDefinition, isWorkflowId } from "../definition/check-definition.ts
 import { definitionError } from "../definition/definition-errors.ts";
 import type { DefinitionFolder } from "../definition/definition-folder.ts";
 import { requireRunnable } from "../definition/definition-views.ts";
-import type { Definitions } from "../definition/definitions.ts";
+import { type Definitions, fits } from "../definition/definitions.ts";
 import { firstError, type Problem } from "../definition/problem.ts";
 import { type Format, MAX_BYTES, readSource } from "../definition/source.ts";
 import type { Definition } from "../engine/types.ts";
@@ -63,8 +63,11 @@ export class Drafts {
     return draft;
   }
 
-  /** Writes a draft as YAML, whatever is wrong with it; comments of the one that is there stay. */
-  async save(id: string, value: Readonly<Record<string, unknown>>): Promise<Draft> {
+  /**
+   * Writes a draft as YAML, whatever is wrong with it; comments of the one that is there stay. With `ifMatch`, the ETag of what the caller has
+   * read or `NEW`, it throws `SVC_DRAFT_CHANGED` where the draft is another one.
+   */
+  async save(id: string, value: Readonly<Record<string, unknown>>, ifMatch?: string): Promise<Draft> {
     if (!isWorkflowId(id)) throw definitionError("SVC_WORKFLOW_ID", { id });
     // What cannot be read again is not written: hostile keys, values nested without end.
     const fresh = readSource(JSON.stringify(value), "json");
@@ -72,6 +75,7 @@ export class Drafts {
     const before = (await this.#files()).find((one) => one.id === id);
     const name = before === undefined || before.name.endsWith(".json") ? `${id}.yaml` : before.name;
     await this.#folder.change(`${DRAFTS}/${name}`, 2 * MAX_BYTES, (text) => {
+      if (ifMatch !== undefined && !fits(text, ifMatch)) throw definitionError("SVC_DRAFT_CHANGED", { id });
       const readable = text !== undefined && readSource(text, "yaml").value !== undefined;
       const written = readable ? editYaml(text, value) : yamlText(value);
       if (Buffer.byteLength(written) > MAX_BYTES) throw definitionError("SVC_WORKFLOW_BIG");

@@ -1,5 +1,15 @@
 import type { HttpRequest, HttpRoute } from "@svc/sdk";
-import { type DefinitionPlace, type Editor, OBJECT_BODY, PAGE_QUERY, pageOf, requireEditor, withProblems } from "../definition/definition-routes.ts";
+import { etagOf } from "../definition/definition-folder.ts";
+import {
+  conditionOf,
+  type DefinitionPlace,
+  type Editor,
+  OBJECT_BODY,
+  PAGE_QUERY,
+  pageOf,
+  requireEditor,
+  withProblems,
+} from "../definition/definition-routes.ts";
 import { draftView, requireRunnable } from "../definition/definition-views.ts";
 import type { Definition } from "../engine/types.ts";
 import type { Drafts } from "./draft-files.ts";
@@ -40,8 +50,9 @@ export function draftRoutes({ server, read, write }: DefinitionPlace, open: () =
       method: "GET",
       path: "/api/workflows/drafts/:id",
       guard: read,
-      async handle(request) {
+      async handle(request, reply) {
         const { value = null, text, file, problems, updatedAt, hash } = await (await open()).drafts.get(idOf(request));
+        reply.header("etag", etagOf(text));
         return { id: idOf(request), definition: value, text, file, problems, updatedAt, hash };
       },
     },
@@ -55,7 +66,9 @@ export function draftRoutes({ server, read, write }: DefinitionPlace, open: () =
       before,
       handle: (request, reply) =>
         withProblems(reply, async () => {
-          const { id, file, problems } = await (await open()).drafts.save(idOf(request), request.body as Record<string, unknown>);
+          const { drafts } = await open();
+          const { id, file, problems, text } = await drafts.save(idOf(request), request.body as Record<string, unknown>, conditionOf(request.headers));
+          reply.header("etag", etagOf(text));
           return { id, file, problems };
         }),
     },

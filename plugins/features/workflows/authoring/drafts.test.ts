@@ -36,7 +36,22 @@ describe("YAML that is edited", () => {
   };
 
   it("stays as it is written where nothing changes", () => {
-    expect(edited(value)).toBe(WORKS.replaceAll("{id", "{ id").replaceAll("{from", "{ from").replaceAll("}", " }"));
+    expect(edited(value)).toBe(WORKS);
+    const spaced = WORKS.replaceAll("{id", "{ id").replaceAll("{from", "{ from").replaceAll("}", " }");
+    expect(edited(value, spaced)).toBe(spaced);
+    const flush = "nodes:\n- id: start\n  kind: trigger\n- id: done\n  kind: end\nedges:\n- from: start\n  to: done\n";
+    expect(
+      edited(
+        {
+          nodes: [
+            { id: "start", kind: "trigger" },
+            { id: "done", kind: "end" },
+          ],
+          edges: value.edges,
+        },
+        flush,
+      ),
+    ).toBe(flush);
   });
 
   it("keeps comments with their nodes, also when these are moved, changed and joined by others", () => {

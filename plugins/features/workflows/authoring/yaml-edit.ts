@@ -16,7 +16,32 @@ export function editYaml(before: string, value: Readonly<Record<string, unknown>
   // An alias that is written out would be changed in two places.
   if (document.errors.length > 0 || !yaml().isMap(document.contents) || /[&*][^\s]/.test(withoutScalars(document))) return yamlText(value);
   setMap(document, document.contents, value);
-  return document.toString({ lineWidth: 0 });
+  return document.toString({ lineWidth: 0, ...manners(before) });
+}
+
+/** How the author writes: a change of one node shows as that, not as another spacing of all. */
+const manners = (text: string): Yaml.ToStringOptions => ({
+  flowCollectionPadding: !/\{[^\s{}]/.test(text) || /\{ +\S/.test(text.replace(/\{\{.*?\}\}/g, "")),
+  indentSeq: !/^(\w+):[ \t]*(?:#.*)?\n(?:#.*\n)*- /m.test(text),
+});
+
+/**
+ * Why a change of the value cannot be written into the text without taking away something that its author wrote; undefined where it can.
+ * Lines and columns count from 1.
+ */
+export function lockOf(text: string): { readonly line: number; readonly column: number; readonly reason: string } | undefined {
+  const lines = new (yaml().LineCounter)();
+  const document = yaml().parseDocument(text, { version: "1.2", schema: "core", merge: false, lineCounter: lines });
+  let found: Yaml.Node | undefined;
+  yaml().visit(document, {
+    Alias(_key, node) {
+      found = node;
+      return yaml().visit.BREAK;
+    },
+  });
+  if (found === undefined) return undefined;
+  const { line, col } = lines.linePos(found.range?.[0] ?? 0);
+  return { line, column: col, reason: `the alias *${(found as Yaml.Alias).source} stands for what is written elsewhere` };
 }
 
 /** `*` where the document holds an alias, and nothing where it does not. */

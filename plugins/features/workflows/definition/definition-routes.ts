@@ -1,7 +1,8 @@
 import type { HttpReply, HttpRequest, HttpRoute } from "@svc/sdk";
+import type { WorkflowStarts } from "../triggers/workflow-starts.ts";
 import { definitionError } from "./definition-errors.ts";
 import { headOf, inputSchemaOf } from "./definition-views.ts";
-import type { Definitions } from "./definitions.ts";
+import type { Definitions, Loaded } from "./definitions.ts";
 
 /** The server that routes are for, and who may read and write there. */
 export interface DefinitionPlace {
@@ -12,6 +13,13 @@ export interface DefinitionPlace {
 
 /** `workflows.editor`. */
 export type Editor = "disabled" | "readonly" | "edit";
+
+/** What the routes of definitions ask. */
+export interface DefinitionDoors {
+  readonly definitions: Definitions;
+  /** For a list with `runs`: the newest runs of each workflow, and what starts it. */
+  starts(workflows: readonly Loaded[], runs: number): Promise<ReadonlyMap<string, WorkflowStarts>>;
+}
 
 const LISTED = 50;
 const LISTED_MOST = 200;
@@ -52,17 +60,19 @@ export async function withProblems(reply: HttpReply, work: () => Promise<unknown
   }
 }
 
+/** What a definition must be for a change of it: the `If-Match` of the request, or that there is none (`If-None-Match: *`). */
+export function conditionOf({ "if-match": match, "if-none-match": none }: HttpRequest["headers"]): string | undefined {
+  if (typeof none === "string" && none.trim() === "*") return "new";
+  return typeof match === "string" ? match.trim() : undefined;
+}
+
 /** Throws 403 unless definitions may be changed here (WF-13). */
 export function requireEditor(editor: Editor): void {
   if (editor !== "edit") throw definitionError("SVC_WORKFLOW_READONLY", { editor });
 }
 
 /** The routes of definitions and layouts (WORKFLOWS 8), for one server. */
-export function definitionRoutes(
-  { server, read, write }: DefinitionPlace,
-  open: () => Promise<{ readonly definitions: Definitions }>,
-  editor: () => Editor,
-): readonly HttpRoute[] {
+export function definitionRoutes({ server, read, write }: DefinitionPlace, open: () => Promise<DefinitionDoors>, editor: () => Editor): readonly HttpRoute[] {
   const place = server === undefined ? {} : { server };
   const before = () => requireEditor(editor());
   return [
@@ -71,12 +81,13 @@ export function definitionRoutes(
       method: "GET",
       path: "/api/workflows",
       guard: read,
-      query: PAGE_QUERY,
+      query: { ...PAGE_QUERY, properties: { ...PAGE_QUERY.properties, runs: { type: "integer", minimum: 1, maximum: 20 } } },
       async handle({ query }) {
-        const { definitions } = await open();
+        const { definitions, starts } = await open();
         const { page, next } = pageOf(await definitions.list(), query);
+        const more = query.runs === undefined ? undefined : await starts(page, Number(query.runs));
         const workflows = page.map((loaded) => {
-          const { definition, hash, format, file, problems, broken } = loaded;
+          const { id, definition, hash, format, file, problems, broken } = loaded;
           return {
             definition: headOf(loaded),
             hash,
@@ -85,6 +96,7 @@ export function definitionRoutes(
             inputSchema: inputSchemaOf(definition),
             problems,
             broken: broken !== undefined,
+            ...more?.get(id),
           };
         });
         return { workflows, ...(next === undefined ? {} : { next }) };
@@ -112,10 +124,10 @@ export function definitionRoutes(
       body: OBJECT_BODY,
       maxBytes: 2_097_152,
       before,
-      handle: ({ params: { id = "" }, body, headers: { "if-match": ifMatch } }, reply) =>
+      handle: ({ params: { id = "" }, body, headers }, reply) =>
         withProblems(reply, async () => {
           const { definitions } = await open();
-          const { loaded, created } = await definitions.save(id, body as object, typeof ifMatch === "string" ? ifMatch.trim() : undefined);
+          const { loaded, created } = await definitions.save(id, body as object, conditionOf(headers));
           reply.status(created ? 201 : 200).header("etag", loaded.etag);
           return { id, hash: loaded.hash, etag: loaded.etag, warnings: loaded.problems };
         }),

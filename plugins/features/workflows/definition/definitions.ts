@@ -35,8 +35,15 @@ export interface Definitions {
   get(id: string): Promise<Loaded | undefined>;
   /** What definitions may name at the moment: for those who check a text that is not in the folder. */
   known(): Promise<Known>;
-  /** Writes a definition as JSON. `ifMatch` is the ETag that the caller has read. Throws errors of `DEFINITION_ERRORS`. */
+  /** Writes a definition as JSON. `ifMatch` is the ETag that the caller has read, `NEW` where there must be none. Throws errors of `DEFINITION_ERRORS`. */
   save(id: string, definition: object, ifMatch?: string): Promise<{ readonly loaded: Loaded; readonly created: boolean }>;
+  /**
+   * Writes the text of a definition as it is, in the format that its file has; a new one is YAML. Without `ifMatch` there must be none yet.
+   * Throws errors of `DEFINITION_ERRORS`.
+   */
+  saveText(id: string, text: string, ifMatch?: string): Promise<{ readonly loaded: Loaded; readonly created: boolean }>;
+  /** The text of a file, with the ETag of its bytes; undefined where it cannot be read. */
+  text(file: string): Promise<{ readonly text: string; readonly etag: string } | undefined>;
   /** The layout beside a definition: whatever the page has put there; null where there is none. */
   layout(id: string): Promise<unknown>;
   saveLayout(id: string, layout: object): Promise<void>;
@@ -50,6 +57,9 @@ export interface DefinitionsOptions {
   /** Agents and actions that there are now, for warnings. */
   readonly known: () => Pick<Known, "agents" | "actions">;
 }
+
+/** As `ifMatch`: there is none yet. */
+export const NEW = "new";
 
 const DEFINITION_FILE = /^([^_.].*)\.(json|yaml|yml)$/;
 const LAYOUT_BYTES = 262_144;
@@ -101,13 +111,37 @@ class FolderDefinitions implements Definitions {
     let created = false;
     await this.folder.change(`${id}.json`, 2 * MAX_BYTES, (bytes) => {
       created = bytes === undefined;
-      const matches = ifMatch === undefined || (bytes !== undefined && (ifMatch === "*" || ifMatch === etagOf(bytes)));
-      if (!matches) throw definitionError("SVC_WORKFLOW_CHANGED", { id });
+      if (ifMatch !== undefined && !fits(bytes, ifMatch)) throw definitionError("SVC_WORKFLOW_CHANGED", { id });
       return text;
     });
+    return { loaded: await this.#there(id), created };
+  }
+
+  async saveText(id: string, text: string, ifMatch = NEW): Promise<{ loaded: Loaded; created: boolean }> {
+    if (!isWorkflowId(id)) throw definitionError("SVC_WORKFLOW_ID", { id });
+    if (Buffer.byteLength(text) > MAX_BYTES) throw definitionError("SVC_WORKFLOW_BIG");
+    const { file, format } = (await this.get(id)) ?? { file: `${id}.yaml`, format: "yaml" as const };
+    requireRunnable(id, checkDefinition(text, { id, format, known: await this.known() }));
+    let created = false;
+    await this.folder.change(file, 2 * MAX_BYTES, (before) => {
+      created = before === undefined;
+      if (!fits(before, ifMatch)) throw definitionError("SVC_WORKFLOW_CHANGED", { id });
+      return text;
+    });
+    return { loaded: await this.#there(id), created };
+  }
+
+  async text(file: string): Promise<{ text: string; etag: string } | undefined> {
+    const text = await this.folder.read(file, MAX_BYTES).catch(() => undefined);
+    return text === undefined ? undefined : { text, etag: etagOf(text) };
+  }
+
+  /** Read anew, whatever its size and time say: a change of one letter within the same millisecond shows in neither. */
+  async #there(id: string): Promise<Loaded> {
+    this.#kept = new Map([...this.#kept].filter(([kept]) => kept !== id));
     const loaded = await this.get(id);
     if (loaded === undefined) throw definitionError("SVC_WORKFLOW_UNKNOWN", { id });
-    return { loaded, created };
+    return loaded;
   }
 
   async layout(id: string): Promise<unknown> {
@@ -187,6 +221,10 @@ class FolderDefinitions implements Definitions {
     };
   }
 }
+
+/** Whether a file is what a change of it was made from. */
+export const fits = (before: string | undefined, ifMatch: string): boolean =>
+  before === undefined ? ifMatch === NEW : ifMatch === "*" || ifMatch === etagOf(before);
 
 const START = { pointer: "", line: 1, column: 1 };
 
