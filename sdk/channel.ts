@@ -133,6 +133,7 @@ export interface Channel {
 
 /** Given back by `provide.channel`: the plugin tells when sends may go out. Until `ready` the outbox waits. */
 export interface ChannelHandle {
-  ready(): void;
+  /** `note`: what an operator should know of it all the same, such as that it listens to nobody yet; shown beside its state. */
+  ready(note?: string): void;
   down(reason: string): void;
 }

@@ -139,7 +139,7 @@ const CROSSINGS: { readonly [K in CrossingKind]: Crossing<K> } = {
     }),
     call: callChannel,
     handle: (n, notify) => ({
-      ready: () => notify("channel", { n, state: "ready" }),
+      ready: (note) => notify("channel", { n, state: "ready", ...(note === undefined ? {} : { reason: String(note) }) }),
       down: (reason) => notify("channel", { n, state: "down", reason: String(reason) }),
     }),
   },

@@ -206,7 +206,7 @@ function createPluginProxies(ctx: PluginContext<never>, described: Described, su
       withdrawn.clear();
     },
     channelState(n: number, state: "ready" | "down", reason: string): void {
-      const report = () => (state === "ready" ? things[n]?.channel?.ready() : things[n]?.channel?.down(reason));
+      const report = () => (state === "ready" ? things[n]?.channel?.ready(reason === "" ? undefined : reason) : things[n]?.channel?.down(reason));
       if (first === undefined) early.set(n, report);
       else report();
     },

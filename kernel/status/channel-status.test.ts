@@ -10,8 +10,8 @@ afterEach(async () => {
 
 const traits = { maxChars: 100, unit: "utf8", dialect: "plain" } as const;
 
-/** A channel that is ready, or down with a reason. */
-const channel = (name: string, test?: Channel["test"], down?: string) =>
+/** A channel that is ready, with a note or without, or down with a reason. */
+const channel = (name: string, test?: Channel["test"], down?: string, note?: string) =>
   definePlugin({
     kind: "channel",
     name,
@@ -20,7 +20,7 @@ const channel = (name: string, test?: Channel["test"], down?: string) =>
     capabilities: [],
     setup(ctx) {
       const handle = ctx.provide.channel({ name, traits, send: async () => ({ platformId: "1" }), ...(test === undefined ? {} : { test }) });
-      return { start: async () => (down === undefined ? handle.ready() : handle.down(down)) };
+      return { start: async () => (down === undefined ? handle.ready(note) : handle.down(down)) };
     },
   });
 
@@ -83,4 +83,9 @@ it("a caller who goes away ends the question to the platform", async () => {
   await question;
   caller.abort();
   await expect(answer).rejects.toMatchObject({ code: "SVC_CHANNEL_TEST", message: expect.stringMatching(/given up/) });
+});
+
+it("a channel that is ready can say what an operator should know of it", async () => {
+  const kernel = await running(channel("closed", undefined, undefined, "hears nobody: its list is empty"));
+  expect(await kernel.channels()).toMatchObject([{ name: "closed", state: "ready", reason: "hears nobody: its list is empty" }]);
 });

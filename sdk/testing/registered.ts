@@ -87,9 +87,10 @@ const REGISTERS: { readonly [K in ProvidedKind]?: Register<K> } = {
     return {
       registered,
       handle: () => ({
-        ready() {
+        ready(note) {
           registered.state = "ready";
-          delete registered.reason;
+          if (note === undefined) delete registered.reason;
+          else registered.reason = note;
         },
         down(reason) {
           registered.state = "down";

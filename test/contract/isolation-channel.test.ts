@@ -71,7 +71,7 @@ const channel = (root: string): Laid => ({
     });
     const seen = ctx.store.collection("seen"); const stop = new AbortController(); let following;
     const follow = async () => {
-      handle.ready();
+      handle.ready("a note");
       while (!stop.signal.aborted) {
         const after = (await seen.get("after"))?.value ?? 0;
         const updates = await (await fetch("${root}/updates/" + after)).json();
@@ -111,7 +111,7 @@ describe("an isolated channel in a daemon", () => {
     const { sent } = await run.kernel.tasks.deliver({ kind: "proactive", target: { channel: "far", chat: "1" }, text: "", media: [{ kind: "file", path }] });
     expect(await sent).toEqual({ platformId: expect.any(String) });
     expect(far.shown.at(-1)).toMatchObject({ file: "words in a file" });
-    expect(await run.kernel.channels()).toMatchObject([{ name: "far", plugin: "channel-far", state: "ready" }]);
+    expect(await run.kernel.channels()).toMatchObject([{ name: "far", plugin: "channel-far", state: "ready", reason: "a note" }]);
   });
 
   it("FAULT-69 what is to go out while its process is away waits, and goes out once when it is back; what came in meanwhile is answered", async () => {

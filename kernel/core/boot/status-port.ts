@@ -65,7 +65,7 @@ export interface ChannelStatus {
   readonly name: string;
   readonly plugin: PluginId;
   readonly state: "connecting" | "ready" | "down";
-  /** Why it is down, in the plugin's words. */
+  /** Why it is down, or what an operator should know of it while it is ready, in the plugin's words. */
   readonly reason?: string;
   readonly traits: ChannelTraits;
   /** `svc channel test` can ask it who it is. */

@@ -70,7 +70,7 @@ export const KINDS = {
     },
     state: () => ({ state: "connecting" }),
     handle: (channel, deps) => ({
-      ready: () => connect(channel, deps, "ready"),
+      ready: (note) => connect(channel, deps, "ready", note),
       down: (reason) => connect(channel, deps, "down", reason),
     }),
     // The kernel renders for every channel, whatever kind of plugin provides it.
