@@ -47,6 +47,8 @@ export interface StoreScope extends Omit<Store, "queue" | "lease"> {
    * documents as `indexes`, too.
    */
   scan?<T>(collection: string, scan: StoreScan): Promise<StoreScanned<T>>;
+  /** As `scan`, for the keys alone: reads indexes and no document, some thousand keys a step. Default: `scan`. */
+  scanKeys?(collection: string, scan: StoreScan): Promise<StoreScannedKeys>;
   /** Deletes the first documents of a collection, a few milliseconds' worth at most; answers how many. */
   prune?(collection: string, prune: StorePrune): Promise<number>;
   /** The key of a collection that has `count` later ones; undefined where there are fewer. */
@@ -65,6 +67,12 @@ export interface StoreScan {
 /** What one step of a scan found; `below` is the key where the next step goes on, absent at the end. */
 export interface StoreScanned<T> {
   readonly docs: readonly Doc<T>[];
+  readonly below?: string;
+}
+
+/** What one step of a scan of keys found; `below` as in `StoreScanned`. */
+export interface StoreScannedKeys {
+  readonly keys: readonly string[];
   readonly below?: string;
 }
 

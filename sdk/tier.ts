@@ -68,6 +68,8 @@ export interface Layer {
   readonly name: string;
   readonly priority: number;
   readonly text: string;
+  /** Characters that the text had before it was cut to fit; absent where nothing was. */
+  readonly whole?: number;
 }
 
 /** What `assembleContext` builds and a tier consumes. Each tap returns a new one. */

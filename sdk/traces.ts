@@ -3,16 +3,29 @@ import type { Usage } from "./messages.ts";
 
 /** Capability `traces`: read what tasks did, and add a step to one. */
 export interface Traces {
+  /** Of a task that runs here, as it stands now. */
   get(id: string): Promise<Trace | undefined>;
-  list(query?: {
-    readonly agent?: string;
-    readonly channel?: string;
-    readonly status?: string;
-    /** Tasks whose message belongs to that run. */
-    readonly runId?: string;
-    readonly before?: number;
-    readonly limit?: number;
-  }): Promise<readonly Trace[]>;
+  /** Newest first, at most `limit` (default 50). */
+  list(query?: TraceQuery & { /** Tasks that began before that time, in Unix milliseconds. */ readonly before?: number }): Promise<readonly Trace[]>;
+  /**
+   * Ids alone, newest first, at most `limit` (default 1,000): read from the indexes, which hundred thousands of tasks do not make slow. Ids
+   * of tasks sort by the time when they were accepted.
+   */
+  ids(query?: TraceQuery): Promise<readonly string[]>;
+}
+
+/** Which tasks. */
+export interface TraceQuery {
+  readonly agent?: string;
+  readonly channel?: string;
+  readonly status?: string;
+  /** Tasks whose message belongs to that run. */
+  readonly runId?: string;
+  /** Tasks with a smaller id than this one: the last id of a page gives the next page. */
+  readonly below?: string;
+  /** Tasks that were accepted at that time or later, in Unix milliseconds. */
+  readonly since?: number;
+  readonly limit?: number;
 }
 
 /** One per task (000:L116). Times in Unix milliseconds. */

@@ -2,7 +2,7 @@ import { type Collection, type Doc, type Query, remove, type Store, type StoreDr
 import { workingStore } from "@svc/sdk/host";
 
 /** What a driver may leave out of the state of an owner. */
-type Optional = "note" | "scan" | "prune" | "keyBefore" | "fill";
+type Optional = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 
 /** One owner's state: everything a driver may leave out is there. */
 export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
@@ -50,7 +50,7 @@ function completed(scope: StoreScope, closed: AbortSignal): ScopedStore {
   const working = workingStore(scope, closed);
   const all = (name: string) => scope.collection<Record<string, unknown>>(name);
   const scans = scope.scan !== undefined;
-  return {
+  const scanned: ScopedStore = {
     ...working,
     note: working.note ?? working.commit,
     // Without `scan`, documents are looked through where an index over a path is asked for.
@@ -69,6 +69,11 @@ function completed(scope: StoreScope, closed: AbortSignal): ScopedStore {
       }
       const ended = page.length < PAGE && last === page.at(-1)?.key;
       return { docs, ...(ended || last === undefined ? {} : { below: last }) };
+    },
+    async scanKeys(name, query) {
+      if (scope.scanKeys !== undefined) return scope.scanKeys(name, query);
+      const { docs, below } = await scanned.scan(name, query);
+      return { keys: docs.map(({ key }) => key), ...(below === undefined ? {} : { below }) };
     },
     async prune(name, query) {
       if (scope.prune !== undefined) return scope.prune(name, query);
@@ -89,6 +94,7 @@ function completed(scope: StoreScope, closed: AbortSignal): ScopedStore {
       return undefined;
     },
   };
+  return scanned;
 }
 
 async function* each<T>(collection: Collection<T>, query: Query): AsyncGenerator<Doc<T>> {

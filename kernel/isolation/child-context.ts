@@ -71,7 +71,11 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
       list: () => (mirrored.agents ?? []) as Agent[],
     }),
     tasks: () => remoteTasks(id, calls),
-    traces: () => ({ get: (trace) => ask("traces.get", { id: trace }), list: (query) => ask("traces.list", { query }) }),
+    traces: () => ({
+      get: (trace) => ask("traces.get", { id: trace }),
+      list: (query) => ask("traces.list", { query }),
+      ids: (query) => ask("traces.ids", { query }),
+    }),
     actions: () => ({
       list: () => (mirrored.actions ?? []) as never,
       run: (name: string, input: unknown, { signal, ...call }: Parameters<Actions["run"]>[2]) =>

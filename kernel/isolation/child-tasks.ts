@@ -14,7 +14,8 @@ export function remoteTasks(plugin: PluginId, { ask, keep }: ChildCalls): Tasks 
         heard?.forget();
       }
     },
-    result: (task, signal) => ask("tasks.result", { id: task }, signal),
+    result: (task, signal, listen) =>
+      listen === undefined ? ask("tasks.result", { id: task }, signal) : Promise.reject(refused(plugin, "a listener of tasks.result")),
     async deliver(delivery) {
       const { id, n } = await ask<{ id: string; n: number }>("tasks.deliver", { delivery });
       const sent = ask<{ platformId: string }>("tasks.sent", { n });

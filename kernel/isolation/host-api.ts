@@ -45,6 +45,7 @@ export const HOST_API: Readonly<Record<string, HostCall>> = {
   "tasks.followup": (ctx, { id, message }: { id: string; message: never }) => ctx.tasks.followup(id, message),
   "jobs.missed": (ctx, { id }: { id: string }) => ctx.jobs.missed(id),
   "traces.get": (ctx, { id }: { id: string }) => ctx.traces.get(id),
+  "traces.ids": (ctx, { query }: { query?: object }) => ctx.traces.ids(query),
   "traces.list": (ctx, { query }: { query?: object }) => ctx.traces.list(query),
   "actions.run": (ctx, { name, input, call }: { name: string; input: unknown; call: { door: string } }, signal) =>
     ctx.actions.run(name, input, { ...call, signal }),

@@ -89,7 +89,7 @@ export function createFakeContext<C = Record<string, unknown>>(
     agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
     tasks: () => guardedTasks(tasks ?? createFakeTasks(), need),
     events: () => peerEvents(createMemoryEvents(NODE.id), need),
-    traces: () => ({ get: async () => undefined, list: async () => [] }),
+    traces: () => ({ get: async () => undefined, list: async () => [], ids: async () => [] }),
     actions: () => createFakeActions(() => [...actions, ...registered.actions]),
     store: () => endingStore(store ?? createMemoryStore(), abort.signal, { warn: log("warn") }),
     jobs: () => createJobs(registered),

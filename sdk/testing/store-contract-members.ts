@@ -4,7 +4,7 @@ import type { StoreScope } from "../store-driver.ts";
 import type { Proof } from "./store-contract.ts";
 
 /** What a driver may leave out of an owner's part. */
-export type StoreMember = "note" | "scan" | "prune" | "keyBefore" | "fill";
+export type StoreMember = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 
 type Whole = StoreScope & Required<Pick<StoreScope, StoreMember>>;
 type MemberProof = (store: Whole) => Promise<void>;
@@ -80,6 +80,24 @@ const CASES: Readonly<Record<StoreMember, Readonly<Record<string, MemberProof>>>
         docs.map(({ key }) => key),
         [keyOf(3), keyOf(0)],
       );
+    },
+  },
+  scanKeys: {
+    "finds what a scan finds": async (store) => {
+      await traces(store);
+      const both = wanted((n) => n % 3 === 0 && n % 7 === 0);
+      for (const limit of [1, 10, 10_000]) {
+        const found: string[] = [];
+        for (let below: string | undefined, steps = 0; ; steps += 1) {
+          assert.ok(steps < 5_000, "the scan does not come to an end");
+          const step = await store.scanKeys("traces", { where: { agent: "a", "inbound.channel": "c0" }, limit, ...(below === undefined ? {} : { below }) });
+          assert.ok(step.keys.length <= limit, "a step answers more than was asked for");
+          found.push(...step.keys);
+          if (step.below === undefined) break;
+          below = step.below;
+        }
+        assert.deepEqual(found, both);
+      }
     },
   },
   prune: {

@@ -78,7 +78,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   const pipeline = new Pipeline({ store: core, bus, deliveries, work, media, log: log.child("flow"), now, live, agents: () => settings.agents, failed });
   const tasks = tasksOf(pipeline);
   const actions = parts.actions.createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed });
-  const traces = createTraces(core);
+  const traces = createTraces(core, (id) => pipeline.tasks.get(id)?.record);
   const capabilities = createCapabilities(
     parts.capabilities.rows,
     { env, log, store: core, files, config: () => settings.value },

@@ -1,4 +1,4 @@
-import { sleep, type TaskResult, withTimeout } from "@svc/sdk";
+import { sleep, type TaskEvent, type TaskResult, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { type TaskRecord, TRACES } from "./record.ts";
@@ -13,7 +13,7 @@ const LONGEST_MS = 2 ** 31 - 1;
  * The result of a task that was accepted at any time, once it has one. Throws `SVC_TASK_UNKNOWN` where nothing is kept of it,
  * `SVC_DAEMON_DRAINING` when the daemon stops before it has ended, and the reason of `signal`.
  */
-export async function taskResult(pipeline: Pipeline, id: string, signal?: AbortSignal): Promise<TaskResult> {
+export async function taskResult(pipeline: Pipeline, id: string, signal?: AbortSignal, listen?: (event: TaskEvent) => void): Promise<TaskResult> {
   const { store, now } = pipeline.deps;
   for (;;) {
     signal?.throwIfAborted();
@@ -23,7 +23,8 @@ export async function taskResult(pipeline: Pipeline, id: string, signal?: AbortS
       if (record === undefined) throw fail("SVC_TASK_UNKNOWN", { task: id });
       if (record.status !== "in-flight") return resultOf(record, now());
     } else {
-      const result = await withTimeout(task.result, LONGEST_MS, () => undefined, signal);
+      if (listen !== undefined) task.listeners.add(listen);
+      const result = await withTimeout(task.result, LONGEST_MS, () => undefined, signal).finally(() => listen && task.listeners.delete(listen));
       if (result !== undefined && !(result.errorKind === "interrupted" && task.record.status === "in-flight")) return result;
       if (pipeline.closing) throw fail("SVC_DAEMON_DRAINING");
     }

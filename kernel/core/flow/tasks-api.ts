@@ -17,10 +17,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
   return {
     accept: async (message) => (await pipeline.accept(message)).accepted,
     async run(message, listen, signal) {
-      // What a plugin does when it hears something is its own doing, not that of the plugin whose engine said it.
-      const scope = currentScope();
-      const heard = scope === undefined || listen === undefined ? listen : (event: TaskEvent) => inScope(scope, () => listen(event));
-      const { task, accepted } = await pipeline.accept(message, heard === undefined ? {} : { listen: heard });
+      const { task, accepted } = await pipeline.accept(message, listen === undefined ? {} : { listen: ownDoing(listen) });
       if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
       const forget = onAbort(signal, () => {
         // A collected turn has other callers: it goes on for them.
@@ -37,7 +34,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       return record === undefined || record.status === "in-flight" ? undefined : resultOf(record, now());
     },
     caller: (agent, claimed) => taskOfCaller(tasks, store.collection<TaskRecord>(TRACES), agent, claimed),
-    result: (id, signal) => taskResult(pipeline, id, signal),
+    result: (id, signal, listen) => taskResult(pipeline, id, signal, listen && ownDoing(listen)),
     cancel: (id, reason) => pipeline.end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
     async followup(id, { text, replace, sender }) {
       const followed = tasks.leading(id);
@@ -58,4 +55,10 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     running: () => tasks.running(),
     queued: () => tasks.queued(),
   };
+}
+
+/** What a plugin does when it hears something is its own doing, not that of the plugin whose engine said it. */
+function ownDoing(listen: (event: TaskEvent) => void): (event: TaskEvent) => void {
+  const scope = currentScope();
+  return scope === undefined ? listen : (event) => inScope(scope, () => listen(event));
 }

@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import type { Collection, Trace, Traces } from "@svc/sdk";
+import type { Collection, Trace, TraceQuery, Traces } from "@svc/sdk";
 import type { ScopedStore } from "../../base/state-store.ts";
 import { firstTaskIdAt, type TaskRecord, TRACES, traceOf, withLead } from "./record.ts";
 
@@ -15,30 +15,49 @@ export async function readRecord(records: Collection<TaskRecord>, id: string): P
   return found === undefined || lead === undefined ? found?.value : withLead(found.value, lead.value);
 }
 
-/** Reads task traces, newest first. Whatever is asked for, the loop turns every few milliseconds. */
-export function createTraces(core: Pick<ScopedStore, "collection" | "scan">): Traces {
+/**
+ * Reads task traces, newest first; `working` is the record of a task that is worked on here. Whatever is asked for, the loop turns every few
+ * milliseconds.
+ */
+export function createTraces(
+  core: Pick<ScopedStore, "collection" | "scan" | "scanKeys">,
+  working: (id: string) => TaskRecord | undefined = () => undefined,
+): Traces {
   const records = core.collection<TaskRecord>(TRACES);
   return {
     async get(id) {
-      const found = await readRecord(records, id);
+      const live = working(id);
+      // Its steps are completed in place while it runs.
+      const found = live?.status === "in-flight" ? { ...live, steps: [...live.steps] } : await readRecord(records, id);
       return found === undefined ? undefined : traceOf(found);
     },
-    async list({ agent, channel, status, runId, before, limit = 50 } = {}) {
-      const where = {
-        ...(agent === undefined ? {} : { agent }),
-        ...(status === undefined ? {} : { status }),
-        ...(channel === undefined ? {} : { "inbound.channel": channel }),
-        ...(runId === undefined ? {} : { "inbound.runId": runId }),
-      };
+    async list({ before, limit = 50, ...query } = {}) {
+      const { where, oldest } = readQuery(query);
       const found: Trace[] = [];
-      let below = before === undefined ? undefined : firstTaskIdAt(before + MARGIN_MS);
+      let below = query.below ?? (before === undefined ? undefined : firstTaskIdAt(before + MARGIN_MS));
       for (;;) {
         const page = await core.scan<TaskRecord>(TRACES, { where, limit: Math.min(PAGE, limit - found.length), ...(below === undefined ? {} : { below }) });
-        for (const { value } of page.docs) if (before === undefined || value.startedAt < before) found.push(traceOf(value));
-        if (page.below === undefined || found.length >= limit) return found;
+        for (const { key, value } of page.docs) if (key >= oldest && (before === undefined || value.startedAt < before)) found.push(traceOf(value));
+        if (page.below === undefined || page.below < oldest || found.length >= limit) return found;
         below = page.below;
         await turnOfTheLoop();
       }
     },
+    async ids({ limit = 1_000, ...query } = {}) {
+      const { where, oldest } = readQuery(query);
+      const found: string[] = [];
+      for (let { below } = query; ; await turnOfTheLoop()) {
+        const page = await core.scanKeys(TRACES, { where, limit: limit - found.length, ...(below === undefined ? {} : { below }) });
+        for (const key of page.keys) if (key >= oldest) found.push(key);
+        if (page.below === undefined || page.below < oldest || found.length >= limit) return found;
+        below = page.below;
+      }
+    },
   };
+}
+
+function readQuery({ agent, channel, status, runId, since = 0 }: TraceQuery): { readonly where: Readonly<Record<string, string>>; readonly oldest: string } {
+  const asked = { agent, status, "inbound.channel": channel, "inbound.runId": runId };
+  const where = Object.fromEntries(Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return { where, oldest: since > 0 ? firstTaskIdAt(since) : "" };
 }

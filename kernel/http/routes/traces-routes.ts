@@ -2,7 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
-/** `GET /traces` (000:L192): newest first, `before` in Unix milliseconds, `limit` 1 to 1000. */
+/** `GET /traces` (000:L192): newest first, `before` and `since` in Unix milliseconds, `below` an id, `limit` 1 to 1000. */
 export function tracesRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
   return {
     method: "GET",
@@ -16,16 +16,20 @@ export function tracesRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
         status: { enum: ["in-flight", "ok", "error", "timeout"] },
         runId: { type: "string" },
         before: { type: "integer", minimum: 0 },
+        since: { type: "integer", minimum: 0 },
+        below: { type: "string" },
         limit: { type: "integer", minimum: 1, maximum: 1000 },
       },
     },
-    async handle({ query: { agent, channel, status, runId, before, limit } }) {
+    async handle({ query: { agent, channel, status, runId, below, before, since, limit } }) {
       const asked = {
         agent,
         channel,
         status,
         runId,
+        below,
         before: before === undefined ? undefined : Number(before),
+        since: since === undefined ? undefined : Number(since),
         limit: limit === undefined ? undefined : Number(limit),
       };
       return { traces: await kernel.traces.list(given(asked)) };

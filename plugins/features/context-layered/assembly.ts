@@ -73,7 +73,7 @@ export function createAssembly(ctx: PluginContext): Assembly {
       ...verified,
       artifacts(turn),
       ...past.layers,
-    ]).filter(({ text }) => text !== "");
+    ]).filter(({ text, whole }) => text !== "" || whole !== undefined);
     const size = sizeOf(layers);
     const kept = fitMessages(past.messages, CAP - size);
     const characters = size + kept.characters;

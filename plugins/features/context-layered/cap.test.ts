@@ -40,5 +40,6 @@ it("CTX-04 layers of other features go after history and wiki hint, before artif
   expect(left(3 * size)).toEqual(["artifacts", "memory", "wiki hint"]);
   expect(left(2 * size)).toEqual(["artifacts", "memory"]);
   expect(left(size)).toEqual(["artifacts"]);
+  expect(fitLayers(layers, 0).some(({ text, whole }) => text === "" && whole !== undefined)).toBe(true);
   expect(turnText({ layers: fitLayers(layers, 0), prompt: "hello" })).toBe("hello");
 });

@@ -25,7 +25,7 @@ export function fitLayers(layers: readonly Layer[], cap: number = CAP): Layer[] 
       const text = name === "history" ? keepEnd(layer.text, layer.text.length - left) : keepStart(layer.text, layer.text.length - left);
       // Without a text the empty line before it goes, too.
       left -= layer.text.length - text.length;
-      return { ...layer, text };
+      return { ...layer, text, whole: layer.whole ?? layer.text.length };
     });
   }
   return fitted;

@@ -1,4 +1,4 @@
-import type { Doc, Query, StorePrune, StoreScan, StoreScanned } from "@svc/sdk";
+import type { Doc, Query, StorePrune, StoreScan, StoreScanned, StoreScannedKeys } from "@svc/sdk";
 import type { Database, Statement } from "better-sqlite3";
 import { fail } from "./errors.ts";
 import { type Bound, jsonText, rowLimit, type Table, type Write } from "./table.ts";
@@ -113,7 +113,18 @@ export class DocumentTable implements Table {
    * One step of a scan, a few milliseconds long whatever it looks for: what it found, and the key below which to go on, unless it is at
    * the end. The index with the fewest candidates leads.
    */
-  scan<T>({ where, below, limit }: StoreScan): StoreScanned<T> {
+  scan<T>(scan: StoreScan): StoreScanned<T> {
+    const { rows, below } = this.#step<Row>("key, version, value", { ...scan, limit: rowLimit(scan.limit) });
+    return { docs: rows.map((row) => document<T>(row)), ...(below === undefined ? {} : { below }) };
+  }
+
+  /** The same for the keys alone: an index has all that it looks at. */
+  scanKeys(scan: StoreScan): StoreScannedKeys {
+    const { rows, below } = this.#step<Pick<Row, "key">>("key", { ...scan, limit: Math.max(0, Math.min(LOOK, Math.trunc(scan.limit))) });
+    return { keys: rows.map(({ key }) => key), ...(below === undefined ? {} : { below }) };
+  }
+
+  #step<T extends { readonly key: string }>(columns: string, { where, below, limit }: StoreScan): { readonly rows: T[]; readonly below: string | undefined } {
     const lead = this.#lead(where, below);
     const source = lead === undefined ? this.#table : `${this.#table} INDEXED BY ${this.#index(lead)}`;
     const bound: Bound[] = [];
@@ -143,9 +154,8 @@ export class DocumentTable implements Table {
         bound.push(where[field] as Bound);
       }
     }
-    const rows = this.#statement(`SELECT key, version, value FROM ${source}${clause(terms)} ORDER BY key DESC LIMIT ?`).all(...bound, rowLimit(limit)) as Row[];
-    const next = rows.length === rowLimit(limit) ? rows.at(-1)?.key : last;
-    return { docs: rows.map((row) => document<T>(row)), ...(next === undefined ? {} : { below: next }) };
+    const rows = this.#statement(`SELECT ${columns} FROM ${source}${clause(terms)} ORDER BY key DESC LIMIT ?`).all(...bound, limit) as T[];
+    return { rows, below: rows.length === limit ? rows.at(-1)?.key : last };
   }
 
   /** The key that has `count` later ones; undefined where there are fewer. */

@@ -149,6 +149,10 @@ export function createScopes(connection: Connection, steady: () => number, now: 
         const table = documentTable(inside + name);
         return connection.read(table, () => table.scan(query));
       },
+      scanKeys: (name, query) => {
+        const table = documentTable(inside + name);
+        return connection.read(table, () => table.scanKeys(query));
+      },
       prune: (name, prune) => write<number>(documentTable(inside + name), { op: "prune", collection: inside + name, ...prune }),
       keyBefore: (name, count) => {
         const table = documentTable(inside + name);
