@@ -72,6 +72,11 @@ describe("boards", () => {
   it("BRD-01 a board has six columns with these ids and titles, and others only by the same six ids", async () => {
     const at = await stage();
     const { boards: shown } = (await get(at.dashboard, "/api/boards")).body as unknown as { boards: BoardView[] };
+    // What a move would write is told before it is made.
+    expect(shown[0]?.changes).toMatchObject({
+      todo: { doing: { addLabels: ["status::doing"] }, done: { state: "closed" } },
+      done: { todo: { addLabels: ["status::todo"], state: "open" } },
+    });
     expect(shown[0]).toMatchObject({ id: "team", name: "Team", available: true, movable: true, timeRangeDays: 30, closedWindowDays: 30 });
     expect(shown[0]?.columns).toEqual([
       { id: "triage", title: "Triage", kind: "open-backlog" },

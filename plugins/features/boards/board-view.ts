@@ -1,5 +1,5 @@
-import type { WorkItem } from "@svc/sdk";
-import type { Column, ColumnId, ColumnKind } from "./columns.ts";
+import type { WorkChange, WorkItem } from "@svc/sdk";
+import { type Column, type ColumnId, type ColumnKind, changeOf } from "./columns.ts";
 
 /** A board as `GET /api/boards` shows it. */
 export interface BoardView {
@@ -12,6 +12,8 @@ export interface BoardView {
   readonly movable: boolean;
   readonly labels: readonly { readonly name: string; readonly color?: string; readonly description?: string }[];
   readonly columns: readonly ColumnView[];
+  /** What a move writes, by the column that is left, then by the one that is entered. */
+  readonly changes: Readonly<Record<string, Readonly<Record<string, WorkChange>>>>;
   readonly timeRangeDays: number;
   readonly closedWindowDays: number;
 }
@@ -56,6 +58,12 @@ export interface BoardItems {
 
 /** A column as it is shown. */
 export const columnView = ({ id, title, kind, label }: Column): ColumnView => ({ id, title, kind, ...(label === undefined ? {} : { mapsToLabel: label }) });
+
+/** What each move between the columns would write. */
+export const changesOf = (columns: readonly Column[]): BoardView["changes"] =>
+  Object.fromEntries(
+    columns.map((from) => [from.id, Object.fromEntries(columns.filter((to) => to !== from).map((to) => [to.id, changeOf(from, to, columns)]))]),
+  );
 
 /** The item without what a board does not show; an address that is no web page is left out. */
 export function cardOf(item: WorkItem, column: Column | undefined): Card {

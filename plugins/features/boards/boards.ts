@@ -1,5 +1,5 @@
 import { type PluginContext, svcError, type WorkItem } from "@svc/sdk";
-import { type BoardItems, type BoardView, type Card, cardOf, columnView } from "./board-view.ts";
+import { type BoardItems, type BoardView, type Card, cardOf, changesOf, columnView } from "./board-view.ts";
 import { CardOrder } from "./card-order.ts";
 import { type Column, type ColumnId, changeOf, columnsOf, placeOf } from "./columns.ts";
 import { MoveBook, type NotedMove } from "./move-book.ts";
@@ -60,8 +60,19 @@ export class Boards {
     return this.#settings().map((board) => {
       const { id, name, source, labels, timeRangeDays, closedWindowDays } = board;
       const found = findSource(source.type, this.#ctx.services);
-      const columns = columnsOf(board.columns).map(columnView);
-      return { id, name, source, available: found !== undefined, movable: found?.update !== undefined, labels, columns, timeRangeDays, closedWindowDays };
+      const columns = columnsOf(board.columns);
+      return {
+        id,
+        name,
+        source,
+        available: found !== undefined,
+        movable: found?.update !== undefined,
+        labels,
+        columns: columns.map(columnView),
+        changes: changesOf(columns),
+        timeRangeDays,
+        closedWindowDays,
+      };
     });
   }
 
