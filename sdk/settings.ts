@@ -1,4 +1,5 @@
 import type { Schema } from "./config.ts";
+import type { Manifest } from "./plugin.ts";
 
 /** Where a value of svc.json is, from the top: keys, places in lists, and `{ id }` for the entry of a list whose `id` is that. */
 export type SettingPath = readonly (string | number | { readonly id: string })[];
@@ -42,6 +43,65 @@ export interface SettingsDocument {
   readonly revision: string;
   readonly secrets: readonly SecretSetting[];
   readonly problems: readonly SettingsProblem[];
+  /** With `all-settings`: the text itself, line by line as it stands, credentials as `***`. */
+  readonly text?: string;
+}
+
+/** A line of svc.json before or after a change, credentials as `***`. */
+export interface DifferenceLine {
+  /** A space for a line that stays. */
+  readonly sign: "-" | "+" | " ";
+  /** From 1, in the text after the change; of a line that is taken away, in the text before. */
+  readonly number: number;
+  readonly text: string;
+}
+
+/** What a change would do. */
+export interface SettingsPreview {
+  /** Of the text that the edits were tried on. */
+  readonly revision: string;
+  /** Where each edit would be made. */
+  readonly paths: readonly string[];
+  /** All of the changed text, each with its place in it; `fresh` for an error that the edits bring: with one the change would be refused. */
+  readonly problems: readonly (SettingsProblem & { readonly fresh?: true })[];
+  /** Paths that would wait for a restart. */
+  readonly restartRequired: readonly string[];
+  /** With `all-settings`: the lines that differ, with two around them. */
+  readonly difference: readonly DifferenceLine[];
+}
+
+/** A plugin as the daemon knows it now. */
+export interface InstalledPlugin {
+  readonly id: string;
+  readonly version?: string;
+  /** `known`: nothing asks for it. `disabled`: `"!<id>"` stands in `plugins`. */
+  readonly state: string;
+  readonly reason?: string;
+  readonly source: "first-party" | "package" | "path" | "inline";
+  /** Milliseconds of its start. */
+  readonly took?: { readonly load: number; readonly setup: number; readonly start: number };
+  readonly provides: readonly string[];
+  readonly hooks: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly failures: number;
+  /** The process of a plugin that runs in one of its own. */
+  readonly isolation?: { readonly state: string; readonly pid?: number; readonly walls: readonly string[] };
+  /** The folder of its package. */
+  readonly folder?: string;
+  /** Absent for a plugin that was handed over in code, and for one whose manifest cannot be read. */
+  readonly manifest?: Manifest;
+  /** Its channels, as they stand now. */
+  readonly channels: readonly { readonly name: string; readonly state: "connecting" | "ready" | "down"; readonly reason?: string }[];
+}
+
+/** A credential that is to be kept in `.env` and named in svc.json. */
+export interface KeptSecret {
+  /** The variable. */
+  readonly name: string;
+  /** Where svc.json names it: `webhooks[0].secret`. */
+  readonly path: string;
+  /** Absent: the credential that stands there as plain text is moved. */
+  readonly value?: string;
 }
 
 /** How a change is made. */
@@ -87,4 +147,15 @@ export interface Settings {
    * not wait for the daemon to take it in: `reloadSkipped` says so. Do not wait for it in `stop`.
    */
   change(edits: readonly SettingEdit[], options: SettingsChange): Promise<SettingsReport>;
+  /** What `change` would do with these edits, as the file is now: nothing is written. Throws what `change` throws for edits that cannot be made. */
+  preview(edits: readonly SettingEdit[], options?: Pick<SettingsChange, "expect">): Promise<SettingsPreview>;
+  /** With `all-settings`: every plugin that the daemon knows, running or not, in the order of their start. */
+  plugins(): Promise<readonly InstalledPlugin[]>;
+  /** With `all-settings`: takes a plugin out of quarantine and loads it. Throws `SVC_SETTINGS_PLUGIN` for one that is not in it. */
+  release(plugin: string): Promise<{ readonly loaded: boolean; readonly reason?: string }>;
+  /**
+   * With `all-settings`: keeps a credential in `.env` beside svc.json and writes its name as `${NAME}` where svc.json has it. Throws
+   * `SVC_CONFIG_VARIABLE` for a name or value that cannot stand there, and for a variable that the daemon's own environment sets.
+   */
+  keepSecret(secret: KeptSecret, options: SettingsChange): Promise<SettingsReport>;
 }

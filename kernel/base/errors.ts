@@ -108,6 +108,8 @@ export const ERRORS = {
   SVC_CONFIG_REFERENCE: [400, "{path} holds the reference {reference}, which would read the daemon's environment: {reason}."],
   SVC_SETTINGS_NONE: [501, "This kernel was given its configuration in code: there is no svc.json to read or change."],
   SVC_SETTINGS_SECTION: [403, "Plugin {plugin} may not touch {path} of svc.json: {reason}."],
+  SVC_CONFIG_VARIABLE: [400, "The variable {name} cannot be kept in .env: {reason}."],
+  SVC_SETTINGS_PLUGIN: [404, "Plugin {plugin} is not in quarantine; svc plugin list shows how each one stands."],
   SVC_CONFIG_INVALID: [400, "{file} cannot be used:\n  {reason}"],
   SVC_KERNEL_OPTION: [500, "createKernel takes no option '{option}'; {next}"],
   SVC_KERNEL_STOPPED: [503, "The kernel is not running; call start first."],

@@ -1,18 +1,21 @@
 import type { ObjectSchema, Schema, SettingEdit, Settings, SettingsChange, SettingsReport } from "@svc/sdk";
 import { type ConfigPath, formatPath, parsePath, valueAt } from "../base/config-path.ts";
-import { referencesBelow } from "../base/config-text/expand.ts";
 import { fail } from "../base/errors.ts";
 import type { ReloadReport } from "../core/boot/kernel-api.ts";
 import type { SettingsAsker, SettingsDeps } from "../core/boot/settings-port.ts";
 import { composeSchema } from "../core/config/compose.ts";
-import { type Configuration, examine, partsOf } from "../core/config/configuration.ts";
+import { partsOf } from "../core/config/configuration.ts";
 import { readText } from "../core/config/document.ts";
-import { applyEdits, type EditRights } from "./apply-edits.ts";
-import { type Edited, freshErrors, problemsOf, refusedChange } from "./editor.ts";
+import { applyEdits } from "./apply-edits.ts";
+import { freshErrors, refusedChange } from "./editor.ts";
 import { inTurn } from "./file-turn.ts";
+import { keepSecret } from "./keep-secret.ts";
 import { maskSecrets, secretsIn } from "./mask.ts";
-import { revisionOf } from "./revision.ts";
+import { maskDocument } from "./mask-document.ts";
+import { installedPlugins, releasePlugin } from "./plugin-table.ts";
+import { preview } from "./preview.ts";
 import { saveDocument } from "./save.ts";
+import { examined, fileOf, holds, problemsFor, revisionFor, rightsOf, shareOf, shown } from "./share.ts";
 
 /** Makes the capability `settings` for the plugins of one kernel. */
 export function createSettings(deps: SettingsDeps): (asker: SettingsAsker) => Settings {
@@ -21,44 +24,26 @@ export function createSettings(deps: SettingsDeps): (asker: SettingsAsker) => Se
     read: async () => read(deps, asker),
     schema: async () => schemaOf(deps, asker),
     change: async (edits, options) => change(deps, asker, reload, edits, options),
+    preview: async (edits, options = {}) => preview(deps, asker, edits, options),
+    async plugins() {
+      requireAll(deps, asker);
+      return installedPlugins(deps);
+    },
+    async release(plugin) {
+      requireAll(deps, asker);
+      return releasePlugin(deps, plugin);
+    },
+    async keepSecret(secret, options) {
+      requireAll(deps, asker);
+      return keepSecret(deps, secret, (edits) => change(deps, asker, reload, edits, options));
+    },
   });
 }
 
-/** What a plugin may see and change: its section, or everything. */
-interface Share {
-  readonly all: boolean;
-  /** The path of its section; undefined where it owns none. */
-  readonly section: ConfigPath | undefined;
-}
-
-function shareOf({ host }: SettingsDeps, { id, declares }: SettingsAsker): Share {
-  const section = host.sections().find(({ owner }) => owner === id)?.at;
-  const share = { all: declares("all-settings"), section: section === undefined ? undefined : parsePath(section) };
-  if (!share.all && share.section === undefined)
-    throw fail("SVC_SETTINGS_SECTION", { plugin: id, path: "anything", reason: "it owns no section; declare 'all-settings' to see the whole file" });
-  return share;
-}
-
-const holds = ({ all, section = [] }: Share, path: ConfigPath): boolean =>
-  all || (path.length >= section.length && section.every((key, index) => path[index] === key));
-
-/** As much of a document as the share shows, from its top. */
-function shown(raw: Readonly<Record<string, unknown>>, { all, section = [] }: Share): Readonly<Record<string, unknown>> {
-  if (all) return raw;
-  const own = valueAt(raw, section);
-  return own === undefined ? {} : (section.reduceRight<unknown>((inner, key) => ({ [key]: inner }), own) as Record<string, unknown>);
-}
-
-const revisionFor = (raw: Readonly<Record<string, unknown>>, text: string, share: Share): string =>
-  revisionOf(share.all ? text : JSON.stringify(shown(raw, share)));
-
-function fileOf({ file }: SettingsDeps): string {
-  if (file === undefined) throw fail("SVC_SETTINGS_NONE");
-  return file;
-}
-
-async function examined({ open, host }: SettingsDeps, text: string): Promise<Edited> {
-  return { configuration: await examine(open(text), host), host };
+/** What shows or decides more than one section. */
+function requireAll(deps: SettingsDeps, asker: SettingsAsker): void {
+  if (shareOf(deps, asker).all) return;
+  throw fail("SVC_SETTINGS_SECTION", { plugin: asker.id, path: "this", reason: "declare 'all-settings' for what concerns the whole daemon" });
 }
 
 async function read(deps: SettingsDeps, asker: SettingsAsker): ReturnType<Settings["read"]> {
@@ -71,19 +56,9 @@ async function read(deps: SettingsDeps, asker: SettingsAsker): ReturnType<Settin
     revision: revisionFor(document.raw, text, share),
     secrets: secretsIn(document.raw, composed).filter(({ path }) => holds(share, parsePath(path))),
     problems: problemsFor(configuration, deps, asker, share),
+    ...(share.all ? { text: maskDocument(text, configuration) } : {}),
   };
 }
-
-const problemsFor = (configuration: Configuration, { host, dataFolder }: SettingsDeps, { id }: SettingsAsker, share: Share) =>
-  problemsOf(configuration, host, dataFolder)
-    .filter(({ owner, path }) => share.all || owner === id || (path !== "" && holds(share, parsePath(path))))
-    .map(({ path, line, column, message, severity }) => ({
-      path,
-      ...(line === undefined ? {} : { line }),
-      ...(column === undefined ? {} : { column }),
-      message,
-      severity,
-    }));
 
 async function schemaOf(deps: SettingsDeps, asker: SettingsAsker): Promise<Schema> {
   if (!shareOf(deps, asker).all) return deps.host.sections().find(({ owner }) => owner === asker.id)?.schema ?? {};
@@ -147,23 +122,6 @@ async function change(
   if (paths.length === 0) return { ...facts, reloaded: [] };
   tell(deps, asker.id, by, paths);
   return { ...facts, ...(await reload(asker.id, paths)) };
-}
-
-function rightsOf({ id, declares }: SettingsAsker, share: Share): EditRights {
-  const own = formatPath(share.section ?? []);
-  return {
-    requirePath(path) {
-      if (holds(share, path)) return;
-      const reason = `it owns ${own}, and has not declared 'all-settings'`;
-      throw fail("SVC_SETTINGS_SECTION", { plugin: id, path: formatPath(path), reason });
-    },
-    // Its own section is expanded for it: with any reference it would read any credential of the daemon.
-    requireReference(name, path, raw) {
-      if (share.all || declares(`env:${name}`) || referencesBelow(valueAt(raw, share.section ?? [])).includes(name)) return;
-      const reason = `plugin ${id} may only name what it declares as env:<NAME>, or what its section refers to already`;
-      throw fail("SVC_CONFIG_REFERENCE", { path: formatPath(path), reference: `\${${name}}`, reason });
-    },
-  };
 }
 
 /** Texts of plugins that go into a line of the log: one line, not long. */

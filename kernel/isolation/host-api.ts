@@ -52,6 +52,8 @@ export const HOST_API: Readonly<Record<string, HostCall>> = {
   "settings.read": (ctx) => ctx.settings.read(),
   "settings.schema": (ctx) => ctx.settings.schema(),
   "settings.change": (ctx, { edits, options }: { edits: readonly SettingEdit[]; options: SettingsChange }) => ctx.settings.change(edits, options),
+  "settings.preview": (ctx, { edits, options }: { edits: readonly SettingEdit[]; options?: Pick<SettingsChange, "expect"> }) =>
+    ctx.settings.preview(edits, options),
   "models.extract": (ctx, { request }: { request: Parameters<Models["extract"]>[0] }, signal) => ctx.models.extract({ ...request, signal }),
   "models.stream": (ctx, { call }: { call: ModelCall }, signal) => ctx.models.stream({ ...call, signal }),
   "models.usable": (ctx, { agent }: { agent: string }) => ctx.models.usable(agent),

@@ -40,7 +40,7 @@ export function createMemorySettings({ document, at, schema, all = false }: Memo
     return { next, paths };
   }
 
-  return {
+  const settings: Settings = {
     read: async () => ({ document: structuredClone(shown()), revision: String(revision), secrets: [], problems: [] }),
     schema: async () => schema ?? {},
     async change(edits, { expect }) {
@@ -54,7 +54,21 @@ export function createMemorySettings({ document, at, schema, all = false }: Memo
       revision += 1;
       return { revision: String(revision), reloaded: paths };
     },
+    async preview(edits, { expect } = {}) {
+      if (expect !== undefined && expect !== String(revision)) throw refuse("SVC_CONFIG_CHANGED", "svc.json was changed by someone else meanwhile.");
+      const { next, paths } = edited(edits);
+      const own = at === undefined ? undefined : valueAt(next, section);
+      const wrong = schema === undefined || own === undefined ? undefined : checkSchema(schema, own);
+      const problems = wrong === undefined ? [] : [{ path: at ?? "", message: wrong, severity: "error" as const, fresh: true as const }];
+      return { revision: String(revision), paths, problems, restartRequired: [], difference: [] };
+    },
+    plugins: async () => [],
+    async release(plugin) {
+      throw refuse("SVC_SETTINGS_PLUGIN", `Plugin ${plugin} is not in quarantine.`);
+    },
+    keepSecret: ({ name, path }, options) => settings.change([{ path: path.split("."), value: `\${${name}}`, reference: true }], options),
   };
+  return settings;
 }
 
 type Place = (string | number)[];

@@ -80,6 +80,10 @@ export const CORE_CAPABILITIES = {
       read: async () => (await own()).read(),
       schema: async () => (await own()).schema(),
       change: async (edits, options) => (await own()).change(edits, options),
+      preview: async (edits, options) => (await own()).preview(edits, options),
+      plugins: async () => (await own()).plugins(),
+      release: async (plugin) => (await own()).release(plugin),
+      keepSecret: async (secret, options) => (await own()).keepSecret(secret, options),
     };
   }),
 };

@@ -1,5 +1,6 @@
 import type { Capability, ProvidedKind, ProvidedStore, ScopeTable, ServiceTypes } from "@svc/sdk";
 import type { EntryTrouble } from "../../sources/entries.ts";
+import type { Source } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import type { CapabilityPart } from "./capabilities.ts";
@@ -68,6 +69,8 @@ export interface Host {
   /** A host of the same plugins, but for those in processes of their own, of which none is imported: for looking at them. */
   twin(): Host;
   statuses(): PluginStatus[];
+  /** Where the known plugins come from, in the same order. */
+  sources(): readonly Source[];
   /** Count a failure against a plugin and report it. */
   failed(scope: Scope, what: string, error: unknown): void;
   /**

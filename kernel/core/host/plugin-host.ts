@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { type Capability, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
 import { createScopeTable, emptySection } from "@svc/sdk/host";
 import { type EntryTrouble, troublesOf } from "../../sources/entries.ts";
-import { isForeign, originsOf, readEntry } from "../../sources/source.ts";
+import { isForeign, originsOf, readEntry, type Source } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
 import { hasChanged } from "../config/diff.ts";
@@ -185,6 +185,9 @@ class PluginHost implements Host {
 
   statuses(): PluginStatus[] {
     return this.#plugins.map(pluginStatus);
+  }
+  sources(): readonly Source[] {
+    return this.#plugins.map(({ source }) => source);
   }
 
   readonly failed = (scope: Scope, what: string, error: unknown, consequence: CallConsequence = "counted"): void => {

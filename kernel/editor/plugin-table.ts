@@ -1,0 +1,35 @@
+import type { InstalledPlugin } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
+import type { SettingsDeps } from "../core/boot/settings-port.ts";
+import { releaseQuarantine } from "../supply/quarantine.ts";
+
+/** The plugins that this daemon knows, with what their manifests say and how they stand. */
+export function installedPlugins({ host }: SettingsDeps): readonly InstalledPlugin[] {
+  const sources = new Map(host.sources().map((source) => [source.id as string, source]));
+  const channels = [...host.live.channels.values()].map(({ scope, thing, state, reason }) => ({
+    plugin: scope.id as string,
+    name: thing.name,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+  }));
+  return host.statuses().map((status) => {
+    const source = sources.get(status.id);
+    return {
+      ...status,
+      ...(source?.folder === undefined ? {} : { folder: source.folder }),
+      ...(source?.manifest === undefined ? {} : { manifest: source.manifest }),
+      channels: channels.filter(({ plugin }) => plugin === status.id).map(({ plugin: _plugin, ...channel }) => channel),
+    };
+  });
+}
+
+/** Takes a plugin out of quarantine and has the daemon load it. Throws `SVC_SETTINGS_PLUGIN` for one that is not in it. */
+export async function releasePlugin(
+  { host, dataFolder, reload }: SettingsDeps,
+  plugin: string,
+): Promise<{ readonly loaded: boolean; readonly reason?: string }> {
+  if (!releaseQuarantine(dataFolder, plugin)) throw fail("SVC_SETTINGS_PLUGIN", { plugin });
+  const { failed } = await reload();
+  const reason = failed.find((one) => one.plugin === plugin)?.reason;
+  return reason === undefined ? { loaded: host.statuses().some(({ id, state }) => id === plugin && state === "running") } : { loaded: false, reason };
+}
