@@ -4,6 +4,7 @@ import { drawnPorts } from "./ports.ts";
 
 /** Everything stands on it. */
 export const GRID = 16;
+/** Of every node, in pixels at 100 %. */
 export const NODE_WIDTH = 176;
 const NODE_HEIGHT = 48;
 /** Between two ports of one side. */
