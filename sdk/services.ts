@@ -1,4 +1,5 @@
 import type { Approvals } from "./approvals.ts";
+import type { Attachments } from "./attachments.ts";
 import type { Forges } from "./forge.ts";
 import type { Models } from "./models.ts";
 import type { Notifier } from "./notifier.ts";
@@ -24,6 +25,8 @@ export interface ServiceTypes {
   models: Models;
   /** Questions to the people who run the daemon. */
   approvals: Approvals;
+  /** Agents that a person's session wears. */
+  attachments: Attachments;
   /** Notices to them. */
   notifier: Notifier;
   /** The other daemons of the mesh. */

@@ -2,7 +2,7 @@ import { svcError } from "@svc/sdk";
 import type { Coordinator } from "./coordinator.ts";
 import { shortened } from "./hook-words.ts";
 import { endOf, type ItemState, MOST_DRAINED } from "./item.ts";
-import type { Attached } from "./sessions.ts";
+import type { Attached, Mode } from "./sessions.ts";
 
 /** Messages, as a session gets them. Times in Unix milliseconds. */
 export interface HandedOut {
@@ -62,7 +62,7 @@ export interface ShownSession {
   readonly program: string;
   readonly cwd: string;
   readonly agent?: string;
-  readonly mode?: string;
+  readonly mode?: Mode;
   /** Messages that wait for it. */
   readonly depth: number;
   /** A message can begin a turn of it by itself. */

@@ -36,6 +36,15 @@ export default definePlugin({
     ctx.hooks.dispatch.tap((turn, context, call) =>
       (bound === false && turn.messages[0].attempts === 0) || !isForPerson(turn) ? undefined : take(turn, context, call.signal),
     );
+    ctx.provide.service("attachments", {
+      async list() {
+        bound ??= (await ctx.store.collection("bindings").count()) > 0;
+        if (!bound) return [];
+        const { listSessions } = await import("./hand-out.js");
+        const sessions = await listSessions(await coordinator());
+        return sessions.flatMap(({ agent, mode = "manual", program }) => (agent === undefined ? [] : [{ agent, mode, program }]));
+      },
+    });
     for (const route of attachRoutes(ctx.agents, coordinator, () => (bound = true))) ctx.provide.route(route);
     for (const tool of attachTools(() => ctx.files.data, coordinator)) ctx.provide.tool(tool);
     return {

@@ -8,6 +8,7 @@ export const ERRORS = {
   SVC_DASHBOARD_AGENT_UNKNOWN: [404, "There is no agent '{agent}'."],
   SVC_DASHBOARD_AGENT_PRIVATE: [403, "Agent {agent} is private; only an agent with access 'public' takes messages here."],
   SVC_DASHBOARD_TASK_UNKNOWN: [404, "No task '{task}' is running or waiting."],
+  SVC_DASHBOARD_TRACE_UNKNOWN: [404, "There is no task '{task}': it never was, or its trace is not kept any more (retention.traceDays)."],
   SVC_DASHBOARD_TICKET: [400, "A ticket stands for a token: send the token itself, in the header Authorization: Bearer."],
   SVC_DASHBOARD_NOT_FOUND: [404, "There is no {method} {target} here."],
   SVC_DASHBOARD_MESSAGE: [400, "A follow-up needs a 'message'."],

@@ -10,6 +10,7 @@ import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
 import { DASHBOARD, type DashboardSettings } from "./settings.ts";
 import { taskActionRoute } from "./task-action.ts";
 import { taskStreamRoute } from "./task-stream.ts";
+import { taskRoutes } from "./tasks/task-routes.ts";
 import { createTickets } from "./tickets.ts";
 
 export default definePlugin<DashboardSettings>({
@@ -18,7 +19,7 @@ export default definePlugin<DashboardSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "dashboard", schema: DASHBOARD },
-  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services"],
+  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services", "store"],
   setup(ctx) {
     const { bind, port, token } = ctx.config;
     const daemons = createDaemons(ctx);
@@ -43,6 +44,7 @@ export default definePlugin<DashboardSettings>({
       taskStreamRoute(ctx),
       taskActionRoute(daemons),
       tickets.route,
+      ...taskRoutes(ctx),
       panelsRoute(ctx),
       // With a token, who has none does not learn which paths there are.
       ...(token === undefined ? [] : nowhereRoutes()),

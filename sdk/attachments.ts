@@ -1,0 +1,14 @@
+/** Service `attachments`: which agents an interactive session of a person on this machine wears. */
+export interface Attachments {
+  /** One for each such agent. */
+  list(): Promise<readonly Attachment[]>;
+}
+
+/** A session that takes an agent's messages and answers them. */
+export interface Attachment {
+  readonly agent: string;
+  /** How it gets messages: when it asks, with a notice, or by itself. */
+  readonly mode: "manual" | "notify" | "auto";
+  /** The program of the session. */
+  readonly program: string;
+}
