@@ -9,7 +9,7 @@ export interface TaskNow extends TaskRow {
   readonly steps: readonly Pick<TraceStep, "name" | "kind" | "at" | "durationMs" | "error" | "input">[];
   /** Steps before those. */
   readonly more: number;
-  /** What it waits for, in words, where it waits. */
+  /** What it waits for, where it waits: `conversation`, `slot <its place in the queue>`, or the words of a parked turn. */
   readonly waits?: string;
 }
 
