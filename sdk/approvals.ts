@@ -14,6 +14,8 @@ export interface ApprovalQuestion {
   readonly choices?: readonly ApprovalChoice[];
   /** Milliseconds until it counts as refused; default `approvals.defaultExpiryDays`, at most `approvals.maxExpiryDays`. */
   readonly expiresMs?: number;
+  /** Unix time in milliseconds before which no chat is asked, as in quiet hours. The question stands in lists from the start, and lives at least a day longer. */
+  readonly askAt?: number;
   /** Who asks, for people: `agent ada`, `plugin acme`. */
   readonly requestedBy: string;
   /** The agent that asks or is meant: it is told the decision, and may wait for it with a tool. */
@@ -62,7 +64,7 @@ export interface ApprovalDecision {
 }
 
 /** A stored question. Times in Unix milliseconds. */
-export interface Approval extends Omit<ApprovalQuestion, "expiresMs" | "choices"> {
+export interface Approval extends Omit<ApprovalQuestion, "expiresMs" | "askAt" | "choices"> {
   readonly id: string;
   readonly choices: readonly ApprovalChoice[];
   readonly askedAt: number;

@@ -49,13 +49,17 @@ const CHOICES: readonly ApprovalChoice[] = [
 export function rowOf(question: ApprovalQuestion, settings: ApprovalSettings, places: readonly Place[], now = Date.now()): Row {
   const reason = whyNotAskable(question);
   if (reason !== undefined) throw fail("SVC_APPROVAL_QUESTION", { reason });
-  const { expiresMs, choices = CHOICES, title, ...rest } = question;
+  const { expiresMs, askAt, choices = CHOICES, title, ...rest } = question;
   const usual = question.taskId === undefined ? settings.defaultExpiryDays * DAY_MS : settings.permissionMinutes * 60_000;
-  const expiresAt = now + Math.max(1, Math.min(expiresMs ?? usual, settings.maxExpiryDays * DAY_MS));
-  const owed = places.map((place) => ({ to: "ask", place }) as const);
+  const end = now + settings.maxExpiryDays * DAY_MS;
+  const soonest = now + Math.max(1, Math.min(expiresMs ?? usual, settings.maxExpiryDays * DAY_MS));
+  const laterAt = askAt !== undefined && askAt > now ? Math.min(askAt, end) : undefined;
+  const expiresAt = laterAt === undefined ? soonest : Math.max(soonest, Math.min(laterAt + GRACE_MS, end));
+  const owed = laterAt === undefined ? places.map((place) => ({ to: "ask", place }) as const) : [];
   const line = title.replace(/\s+/gu, " ").trim();
   const cut = line.length > MOST_TITLE ? `${line.slice(0, MOST_TITLE - 1)}…` : line;
-  return { ...rest, title: cut, id: newId(), choices, askedAt: now, expiresAt, state: "open", owed, asked: [], round: 1, live: 1, due: expiresAt };
+  const put: Row = { ...rest, title: cut, id: newId(), choices, askedAt: now, expiresAt, state: "open", owed, asked: [], round: 1, live: 1, due: expiresAt };
+  return laterAt === undefined ? put : withOwed({ ...put, laterAt }, []);
 }
 
 function whyNotAskable({ kind, title, detail = "", digest, choices = CHOICES }: ApprovalQuestion): string | undefined {
