@@ -10,7 +10,7 @@ import type { Guard } from "./http.ts";
 export interface ProvidedFiles {
   /** The path below which they are served: `/acme`. */
   readonly prefix: string;
-  /** Relative to the folder of the plugin's package, and below it: `dist/ui`. Absolute for a plugin that has no package. */
+  /** Relative to the folder of the plugin's package: `dist/ui`. Absolute for a plugin that has no package; one that has is given nothing above it. */
   readonly folder: string;
   readonly guard: Guard;
   /** The names change with the bytes, as those of build tools do: callers keep their copies for a year and do not ask. Default false. */

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { ProvidedFiles } from "@svc/sdk";
 
@@ -17,8 +18,17 @@ export interface ServedFolder extends FileRoot {
 export function fileRoot({ folder }: Pick<ProvidedFiles, "folder">, home: string | undefined): FileRoot | { readonly wrong: string } {
   if (home === undefined) return isAbsolute(folder) ? { folder } : { wrong: `its folder '${folder}' must be absolute, for its plugin has no package` };
   const full = resolve(home, folder);
-  const way = relative(home, full);
-  if (isAbsolute(folder) || way === "" || way === ".." || way.startsWith("../"))
+  // A plugin that names its folder by where its code lies names the real one, also where its package is linked.
+  const way = relative(realOf(home), realOf(full));
+  if (isAbsolute(way) || way === "" || way === ".." || way.startsWith("../"))
     return { wrong: `its folder '${folder}' must lie below the folder of its package` };
   return { folder: full, within: home };
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

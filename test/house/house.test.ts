@@ -84,7 +84,7 @@ describe("the tree", () => {
 
   it("keeps every room small: no source file over 400 lines, scripts and what tests share with it, no test over 700", () => {
     const limit = (path: string) => (/\.(test|harness)\.ts$/.test(path) ? 700 : 400);
-    const long = tracked(".ts", ".mjs").filter((path) => read(path).split("\n").length > limit(path) + 1);
+    const long = tracked(".ts", ".tsx", ".css", ".mjs").filter((path) => read(path).split("\n").length > limit(path) + 1);
     expect(long).toEqual([]);
   });
 
@@ -148,8 +148,10 @@ describe("the tree", () => {
 
 describe.each(plugins)("plugin $path", ({ path, pkg }) => {
   const manifest = pkg.svc;
-  const sources = tracked(".ts").filter((file) => file.startsWith(`${path}/`));
-  const production = sources.filter((file) => !/\.(test|harness)\.ts$/.test(file) && !file.includes("/fixtures/"));
+  const sources = tracked(".ts", ".tsx").filter((file) => file.startsWith(`${path}/`));
+  const production = sources.filter((file) => !/\.(test|harness|d)\.ts$/.test(file) && !file.includes("/fixtures/"));
+  /** Pages that a bundler makes one file of, with the libraries in it: these are needed to build only. */
+  const isBundled = (file: string) => file.startsWith(`${path}/ui/`);
 
   it("is a complete folder: package, entry, README, tsconfig and tests", () => {
     const missing = ["index.ts", "README.md", "tsconfig.json"].filter((file) => !existsSync(join(ROOT, path, file)));
@@ -191,7 +193,8 @@ describe.each(plugins)("plugin $path", ({ path, pkg }) => {
   });
 
   it("uses no private door: the sdk, its own files and its declared vendors only", () => {
-    const declared = new Set(Object.keys({ ...pkg.dependencies, ...pkg.peerDependencies }));
+    const declared = Object.keys({ ...pkg.dependencies, ...pkg.peerDependencies });
+    const mayImport = (file: string) => new Set([...declared, ...(isBundled(file) ? Object.keys(pkg.devDependencies ?? {}) : [])]);
     const packageOf = (specifier: string) =>
       specifier
         .split("/")
@@ -202,11 +205,19 @@ describe.each(plugins)("plugin $path", ({ path, pkg }) => {
         .filter((specifier) =>
           specifier.startsWith(".")
             ? !normalize(join(dirname(file), specifier)).startsWith(`${path}/`)
-            : !isNode(specifier) && !declared.has(packageOf(specifier)),
+            : !isNode(specifier) && !mayImport(file).has(packageOf(specifier)),
         )
         .map((specifier) => `${file} imports ${specifier}`),
     );
     expect(foreign).toEqual([]);
+    const values = production.filter(isBundled).flatMap((file) =>
+      staticImports(read(file))
+        .filter(
+          (specifier) => specifier === "@svc/sdk" || isNode(specifier) || (specifier.startsWith(".") && !isBundled(normalize(join(dirname(file), specifier)))),
+        )
+        .map((specifier) => `${file} imports more than types from ${specifier}`),
+    );
+    expect(values).toEqual([]);
   });
 });
 

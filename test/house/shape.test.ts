@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
-import { allImports, ROOT, read } from "./house.ts";
+import { allImports, ROOT, read, tracked } from "./house.ts";
 import { codeOnly, linesOf, production, ROOMS, sharedNames, undocumented } from "./sources.ts";
 
 describe("the sources", () => {
@@ -15,7 +15,7 @@ describe("the sources", () => {
   });
 
   it("no file is longer than 350 lines; the linter holds functions to 120", () => {
-    expect(production().filter((path) => linesOf(path) > 350)).toEqual([]);
+    expect([...production(), ...tracked(".css")].filter((path) => linesOf(path) > 350)).toEqual([]);
     const { linter } = JSON.parse(read("biome.json"));
     expect(linter.rules.complexity.noExcessiveLinesPerFunction).toEqual({ level: "error", options: { maxLines: 120 } });
   });

@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import { read, tracked } from "./house.ts";
 
-/** Production sources: TypeScript of the packages without tests, fakes, templates and fixtures. */
+/** Production sources: TypeScript of the packages, that of pages too, without tests, fakes, templates and fixtures. */
 export const production = (): string[] =>
-  tracked(".ts").filter(
-    (path) => /^(sdk|kernel|cli|plugins)\//.test(path) && !/\.(test|harness)\.ts$/.test(path) && !/(^|\/)(template|fixtures|dist)\//.test(path),
+  tracked(".ts", ".tsx").filter(
+    (path) => /^(sdk|kernel|cli|plugins)\//.test(path) && !/\.(test|harness|d)\.tsx?$/.test(path) && !/(^|\/)(template|fixtures|dist)\//.test(path),
   );
 
 /** The npm package of a source, as its folder: `kernel`, `plugins/tiers/local`. */

@@ -3,7 +3,7 @@ import { createDaemons } from "./daemons.ts";
 import { createLegacyAuthority } from "./legacy-token.ts";
 import { liveStreamRoute } from "./live-stream.ts";
 import { nowhereRoutes } from "./nowhere.ts";
-import { HEADERS, pageRoute } from "./page.ts";
+import { ASSETS, editingOf, HEADERS, pageRoutes } from "./page.ts";
 import { panelsRoute } from "./panels.ts";
 import { publicMessagesRoute } from "./public-messages.ts";
 import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
@@ -12,6 +12,7 @@ import { taskActionRoute } from "./task-action.ts";
 import { taskStreamRoute } from "./task-stream.ts";
 import { taskRoutes } from "./tasks/task-routes.ts";
 import { createTickets } from "./tickets.ts";
+import { meRoute } from "./who-asks.ts";
 
 export default definePlugin<DashboardSettings>({
   kind: "feature",
@@ -19,7 +20,7 @@ export default definePlugin<DashboardSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "dashboard", schema: DASHBOARD },
-  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services", "store"],
+  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services", "store", "settings", "all-settings"],
   setup(ctx) {
     const { bind, port, token } = ctx.config;
     const daemons = createDaemons(ctx);
@@ -34,8 +35,11 @@ export default definePlugin<DashboardSettings>({
     if (token !== undefined) ctx.provide.authority(createLegacyAuthority(token));
     const tickets = createTickets();
     ctx.provide.authority(tickets.authority);
+    ctx.provide.files(ASSETS);
+    const editing = editingOf(ctx.settings);
     for (const route of [
-      pageRoute(),
+      ...pageRoutes(editing),
+      meRoute(daemons, ctx, editing),
       publicMessagesRoute(daemons, ctx.agents),
       liveRoute(daemons),
       agentsRoute(daemons),

@@ -1,0 +1,21 @@
+/** A request that failed: with what the server said, or `status` 0 where none answered. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** Where in the document or the body. */
+  readonly path: string | undefined;
+  readonly field: string | undefined;
+  /** The whole body of the answer. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, details: Readonly<Record<string, unknown>>) {
+    const text = (name: string) => (typeof details[name] === "string" ? (details[name] as string) : undefined);
+    super(text("error") ?? text("message") ?? `The server answered ${status}.`);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = text("code") ?? "";
+    this.path = text("path");
+    this.field = text("field");
+    this.details = details;
+  }
+}

@@ -1,0 +1,35 @@
+import { useConnection } from "./live.ts";
+import { type Resource, useResource } from "./resource.ts";
+
+/** What `GET /api/me` answers: who asks, what he may do, and what this dashboard has. */
+export interface Me {
+  readonly node: string;
+  readonly version: string;
+  /** The token that was given; absent where this machine needs none. */
+  readonly token?: { readonly name: string };
+  readonly may: { readonly read: boolean; readonly write: boolean };
+  /** What there is besides agents and tasks. */
+  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean; readonly store: boolean };
+  /** The daemons of the menu; the first is the one behind the dashboard. */
+  readonly daemons: readonly { readonly name: string; readonly url: string }[];
+}
+
+/** Who uses the page and what this dashboard has. */
+export function useMe(): Resource<Me> {
+  return useResource<Me>("/api/me");
+}
+
+/** Whether the person may do what the scope is for (`dashboard:read`, `dashboard:write`). Unknown yet counts as yes for reading alone. */
+export function useMay(scope: string): boolean {
+  const { data } = useMe();
+  return scope === "dashboard:read" ? (data?.may.read ?? true) : (data?.may.write ?? false);
+}
+
+/** Whether a change can be made now, and why not: no right, or no connection. Of use as `disabledWhy` of a button. */
+export function useWriting(): { readonly allowed: boolean; readonly why?: string } {
+  const may = useMay("dashboard:write");
+  const { data } = useMe();
+  const { state } = useConnection();
+  if (state === "lost") return { allowed: false, why: "Not connected: nothing can be changed." };
+  return may || data === undefined ? { allowed: true } : { allowed: false, why: "This token may read only. Changing needs dashboard:write." };
+}

@@ -1,0 +1,88 @@
+import { type ReactNode, useEffect, useState } from "react";
+import type { ApiError } from "../data/api-error.ts";
+import { KIT } from "../words/kit.ts";
+import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+
+const PATIENCE_MS = 150;
+
+/**
+ * What stands where a list or a page has nothing to show: nothing for a moment, then grey rows; why it could not be read; what appears here
+ * and how it comes; or what the filter leaves out. Gives `children` when there is something.
+ */
+export function StateView({
+  loading = false,
+  slow = false,
+  error,
+  empty,
+  none,
+  what = "This",
+  onRetry,
+  onCancel,
+  rows = 6,
+  children,
+}: {
+  readonly loading?: boolean;
+  readonly slow?: boolean;
+  readonly error?: ApiError | undefined;
+  /** What appears here, how it comes, one button: where there is nothing at all. */
+  readonly empty?: ReactNode;
+  /** The filter that nothing matches, with the way to clear it. */
+  readonly none?: { readonly filter: ReactNode; onClear(): void } | undefined;
+  /** What is read, for the sentence of the error: "The runs". */
+  readonly what?: string;
+  onRetry?(): void;
+  onCancel?(): void;
+  readonly rows?: number;
+  readonly children?: ReactNode;
+}) {
+  if (error !== undefined)
+    return (
+      <div className="kit-state" role="status">
+        <p className="kit-state-wrong">
+          <Icon name="warn" />
+          <span>
+            {KIT.couldNotRead(what)} {error.status > 0 && `${error.status}: `}
+            {error.message}
+          </span>
+        </p>
+        {onRetry !== undefined && <Button onClick={onRetry}>{KIT.tryAgain}</Button>}
+      </div>
+    );
+  if (loading) return <Loading rows={rows} slow={slow} onCancel={onCancel} />;
+  if (none !== undefined)
+    return (
+      <div className="kit-state" role="status">
+        <p>
+          Nothing matches <code>{none.filter}</code>.
+        </p>
+        <Button onClick={none.onClear}>{KIT.clearFilter}</Button>
+      </div>
+    );
+  if (empty !== undefined) return <div className="kit-state">{empty}</div>;
+  return children;
+}
+
+function Loading({ rows, slow, onCancel }: { readonly rows: number; readonly slow: boolean; readonly onCancel: (() => void) | undefined }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!late) return null;
+  return (
+    <div className="kit-loading" role="status" aria-label={KIT.loading}>
+      {Array.from({ length: rows }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: grey bars have nothing else
+        <div key={at} className="kit-loading-row">
+          <span />
+        </div>
+      ))}
+      {slow && (
+        <p className="kit-state">
+          {KIT.stillReading} {onCancel !== undefined && <Button onClick={onCancel}>{KIT.cancel}</Button>}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { type FormEvent, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { session } from "../data/session.ts";
+import { Button } from "../kit/button.tsx";
+import { Dialog } from "../kit/dialog.tsx";
+import { Field, TextInput } from "../kit/field.tsx";
+import { clock } from "../kit/figures.ts";
+import { SHELL } from "../words/shell.ts";
+
+/** Asks for a token above the untouched page, when the server refuses the one there is. */
+export function SignIn() {
+  const wanted = useSyncExternalStore(session.subscribe, session.wanted);
+  const [token, setToken] = useState("");
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const open = wanted !== undefined;
+  useEffect(() => {
+    if (open) input.current?.focus();
+  }, [open]);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const given = token.trim();
+    if (given === "") return setError(SHELL.tokenShort);
+    setBusy(true);
+    const why = await refusal(given);
+    setBusy(false);
+    setError(why);
+    if (why !== undefined) return undefined;
+    setToken("");
+    return session.signIn(given);
+  };
+  return (
+    <Dialog
+      open={open}
+      closable={false}
+      onClose={() => {}}
+      title={SHELL.signIn}
+      actions={
+        <Button kind="primary" busy={busy} onClick={(event) => void submit(event)}>
+          {SHELL.signIn}
+        </Button>
+      }
+    >
+      <form className="shell-sign-in" onSubmit={(event) => void submit(event)}>
+        <p>{wanted?.ended === true ? SHELL.signInEnded(clock(wanted.at), wanted.why.replace(/\.$/, "")) : SHELL.signInFirst}</p>
+        <Field label={SHELL.token} hint={SHELL.tokenHint} error={error}>
+          {(control) => (
+            <TextInput
+              {...control}
+              ref={input}
+              type="password"
+              name="token"
+              autoComplete="current-password"
+              value={token}
+              onChange={(event) => setToken(event.target.value)}
+            />
+          )}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Why the server does not take a token; undefined when it does. */
+async function refusal(token: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch("/api/me", { headers: { authorization: `Bearer ${token}` }, credentials: "omit", cache: "no-store" });
+    if (answer.ok) return undefined;
+    const body = (await answer.json().catch(() => ({}))) as { error?: string };
+    return body.error ?? SHELL.tokenWrong;
+  } catch {
+    return `${location.host} does not answer.`;
+  }
+}

@@ -1,0 +1,36 @@
+import { useEffect, useState } from "react";
+import { retryNow, useConnection } from "../data/live.ts";
+import { Button } from "../kit/button.tsx";
+import { useNow } from "../kit/clock.ts";
+import { clock } from "../kit/figures.ts";
+import { Icon } from "../kit/icon.tsx";
+import { SHELL } from "../words/shell.ts";
+
+/** A stream that is back within that time was never missed. */
+const PATIENCE_MS = 3_000;
+
+/** Says that what is shown is of the past, since when, and when the next try is. */
+export function StaleBar() {
+  const { state, since, nextTryAt } = useConnection();
+  const lost = state === "lost";
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    setLate(false);
+    if (!lost) return undefined;
+    const timer = setTimeout(() => setLate(true), Math.max(0, since + PATIENCE_MS - Date.now()));
+    return () => clearTimeout(timer);
+  }, [lost, since]);
+  const now = useNow(late);
+  if (!late || !lost) return <div role="status" className="unseen" />;
+  const seconds = nextTryAt === undefined ? undefined : Math.max(0, Math.ceil((nextTryAt - now) / 1000));
+  return (
+    <div className="shell-stale">
+      <Icon name="offline" />
+      <p className="grow">
+        <strong role="status">{SHELL.lostSince(clock(since))}</strong> {SHELL.lostMeans}{" "}
+        {seconds === undefined ? "" : seconds === 0 ? SHELL.trying : SHELL.nextTry(seconds)}
+      </p>
+      <Button onClick={retryNow}>{SHELL.tryNow}</Button>
+    </div>
+  );
+}

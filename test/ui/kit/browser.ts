@@ -1,0 +1,18 @@
+import { existsSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll } from "vitest";
+
+/** The browser that Debian packages; another one by `SVC_UI_BROWSER`. */
+const CHROMIUM = process.env.SVC_UI_BROWSER ?? "/usr/bin/chromium";
+
+/** Why tests with a browser cannot run here; undefined where they can. Give it to `describe.skipIf`. */
+export const NO_BROWSER = existsSync(CHROMIUM) ? undefined : `there is no ${CHROMIUM} (on Debian: apt-get install chromium)`;
+if (NO_BROWSER !== undefined) console.warn(`tests of the pages are skipped: ${NO_BROWSER}`);
+
+/** One browser for a test file, closed after its tests. */
+export async function openBrowser(): Promise<Browser> {
+  const { chromium } = await import("playwright-core");
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  afterAll(() => browser.close());
+  return browser;
+}
