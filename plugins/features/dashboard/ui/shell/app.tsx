@@ -54,7 +54,7 @@ export function App() {
           <div ref={placeHeads} className="shell-head-page" />
           <Button className="shell-search" icon="search" onClick={() => setPalette(true)}>
             <span className="shell-search-text">{SHELL.search}</span>
-            <kbd aria-hidden="true">Ctrl K</kbd>
+            <kbd>Ctrl K</kbd>
           </Button>
         </header>
         <main ref={main} id="page" className="shell-page" tabIndex={-1}>
