@@ -2,7 +2,7 @@ import { checkDefinition, isWorkflowId } from "../definition/check-definition.ts
 import { definitionError } from "../definition/definition-errors.ts";
 import type { DefinitionFolder } from "../definition/definition-folder.ts";
 import { requireRunnable } from "../definition/definition-views.ts";
-import { type Definitions, fits } from "../definition/definitions.ts";
+import { type Definitions, fits, NEW } from "../definition/definitions.ts";
 import { firstError, type Problem } from "../definition/problem.ts";
 import { type Format, MAX_BYTES, readSource } from "../definition/source.ts";
 import type { Definition } from "../engine/types.ts";
@@ -80,6 +80,26 @@ export class Drafts {
       const written = readable ? editYaml(text, value) : yamlText(value);
       if (Buffer.byteLength(written) > MAX_BYTES) throw definitionError("SVC_WORKFLOW_BIG");
       return written;
+    });
+    if (before !== undefined && before.name !== name) await this.#folder.remove(`${DRAFTS}/${before.name}`);
+    return this.get(id);
+  }
+
+  /** Writes the text of a draft as it is, whatever the check says of it. Throws as `save` does, and where the text cannot be read again. */
+  async saveText(id: string, text: string, ifMatch: string = NEW): Promise<Draft> {
+    if (!isWorkflowId(id)) throw definitionError("SVC_WORKFLOW_ID", { id });
+    const fresh = readSource(text, "yaml");
+    if (fresh.value === undefined) throw definitionError("SVC_WORKFLOW_SCHEMA", { id, reason: firstError(fresh.problems), problems: fresh.problems });
+    const before = (await this.#files()).find((one) => one.id === id);
+    const name = before === undefined || before.name.endsWith(".json") ? `${id}.yaml` : before.name;
+    if (before !== undefined && before.name !== name) {
+      const { text: old } = await this.get(id);
+      if (!fits(old, ifMatch)) throw definitionError("SVC_DRAFT_CHANGED", { id });
+    }
+    await this.#folder.change(`${DRAFTS}/${name}`, 2 * MAX_BYTES, (there) => {
+      const same = before !== undefined && before.name !== name ? there === undefined : fits(there, ifMatch);
+      if (!same) throw definitionError("SVC_DRAFT_CHANGED", { id });
+      return text;
     });
     if (before !== undefined && before.name !== name) await this.#folder.remove(`${DRAFTS}/${before.name}`);
     return this.get(id);

@@ -162,4 +162,16 @@ describe("drafts", () => {
       ["c", "SYNTAX"],
     ]);
   });
+
+  it("is saved as its text where nobody has changed it meanwhile, and is YAML then", async () => {
+    const { drafts, names, text } = stage({ "_drafts/flow.json": "{}" });
+    const { etagOf } = await import("../definition/definition-folder.ts");
+    await expect(drafts.saveText("flow", "name: x\n")).rejects.toMatchObject({ code: "SVC_DRAFT_CHANGED", status: 412 });
+    await drafts.saveText("flow", "name: x # kept\n", etagOf("{}"));
+    expect([names(), text("_drafts/flow.yaml")]).toEqual([["_drafts/flow.yaml"], "name: x # kept\n"]);
+    await expect(drafts.saveText("flow", "name: y\n", etagOf("{}"))).rejects.toMatchObject({ code: "SVC_DRAFT_CHANGED" });
+    await expect(drafts.save("flow", { name: "y" }, etagOf("{}"))).rejects.toMatchObject({ code: "SVC_DRAFT_CHANGED" });
+    await expect(drafts.saveText("flow", "a: [", etagOf("name: x # kept\n"))).rejects.toMatchObject({ code: "SVC_WORKFLOW_SCHEMA" });
+    expect(text("_drafts/flow.yaml")).toBe("name: x # kept\n");
+  });
 });

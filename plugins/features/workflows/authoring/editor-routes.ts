@@ -1,7 +1,9 @@
 import type { HttpRoute, PluginContext } from "@svc/sdk";
 import { definitionError } from "../definition/definition-errors.ts";
+import { etagOf } from "../definition/definition-folder.ts";
 import { conditionOf, type DefinitionPlace, type Editor, OBJECT_BODY, requireEditor, withProblems } from "../definition/definition-routes.ts";
 import type { Definitions } from "../definition/definitions.ts";
+import type { Drafts } from "./draft-files.ts";
 
 type Around = Pick<PluginContext, "agents" | "actions">;
 
@@ -16,7 +18,7 @@ const MAX_BODY = 4_194_304;
 export function editorRoutes(
   { server, read, write }: DefinitionPlace,
   ctx: Around,
-  open: () => Promise<{ readonly definitions: Definitions }>,
+  open: () => Promise<{ readonly definitions: Definitions; readonly drafts: Drafts }>,
   editor: () => Editor,
 ): readonly HttpRoute[] {
   const place = server === undefined ? {} : { server };
@@ -67,6 +69,36 @@ export function editorRoutes(
           file: definitions.folder.shown(loaded.file),
         };
       },
+    },
+    {
+      ...place,
+      method: "GET",
+      path: "/api/workflows/drafts/:id/text",
+      guard: read,
+      async handle({ params: { id = "" } }, reply) {
+        const { definitions, drafts } = await open();
+        const { text, file } = await drafts.get(id);
+        const etag = etagOf(text);
+        const { checkText } = await import("./editor-desk.js");
+        reply.header("etag", etag);
+        return { ...checkText(text, id, "yaml", await definitions.known()), etag, layout: null, file };
+      },
+    },
+    {
+      ...place,
+      method: "PUT",
+      path: "/api/workflows/drafts/:id/text",
+      guard: write,
+      maxBytes: MAX_BODY,
+      body: { type: "object", additionalProperties: false, required: ["text"], properties: { text: TEXT } },
+      before,
+      handle: ({ params: { id = "" }, body, headers }, reply) =>
+        withProblems(reply, async () => {
+          const { drafts } = await open();
+          const { text, file, problems } = await drafts.saveText(id, (body as { text: string }).text, conditionOf(headers));
+          reply.header("etag", etagOf(text));
+          return { id, file, problems };
+        }),
     },
     {
       ...place,

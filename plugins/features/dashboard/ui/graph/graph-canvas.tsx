@@ -1,0 +1,227 @@
+import "@xyflow/react/dist/base.css";
+import "./graph.css";
+import {
+  applyEdgeChanges,
+  applyNodeChanges,
+  Background,
+  BackgroundVariant,
+  type Connection,
+  ConnectionMode,
+  type EdgeChange,
+  MiniMap,
+  type NodeChange,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+} from "@xyflow/react";
+import { type DragEvent, type FocusEvent, type KeyboardEvent, type MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { classes } from "../kit/class-names.ts";
+import { GRAPH } from "../words/graph.ts";
+import { GRID, NODE_WIDTH } from "./auto-layout.ts";
+import { flowEdges, flowNodes } from "./flow-elements.ts";
+import { GraphControls } from "./graph-controls.tsx";
+import { type FlowEdge, WorkflowEdge } from "./graph-edge.tsx";
+import { type FlowNode, type NodeMark, WorkflowNode } from "./graph-node.tsx";
+import type { Graph, Places } from "./graph-types.ts";
+
+/** What a person may do in a graph besides looking at it. */
+export interface GraphEditing {
+  /** Nodes stand elsewhere now. */
+  onMove(places: Places): void;
+  onConnect(from: string, port: string, to: string): void;
+  /** A node is wanted after this port. */
+  onAdd(id: string, port: string): void;
+  /** A kind was dragged here from the palette. */
+  onDropKind(kind: string, at: readonly [x: number, y: number]): void;
+}
+
+/** What a graph is drawn from. */
+export interface GraphCanvasProps {
+  readonly graph: Graph;
+  /** Of all its nodes. */
+  readonly places: Places;
+  readonly marks?: ReadonlyMap<string, NodeMark>;
+  /** `<from>.<port>` that a run went along; with `marks`, the other edges are dashed. */
+  readonly taken?: ReadonlySet<string>;
+  readonly findings?: ReadonlyMap<string, "error" | "warning">;
+  readonly selected: readonly string[];
+  readonly selectedEdges?: readonly string[];
+  onSelect(nodes: readonly string[], edges: readonly string[]): void;
+  /** The body of a node is wanted. */
+  onOpen?(id: string): void;
+  /** Brought into sight whenever it changes: a node, and a number that tells one wish from the next. */
+  readonly focus?: { readonly id: string; readonly wish: number };
+  /** Asked for whenever it grows: all of the graph. */
+  readonly fit?: number;
+  readonly editing?: GraphEditing;
+  onKeyDown?(event: KeyboardEvent): void;
+  readonly label: string;
+}
+
+/** The type that a kind is dragged under. */
+export const DRAGGED_KIND = "application/x-svc-node-kind";
+const NODE_TYPES = { workflow: WorkflowNode };
+const EDGE_TYPES = { workflow: WorkflowEdge };
+const GRID_STEP: [number, number] = [GRID, GRID];
+/** The library's own sentences tell keys that are others here. */
+const SAID = { "node.a11yDescription.default": "", "node.a11yDescription.keyboardDisabled": "", "edge.a11yDescription.default": "" };
+const OPENED_AT_LEAST = 0.8;
+const TEXT_FROM = 0.5;
+const MAP_FROM = 8;
+
+/** One graph, drawn: a level of a workflow without the levels below. */
+export function GraphCanvas(props: GraphCanvasProps) {
+  return (
+    <ReactFlowProvider>
+      <Canvas {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Canvas(props: GraphCanvasProps) {
+  const { graph, places, marks, taken, findings, selected, selectedEdges = [], onSelect, onOpen, focus, fit = 0, editing, onKeyDown, label } = props;
+  const flow = useReactFlow<FlowNode, FlowEdge>();
+  const frame = useRef<HTMLDivElement>(null);
+  const far = useStore(({ transform }) => transform[2] < TEXT_FROM);
+  const onAdd = useRef(editing?.onAdd);
+  onAdd.current = editing?.onAdd;
+  const add = useCallback((id: string, port: string) => onAdd.current?.(id, port), []);
+  const editable = editing !== undefined;
+  const [nodes, setNodes] = useState<FlowNode[]>(() => flowNodes({ graph, places, marks, findings, selected, ...(editable ? { onAdd: add } : {}) }, []));
+  useEffect(() => {
+    setNodes((before) => flowNodes({ graph, places, marks, findings, selected, ...(editable ? { onAdd: add } : {}) }, before));
+  }, [graph, places, marks, findings, selected, editable, add]);
+  const [edges, setEdges] = useState<FlowEdge[]>(() => flowEdges(graph, marks === undefined ? undefined : (taken ?? new Set()), selectedEdges));
+  useEffect(() => {
+    setEdges(flowEdges(graph, marks === undefined ? undefined : (taken ?? new Set()), selectedEdges));
+  }, [graph, marks, taken, selectedEdges]);
+  const latest = useRef({ nodes, edges });
+  latest.current = { nodes, edges };
+
+  const report = (nextNodes: readonly FlowNode[], nextEdges: readonly FlowEdge[]) =>
+    onSelect(
+      nextNodes.filter((node) => node.selected).map(({ id }) => id),
+      nextEdges.filter((edge) => edge.selected).map(({ id }) => id),
+    );
+  const onNodesChange = (changes: NodeChange<FlowNode>[]) => {
+    const next = applyNodeChanges(changes, latest.current.nodes);
+    latest.current.nodes = next;
+    setNodes(next);
+    if (changes.some(({ type }) => type === "select")) report(next, latest.current.edges);
+  };
+  const onEdgesChange = (changes: EdgeChange<FlowEdge>[]) => {
+    const next = applyEdgeChanges(changes, latest.current.edges);
+    latest.current.edges = next;
+    setEdges(next);
+    if (changes.some(({ type }) => type === "select")) report(latest.current.nodes, next);
+  };
+
+  const showAll = useCallback(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), [flow]);
+  const shown = useRef(fit);
+  useEffect(() => {
+    if (fit === shown.current) return;
+    shown.current = fit;
+    showAll();
+  }, [fit, showAll]);
+  const bring = useCallback(
+    (id: string) => {
+      const place = latest.current.nodes.find((node) => node.id === id);
+      if (place === undefined) return;
+      void flow.setCenter(place.position.x + NODE_WIDTH / 2, place.position.y + (place.height ?? 48) / 2, { zoom: Math.max(OPENED_AT_LEAST, flow.getZoom()) });
+    },
+    [flow],
+  );
+  useEffect(() => {
+    if (focus !== undefined) bring(focus.id);
+  }, [focus, bring]);
+  /** At 80 % or more: what does not fit then begins at what matters. */
+  const onInit = () => {
+    const all = flow.getNodesBounds(latest.current.nodes);
+    const box = frame.current?.getBoundingClientRect();
+    const fits = box !== undefined && all.width * OPENED_AT_LEAST < box.width * 0.9 && all.height * OPENED_AT_LEAST < box.height * 0.9;
+    if (fits) return showAll();
+    const first = focus?.id ?? selected[0] ?? latest.current.nodes[0]?.id;
+    void flow.setViewport({ x: 0, y: 0, zoom: OPENED_AT_LEAST });
+    if (first !== undefined) bring(first);
+  };
+  /** A node that Tab comes to is the selected one, and in sight. */
+  const onFocus = ({ target }: FocusEvent) => {
+    const id = target instanceof HTMLElement && target.matches(".react-flow__node:focus-visible") ? target.dataset["id"] : undefined;
+    const box = frame.current?.getBoundingClientRect();
+    if (id === undefined || box === undefined) return;
+    const { left, right, top, bottom } = target.getBoundingClientRect();
+    if (left < box.left || right > box.right || top < box.top || bottom > box.bottom) bring(id);
+    if (selected.length !== 1 || selected[0] !== id) onSelect([id], []);
+  };
+  const onConnect = ({ source, sourceHandle, target }: Connection) => editing?.onConnect(source, sourceHandle ?? "out", target);
+  const onDrop = (event: DragEvent) => {
+    const kind = event.dataTransfer.getData(DRAGGED_KIND);
+    if (kind === "" || editing === undefined) return;
+    event.preventDefault();
+    const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }, { snapToGrid: false });
+    editing.onDropKind(kind, [x - NODE_WIDTH / 2, y - 24]);
+  };
+  const moved = (_event: unknown, _node: unknown, dragged: readonly FlowNode[]) =>
+    editing?.onMove(new Map(dragged.map(({ id, position }) => [id, [Math.round(position.x), Math.round(position.y)] as const])));
+  const withMap = useMemo(() => graph.nodes.length >= MAP_FROM, [graph.nodes.length]);
+  const open = (_event: MouseEvent, { id }: FlowNode) => onOpen?.(id);
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys of what is in it; the graph itself is the widget
+    <div
+      ref={frame}
+      className={classes("graph-canvas", far && "graph-far", editable && "graph-editable")}
+      onKeyDown={onKeyDown}
+      onFocus={onFocus}
+      onDragOver={(event) => {
+        if (!editable || !event.dataTransfer.types.includes(DRAGGED_KIND)) return;
+        event.preventDefault();
+        event.dataTransfer.dropEffect = "copy";
+      }}
+      onDrop={onDrop}
+    >
+      <ReactFlow<FlowNode, FlowEdge>
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        onNodesChange={onNodesChange}
+        onEdgesChange={onEdgesChange}
+        onConnect={onConnect}
+        onNodeDragStop={moved}
+        onSelectionDragStop={(event, dragged) => moved(event, undefined, dragged)}
+        onNodeDoubleClick={open}
+        onInit={onInit}
+        connectionMode={ConnectionMode.Strict}
+        connectionRadius={24}
+        nodesDraggable={editable}
+        nodesConnectable={editable}
+        edgesFocusable={false}
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        selectionKeyCode="Shift"
+        multiSelectionKeyCode={["Control", "Meta"]}
+        panActivationKeyCode={null}
+        snapToGrid
+        snapGrid={GRID_STEP}
+        minZoom={0.1}
+        maxZoom={2}
+        zoomOnScroll={editable}
+        preventScrolling={editable}
+        zoomOnDoubleClick={false}
+        elevateNodesOnSelect={false}
+        ariaLabelConfig={SAID}
+        aria-label={label}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={GRID} size={1} />
+        {withMap && <MiniMap pannable zoomable ariaLabel={GRAPH.map} nodeClassName={mapClass} nodeBorderRadius={6} />}
+      </ReactFlow>
+      <GraphControls onFit={showAll} />
+      {graph.nodes.length === 0 && <p className="graph-empty">{GRAPH.empty}</p>}
+    </div>
+  );
+}
+
+const mapClass = ({ data }: FlowNode): string => (data.mark === undefined ? "graph-map-node" : `graph-map-node graph-map-${data.mark.state}`);

@@ -1,0 +1,49 @@
+import { BaseEdge, type Edge, type EdgeProps, getBezierPath, Position } from "@xyflow/react";
+import { memo } from "react";
+import { classes } from "../kit/class-names.ts";
+
+/** What a drawn edge is made of. */
+export interface EdgeData extends Record<string, unknown> {
+  readonly port: string;
+  /** In a drawn run: whether it went along here. */
+  readonly taken?: boolean;
+}
+
+/** An edge as the graph library holds it. */
+export type FlowEdge = Edge<EdgeData, "workflow">;
+
+const FAULTS: ReadonlySet<string> = new Set(["error", "timeout"]);
+
+/** An edge with the name of its port beside where it begins. */
+export const WorkflowEdge = memo(function WorkflowEdge({
+  id,
+  sourceX,
+  sourceY,
+  targetX,
+  targetY,
+  sourcePosition,
+  targetPosition,
+  selected,
+  data,
+}: EdgeProps<FlowEdge>) {
+  const [path] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition });
+  const { port = "out", taken } = data ?? {};
+  const atFoot = sourcePosition === Position.Bottom;
+  const kind = classes(
+    "graph-edge",
+    selected && "graph-edge-selected",
+    taken === true && "graph-edge-taken",
+    taken === false && "graph-edge-idle",
+    FAULTS.has(port) && "graph-edge-fault",
+  );
+  return (
+    <g className={kind}>
+      <BaseEdge id={id} path={path} interactionWidth={16} />
+      {port !== "out" && (
+        <text className="graph-edge-port" x={sourceX + (atFoot ? 6 : 8)} y={sourceY + (atFoot ? 14 : -5)}>
+          {port}
+        </text>
+      )}
+    </g>
+  );
+});

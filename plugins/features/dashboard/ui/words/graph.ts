@@ -1,0 +1,22 @@
+/** Sentences of the drawn graph. */
+export const GRAPH = {
+  step: (at: number, of: number) => `step ${at} of ${of}`,
+  leadsTo: (names: string) => `leads to ${names}`,
+  leadsNowhere: "leads nowhere",
+  error: "with an error",
+  warning: "with a warning",
+  inside: (steps: number) => (steps === 1 ? "1 step inside" : `${steps} steps inside`),
+  openBody: (name: string) => `Open the steps inside ${name}`,
+  addAfter: (port: string) => `Add a node after ${port}`,
+  cases: (count: number) => (count === 1 ? "1 case" : `${count} cases`),
+  zoomIn: "Larger",
+  zoomOut: "Smaller",
+  fit: "Fit",
+  fitAll: "Show all nodes",
+  zoom: "Zoom",
+  map: "Map of the graph",
+  whole: "Workflow",
+  path: "Where in the workflow",
+  empty: "There are no nodes here.",
+  waitFor: (what: string) => `wait for ${what}`,
+} as const;
