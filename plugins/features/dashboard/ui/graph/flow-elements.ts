@@ -11,10 +11,10 @@ import { drawnPorts } from "./ports.ts";
 export interface NodeSources {
   readonly graph: Graph;
   readonly places: Places;
-  readonly marks?: ReadonlyMap<string, NodeMark>;
-  readonly findings?: ReadonlyMap<string, "error" | "warning">;
+  readonly marks?: ReadonlyMap<string, NodeMark> | undefined;
+  readonly findings?: ReadonlyMap<string, "error" | "warning"> | undefined;
   readonly selected: readonly string[];
-  readonly onAdd?: (id: string, port: string) => void;
+  readonly onAdd?: ((id: string, port: string) => void) | undefined;
 }
 
 /** The nodes of a graph as the library draws them, in the order of the flow, which is that of Tab. What is the same as before stays the same object. */

@@ -63,6 +63,7 @@ export interface GraphCanvasProps {
 export const DRAGGED_KIND = "application/x-svc-node-kind";
 const NODE_TYPES = { workflow: WorkflowNode };
 const EDGE_TYPES = { workflow: WorkflowEdge };
+const NONE: readonly string[] = [];
 const GRID_STEP: [number, number] = [GRID, GRID];
 /** The library's own sentences tell keys that are others here. */
 const SAID = { "node.a11yDescription.default": "", "node.a11yDescription.keyboardDisabled": "", "edge.a11yDescription.default": "" };
@@ -80,7 +81,7 @@ export function GraphCanvas(props: GraphCanvasProps) {
 }
 
 function Canvas(props: GraphCanvasProps) {
-  const { graph, places, marks, taken, findings, selected, selectedEdges = [], onSelect, onOpen, focus, fit = 0, editing, onKeyDown, label } = props;
+  const { graph, selected, onSelect, onOpen, focus, fit = 0, editing, onKeyDown, label } = props;
   const flow = useReactFlow<FlowNode, FlowEdge>();
   const frame = useRef<HTMLDivElement>(null);
   const far = useStore(({ transform }) => transform[2] < TEXT_FROM);
@@ -88,34 +89,7 @@ function Canvas(props: GraphCanvasProps) {
   onAdd.current = editing?.onAdd;
   const add = useCallback((id: string, port: string) => onAdd.current?.(id, port), []);
   const editable = editing !== undefined;
-  const [nodes, setNodes] = useState<FlowNode[]>(() => flowNodes({ graph, places, marks, findings, selected, ...(editable ? { onAdd: add } : {}) }, []));
-  useEffect(() => {
-    setNodes((before) => flowNodes({ graph, places, marks, findings, selected, ...(editable ? { onAdd: add } : {}) }, before));
-  }, [graph, places, marks, findings, selected, editable, add]);
-  const [edges, setEdges] = useState<FlowEdge[]>(() => flowEdges(graph, marks === undefined ? undefined : (taken ?? new Set()), selectedEdges));
-  useEffect(() => {
-    setEdges(flowEdges(graph, marks === undefined ? undefined : (taken ?? new Set()), selectedEdges));
-  }, [graph, marks, taken, selectedEdges]);
-  const latest = useRef({ nodes, edges });
-  latest.current = { nodes, edges };
-
-  const report = (nextNodes: readonly FlowNode[], nextEdges: readonly FlowEdge[]) =>
-    onSelect(
-      nextNodes.filter((node) => node.selected).map(({ id }) => id),
-      nextEdges.filter((edge) => edge.selected).map(({ id }) => id),
-    );
-  const onNodesChange = (changes: NodeChange<FlowNode>[]) => {
-    const next = applyNodeChanges(changes, latest.current.nodes);
-    latest.current.nodes = next;
-    setNodes(next);
-    if (changes.some(({ type }) => type === "select")) report(next, latest.current.edges);
-  };
-  const onEdgesChange = (changes: EdgeChange<FlowEdge>[]) => {
-    const next = applyEdgeChanges(changes, latest.current.edges);
-    latest.current.edges = next;
-    setEdges(next);
-    if (changes.some(({ type }) => type === "select")) report(latest.current.nodes, next);
-  };
+  const { nodes, edges, latest, onNodesChange, onEdgesChange } = useElements(props, editable ? add : undefined);
 
   const showAll = useCallback(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), [flow]);
   const shown = useRef(fit);
@@ -130,7 +104,7 @@ function Canvas(props: GraphCanvasProps) {
       if (place === undefined) return;
       void flow.setCenter(place.position.x + NODE_WIDTH / 2, place.position.y + (place.height ?? 48) / 2, { zoom: Math.max(OPENED_AT_LEAST, flow.getZoom()) });
     },
-    [flow],
+    [flow, latest],
   );
   useEffect(() => {
     if (focus !== undefined) bring(focus.id);
@@ -168,7 +142,6 @@ function Canvas(props: GraphCanvasProps) {
   const open = (_event: MouseEvent, { id }: FlowNode) => onOpen?.(id);
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: keys of what is in it; the graph itself is the widget
     <div
       ref={frame}
       className={classes("graph-canvas", far && "graph-far", editable && "graph-editable")}
@@ -222,6 +195,43 @@ function Canvas(props: GraphCanvasProps) {
       {graph.nodes.length === 0 && <p className="graph-empty">{GRAPH.empty}</p>}
     </div>
   );
+}
+
+/** Nodes and edges as the library holds them, while they are dragged as well. */
+function useElements(
+  { graph, places, marks, taken, findings, selected, selectedEdges = NONE, onSelect }: GraphCanvasProps,
+  onAdd: ((id: string, port: string) => void) | undefined,
+) {
+  const nodesOf = (before: readonly FlowNode[]) => flowNodes({ graph, places, marks, findings, selected, onAdd }, before);
+  const edgesOf = () => flowEdges(graph, marks === undefined ? undefined : (taken ?? new Set()), selectedEdges);
+  const [nodes, setNodes] = useState(() => nodesOf([]));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what nodes are made of
+  useEffect(() => setNodes(nodesOf), [graph, places, marks, findings, selected, onAdd]);
+  const [edges, setEdges] = useState(edgesOf);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what edges are made of
+  useEffect(() => setEdges(edgesOf), [graph, marks, taken, selectedEdges]);
+  const latest = useRef({ nodes, edges });
+  latest.current = { nodes, edges };
+  const report = () =>
+    onSelect(
+      latest.current.nodes.filter((node) => node.selected).map(({ id }) => id),
+      latest.current.edges.filter((edge) => edge.selected).map(({ id }) => id),
+    );
+  return {
+    nodes,
+    edges,
+    latest,
+    onNodesChange(changes: NodeChange<FlowNode>[]) {
+      latest.current.nodes = applyNodeChanges(changes, latest.current.nodes);
+      setNodes(latest.current.nodes);
+      if (changes.some(({ type }) => type === "select")) report();
+    },
+    onEdgesChange(changes: EdgeChange<FlowEdge>[]) {
+      latest.current.edges = applyEdgeChanges(changes, latest.current.edges);
+      setEdges(latest.current.edges);
+      if (changes.some(({ type }) => type === "select")) report();
+    },
+  };
 }
 
 const mapClass = ({ data }: FlowNode): string => (data.mark === undefined ? "graph-map-node" : `graph-map-node graph-map-${data.mark.state}`);
