@@ -26,7 +26,7 @@ export type * from "./messages.ts";
 export * from "./models.ts";
 export * from "./names.ts";
 export type * from "./notifier.ts";
-export type * from "./peers.ts";
+export * from "./peers.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
 export type * from "./processes.ts";

@@ -1,4 +1,5 @@
-import type { TaskResult, TurnOptions } from "./messages.ts";
+import type { Target, TaskResult, TurnOptions } from "./messages.ts";
+import type { Trace } from "./traces.ts";
 
 /** Service `peers`: the other daemons of the mesh, as `mesh.peers` names them. */
 export interface Peers {
@@ -14,7 +15,26 @@ export interface Peers {
    * `SVC_MESH_PEER` (404) for a name that is not configured, and `SVC_TASK_DUPLICATE` for a key that was used before.
    */
   run(peer: string, task: PeerRun): Promise<TaskResult>;
+  /**
+   * The same for who cannot wait: resolves once the task is stored, and what comes of it, answer or failure, is a new message to
+   * `answerTo.agent` in that conversation, once, over restarts. The same key twice is one task and one message.
+   */
+  send(peer: string, task: Omit<PeerRun, "signal">, answerTo: PeerAnswerTo): Promise<{ readonly taskId: string }>;
 }
+
+/** The conversation into which a peer's answer comes, and the agent that reads it there. */
+export interface PeerAnswerTo extends Omit<Target, "replyTo"> {
+  readonly agent: string;
+}
+
+/** The conversation of a task, for an answer to the agent that works on it. */
+export const answerToOf = ({ agent, channel, chat, account, thread }: Trace): PeerAnswerTo => ({
+  agent,
+  channel,
+  chat,
+  ...(account === undefined ? {} : { account }),
+  ...(thread === undefined ? {} : { thread }),
+});
 
 /** Work for an agent of a peer. */
 export interface PeerRun {

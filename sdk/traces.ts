@@ -36,6 +36,7 @@ export interface Trace {
   readonly channel: string;
   readonly chat: string;
   readonly account?: string;
+  readonly thread?: string;
   readonly conversation: string;
   readonly entry: string;
   readonly sender?: string;

@@ -25,6 +25,7 @@ const NAMES = [
   "LAYERS",
   "SDK_VERSION",
   "SIGNATURES",
+  "answerToOf",
   "append",
   "backoffMs",
   "channelError",

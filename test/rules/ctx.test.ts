@@ -108,6 +108,25 @@ const filled = (name: keyof typeof LAYERS, lines: number): Layer => ({
   text: `## ${name}\n${Array.from({ length: lines }, (_, line) => `${name} line ${String(line).padStart(4, "0")} ${"x".repeat(80)}`).join("\n")}`,
 });
 
+it("the landscape names the other machines of the mesh", async () => {
+  const peers = definePlugin({
+    kind: "feature",
+    name: "peers",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: [],
+    setup: (ctx) =>
+      void ctx.provide.service("peers", {
+        list: () => [
+          { name: "n2", url: "http://n2" },
+          { name: "n3", url: "http://n3" },
+        ],
+      } as never),
+  });
+  const { say } = await runContext({ inline: [peers as unknown as Plugin<never>] });
+  expect(textOf(await say("x"), "landscape")).toContain("Other machines of the mesh: n2, n3");
+});
+
 it("CTX-04 over 24,000 characters history loses its oldest lines first, then wiki hint, artifacts and landscape follow", async () => {
   const fits = await runContext({ inline: [adding(filled("history", 300), filled("artifacts", 20), filled("landscape", 20))] });
   const context = await fits.say("hello");

@@ -124,6 +124,7 @@ export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace
     channel: inbound.channel,
     chat: inbound.chat,
     ...(inbound.account === undefined ? {} : { account: inbound.account }),
+    ...(inbound.thread === undefined ? {} : { thread: inbound.thread }),
     ...(inbound.sender === undefined ? {} : { sender: inbound.sender.id }),
     entry: inbound.entry,
     ...(route?.node === undefined ? {} : { node: route.node }),

@@ -1,5 +1,7 @@
-import { definePlugin, svcError } from "@svc/sdk";
+import { answerToOf, definePlugin, svcError } from "@svc/sdk";
 
+/** A person waits in the conversation, and is not kept waiting for another machine (MESH-07). */
+const LATER = "It has been asked. Its answer will come to you as a new message in this conversation: do not wait for it, and end your turn.";
 const OFF = "the section mesh of svc.json is missing or off";
 
 /** `mesh.delegate` (000:L94): hand work to an agent on another machine. The task is stored here and run there once; without the mesh it fails with `SVC_MESH_DISABLED`. */
@@ -8,7 +10,7 @@ export default definePlugin({
   name: "mesh-delegate",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["services"],
+  capabilities: ["services", "traces"],
   setup(ctx) {
     ctx.provide.action({
       name: "mesh.delegate",
@@ -41,22 +43,23 @@ export default definePlugin({
       get unusable() {
         return ctx.services.get("peers") === undefined ? OFF : undefined;
       },
-      async run(input, { agent: asker, chain = [], key, signal, taskId: callerTask }) {
+      async run(input, { agent: asker, chain = [], door, key, signal, taskId: callerTask }) {
         const { peer, agent, message, freshSession = true } = input as { peer: string; agent: string; message: string; freshSession?: boolean };
         const peers = ctx.services.get("peers");
         if (peers === undefined) throw svcError("SVC_MESH_DISABLED", `mesh.delegate cannot reach the peer '${peer}': ${OFF}.`, { status: 503 });
         signal.throwIfAborted();
-        const result = await peers.run(peer, {
+        const task = {
           agent,
           message,
-          signal,
           ...(key === undefined ? {} : { key }),
-          options: {
-            freshSession,
-            ...(asker === undefined ? {} : { askedBy: asker, chain: [...chain.filter((one) => one !== asker), asker] }),
-            ...(callerTask === undefined ? {} : { callerTask }),
-          },
-        });
+          options: { freshSession, ...(asker === undefined ? {} : { askedBy: asker, chain: [...chain.filter((one) => one !== asker), asker] }) },
+        };
+        const waiting = door === "agent" && callerTask !== undefined ? await ctx.traces.get(callerTask) : undefined;
+        if (waiting?.entry === "channel") {
+          const { taskId } = await peers.send(peer, task, answerToOf(waiting));
+          return { peer, agent, taskId, reply: LATER, durationMs: 0 };
+        }
+        const result = await peers.run(peer, { ...task, signal, options: { ...task.options, ...(callerTask === undefined ? {} : { callerTask }) } });
         signal.throwIfAborted();
         const { ok, taskId, reply, durationMs } = result;
         if (!ok) {

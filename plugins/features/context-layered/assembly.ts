@@ -68,7 +68,7 @@ export function createAssembly(ctx: PluginContext): Assembly {
       ...context.layers,
       channelRules(turn),
       scope(turn),
-      landscape(turn, ctx.agents.list(), ctx.node.name),
+      landscape(turn, ctx.agents.list(), ctx.node.name, ctx.services.get("peers")?.list()),
       identity(turn),
       ...verified,
       artifacts(turn),

@@ -1,4 +1,5 @@
-import { definePlugin, type PeerRun, type Peers, type Route, type TaskResult } from "@svc/sdk";
+import { definePlugin, type Peers, type Route, type TaskResult } from "@svc/sdk";
+import { Answers } from "./answers.ts";
 import { createPeerAuthority } from "./authority.ts";
 import type { Cursor } from "./feed.ts";
 import { announceRoute, nodeRoute, peerRoutes } from "./mesh-routes.ts";
@@ -6,7 +7,7 @@ import { addNodeTurns } from "./node-turns.ts";
 import { HealthBook } from "./peer-health.ts";
 import { createPeers } from "./peers.ts";
 import { MESH, type MeshSettings } from "./settings.ts";
-import { CHANNEL, meshTaskRoute, messageTo, requirePeer } from "./task-route.ts";
+import { CHANNEL, meshCancelRoute, meshTaskRoute, messageTo, requirePeer } from "./task-route.ts";
 
 /** The daemons that work together: who is let in, and agents that live elsewhere. */
 export default definePlugin<MeshSettings>({
@@ -15,16 +16,21 @@ export default definePlugin<MeshSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "mesh", schema: MESH },
-  capabilities: ["agents", "events", "events:peers", "fetch", "jobs", "routes", "store", "tasks"],
+  capabilities: ["agents", "events", "events:peers", "fetch", "jobs", "routes", "store", "tasks", "traces"],
   setup(ctx) {
     const { peers: configured, healthCheck, feed } = ctx.config;
     ctx.provide.authority(createPeerAuthority(configured));
     const wire = createPeers(configured, ctx.fetch);
+    const answers = new Answers(ctx);
     const peers: Peers = {
       ...wire,
-      async run(peer: string, { signal, ...task }: PeerRun): Promise<TaskResult> {
+      async run(peer, { signal, ...task }): Promise<TaskResult> {
         requirePeer(wire, peer);
         return ctx.tasks.run(messageTo(peer, task), undefined, signal);
+      },
+      async send(peer, task, answerTo) {
+        requirePeer(wire, peer);
+        return answers.send(peer, task, answerTo);
       },
     };
     ctx.provide.service("peers", peers);
@@ -35,16 +41,15 @@ export default definePlugin<MeshSettings>({
       return typeof node !== "string" ? undefined : { agent, node, conversation: `${node}/${chat}`, reply: { channel: "http", chat } };
     });
     addNodeTurns(ctx, peers);
-    for (const route of [
-      meshTaskRoute({ agents: ctx.agents, events: ctx.events, node: ctx.node, tasks: ctx.tasks, peers }),
-      announceRoute(ctx),
-      nodeRoute(ctx.node),
-      ...peerRoutes(peers, health),
-    ])
+    const { agents, events, node, tasks, traces } = ctx;
+    const deps = { agents, events, node, tasks, traces, peers, answers };
+    const taskRoute = meshTaskRoute(deps);
+    for (const route of [taskRoute, meshCancelRoute(deps, taskRoute), announceRoute(ctx), nodeRoute(ctx.node), ...peerRoutes(peers, health)])
       ctx.provide.route(route);
     return {
       async start() {
         if (configured.length === 0) return;
+        await answers.resume();
         ctx.jobs.every(healthCheck.interval * 1_000, () => health.look());
         if (!feed.enabled) return;
         const { follow } = await import("./feed.js");

@@ -2,6 +2,7 @@ import { codeOf, type Events, type PeerAnswer, type Peers, type PluginContext, r
 
 /** One question to the peer; a longer task is asked for again under the same key, and goes on there meanwhile. */
 const ROUND_MS = 120_000;
+const CANCEL_MS = 10_000;
 const PAUSE_MS = 1_000;
 const MOST_PAUSE_MS = 60_000;
 /** A peer that cannot be reached for so long after a message came in is given up. */
@@ -11,17 +12,18 @@ const GIVE_UP_MS = 86_400_000;
  * Turns of agents that live on a peer are run there, under the task's id as key: neither a restart here, nor one there, nor a lost answer has
  * the peer work twice. They hold no slot here.
  */
-export function addNodeTurns({ hooks, events }: Pick<PluginContext, "hooks" | "events">, peers: Peers): void {
+export function addNodeTurns({ hooks, events, log }: Pick<PluginContext, "hooks" | "events" | "log">, peers: Peers): void {
   hooks.dispatch.tap((turn, _context, { signal }) => {
     const { node } = turn.route;
     if (node === undefined || !peers.list().some(({ name }) => name === node)) return undefined;
-    return handOver(turn, node, { peers, events, signal });
+    return handOver(turn, node, { peers, events, log, signal });
   });
 }
 
 interface Handing {
   readonly peers: Peers;
   readonly events: Events;
+  readonly log: PluginContext["log"];
   readonly signal: AbortSignal;
 }
 
@@ -42,11 +44,23 @@ async function* handOver(turn: Turn, node: string, handing: Handing): AsyncGener
   const [{ at }] = turn.messages;
   for (let pause = PAUSE_MS; ; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
     const outcome = await ask(turn, node, handing, forward.id);
-    if (signal.aborted) return;
+    if (signal.aborted) return void cancel(turn, node, handing, forward.id);
     if (typeof outcome !== "string") return yield outcome;
     if (Date.now() - at > GIVE_UP_MS) return yield { type: "error", kind: "node", message: `Node ${node} has not answered within a day: ${outcome}` };
     await sleep(pause, signal).catch(() => undefined);
-    if (signal.aborted) return;
+    if (signal.aborted) return void cancel(turn, node, handing, forward.id);
+  }
+}
+
+/** Has the peer end the task, too, where it is over here; a daemon that stops asks for it again at its next start. A peer that cannot be reached goes on. */
+async function cancel(turn: Turn, node: string, { peers, signal, log }: Handing, forward: string): Promise<void> {
+  if ((signal.reason as { readonly kind?: string } | undefined)?.kind === "interrupted") return;
+  const request = { method: "POST", path: "/mesh/task/cancel", headers: headersOf(turn, forward), body: bodyOf(turn, node), timeoutMs: CANCEL_MS } as const;
+  try {
+    const { status } = await peers.request(node, request);
+    if (status !== 200) log.warn({ task: turn.id, peer: node, status }, "a cancelled task may go on at the peer: it did not take the cancellation");
+  } catch (error) {
+    log.warn({ task: turn.id, peer: node, reason: reasonOf(error) }, "a cancelled task may go on at the peer: it could not be told");
   }
 }
 

@@ -5,7 +5,7 @@ const TIMEOUT_MS = 30_000;
 const MOST_BYTES = 10_485_760;
 
 /** Asks the configured peers. Their addresses are the operator's, so that private ones count; a redirect is not followed, it would take the token along. */
-export function createPeers(peers: readonly Peer[], fetch: GuardedFetch): Omit<Peers, "run"> {
+export function createPeers(peers: readonly Peer[], fetch: GuardedFetch): Omit<Peers, "run" | "send"> {
   return {
     list: () => peers.map(({ name, url }) => ({ name, url })),
     async request(name, { method, path, body, headers = {}, signal, timeoutMs = TIMEOUT_MS }) {

@@ -1,4 +1,17 @@
-import { codeOf, type HttpRequest, type HttpRoute, type Message, type Peers, type PluginContext, svcError, type TaskEvent, type TaskResult } from "@svc/sdk";
+import {
+  answerToOf,
+  codeOf,
+  type HttpRequest,
+  type HttpRoute,
+  type Message,
+  type PeerAnswerTo,
+  type Peers,
+  type PluginContext,
+  svcError,
+  type TaskEvent,
+  type TaskResult,
+} from "@svc/sdk";
+import type { Answers } from "./answers.ts";
 
 interface TaskBody {
   readonly peer?: string;
@@ -12,16 +25,20 @@ interface TaskBody {
 }
 
 const MOST_KEY = 200;
+/** Tasks of a channel among which a conversation is looked for. */
+const LOOKED_AT = 500;
 const ID = /^[A-Za-z0-9_:.-]{1,120}$/;
 
 /** What the route works with. */
-export interface TaskRouteOptions extends Pick<PluginContext, "agents" | "events" | "node" | "tasks"> {
+export interface TaskRouteOptions extends Pick<PluginContext, "agents" | "events" | "node" | "tasks" | "traces"> {
   readonly peers: Pick<Peers, "list">;
+  readonly answers: Pick<Answers, "send">;
 }
 
 /**
  * `POST /mesh/task` (000:L180). From a peer: its task is run by an agent of this daemon, once for each key; what a peer hands over is never
- * handed on (MESH-10). From this machine: the task is stored here and run on the peer that `peer` names.
+ * handed on (MESH-10). From this machine: the task is stored here and run on the peer that `peer` names; with a conversation as `context`
+ * it answers 202 at once, and what the peer says is a new message to the agent of that conversation (MESH-07).
  */
 export function meshTaskRoute(options: TaskRouteOptions): HttpRoute {
   return {
@@ -46,7 +63,12 @@ export function meshTaskRoute(options: TaskRouteOptions): HttpRoute {
       },
     },
     async handle(request, reply) {
-      const { stream = false } = request.body as TaskBody;
+      const { stream = false, context } = request.body as TaskBody;
+      if (request.caller.peer === undefined && context?.chatId !== undefined && !stream) {
+        const { peer, ...task } = asked(request, options);
+        reply.status(202);
+        return { ok: true, ...(await options.answers.send(peer, task, await conversationOf(context, options))) };
+      }
       const message = request.caller.peer === undefined ? outward(request, options) : inward(request, options);
       const out = stream ? reply.stream({ deferred: true }) : undefined;
       const listen = out && ((event: TaskEvent) => void out.event(event.type, event));
@@ -91,19 +113,53 @@ function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRo
 }
 
 /** What this machine asks of an agent on a peer. */
-function outward({ body, headers }: HttpRequest, { peers }: TaskRouteOptions): Message {
+function outward(request: HttpRequest, options: TaskRouteOptions): Message {
+  const { peer, ...task } = asked(request, options);
+  return messageTo(peer, task);
+}
+
+function asked({ body, headers }: HttpRequest, { peers }: TaskRouteOptions): PeerTask & { readonly peer: string } {
   const { peer, agent, message, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
   if (peer === undefined) throw svcError("SVC_MESH_PEER", "'peer' must name the daemon that has the agent; see svc mesh list.", { status: 400, field: "peer" });
   requirePeer(peers, peer);
   if ((context.channel === undefined) !== (context.chatId === undefined))
     throw svcError("SVC_MESH_CONTEXT", "'context.channel' and 'context.chatId' are given together or not at all.", { status: 400, field: "context" });
   const key = headers["idempotency-key"];
-  return messageTo(peer, {
+  return {
+    peer,
     agent,
     message,
     ...(typeof key === "string" && key !== "" && key.length <= MOST_KEY ? { key: `http:${key}` } : {}),
     options: { ...(freshSession === undefined ? {} : { freshSession }), ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }) },
-  });
+  };
+}
+
+/** The conversation as its newest task has it. Throws where nobody has spoken there. */
+async function conversationOf({ channel = "", chatId = "" }: NonNullable<TaskBody["context"]>, { traces, agents }: TaskRouteOptions): Promise<PeerAnswerTo> {
+  const found = (await traces.list({ channel, limit: LOOKED_AT })).find((trace) => trace.chat === chatId && agents.get(trace.agent) !== undefined);
+  if (found === undefined)
+    throw svcError("SVC_MESH_CONTEXT", `No agent has lately worked in the chat '${chatId}' of '${channel}', so that no answer can come there.`, {
+      status: 400,
+      field: "context.chatId",
+    });
+  return answerToOf(found);
+}
+
+/**
+ * `POST /mesh/task/cancel`, for peers: ends the task that was handed over under that key. The body is that of the task: one that had not
+ * arrived yet is taken down as well.
+ */
+export function meshCancelRoute(options: TaskRouteOptions, route: HttpRoute): HttpRoute {
+  return {
+    ...route,
+    path: "/mesh/task/cancel",
+    async handle(request) {
+      if (request.caller.peer === undefined)
+        throw svcError("SVC_MESH_PEER", "This is for peers: from this machine, svc daemon cancel ends a task wherever it runs.", { status: 400 });
+      const { taskId } = await options.tasks.accept(inward(request, options));
+      return { cancelled: await options.tasks.cancel(taskId, `cancelled by ${request.caller.peer}`) };
+    },
+  };
 }
 
 /** Throws `SVC_MESH_PEER` (404) for a name that is not configured. */
