@@ -5,6 +5,7 @@ export { type EngineEnvironment, type EngineVariables, engineEnvironment, type R
 export { type Executable, executableOf, findExecutable, isExecutable, requireExecutable, type WantedProgram } from "./engine/executable.ts";
 export { extraCertificates } from "./engine/extra-certificates.ts";
 export { countOf, type Fields, fieldsOf, listOf, textOf } from "./engine/fields.ts";
+export { type FoundEngine, findEngines, findPrograms, installable, offersOf, type TierOffer } from "./engine/find-engines.ts";
 export * from "./engine/generation-1.ts";
 export { createInbox, type Inbox } from "./engine/inbox.ts";
 export { createKeyRelays, type KeyRelays, proxyFor } from "./engine/key-relays.ts";

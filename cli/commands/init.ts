@@ -50,7 +50,7 @@ function knownTier(tier: string, cli: Cli): string {
 
 /** The first command-line engine on PATH whose plugin is here; else the one that needs nothing. */
 export async function bestTier(): Promise<string> {
-  const { findPrograms, offersOf } = await import("../setup/engines.js");
+  const { findPrograms, offersOf } = await import("@svc/sdk/engine");
   // Only a tier is written: an engine that needs further settings is for svc setup.
   const offers = offersOf(firstParty().map(({ manifest }) => manifest)).filter(({ offer }) => offer.settings === undefined);
   return (await findPrograms(process.env, offers))[0]?.tier ?? "local";

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { TaskResult } from "@svc/sdk";
+import { type FoundEngine, findEngines, installable, offersOf } from "@svc/sdk/engine";
 import { added, firstParty, productName } from "../catalog.ts";
 import { changeFile, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
-import { type FoundEngine, findEngines, installable, offersOf } from "../setup/engines.ts";
 import { openQuestions, type Questions } from "../setup/questions.ts";
 
 const group: OwnGroup = {

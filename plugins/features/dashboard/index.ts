@@ -1,4 +1,5 @@
 import { definePlugin } from "@svc/sdk";
+import { adminRoutes } from "./admin/admin-routes.ts";
 import { createDaemons } from "./daemons.ts";
 import { createLegacyAuthority } from "./legacy-token.ts";
 import { liveStreamRoute } from "./live-stream.ts";
@@ -20,7 +21,7 @@ export default definePlugin<DashboardSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "dashboard", schema: DASHBOARD },
-  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services", "store", "settings", "all-settings"],
+  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services", "store", "settings", "all-settings", "env:*"],
   setup(ctx) {
     const { bind, port, token } = ctx.config;
     const daemons = createDaemons(ctx);
@@ -49,6 +50,7 @@ export default definePlugin<DashboardSettings>({
       taskActionRoute(daemons),
       tickets.route,
       ...taskRoutes(ctx),
+      ...adminRoutes(ctx),
       panelsRoute(ctx),
       // With a token, who has none does not learn which paths there are.
       ...(token === undefined ? [] : nowhereRoutes()),

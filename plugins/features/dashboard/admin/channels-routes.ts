@@ -1,35 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type HttpRoute, type InstalledPlugin, type PluginContext, svcError } from "@svc/sdk";
+import { type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
 import { admin } from "./settings-routes.ts";
-
-/** What the set-up of a channel asks for. */
-export interface ConnectForm {
-  /** What it is and what is needed, from its own words. */
-  readonly explanation: string;
-  /** Credentials: where each one stands in the section, and the variable that is proposed for it. */
-  readonly secrets: readonly { readonly path: string; readonly variable: string }[];
-  /** Where the agent that answers, and those who may write, are named. */
-  readonly agent?: string;
-  readonly allow?: string;
-  /** It asks and checks by itself: on the command line. */
-  readonly asks: boolean;
-}
-
-/** A channel that is set up, or could be. */
-export interface ChannelView {
-  readonly name: string;
-  readonly section: string;
-  readonly plugin: string;
-  readonly product?: string;
-  /** `off`: its section is missing or switched off. `failed`: its plugin cannot run. */
-  readonly state: "ready" | "connecting" | "down" | "off" | "failed";
-  readonly reason?: string;
-  /** The names under which messages are sent through it. */
-  readonly channels: readonly string[];
-  /** Newest trace that came in through it, Unix ms. */
-  readonly lastIn?: number;
-}
 
 /** The channels with how they stand, the questions of one that is to be connected, and a message to try it. */
 export function channelsRoutes({ settings, tasks, traces }: Pick<PluginContext, "settings" | "tasks" | "traces">): readonly HttpRoute[] {
@@ -37,17 +7,17 @@ export function channelsRoutes({ settings, tasks, traces }: Pick<PluginContext, 
     {
       ...admin("GET", "channels"),
       async handle() {
-        const plugins = await settings.plugins();
-        const found = plugins.filter(({ manifest }) => manifest?.kind === "channel");
-        return { channels: await Promise.all(found.map((plugin) => viewOf(plugin, traces))) };
+        const { channelViews } = await import("./channel-view.js");
+        return { channels: await channelViews(await settings.plugins(), traces) };
       },
     },
     {
       ...admin("GET", "channels/:name/connect"),
       async handle({ params }) {
-        const plugin = (await settings.plugins()).find((one) => one.manifest?.kind === "channel" && nameOf(one) === params["name"]);
+        const { channelNamed, connectForm } = await import("./channel-view.js");
+        const plugin = channelNamed(await settings.plugins(), params["name"] ?? "");
         if (plugin === undefined) throw svcError("SVC_DASHBOARD_CHANNEL", `There is no installed channel '${params["name"]}'.`, { status: 404 });
-        return formOf(plugin);
+        return connectForm(plugin);
       },
     },
     {
@@ -77,77 +47,3 @@ export function channelsRoutes({ settings, tasks, traces }: Pick<PluginContext, 
 
 /** How long a page waits for a message to leave; it goes on by itself after that. */
 const SENT_MS = 15_000;
-
-/** As the key of its section, which may have signs that a plugin's name cannot have. */
-const nameOf = ({ id, manifest }: InstalledPlugin): string => manifest?.section?.split(".").at(-1) ?? id.replace(/^channel-/, "");
-
-async function viewOf(plugin: InstalledPlugin, traces: PluginContext["traces"]): Promise<ChannelView> {
-  const { id, manifest, state, reason, channels } = plugin;
-  const name = nameOf(plugin);
-  const [first] = channels;
-  const [last] = first === undefined ? [] : await traces.list({ channel: first.name, limit: 1 });
-  const why = reason ?? first?.reason;
-  return {
-    name,
-    section: manifest?.section ?? `channels.${name}`,
-    plugin: id,
-    ...(manifest?.product === undefined ? {} : { product: manifest.product }),
-    state: ["failed", "quarantined"].includes(state) ? "failed" : state !== "running" ? "off" : (first?.state ?? "connecting"),
-    ...(why === undefined ? {} : { reason: why }),
-    channels: channels.map((channel) => channel.name),
-    ...(last?.startedAt === undefined ? {} : { lastIn: timeOf(last.startedAt) }),
-  };
-}
-
-const timeOf = (at: string | number): number => (typeof at === "number" ? at : Date.parse(at));
-
-/** What channels call the agent that answers, where their manifest does not say. */
-const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);
-
-async function formOf({ folder, manifest }: InstalledPlugin): Promise<ConnectForm> {
-  const sample = folder === undefined ? {} : sectionOf(await readJson(join(folder, "sample.json")), manifest?.section);
-  const leaves = leavesOf(sample);
-  const agent = manifest?.connect?.agent ?? leaves.find(([path]) => AGENT_KEYS.has(path.split(".").at(-1) ?? ""))?.[0];
-  const allow = manifest?.connect?.allow ?? leaves.find(([path]) => path.split(".").at(-1) === "allowFrom")?.[0];
-  return {
-    explanation: folder === undefined ? "" : explanationIn(await readFile(join(folder, "README.md"), "utf8").catch(() => "")),
-    secrets: leaves.flatMap(([path, value]) => {
-      const variable = /^\$\{(\w+)\}$/.exec(String(value))?.[1];
-      return variable === undefined ? [] : [{ path, variable }];
-    }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(allow === undefined ? {} : { allow }),
-    asks: manifest?.connect?.module !== undefined,
-  };
-}
-
-async function readJson(file: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(file, "utf8"));
-  } catch {
-    return {};
-  }
-}
-
-/** The section of a sample, which may hold it alone or below its path. */
-function sectionOf(sample: unknown, section = ""): unknown {
-  const below = section.split(".").reduce<unknown>((at, key) => (isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined), sample);
-  return below ?? sample;
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
-
-function leavesOf(value: unknown, path = ""): readonly (readonly [path: string, value: unknown])[] {
-  if (!isRecord(value)) return [[path, value]];
-  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path === "" ? key : `${path}.${key}`));
-}
-
-/** The paragraph below the title says what it is, the first block after the sample what is needed. */
-function explanationIn(readme: string): string {
-  const [before = "", after = ""] = readme.split(/<!-- sample -->[\s\S]*?<!-- \/sample -->/);
-  const what = before
-    .replace(/^# .*$/m, "")
-    .trim()
-    .split(/\n\s*\n/)[0];
-  return [what, after.trim().split(/\n\s*\n/)[0]].filter(Boolean).join("\n\n");
-}

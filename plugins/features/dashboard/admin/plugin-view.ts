@@ -30,7 +30,8 @@ export interface PluginFacts {
 /** All plugins as the page shows them. */
 export function pluginViews({ plugins, document, agents, memoryOf }: PluginFacts): readonly PluginView[] {
   const serving = new Map(plugins.flatMap(({ id, manifest }) => (manifest?.serves ?? []).map((name) => [name as string, id] as const)));
-  const needsOf = ({ id, capabilities }: InstalledPlugin) => [...new Set(capabilities.flatMap((name) => serving.get(name) ?? []))].filter((other) => other !== id);
+  const needsOf = ({ id, capabilities }: InstalledPlugin) =>
+    [...new Set(capabilities.flatMap((name) => serving.get(name) ?? []))].filter((other) => other !== id);
   const runs = ({ state }: InstalledPlugin) => state === "running";
   return plugins.map((plugin) => {
     const { manifest, folder: _folder, ...shown } = plugin;
@@ -61,7 +62,10 @@ function switchOf({ id, state, manifest, source, provides }: InstalledPlugin, do
     const path = manifest.section.split(".");
     return { on, switch: { on: [...lift, { path: [...path, "enabled"], value: true }], off: [{ path: [...path, "enabled"], value: false }] } };
   }
-  const bar: readonly SettingEdit[] = entries.length === 0 && document["plugins"] === undefined ? [{ path: ["plugins"], value: [`!${id}`] }] : [{ path: ["plugins", entries.length], value: `!${id}` }];
+  const bar: readonly SettingEdit[] =
+    entries.length === 0 && document["plugins"] === undefined
+      ? [{ path: ["plugins"], value: [`!${id}`] }]
+      : [{ path: ["plugins", entries.length], value: `!${id}` }];
   if (off === -1 && !on) return { on, fixed: whenItRuns(manifest?.activate, manifest?.section) };
   return { on, switch: { on: lift, off: bar } };
 }
@@ -83,7 +87,8 @@ function breaksOf({ id, provides, channels, manifest }: InstalledPlugin, agents:
   if (neededBy.length > 0) breaks.push(`${count(neededBy.length, "plugin")} ${neededBy.length === 1 ? "needs" : "need"} it: ${listed(neededBy)}.`);
   const routes = provides.filter((what) => what.startsWith("route ")).length;
   if (routes > 0) breaks.push(`${count(routes, "address")} of the HTTP API ${routes === 1 ? "is" : "are"} gone.`);
-  if (provides.some((what) => what.startsWith("server dashboard")) || id === "feature-dashboard") breaks.push("This page is gone: switch it on again with svc plugin enable feature-dashboard.");
+  if (provides.some((what) => what.startsWith("server dashboard")) || id === "feature-dashboard")
+    breaks.push("This page is gone: switch it on again with svc plugin enable feature-dashboard.");
   if (provides.some((what) => what.startsWith("authority "))) breaks.push("The tokens that it judges let nobody in.");
   const commands = manifest?.commands ?? [];
   if (commands.length > 0) breaks.push(`svc has no ${listed(commands.map(({ name }) => name))} any more.`);

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import type { HttpRoute, PluginContext } from "@svc/sdk";
-import { pluginViews } from "./plugin-view.ts";
 import { admin } from "./settings-routes.ts";
 
 /** `GET /api/admin/plugins`, and `POST /api/admin/plugins/:id/release` for one in quarantine. Plugins are switched by edits of svc.json. */
@@ -9,6 +8,7 @@ export function pluginsRoutes({ settings, agents }: Pick<PluginContext, "setting
     {
       ...admin("GET", "plugins"),
       async handle() {
+        const { pluginViews } = await import("./plugin-view.js");
         const [plugins, { document, revision }] = await Promise.all([settings.plugins(), settings.read()]);
         return { plugins: pluginViews({ plugins, document, agents: agents.list(), memoryOf }), revision, memory: process.memoryUsage.rss() };
       },

@@ -1,9 +1,12 @@
 import { type Caller, codeOf, type HttpRequest, type HttpRoute, type SettingEdit, type Settings, type SettingsDocument } from "@svc/sdk";
 
 /** All of these change or show what runs the daemon: a token that may only read is refused (AUTH-09). */
-export const admin = (method: HttpRoute["method"], path: string) => ({ server: "dashboard", method, path: `/api/admin/${path}`, guard: "scope:dashboard:write" }) as const;
+export const admin = (method: HttpRoute["method"], path: string) =>
+  ({ server: "dashboard", method, path: `/api/admin/${path}`, guard: "scope:dashboard:write" }) as const;
 
-const SEGMENT = { anyOf: [{ type: "string" }, { type: "integer", minimum: 0 }, { type: "object", required: ["id"], properties: { id: { type: "string" } } }] } as const;
+const SEGMENT = {
+  anyOf: [{ type: "string" }, { type: "integer", minimum: 0 }, { type: "object", required: ["id"], properties: { id: { type: "string" } } }],
+} as const;
 const EDITS = {
   type: "array",
   maxItems: 1_000,
@@ -35,7 +38,8 @@ export function settingsRoutes(settings: Settings): readonly HttpRoute[] {
       ...admin("POST", "settings/check"),
       maxBytes: LARGEST,
       body: { type: "object", additionalProperties: false, required: ["edits"], properties: { edits: EDITS, expect: EXPECT } },
-      handle: ({ body }, reply) => orConflict(reply, settings, async ({ edits, expect } = body as Asked) => settings.preview(edits, expect === undefined ? {} : { expect })),
+      handle: ({ body }, reply) =>
+        orConflict(reply, settings, async ({ edits, expect } = body as Asked) => settings.preview(edits, expect === undefined ? {} : { expect })),
     },
     {
       ...admin("PATCH", "settings"),
@@ -67,7 +71,8 @@ export function settingsRoutes(settings: Settings): readonly HttpRoute[] {
 }
 
 /** Who wants a change, for the log. */
-export const whoIs = ({ token, address }: Caller): string => (token === undefined ? `the dashboard, from ${address}` : `the dashboard, with the token ${token.name}`);
+export const whoIs = ({ token, address }: Caller): string =>
+  token === undefined ? `the dashboard, from ${address}` : `the dashboard, with the token ${token.name}`;
 
 /** What a page needs to put its changes onto what somebody else has written. */
 interface Conflict {

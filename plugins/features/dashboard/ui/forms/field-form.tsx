@@ -1,4 +1,5 @@
 import "./forms.css";
+import "./form-lists.css";
 import { useId } from "react";
 import { classes } from "../kit/class-names.ts";
 import { TextInput } from "../kit/field.tsx";
@@ -50,7 +51,6 @@ export function FieldForm({
   readonly label?: string;
 }) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: fields of one value inside of a larger form
     <div className="form form-compact" role="group" aria-label={label}>
       {fields.map((field) => (
         <OneField
@@ -219,7 +219,6 @@ function FieldInput({
     case "multi-select": {
       const chosen = Array.isArray(value) ? (value as readonly string[]) : [];
       return (
-        // biome-ignore lint/a11y/useSemanticElements: several answers of one field
         <div className="form-checks" role="group" aria-labelledby={labelId} aria-describedby={about}>
           {optionsOf(field).map((option) => (
             <label key={option.value} className="form-check">

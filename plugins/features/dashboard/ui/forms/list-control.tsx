@@ -50,7 +50,6 @@ export function ListControl({ schema, value, path, name, depth, labelId, onChang
     focusAt(list.length);
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: entries of one value inside of a larger form
     <div ref={box} className="form-list" role="group" aria-labelledby={labelId}>
       {list.map((entry, at) => {
         const place = [...path, at];
@@ -60,8 +59,8 @@ export function ListControl({ schema, value, path, name, depth, labelId, onChang
         const open = simple || list.length <= MOST_OPEN || opened.has(at) || below;
         const title = titleOf(entry, at);
         return (
-          // biome-ignore lint/a11y/useSemanticElements: one entry of a value
           <div
+            // biome-ignore lint/suspicious/noArrayIndexKey: entries of a list have no other name
             key={at}
             role="group"
             aria-label={title}

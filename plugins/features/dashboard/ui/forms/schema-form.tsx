@@ -1,4 +1,5 @@
 import "./forms.css";
+import "./form-lists.css";
 import type { Schema } from "@svc/sdk";
 import { type FocusEvent, useMemo } from "react";
 import { classes } from "../kit/class-names.ts";
@@ -64,7 +65,6 @@ export function SchemaForm({
   };
   return (
     <FormContext.Provider value={surroundings}>
-      {/* biome-ignore lint/a11y/useSemanticElements: fields of one value inside of a larger form */}
       <div className={classes("form", compact && "form-compact")} role="group" aria-label={label} onBlur={onBlur}>
         <ObjectFields schema={schema} value={value} path={at} depth={0} onChange={onChange} />
       </div>

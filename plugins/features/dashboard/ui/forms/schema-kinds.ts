@@ -133,7 +133,7 @@ export function labelOf(key: string, schema: Schema = {}): string {
   return words === "" ? key : words.charAt(0).toUpperCase() + words.slice(1).replace(/\b([A-Z])(?=[a-z])/g, (letter) => letter.toLowerCase());
 }
 
-/** The range of a schema in words; empty where it has none. */
+/** The range of a schema as a phrase; empty where it has none. */
 export function rangeOf(schema: Schema): string {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = schema;
   const least = minimum ?? (exclusiveMinimum === undefined ? undefined : `more than ${exclusiveMinimum}`);

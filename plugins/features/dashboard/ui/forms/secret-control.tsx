@@ -28,7 +28,6 @@ export function SecretControl({ value, path, control, labelId, onChange }: Value
   const state = secrets.state(path, value);
   const literal = state.set && state.reference === undefined;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: what stands for one value
     <div className="form-secret" role="group" aria-labelledby={labelId}>
       <Icon name="lock" />
       <code className="cut grow">{state.reference === undefined ? (literal ? FORMS.secretLiteral : FORMS.notSet) : `\${${state.reference}}`}</code>

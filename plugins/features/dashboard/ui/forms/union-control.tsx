@@ -21,7 +21,6 @@ export function UnionControl(props: ValueProps) {
   };
   const inner = branch?.tag === undefined ? branch?.schema : withoutKey(branch.schema, branch.tag[0]);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: fields of one value inside of a larger form
     <div className="form-union" role="group" aria-labelledby={labelId}>
       <select
         {...control}
@@ -33,7 +32,7 @@ export function UnionControl(props: ValueProps) {
       >
         <option value={-1}>{FORMS.notSet}</option>
         {branches.map(({ label }, index) => (
-          <option key={index} value={index}>
+          <option key={label} value={index}>
             {label}
           </option>
         ))}

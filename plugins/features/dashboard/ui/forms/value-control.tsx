@@ -33,7 +33,6 @@ export function ValueControl(props: ValueProps) {
       return <UnionControl {...props} />;
     case "object":
       return (
-        // biome-ignore lint/a11y/useSemanticElements: fields of one value inside of a larger form
         <div className="form-inner" role="group" aria-labelledby={labelId}>
           <parts.Fields {...props} />
         </div>

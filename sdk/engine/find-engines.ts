@@ -1,4 +1,6 @@
-import type { EngineOffer, Manifest } from "@svc/sdk";
+import type { EngineOffer } from "../engine-offer.ts";
+import type { Manifest } from "../plugin.ts";
+import { findExecutable } from "./executable.ts";
 
 /** An engine that the manifest of a tier offers. */
 export interface TierOffer {
@@ -62,7 +64,6 @@ export async function findEngines(env: NodeJS.ProcessEnv, offers: readonly TierO
 
 /** The programs on PATH: on their own sign-in first, then on a key that is set. */
 export async function findPrograms(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly FoundEngine[]> {
-  const { findExecutable } = await import("@svc/sdk/engine");
   const there = offers.flatMap(({ tier, offer }) => {
     const file = offer.program === undefined ? undefined : findExecutable(offer.program, env.PATH ?? "");
     return file === undefined ? [] : [{ tier, file, ...offer }];
@@ -86,7 +87,6 @@ export async function findPrograms(env: NodeJS.ProcessEnv, offers: readonly Tier
 
 /** How programs that were not found are installed, one line each. */
 export async function installable(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly string[]> {
-  const { findExecutable } = await import("@svc/sdk/engine");
   return offers.flatMap(({ tier, offer: { name, program, install } }) =>
     program === undefined || install === undefined || findExecutable(program, env.PATH ?? "") !== undefined ? [] : [`${name} (tier ${tier}): ${install}`],
   );
