@@ -16,6 +16,11 @@ export interface ChannelTraits {
   readonly dialect?: Dialect;
   /** Smallest pause between two edits of a message, in milliseconds. Unset: the platform has no edits; only the final text is sent. */
   readonly editIntervalMs?: number;
+  /**
+   * It shows in its own way that a message still grows, and wants to know when it is whole: see `Outgoing.grows`. The message then gets a
+   * last `edit` also where its text did not change.
+   */
+  readonly streams?: true;
   readonly threads?: boolean;
   readonly reactions?: boolean;
   /** An emoji that `react` puts on each message that came in, once it is stored: best effort, once a message, within two minutes. */
@@ -91,6 +96,8 @@ export interface Outgoing {
   readonly choices?: readonly ChoiceButton[];
   /** Stable over retries and restarts. */
   readonly key: string;
+  /** Of a channel with `traits.streams`: the answer goes on, and the last call for this message will come without. */
+  readonly grows?: true;
   /** The agent whose words these are; unset for those of the service itself. */
   readonly agent?: string;
   readonly title?: string;

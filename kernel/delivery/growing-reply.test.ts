@@ -1,4 +1,4 @@
-import { channelError, type Delivery, type Target } from "@svc/sdk";
+import { channelError, type Delivery, type Outgoing, type Target } from "@svc/sdk";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ReplyStream } from "../core/flow/deliveries-port.ts";
@@ -52,6 +52,36 @@ describe("a reply that grows", () => {
     expect(lengths.length).toBeLessThanOrEqual(Math.ceil(text.length / 50) + 1);
     for (const [at, length] of lengths.slice(0, -1).entries()) expect(length - (lengths[at - 1] ?? 0)).toBeGreaterThan(45);
     expect(await leftovers(one)).toBe(0);
+  });
+
+  it("a channel that streams is told that a message grows, and of its end also where the text stays", async () => {
+    const far = createFarEnd({ maxChars: 200 });
+    Object.assign(far.channel, { traits: { ...far.channel.traits, streams: true } });
+    const one = await world(far);
+    const seen: [string, boolean][] = [];
+    const { send, edit } = far.channel;
+    Object.assign(far.channel, {
+      send: (out: Outgoing, signal: AbortSignal) => {
+        seen.push([out.text, out.grows === true]);
+        return send(out, signal);
+      },
+      edit: (id: string, out: Outgoing, signal: AbortSignal) => {
+        seen.push([out.text, out.grows === true]);
+        return edit?.(id, out, signal);
+      },
+    });
+    const reply = stream(one);
+    const text = `${words(60)} `;
+    for (let at = 0; at < text.length; at += 25) {
+      reply.text(text.slice(at, at + 25));
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    await reply.end();
+    await answer(one, text);
+    expect(far.visible("c1").join("").trim()).toBe(text.trim());
+    const last = new Map(seen.map(([shown, grows]) => [shown, grows]));
+    for (const shown of far.visible("c1")) expect(last.get(shown), shown).toBe(false);
+    expect(seen.some(([, grows]) => grows)).toBe(true);
   });
 
   it("CHAN-03 edits keep the channel's pause between them", async () => {

@@ -75,14 +75,21 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
       }
       const upTo = Math.max(offered, wordEnd(text));
       const parts = partsOf(text.slice(0, upTo), traits, deps.render());
-      const index = parts.findIndex((part, at) => progress?.shown[at] !== digestOf(part.text));
+      const grows = (at: number) => traits.streams === true && at === parts.length - 1;
+      const index = parts.findIndex((part, at) => progress?.shown[at] !== digestOf(part.text, grows(at)));
       const part = parts[index];
       if (part === undefined) {
         offered = upTo;
         return;
       }
       const { replyTo: _replyTo, ...sequel } = target;
-      const out: Outgoing = { target: index === 0 ? target : sequel, ...part, key: `${taskId}/${index}`, agent: deps.agent };
+      const out: Outgoing = {
+        target: index === 0 ? target : sequel,
+        ...part,
+        key: `${taskId}/${index}`,
+        agent: deps.agent,
+        ...(grows(index) ? { grows: true } : {}),
+      };
       await put(index, out);
       if (index === parts.length - 1) offered = upTo;
     } catch (error) {
@@ -103,7 +110,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
     if (!answer.ok) return refused(answer, had, index);
     failures = 0;
     pace.passed(target, restMs);
-    progress = withShown(had, index, known ?? (answer.value as string), digestOf(out.text));
+    progress = withShown(had, index, known ?? (answer.value as string), digestOf(out.text, out.grows));
     if (known === undefined) await book.save(taskId, progress);
     else unsaved = true;
   }

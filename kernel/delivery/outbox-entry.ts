@@ -61,5 +61,9 @@ function restoreMedia({ data, ...rest }: StoredMedia): Media {
   return data === undefined ? rest : { ...rest, data: Buffer.from(data, "base64") };
 }
 
-/** Tells whether a platform message already shows a text, without keeping the text. */
-export const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 16);
+/** Tells whether a platform message already shows a text, without keeping the text. One that grows there is not the same as one that is whole. */
+export const digestOf = (text: string, grows = false): string =>
+  createHash("sha256")
+    .update(grows ? `${text}\0` : text)
+    .digest("base64url")
+    .slice(0, 16);
