@@ -1,0 +1,65 @@
+import { channelError, type Outgoing, type Render } from "@svc/sdk";
+import { escaped, MRKDWN } from "./mrkdwn.ts";
+
+/** A block of a message. */
+export type Block = Readonly<Record<string, unknown>>;
+
+/** The arguments that make up what a message shows. */
+export interface Content {
+  /** Also what notifications show of a message with blocks. */
+  readonly text: string;
+  /** Empty: none, and those before go. */
+  readonly blocks: readonly Block[];
+  /** False: `text` is words. */
+  readonly mrkdwn: boolean;
+}
+
+/** The longest text that an update takes, in UTF-16 units. */
+export const TEXT_CHARS = 4_000;
+const SECTION_CHARS = 3_000;
+const PIECE_CHARS = 2_000;
+/** What the platform takes of all blocks together, with room for their form. */
+const BLOCKS_CHARS = 12_000;
+const NOTIFICATION_CHARS = 3_000;
+const BUTTON_CHARS = 75;
+
+/** What a message shows of `out`: its markdown as the platform's markup, or with `rich` false its plain words. */
+export function contentOf(out: Outgoing, render: Render, rich: boolean): Content {
+  const buttons = buttonsOf(out);
+  // The kernel sends the plain words as text, too, where it fell back to them.
+  if (!rich || out.text === out.plain) return plainContent(out.plain, buttons);
+  const text = render.to(MRKDWN, out.text);
+  if (text.length <= TEXT_CHARS && buttons.length === 0) return { text, blocks: [], mrkdwn: true };
+  const sections = sectionsOf(out.text, render);
+  if (sections.reduce((sum, section) => sum + section.length, 0) > BLOCKS_CHARS) throw channelError("format", "marked up it is longer than a message may be");
+  const blocks = sections.map((section) => ({ type: "section", expand: true, text: { type: "mrkdwn", text: section } }));
+  return { text: notification(escaped(out.plain)), blocks: [...blocks, ...buttons], mrkdwn: true };
+}
+
+/** Words that nothing reads as markup stand in a block of their own kind. */
+function plainContent(plain: string, buttons: readonly Block[]): Content {
+  const words = { type: "rich_text", elements: [{ type: "rich_text_section", elements: [{ type: "text", text: plain }] }] };
+  return { text: notification(escaped(plain)), blocks: [words, ...buttons], mrkdwn: false };
+}
+
+/** Split before it is marked up, each piece within the limit of a section. */
+function sectionsOf(markdown: string, render: Render, size = PIECE_CHARS): readonly string[] {
+  return render.split(markdown, size, "utf16").flatMap((piece) => {
+    const section = render.to(MRKDWN, piece);
+    if (section.trim() === "") return [];
+    return section.length <= SECTION_CHARS || size < 100 ? [section.slice(0, SECTION_CHARS)] : sectionsOf(piece, render, Math.floor(size / 2));
+  });
+}
+
+const notification = (text: string): string => (text.length <= TEXT_CHARS ? text : `${text.slice(0, NOTIFICATION_CHARS).replace(/&[a-z]{0,3}$/, "")} …`);
+
+function buttonsOf({ choices = [] }: Outgoing): readonly Block[] {
+  if (choices.length === 0) return [];
+  const elements = choices.map(({ id, label, data }) => ({
+    type: "button",
+    action_id: `choice:${id}`,
+    text: { type: "plain_text", text: label.slice(0, BUTTON_CHARS), emoji: true },
+    value: data,
+  }));
+  return [{ type: "actions", elements }];
+}

@@ -1,0 +1,119 @@
+import type { Store } from "@svc/sdk";
+import { compareTs } from "./wire.ts";
+
+/** How far a chat has been heard. */
+export interface Cursor {
+  /** The latest message that was kept or dropped. */
+  readonly ts: string;
+  /** The latest ones, newest last: what is read once more is not told of once more. */
+  readonly recent: readonly string[];
+  /** Threads in which something was said lately, with the latest message of each. */
+  readonly threads: Readonly<Record<string, string>>;
+  /** Unix milliseconds of the last change. */
+  readonly at: number;
+}
+
+/** Where the reading of each chat of one workspace stands. */
+export interface Cursors {
+  get(chat: string): Promise<Cursor | undefined>;
+  /** A message of this chat is dealt with. Resolves when that is stored. */
+  note(chat: string, ts: string, thread?: string): Promise<void>;
+  /** The chats in which something was heard since that time. */
+  since(at: number): Promise<readonly string[]>;
+  /** When this workspace was connected to for the last time, as far as it is known; undefined: never. */
+  lastHeard(): Promise<number | undefined>;
+  /** It is connected now. */
+  connected(): Promise<void>;
+  /** What was noted and is not stored yet. */
+  flush(): Promise<void>;
+}
+
+const RECENT = 100;
+const THREADS = 20;
+/** Chats that are kept in memory. */
+const CHATS = 500;
+const PAGE = 500;
+
+/** The cursors of a workspace, in the plugin's store. */
+export function createCursors(store: Store, team: string, now: () => number = Date.now): Cursors {
+  const rows = store.collection<Cursor & { readonly team: string }>("cursors", { indexes: ["team", "at"] });
+  const known = new Map<string, Cursor>();
+  const writes = new Map<string, Promise<void>>();
+  const keyOf = (chat: string) => `${team}/${chat}`;
+
+  async function load(chat: string): Promise<Cursor | undefined> {
+    const before = known.get(chat);
+    if (before !== undefined) return before;
+    const found = (await rows.get(keyOf(chat)))?.value;
+    // Noted meanwhile: that one is newer.
+    const raced = known.get(chat);
+    if (raced !== undefined || found === undefined) return raced;
+    remember(chat, found);
+    return found;
+  }
+
+  function remember(chat: string, cursor: Cursor): void {
+    known.delete(chat);
+    known.set(chat, cursor);
+    for (const [oldest] of known) {
+      if (known.size <= CHATS) break;
+      if (!writes.has(oldest)) known.delete(oldest);
+      else break;
+    }
+  }
+
+  /** One write of a chat at a time; what is noted meanwhile goes with the next one. */
+  function write(chat: string): Promise<void> {
+    const before = writes.get(chat) ?? Promise.resolve();
+    const next = before
+      .catch(() => {})
+      .then(async () => {
+        const cursor = known.get(chat);
+        if (cursor !== undefined) await rows.put(keyOf(chat), { team, ...cursor });
+      })
+      .finally(() => {
+        if (writes.get(chat) === next) writes.delete(chat);
+      });
+    writes.set(chat, next);
+    return next;
+  }
+
+  return {
+    get: load,
+    async note(chat, ts, thread) {
+      const before = (await load(chat)) ?? { ts, recent: [], threads: {}, at: 0 };
+      const threads = thread === undefined ? before.threads : withThread(before.threads, thread, ts);
+      const recent = before.recent.includes(ts) ? before.recent : [...before.recent, ts].slice(-RECENT);
+      remember(chat, { ts: compareTs(ts, before.ts) > 0 ? ts : before.ts, recent, threads, at: now() });
+      await write(chat);
+    },
+    async since(at) {
+      const chats: string[] = [];
+      for (let after: string | undefined; ; ) {
+        const page = await rows.list({ by: "at", from: at, limit: PAGE, ...(after === undefined ? {} : { after }) });
+        chats.push(...page.filter(({ key }) => key.startsWith(`${team}/`)).map(({ key }) => key.slice(team.length + 1)));
+        if (page.length < PAGE) return chats.filter((chat) => chat !== "").reverse();
+        after = page.at(-1)?.key;
+      }
+    },
+    async lastHeard() {
+      const [latest] = await rows.list({ where: { team }, by: "at", reverse: true, limit: 1 });
+      return latest?.value.at;
+    },
+    async connected() {
+      await rows.put(keyOf(""), { team, ts: "0", recent: [], threads: {}, at: now() });
+    },
+    async flush() {
+      await Promise.allSettled(writes.values());
+    },
+  };
+}
+
+function withThread(threads: Cursor["threads"], thread: string, ts: string): Cursor["threads"] {
+  const before = threads[thread];
+  const next = { ...threads, [thread]: before === undefined || compareTs(ts, before) > 0 ? ts : before };
+  const latest = Object.entries(next)
+    .sort(([, left], [, right]) => compareTs(right, left))
+    .slice(0, THREADS);
+  return Object.fromEntries(latest);
+}
