@@ -3,8 +3,13 @@ import type { GuardedFetch } from "./fetch.ts";
 
 /** What the set-up of a channel may use. Its `ask` throws, naming the option, where nobody is there to answer. */
 export interface SetupHost extends Pick<CliHost, "folder" | "ask" | "readSettings"> {
-  /** What the line said: `--agent`, `--server`, and each `--set <key>=<value>`. */
-  readonly given: { readonly agent?: string; readonly server?: string; readonly values: Readonly<Record<string, string>> };
+  /** What the line said: `--agent`, `--server`, each `--set <key>=<value>`, and `--allow` of a channel whose sample has an allow list. */
+  readonly given: {
+    readonly agent?: string;
+    readonly server?: string;
+    readonly allow?: readonly string[];
+    readonly values: Readonly<Record<string, string>>;
+  };
   readonly fetch: GuardedFetch;
   /** A line for the person at the terminal. */
   say(text: string): void;

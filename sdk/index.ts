@@ -17,6 +17,7 @@ export * from "./failure.ts";
 export type * from "./fetch.ts";
 export type * from "./files.ts";
 export type * from "./forge.ts";
+export * from "./handles.ts";
 export type * from "./health.ts";
 export type * from "./hooks.ts";
 export type * from "./http.ts";

@@ -17,10 +17,10 @@ export interface Setup {
 }
 
 /** Makes the host of a channel's own set-up. Throws `SVC_CLI_USAGE` for a flag that it has no use for. */
-export async function setupHost(cli: Cli, { channel, server: serverAt }: Form, options: ConnectOptions): Promise<Setup> {
+export async function setupHost(cli: Cli, { channel, server: serverAt, allow: allowAt }: Form, options: ConnectOptions): Promise<Setup> {
   const { loadEnvironment, openFetch } = await import("@svc/kernel");
   for (const flag of ["account", "allow", "topicEnv"] as const)
-    if (options[flag] !== undefined)
+    if (options[flag] !== undefined && !(flag === "allow" && allowAt !== undefined))
       throw fail("SVC_CLI_USAGE", { reason: `--${flag === "topicEnv" ? "topic-env" : flag} means nothing to ${channel}; its settings are in its README` });
   if (options.server !== undefined && serverAt === undefined)
     throw fail("SVC_CLI_USAGE", { reason: `--server means nothing to ${channel}; its settings are in its README` });
@@ -38,6 +38,7 @@ export async function setupHost(cli: Cli, { channel, server: serverAt }: Form, o
     given: {
       ...(options.agent === undefined ? {} : { agent: options.agent }),
       ...(options.server === undefined ? {} : { server: options.server }),
+      ...(options.allow === undefined ? {} : { allow: options.allow.split(",").map((entry) => entry.trim()) }),
       values: Object.fromEntries((options.set ?? []).map((assignment) => pairOf(assignment, channel))),
     },
     fetch: openFetch(end.signal),

@@ -1,6 +1,5 @@
-import { choiceOf, type Media, type Message, type Sender } from "@svc/sdk";
+import { choiceOf, handlesIn, type Media, type Message, plainHandle, type Sender } from "@svc/sdk";
 import type { Message as BotMessage, CallbackQuery, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
-import { handlesIn, plainHandle } from "./handles.ts";
 
 /** A message as it was heard on an account. */
 export interface Heard {

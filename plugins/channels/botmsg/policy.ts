@@ -1,5 +1,4 @@
-import type { Agent } from "@svc/sdk";
-import { plainHandle } from "./handles.ts";
+import { type Agent, plainHandle } from "@svc/sdk";
 import type { Heard } from "./map.ts";
 import type { AccountSettings, Policy } from "./settings.ts";
 

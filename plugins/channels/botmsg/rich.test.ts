@@ -1,5 +1,6 @@
+import { handlesIn, plainHandle } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
-import { handlesIn, plainHandle } from "./handles.ts";
+
 import { richOf } from "./rich.ts";
 
 describe("rich answers", () => {

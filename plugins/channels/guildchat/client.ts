@@ -1,0 +1,133 @@
+import { backoffMs, type Channel, type ChannelHandle, channelError, linked, type PluginContext, reasonOf, sleep } from "@svc/sdk";
+import { createApi } from "./api.ts";
+import { answeredStatus } from "./failure.ts";
+import { listen } from "./listening.ts";
+import { fetchFile } from "./media.ts";
+import { createOutbound } from "./outbound.ts";
+import { type Settings, whyDeaf } from "./settings.ts";
+import type { WireUser } from "./wire.ts";
+
+/** What the channel's members do once it has started. */
+export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const LEASE_MS = 30_000;
+const LONGEST_PAUSE_MS = 60_000;
+const REFUSED_TOKEN = "the platform refuses the token; check channels.guildchat.token, or make a new one: svc connect guildchat";
+const NO_CONTENT =
+  "hears only mentions and direct messages: switch on the Message Content Intent at https://discord.com/developers/applications (Bot), and restart";
+/** So many failures in a row are no short break any more. */
+const AWAY = 3;
+
+/** Makes the client; it connects with `start`. */
+export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle): Client {
+  const { config, log } = ctx;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([ctx.signal, ending.signal]);
+  const api = createApi(ctx, config.token ?? "", config.apiRoot);
+  const outbound = createOutbound(api, (agent) => ctx.agents.get(agent ?? config.agentBinding ?? "")?.settings.richMessages !== false);
+  let running: Promise<void> | undefined;
+  let refused: string | undefined;
+
+  const whoAmI = (given: AbortSignal) => api.call<WireUser>({ path: "/users/@me", signal: given });
+  const ready = (...notes: readonly (string | undefined)[]): void => {
+    const said = notes.filter((note) => note !== undefined).join("; ");
+    handle.ready(said === "" ? undefined : said);
+  };
+  const refuse = (reason: string): void => {
+    refused = reason;
+    log.error(reason);
+    handle.down(reason);
+  };
+
+  /** Asks until there is an answer, or until the token is refused. */
+  async function identify(): Promise<WireUser | undefined> {
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      try {
+        return await whoAmI(signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (answeredStatus(error) === 401) {
+          refuse(REFUSED_TOKEN);
+          break;
+        }
+        if (failures === 1) log.warn({ reason: reasonOf(error) }, "the platform was not reached; trying again");
+        handle.down(reasonOf(error));
+        const { retryAfterMs } = error as { retryAfterMs?: number };
+        await sleep(retryAfterMs ?? backoffMs(failures, { firstMs: 300, longestMs: LONGEST_PAUSE_MS }), signal);
+      }
+    }
+    return undefined;
+  }
+
+  async function run(): Promise<void> {
+    const me = await identify();
+    while (me !== undefined && !signal.aborted && refused === undefined) {
+      // Two connections of one bot would both hear everything.
+      const lease = await ctx.store.lease("gateway", LEASE_MS);
+      if (!lease.held) {
+        ready("another daemon listens");
+        await sleep(LEASE_MS / 2, signal);
+        continue;
+      }
+      const own = linked(signal, lease.signal);
+      try {
+        await listen(ctx, {
+          api,
+          me,
+          signal: own.signal,
+          connected: (content) => ready(whyDeaf(config), content ? undefined : NO_CONTENT),
+          away(reason, failures) {
+            if (failures === AWAY) log.warn({ reason }, "the gateway is away; trying again");
+            if (failures >= AWAY) handle.down(reason);
+          },
+          refused: refuse,
+        });
+      } catch (error) {
+        if (own.signal.aborted) continue;
+        log.error({ err: error }, "guildchat cannot listen; trying again");
+        handle.down(reasonOf(error));
+        await sleep(LONGEST_PAUSE_MS / 2, signal);
+      } finally {
+        own.release();
+        await lease.release().catch(() => undefined);
+      }
+    }
+  }
+
+  const able = (): void => {
+    if (refused !== undefined) throw channelError("retry", refused);
+  };
+  return {
+    start() {
+      running ??= run().catch((error) => {
+        if (!signal.aborted) refuse(`guildchat ended: ${reasonOf(error)}`);
+      });
+    },
+    async stop() {
+      ending.abort(new Error("stopped"));
+      await running;
+    },
+    async send(out, given) {
+      able();
+      return outbound.send(out, given);
+    },
+    edit: (platformId, out, given) => outbound.edit(platformId, out, given),
+    remove: (target, platformId, given) => outbound.remove(target, platformId, given),
+    react: (target, platformId, emoji, given) => outbound.react(target, platformId, emoji, given),
+    typing: (target, given) => outbound.typing(target, given),
+    fetchMedia: (media, given) => fetchFile(api, media, given),
+    async test(given) {
+      try {
+        const { username } = await whoAmI(given);
+        const guilds = await api.call<readonly unknown[]>({ path: "/users/@me/guilds", query: { limit: 200 }, signal: given });
+        return `@${username}, in ${guilds.length === 1 ? "one guild" : `${guilds.length} guilds`}`;
+      } catch (error) {
+        if (answeredStatus(error) === 401) throw channelError("permanent", REFUSED_TOKEN);
+        throw error;
+      }
+    },
+  };
+}

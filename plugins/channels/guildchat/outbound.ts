@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { type Channel, channelError, type Outgoing, type Target } from "@svc/sdk";
+import { type Api, at } from "./api.ts";
+import { shownAsIs } from "./markup.ts";
+import { uploadOf } from "./media.ts";
+import { isId } from "./wire.ts";
+
+/** What goes out. Errors say what they mean to the kernel. */
+export type Outbound = Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing">>;
+
+/** Nobody is called by what is sent: not by a name in it, and not by being answered. */
+const NOBODY = { parse: [], replied_user: false };
+const MOST = 2_000;
+const ROW = 5;
+/** A row of buttons, and a button: see the platform's components. */
+const KIND = { row: 1, button: 2 } as const;
+const STYLE = 2;
+
+/** Makes the sending side. `rich`: does this agent write markup? */
+export function createOutbound(api: Api, rich: (agent: string | undefined) => boolean): Outbound {
+  const words = ({ text, plain, agent }: Outgoing): string => {
+    if (rich(agent) || text === "") return text;
+    const shown = shownAsIs(plain);
+    return shown.length <= MOST ? shown : plain;
+  };
+  const bodyOf = (out: Outgoing) => ({
+    content: words(out),
+    allowed_mentions: NOBODY,
+    components: rowsOf(out),
+  });
+
+  return {
+    async send(out, signal) {
+      const { target, media } = out;
+      const [file] = media ?? [];
+      const common = {
+        allowed_mentions: NOBODY,
+        // The same key within minutes is the same message: the platform answers with the one that it has.
+        nonce: createHash("sha256").update(out.key).digest("base64url").slice(0, 25),
+        enforce_nonce: true,
+        ...(target.replyTo === undefined || !isId(target.replyTo) ? {} : { message_reference: { message_id: target.replyTo, fail_if_not_exists: false } }),
+      };
+      const path = at("channels", placeOf(target), "messages");
+      if (file === undefined) {
+        const { content, components } = bodyOf(out);
+        const { id } = await api.call<{ id: string }>({
+          method: "POST",
+          path,
+          body: { ...common, content, ...(components.length === 0 ? {} : { components }) },
+          signal,
+        });
+        return { platformId: id };
+      }
+      const upload = await uploadOf(api, file, signal);
+      const { id } = await api.call<{ id: string }>({
+        method: "POST",
+        path,
+        body: { ...common, attachments: [{ id: 0, filename: upload.name }] },
+        upload,
+        signal,
+      });
+      return { platformId: id };
+    },
+    async edit(platformId, out, signal) {
+      await api.call({ method: "PATCH", path: messageOf(out.target, platformId), body: bodyOf(out), signal });
+    },
+    async remove(target, platformId, signal) {
+      await api.call({ method: "DELETE", path: messageOf(target, platformId), signal });
+    },
+    async react(target, platformId, emoji, signal) {
+      await api.call({ method: "PUT", path: `${messageOf(target, platformId)}${at("reactions", emoji, "@me")}`, signal });
+    },
+    async typing(target, signal) {
+      await api.call({ method: "POST", path: at("channels", placeOf(target), "typing"), signal });
+    },
+  };
+}
+
+/** A thread is a place of its own. */
+function placeOf({ thread, chat }: Target): string {
+  const place = thread ?? chat;
+  if (!isId(place)) throw channelError("permanent", `'${place}' is no channel: the id of one is a number (Developer Mode, Copy Channel ID)`);
+  return place;
+}
+
+const messageOf = (target: Target, id: string): string => at("channels", placeOf(target), "messages", id);
+
+/** At most five buttons beside each other. */
+function rowsOf({ choices = [] }: Outgoing): readonly object[] {
+  const buttons = choices.map(({ label, data }) => ({ type: KIND.button, style: STYLE, label, custom_id: data }));
+  return Array.from({ length: Math.ceil(buttons.length / ROW) }, (_, row) => ({ type: KIND.row, components: buttons.slice(row * ROW, (row + 1) * ROW) }));
+}
