@@ -201,7 +201,9 @@ describe("the single token", () => {
     expect(text).toContain("/assets/");
     expect(text).not.toMatch(/<script(?![^>]+ src="\/assets\/)|style=|\son\w+=|secretive|Mata|Hidden/i);
     expect((await get(at.dashboard, "/api/live", REMOTE)).status).toBe(401);
-    for (const { headers } of [await get(at.dashboard, "/"), await get(at.dashboard, "/api/live"), await get(at.dashboard, "/nowhere")]) {
+    const kept = { "/": "no-cache", "/api/live": "no-store", "/nowhere": "no-store" };
+    for (const [path, cached] of Object.entries(kept)) {
+      const { headers } = await get(at.dashboard, path);
       const policy = headers.get("content-security-policy");
       for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"])
         expect(policy).toContain(rule);
@@ -209,7 +211,7 @@ describe("the single token", () => {
       expect(Object.fromEntries(headers)).toMatchObject({
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
-        "cache-control": "no-store",
+        "cache-control": cached,
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
       });

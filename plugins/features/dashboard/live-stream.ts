@@ -10,7 +10,7 @@ const SETTLE_MS = 200;
 /**
  * `GET /api/live/stream` (000:L209): a `snapshot` as `GET /api/live` answers it, then what changes: `event` for each event of the daemon the
  * dashboard runs in, `daemon` for each daemon that stands otherwise than before. Nothing is missed in between; an event of the moment of
- * the snapshot may come although it is in it.
+ * the snapshot may come although it is in it. Frames carry their number in the stream as `id`, from 0: one that is left out never came.
  */
 export function liveStreamRoute(daemons: Daemons, { events, signal }: Pick<PluginContext, "events" | "signal">): HttpRoute {
   const feed = createFeed(daemons, events, signal);
@@ -22,11 +22,13 @@ export function liveStreamRoute(daemons: Daemons, { events, signal }: Pick<Plugi
     async handle(_request, reply) {
       const stream = reply.stream();
       const early: [name: string, data: unknown][] = [];
+      let frames = 0;
+      const write = (name: string, data: unknown): boolean => stream.event(name, data, String(frames++));
       let send = (name: string, data: unknown): boolean => early.push([name, data]) > 0;
       feed.add((name, data) => send(name, data));
-      stream.event("snapshot", await snapshot(daemons));
-      for (const [name, data] of early) stream.event(name, data);
-      send = (name, data) => stream.event(name, data);
+      write("snapshot", await snapshot(daemons));
+      for (const [name, data] of early) write(name, data);
+      send = write;
     },
   };
 }

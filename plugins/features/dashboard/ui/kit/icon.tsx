@@ -11,7 +11,7 @@ const PATHS = {
   setup: "M8 1.5v4M8 10.5v4M1.5 8h4M10.5 8h4",
   search: "M7 2a5 5 0 1 1 0 10A5 5 0 0 1 7 2zM10.7 10.7 14.5 14.5",
   menu: "M2 4h12M2 8h12M2 12h12",
-  more: "M3 8h.01M8 8h.01M13 8h.01",
+  more: "M3 7.75v.5M8 7.75v.5M13 7.75v.5",
   close: "M3.5 3.5l9 9M12.5 3.5l-9 9",
   down: "M4 6l4 4 4-4",
   right: "M6 4l4 4-4 4",
