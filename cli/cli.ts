@@ -70,6 +70,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
       const { document, revision } = await openFile({ file, dataFolder });
       return { document: document(), revision };
     },
+    section: async (path) => (await (await import("./change.js")).openFile({ file, dataFolder })).get(path, true),
     async change(edits, how) {
       const { changeSettings } = await import("./change.js");
       return changeSettings({ file, dataFolder, request: daemon.request }, edits, how);

@@ -37,6 +37,11 @@ export interface CliHost {
   /** svc.json as `ctx.settings.read` shows it to a plugin with `all-settings`, whether or not a daemon runs. Throws `SVC_CONFIG_*`. */
   readSettings(): Promise<Pick<SettingsDocument, "document" | "revision">>;
   /**
+   * A section as the plugin that it belongs to gets it in `ctx.config`: defaults filled in, variables expanded, credentials as they are. For the
+   * plugin's own commands: what it says is for no one's eyes. Throws `SVC_CONFIG_*`.
+   */
+  section(path: string): Promise<unknown>;
+  /**
    * Changes svc.json as `ctx.settings.change` with `all-settings` does, for the person at the terminal, and has the daemon take it in.
    * Without a daemon the file is changed and `reloadSkipped` begins with `ECONNREFUSED`. A change that the daemon refuses is taken back.
    */

@@ -26,7 +26,7 @@ describe("setup", () => {
     expect(open.registered.servers).toMatchObject([
       { server: { name: "dashboard", host: "127.0.0.1", port: 4202, localScopes: ["dashboard:write"] }, open: false },
     ]);
-    expect(open.registered.authorities.map(({ name }) => name)).toEqual(["dashboard.tickets"]);
+    expect(open.registered.authorities.map(({ name }) => name)).toEqual(["dashboard.sign-in", "dashboard.tickets"]);
     await lifecycle.start?.();
     expect(open.registered.servers[0]?.open).toBe(true);
     await lifecycle.stop?.();
@@ -34,7 +34,7 @@ describe("setup", () => {
     const closed = context({ token: "a-single-bearer" });
     plugin.setup(closed);
     expect(closed.registered.servers[0]?.server.localScopes).toEqual([]);
-    expect(closed.registered.authorities.map(({ name }) => name)).toEqual(["dashboard.token", "dashboard.tickets"]);
+    expect(closed.registered.authorities.map(({ name }) => name)).toEqual(["dashboard.token", "dashboard.sign-in", "dashboard.tickets"]);
   });
 
   it.each([

@@ -1,19 +1,22 @@
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, type PluginContext } from "@svc/sdk";
 import { adminRoutes } from "./admin/admin-routes.ts";
 import { createDaemons } from "./daemons.ts";
+import { farDashboards } from "./far-dashboard.ts";
+import { forwardRoutes, type Send } from "./forward.ts";
 import { createLegacyAuthority } from "./legacy-token.ts";
 import { liveStreamRoute } from "./live-stream.ts";
 import { nowhereRoutes } from "./nowhere.ts";
-import { ASSETS, editingOf, HEADERS, pageRoutes } from "./page.ts";
+import { ASSETS, HEADERS, pageRoutes } from "./page.ts";
 import { panelsRoute } from "./panels.ts";
 import { publicMessagesRoute } from "./public-messages.ts";
 import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
 import { DASHBOARD, type DashboardSettings } from "./settings.ts";
+import { createSignInLinks, linkRoute } from "./sign-in-links.ts";
 import { taskActionRoute } from "./task-action.ts";
 import { taskStreamRoute } from "./task-stream.ts";
 import { taskRoutes } from "./tasks/task-routes.ts";
 import { createTickets } from "./tickets.ts";
-import { meRoute } from "./who-asks.ts";
+import { featuresOf, meRoute } from "./who-asks.ts";
 
 export default definePlugin<DashboardSettings>({
   kind: "feature",
@@ -34,13 +37,17 @@ export default definePlugin<DashboardSettings>({
       localScopes: token === undefined ? ["dashboard:write"] : [],
     });
     if (token !== undefined) ctx.provide.authority(createLegacyAuthority(token));
+    const links = createSignInLinks();
+    ctx.provide.authority(links.authority);
     const tickets = createTickets();
     ctx.provide.authority(tickets.authority);
     ctx.provide.files(ASSETS);
-    const editing = editingOf(ctx.settings);
+    const far = farDashboards(ctx.config);
+    let address: string | undefined;
+    const features = featuresOf(ctx.settings);
     for (const route of [
-      ...pageRoutes(editing),
-      meRoute(daemons, ctx, editing),
+      ...pageRoutes(async () => (await features()).editor),
+      meRoute(far, ctx, features),
       publicMessagesRoute(daemons, ctx.agents),
       liveRoute(daemons),
       agentsRoute(daemons),
@@ -49,6 +56,9 @@ export default definePlugin<DashboardSettings>({
       taskStreamRoute(ctx),
       taskActionRoute(daemons),
       tickets.route,
+      ...links.routes,
+      linkRoute(links, () => address),
+      ...forwardRoutes((name) => far.find((one) => one.name === name), sendBy(ctx)),
       ...taskRoutes(ctx),
       ...adminRoutes(ctx),
       panelsRoute(ctx),
@@ -59,7 +69,10 @@ export default definePlugin<DashboardSettings>({
     return {
       async start() {
         const at = await server.listen();
-        if (at !== undefined) ctx.log.info(at, `the dashboard listens on ${at.host}:${at.port}`);
+        if (at !== undefined) {
+          address = `http://${urlHost(at.host)}:${at.port}`;
+          ctx.log.info(at, `the dashboard listens on ${at.host}:${at.port}`);
+        }
         if (token === undefined && !isLoopback(bind))
           ctx.log.warn(`dashboard.bind is ${bind} and dashboard.token is not set: other machines need a scoped token (svc token create), this one needs none`);
       },
@@ -69,3 +82,18 @@ export default definePlugin<DashboardSettings>({
 });
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");
+
+/** An address that a browser on this machine can open. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Longer than an agent works on a message: what the far end does not end, the page does. */
+const HEAD_MS = 3_600_000;
+
+/** The guarded fetch, for the origins that the operator has configured. */
+function sendBy({ fetch }: Pick<PluginContext, "fetch">): Send {
+  return (url, { body, ...rest }) =>
+    fetch.stream(url, { ...rest, ...(body === undefined ? {} : { body }), redirect: "manual", trustedOrigins: [new URL(url).origin], timeoutMs: HEAD_MS });
+}

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { HttpRoute, Settings } from "@svc/sdk";
+import type { HttpRoute } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
 /** Of every answer of this server: a page may load this server's files only, and may not be framed. */
@@ -38,14 +38,6 @@ export function pageRoutes(editing: () => Promise<boolean>): HttpRoute[] {
       },
     },
   ];
-}
-
-/** Whether workflows may be edited here: as the file says now, without a restart. */
-export function editingOf(settings: Pick<Settings, "read">): () => Promise<boolean> {
-  return async () => {
-    const { workflows } = (await settings.read().catch(() => ({ document: {} }))).document as { workflows?: { enabled?: boolean; editor?: string } };
-    return workflows?.enabled === true && (workflows.editor ?? "edit") === "edit";
-  };
 }
 
 function pageRoute(path: string): HttpRoute {

@@ -1,5 +1,5 @@
-import { type HttpRoute, type PluginContext, SDK_VERSION } from "@svc/sdk";
-import type { Daemons } from "./daemons.ts";
+import { type HttpRoute, type PluginContext, SDK_VERSION, type Settings } from "@svc/sdk";
+import type { FarDashboard } from "./far-dashboard.ts";
 
 /** Who asks, and what this dashboard has: what a page needs to know before it draws anything. */
 export interface MeView {
@@ -7,12 +7,36 @@ export interface MeView {
   readonly version: string;
   readonly token?: { readonly name: string };
   readonly may: { readonly read: boolean; readonly write: boolean };
-  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean; readonly store: boolean };
+  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean };
+  /** The others that can be shown here; requests for them go to `/api/via/<name>`. */
   readonly daemons: readonly { readonly name: string; readonly url: string }[];
 }
 
+/** What the file says now of what pages there are. */
+export interface Features {
+  readonly boards: boolean;
+  /** Workflows may be edited here. */
+  readonly editor: boolean;
+}
+
+/** Reads them as they are, without a restart. */
+export function featuresOf(settings: Pick<Settings, "read">): () => Promise<Features> {
+  return async () => {
+    const { document } = await settings.read().catch(() => ({ document: {} }));
+    const { boards, workflows } = document as { boards?: readonly unknown[]; workflows?: { enabled?: boolean; editor?: string } };
+    return {
+      boards: Array.isArray(boards) && boards.length > 0,
+      editor: workflows?.enabled === true && (workflows.editor ?? "edit") === "edit",
+    };
+  };
+}
+
 /** `GET /api/me`. */
-export function meRoute(daemons: Daemons, { node, services }: Pick<PluginContext, "node" | "services">, editing: () => Promise<boolean>): HttpRoute {
+export function meRoute(
+  far: readonly FarDashboard[],
+  { node, services }: Pick<PluginContext, "node" | "services">,
+  features: () => Promise<Features>,
+): HttpRoute {
   return {
     server: "dashboard",
     method: "GET",
@@ -25,8 +49,8 @@ export function meRoute(daemons: Daemons, { node, services }: Pick<PluginContext
         version: SDK_VERSION,
         ...(name === undefined ? {} : { token: { name } }),
         may: { read: true, write: may?.("scope:dashboard:write") === true },
-        has: { boards: services.list("board").length > 0, workflows: services.get("workflows") !== undefined, editor: await editing(), store: true },
-        daemons: daemons.all.map(({ name, url }) => ({ name, url })),
+        has: { ...(await features()), workflows: services.get("workflows") !== undefined },
+        daemons: far.map(({ name, daemonUrl }) => ({ name, url: daemonUrl })),
       };
     },
   };

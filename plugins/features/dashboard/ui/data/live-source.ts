@@ -90,7 +90,7 @@ export class LiveSource {
     const { token, prefix } = this.#access as Access;
     if (!this.#everOpen) this.#stands("connecting");
     try {
-      const ticket = await this.#ticket(token, prefix);
+      const ticket = await this.#ticket(token);
       if (attempt !== this.#attempt || ticket === "refused") return;
       this.#listen(`${prefix}/api/live/stream${ticket === undefined ? "" : `?token=${ticket}`}`, attempt);
     } catch {
@@ -98,9 +98,9 @@ export class LiveSource {
     }
   }
 
-  /** What opens one stream; undefined where none is needed. */
-  async #ticket(token: string | undefined, prefix: string): Promise<string | undefined | "refused"> {
-    const answer = await fetch(`${prefix}/api/ticket`, {
+  /** What opens one stream of this server, also one that it hands on from another daemon; undefined where none is needed. */
+  async #ticket(token: string | undefined): Promise<string | undefined | "refused"> {
+    const answer = await fetch("/api/ticket", {
       method: "POST",
       headers: { "x-requested-with": "svc-board", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
       credentials: "omit",

@@ -5,18 +5,25 @@ import { type Resource, useResource } from "./resource.ts";
 export interface Me {
   readonly node: string;
   readonly version: string;
+  /** Why the daemon behind this dashboard cannot be asked. */
+  readonly problem?: string;
   /** The token that was given; absent where this machine needs none. */
   readonly token?: { readonly name: string };
   readonly may: { readonly read: boolean; readonly write: boolean };
   /** What there is besides agents and tasks. */
-  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean; readonly store: boolean };
-  /** The daemons of the menu; the first is the one behind the dashboard. */
+  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean };
+  /** The others that can be shown here. */
   readonly daemons: readonly { readonly name: string; readonly url: string }[];
 }
 
-/** Who uses the page and what this dashboard has. */
+/** Who uses the page, and what the daemon that is shown has. */
 export function useMe(): Resource<Me> {
   return useResource<Me>("/api/me");
+}
+
+/** What this dashboard itself knows, whichever daemon is shown: the daemons of the menu. */
+export function useOwnMe(): Resource<Me> {
+  return useResource<Me>("/api/me?own", { here: true });
 }
 
 /** Whether the person may do what the scope is for (`dashboard:read`, `dashboard:write`). Unknown yet counts as yes for reading alone. */

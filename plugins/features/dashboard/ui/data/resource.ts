@@ -17,6 +17,14 @@ export interface Resource<T> {
   reload(): void;
 }
 
+/** How a resource is kept. */
+export interface ResourceOptions {
+  /** Events after which it is read again. */
+  readonly refreshOn?: (event: Envelope) => boolean;
+  /** Asked of this dashboard itself, whichever daemon is shown: its path is asked so by nobody else. */
+  readonly here?: boolean;
+}
+
 interface State {
   readonly data?: unknown;
   readonly error?: ApiError;
@@ -53,6 +61,9 @@ function put(entry: Entry, state: State): void {
   for (const user of [...entry.users]) user();
 }
 
+/** Paths that are asked of this dashboard itself. */
+const here = new Set<string>();
+
 async function load(path: string, entry: Entry): Promise<void> {
   if (entry.state.loading) {
     entry.again = true;
@@ -62,7 +73,7 @@ async function load(path: string, entry: Entry): Promise<void> {
   entry.abort = abort;
   put(entry, { ...entry.state, loading: true });
   try {
-    const data = await request("GET", path, undefined, { signal: abort.signal });
+    const data = await request("GET", path, undefined, { signal: abort.signal, here: here.has(path) });
     if (!abort.signal.aborted) put(entry, { data, loading: false, at: Date.now() });
   } catch (error) {
     if (!abort.signal.aborted) put(entry, { ...entry.state, error: error as ApiError, loading: false });
@@ -124,7 +135,8 @@ export function patchResource<T>(path: string, change: (data: T) => T): () => vo
 /**
  * The JSON that a path of the daemon answers, read once for all who ask; undefined asks nothing. `refreshOn` says which events make it stale.
  */
-export function useResource<T>(path: string | undefined, { refreshOn }: { readonly refreshOn?: (event: Envelope) => boolean } = {}): Resource<T> {
+export function useResource<T>(path: string | undefined, { refreshOn, here: own = false }: ResourceOptions = {}): Resource<T> {
+  if (own && path !== undefined) here.add(path);
   const subscribe = useCallback(
     (user: () => void) => {
       if (path === undefined) return () => {};

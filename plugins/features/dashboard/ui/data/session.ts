@@ -55,12 +55,13 @@ export const session = {
   },
   signOut(): void {
     write(TOKEN, undefined);
+    wanted = undefined;
     tell();
   },
   /** A request was refused with 401: the dialog opens, the page stays as it is. */
-  refuse(why: string): void {
+  refuse(why: string, ended = read(TOKEN) !== undefined): void {
     if (wanted !== undefined) return;
-    wanted = { at: Date.now(), why, ended: read(TOKEN) !== undefined };
+    wanted = { at: Date.now(), why, ended };
     tell();
   },
   choose(daemon: string | undefined): void {
@@ -72,3 +73,31 @@ export const session = {
     return () => listeners.delete(listener);
   },
 };
+
+/** Exchanges the code of a sign-in link (`#sign-in=...`) for a token and takes it out of the address; for the shell, before anything is drawn. */
+export async function takeLink(): Promise<void> {
+  const code = /^#sign-in=([0-9a-f]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  try {
+    const answer = await fetch("/api/sign-in", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code }),
+      credentials: "omit",
+    });
+    const { token, error } = (await answer.json()) as { token?: string; error?: string };
+    if (token !== undefined) session.signIn(token);
+    else session.refuse(error ?? `The server answered ${answer.status}.`, false);
+  } catch {
+    // Nobody answers: the page says so by itself.
+  }
+}
+
+/** Ends the sign-in here and at the server. */
+export async function signOut(): Promise<void> {
+  const token = session.token();
+  session.signOut();
+  if (token === undefined) return;
+  await fetch("/api/sign-out", { method: "POST", headers: { authorization: `Bearer ${token}` }, credentials: "omit" }).catch(() => {});
+}

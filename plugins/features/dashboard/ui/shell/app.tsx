@@ -1,5 +1,6 @@
 import { Component, type ComponentType, lazy, type MouseEvent, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { joinLive } from "../data/live.ts";
+import { useMe } from "../data/me.ts";
 import { knowPatterns, Link, matchPath, navigate, useRoute } from "../data/router.tsx";
 import { Button } from "../kit/button.tsx";
 import { type KeyHandler, useKeys } from "../kit/keys.ts";
@@ -32,6 +33,7 @@ export function App() {
   };
   useKeys(shellKeys({ fold, keys: () => setKeys(true), palette: () => setPalette(true) }), { scope: "everywhere" });
   const page = PAGES.find((one) => matchPath(one.path, path) !== undefined);
+  useHome(path);
   const Body = page === undefined ? NotFound : (LAZY.get(page.path) as ComponentType);
   // Another page begins at its top, for those who hear it, too.
   const place = page?.path ?? path;
@@ -65,13 +67,22 @@ export function App() {
           </Boundary>
         </main>
       </div>
-      <BottomBar />
+      <BottomBar onKeys={() => setKeys(true)} />
       <Toasts />
       <KeysDialog open={keys} onClose={() => setKeys(false)} />
       <Palette open={palette} onClose={() => setPalette(false)} />
       <SignIn />
     </div>
   );
+}
+
+/** Boards are the first page, by contract; where there is none, what happens is. */
+function useHome(path: string): void {
+  const { data } = useMe();
+  const boardless = data !== undefined && !data.has.boards;
+  useEffect(() => {
+    if (path === "/" && boardless) navigate("/live", { replace: true });
+  }, [path, boardless]);
 }
 
 /** The fragment belongs to the page: the link moves the focus only. */

@@ -1,14 +1,10 @@
-import { useConnection } from "../data/live.ts";
-import { useMe } from "../data/me.ts";
 import { Link, navigate, useRoute } from "../data/router.tsx";
-import { session } from "../data/session.ts";
 import { Button } from "../kit/button.tsx";
-import { Presence } from "../kit/glyph.tsx";
 import { Icon } from "../kit/icon.tsx";
-import { Menu, type MenuItem } from "../kit/menu.tsx";
+import { Menu } from "../kit/menu.tsx";
 import { SHELL } from "../words/shell.ts";
+import { DaemonMenu, useDaemonItems } from "./daemon-menu.tsx";
 import { PAGES, type Page } from "./pages.ts";
-import { setTheme, type Theme, theme } from "./theme.ts";
 
 /** Which page of the rail an address belongs to. */
 const isOf = ({ path }: Page, now: string) => now === path || (path !== "/" && now.startsWith(`${path}/`));
@@ -47,44 +43,8 @@ function RailLink({ page: { path, title, icon }, here }: { readonly page: Page; 
   );
 }
 
-function DaemonMenu({ onKeys }: { onKeys(): void }) {
-  const { data: me } = useMe();
-  const { state } = useConnection();
-  const items: MenuItem[] = [
-    ...(["system", "light", "dark"] as const).map((one: Theme) => ({
-      id: one,
-      label: SHELL.themes[one],
-      checked: theme() === one,
-      onSelect: () => setTheme(one),
-    })),
-    { id: "keys", label: SHELL.keys, key: "?", onSelect: onKeys },
-    ...(session.token() === undefined ? [] : [{ id: "out", label: SHELL.signOut, onSelect: () => session.signOut() }]),
-  ];
-  const words = { connected: SHELL.connected, connecting: SHELL.connecting, lost: SHELL.notConnected }[state];
-  return (
-    <div className="shell-daemon">
-      <Menu
-        className="shell-daemon-button"
-        items={items}
-        trigger={
-          <>
-            <Presence state={state === "connected" ? "idle" : "off"} label={words} />
-            <span className="shell-daemon-text">
-              <bdi className="shell-daemon-name cut">{me?.node ?? "svc"}</bdi>
-              <span className="meta cut">
-                {words}
-                {me !== undefined && `, v${me.version}`}
-              </span>
-            </span>
-          </>
-        }
-      />
-    </div>
-  );
-}
-
 /** The bar at the foot of a narrow screen. */
-export function BottomBar() {
+export function BottomBar({ onKeys }: { onKeys(): void }) {
   const { path } = useRoute();
   const rest = PAGES.filter(({ rail, bar }) => rail !== undefined && bar === undefined);
   return (
@@ -106,7 +66,7 @@ export function BottomBar() {
             {SHELL.more}
           </>
         }
-        items={rest.map(({ path: to, title }) => ({ id: to, label: title, onSelect: () => navigate(to) }))}
+        items={[...rest.map(({ path: to, title }) => ({ id: to, label: title, onSelect: () => navigate(to) })), ...useDaemonItems(onKeys)]}
       />
     </nav>
   );

@@ -14,8 +14,13 @@ export function SignIn() {
   const [busy, setBusy] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const open = wanted !== undefined;
+  const [free, setFree] = useState(false);
   useEffect(() => {
-    if (open) input.current?.focus();
+    setFree(false);
+    if (!open) return;
+    input.current?.focus();
+    // A machine that needs no token may go on without one.
+    if (session.token() !== undefined) void refusal(undefined).then((why) => setFree(why === undefined));
   }, [open]);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
@@ -36,13 +41,16 @@ export function SignIn() {
       onClose={() => {}}
       title={SHELL.signIn}
       actions={
-        <Button kind="primary" busy={busy} onClick={(event) => void submit(event)}>
-          {SHELL.signIn}
-        </Button>
+        <>
+          {free && <Button onClick={() => session.signOut()}>{SHELL.withoutToken}</Button>}
+          <Button kind="primary" busy={busy} onClick={(event) => void submit(event)}>
+            {SHELL.signIn}
+          </Button>
+        </>
       }
     >
       <form className="shell-sign-in" onSubmit={(event) => void submit(event)}>
-        <p>{wanted?.ended === true ? SHELL.signInEnded(clock(wanted.at), wanted.why.replace(/\.$/, "")) : SHELL.signInFirst}</p>
+        <p>{wanted?.ended === true ? SHELL.signInEnded(clock(wanted.at), wanted.why.replace(/\.$/, "")) : `${SHELL.signInFirst} ${wanted?.why ?? ""}`}</p>
         <Field label={SHELL.token} hint={SHELL.tokenHint} error={error}>
           {(control) => (
             <TextInput
@@ -62,9 +70,9 @@ export function SignIn() {
 }
 
 /** Why the server does not take a token; undefined when it does. */
-async function refusal(token: string): Promise<string | undefined> {
+async function refusal(token: string | undefined): Promise<string | undefined> {
   try {
-    const answer = await fetch("/api/me", { headers: { authorization: `Bearer ${token}` }, credentials: "omit", cache: "no-store" });
+    const answer = await fetch("/api/me", { headers: token === undefined ? {} : { authorization: `Bearer ${token}` }, credentials: "omit", cache: "no-store" });
     if (answer.ok) return undefined;
     const body = (await answer.json().catch(() => ({}))) as { error?: string };
     return body.error ?? SHELL.tokenWrong;

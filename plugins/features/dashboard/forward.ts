@@ -1,0 +1,111 @@
+import type { HttpReply, HttpRequest, HttpRoute } from "@svc/sdk";
+import { fail } from "./errors.ts";
+import type { FarDashboard } from "./far-dashboard.ts";
+import { readFrames } from "./sent-frames.ts";
+
+/** What is sent on: a request to one origin that the operator has configured, without following redirects. */
+export interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  readonly signal: AbortSignal;
+}
+
+/** What came back. */
+export interface Got {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** How requests go out: the guarded fetch of a plugin, or that of a command. Rejects where nobody answers. */
+export type Send = (url: string, sent: Sent) => Promise<Got>;
+
+/** What of a request is sent on besides its body. The page's own token is for this server and stays here. */
+const TAKEN = ["accept", "content-type", "x-requested-with", "if-match", "if-none-match", "idempotency-key", "last-event-id"] as const;
+/** What of an answer is handed back. */
+const GIVEN = ["etag", "content-disposition", "location", "retry-after", "allow", "last-modified"] as const;
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+/** What pages ask: data only, and not through that daemon for a third one. */
+const ASKABLE = /^(api\/(?!via\/|ticket$|sign-)|workflows\/[^/]+\/run$)/;
+const MAX_BYTES = 26_214_400;
+
+/**
+ * `/api/via/<daemon>/<path>`: the same path of another daemon's dashboard, with our token for it (`dashboardToken`). A name that the configuration
+ * does not have is 400 and nothing is sent (AUTH-21). The status of the answer is handed on; only where that dashboard refuses our token it is 502,
+ * for that is none of the caller's.
+ */
+export function forwardRoutes(find: (name: string) => FarDashboard | undefined, send: Send): HttpRoute[] {
+  return METHODS.map((method) => ({
+    server: "dashboard",
+    method,
+    path: "/api/via/:daemon/*",
+    guard: method === "GET" ? "scope:dashboard:read" : "scope:dashboard:write",
+    raw: true,
+    maxBytes: MAX_BYTES,
+    before({ params: { daemon = "", "*": path = "" } }) {
+      if (find(daemon) === undefined) throw fail("SVC_DASHBOARD_DAEMON_UNKNOWN", { daemon });
+      if (!ASKABLE.test(path)) throw fail("SVC_DASHBOARD_NOT_FOUND", { method, target: `/${path}` });
+    },
+    handle: (request, reply) => forward(find(request.params.daemon as string) as FarDashboard, `/${request.params["*"]}`, request, reply, send),
+  }));
+}
+
+/** Sends a request to another dashboard and hands its answer back, streams frame by frame. `bearer` in place of the configured token. */
+export async function forward(
+  far: FarDashboard,
+  path: string,
+  { method, query, headers, raw, signal }: HttpRequest,
+  reply: HttpReply,
+  send: Send,
+  bearer: string | undefined = far.token,
+): Promise<void> {
+  const search = new URLSearchParams(query).toString();
+  const url = `${far.url}${path.split("/").map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
+  const taken = Object.fromEntries(TAKEN.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])));
+  let got: Got;
+  try {
+    got = await send(url, {
+      method,
+      headers: { ...taken, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) },
+      ...(raw === undefined || raw.length === 0 ? {} : { body: raw }),
+      signal,
+    });
+  } catch (error) {
+    if (signal.aborted) return;
+    throw fail("SVC_DASHBOARD_NO_DAEMON", { url: far.url, reason: reasonOf(error), cause: error });
+  }
+  const { status, headers: given, body } = got;
+  if (status === 401 && bearer === far.token) throw fail("SVC_DASHBOARD_REFUSED_THERE", { url: far.url, name: far.name });
+  for (const name of GIVEN) if (given[name] !== undefined) reply.header(name, given[name]);
+  const type = given["content-type"] ?? "application/octet-stream";
+  if (/^text\/event-stream\b/.test(type)) {
+    const stream = reply.stream();
+    try {
+      for await (const { name, data, id } of readFrames(body)) if (!stream.event(name, data, id)) return;
+    } catch {
+      // The far end broke off: so does ours, and the page opens it anew.
+    }
+    stream.end();
+    return;
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw fail("SVC_DASHBOARD_NO_DAEMON", { url: far.url, reason: `its answer is longer than ${MAX_BYTES} bytes` });
+    chunks.push(chunk);
+  }
+  reply.status(status).send(Buffer.concat(chunks), type);
+}
+
+/** Why a daemon does not answer, for people (FAULT-70): what the system calls it, what that means, what to do. */
+export function reasonOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as { code?: unknown };
+    if (code === "ECONNREFUSED") return "nothing listens there (ECONNREFUSED): start it with svc daemon start, and see that dashboard.enabled is true there";
+    if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `its name is not known here (${code}): see daemonUrl or daemons in the section dashboard`;
+    if (code === "ETIMEDOUT" || code === "EHOSTUNREACH" || code === "ENETUNREACH" || code === "ECONNRESET") return `there is no way to it (${code})`;
+  }
+  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+}
