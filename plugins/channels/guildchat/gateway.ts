@@ -73,11 +73,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
   let session: Session | undefined;
   let content = true;
   let heardAt = performance.now();
-  let renewal: (() => void) | undefined;
-  const sequence = createSequence(
-    (event) => deps.take(event),
-    () => deps.lost(),
-  );
+  let leave: (() => void) | undefined;
+  const sequence = createSequence({
+    take: (event) => deps.take(event),
+    again: () => leave?.(),
+    lost: () => deps.lost(),
+  });
 
   /** Where to connect: where the session was, else, and where that cannot be reached, where the platform says. */
   async function address(failures: number): Promise<string> {
@@ -106,10 +107,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const resuming = session;
     let lived = false;
     let pauseMs: number | undefined;
-    renewal = () => {
-      session = undefined;
-      talk.leave();
-    };
+    leave = talk.leave;
     try {
       for await (const data of connection.messages) {
         const frame = frameOf(data);
@@ -152,7 +150,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const { code } = await connection.closed;
       return { lived, code, ...(pauseMs === undefined ? {} : { pauseMs }) };
     } finally {
-      renewal = undefined;
+      leave = undefined;
       talk.end();
       cut.abort();
     }
@@ -165,7 +163,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     renew(reason) {
       log.warn({ reason }, "the gateway is connected anew");
       session = undefined;
-      renewal?.();
+      leave?.();
     },
     async run(from) {
       session = from?.session;

@@ -90,23 +90,24 @@ export async function listen(ctx: PluginContext<Settings>, { api, me, signal, co
   /** The first words of a person are in a conversation that the platform tells of only when somebody writes there. */
   const people = config.dm === "block" ? [] : (config.allowFrom ?? []).filter(isId).slice(0, MOST_PEOPLE);
 
+  function meet(): void {
+    if (met) return;
+    met = true;
+    const done = position.reading();
+    places
+      .meet(people, signal)
+      .then(() => catchUp.others())
+      .then(done)
+      .catch((error) => !signal.aborted && unkept(error));
+  }
+
   function ready({ application }: Record<string, unknown>): void {
     catchUp.others();
-    if (!met) {
-      met = true;
-      const done = position.reading();
-      void places
-        .meet(people, signal)
-        .then(() => catchUp.others())
-        .catch(unkept)
-        .finally(done);
-    }
+    meet();
     const { id } = (application ?? {}) as { id?: unknown };
-    interactions
-      .register(isId(id) ? id : me.id, signal)
-      .catch(
-        (error) => !signal.aborted && log.warn({ reason: reasonOf(error) }, "the command /ask could not be registered; it is tried again at the next start"),
-      );
+    interactions.register(isId(id) ? id : me.id, signal).catch((error) => {
+      if (!signal.aborted) log.warn({ reason: reasonOf(error) }, "the command /ask could not be registered; it is tried again with the next session");
+    });
   }
 
   const look = (): void => {
@@ -130,6 +131,7 @@ export async function listen(ctx: PluginContext<Settings>, { api, me, signal, co
       // Of the guilds this process knows nothing yet.
       if (!begun) void catchUp.all();
       begun = true;
+      meet();
     },
     lost() {
       log.warn("events of the gateway were lost; what was written is looked for");

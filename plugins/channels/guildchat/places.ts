@@ -1,4 +1,4 @@
-import type { Collection } from "@svc/sdk";
+import { type Collection, keepTrying } from "@svc/sdk";
 import { type Api, at } from "./api.ts";
 import { isDirect, isId, isThread, type WireChannel, type WireGuild } from "./wire.ts";
 
@@ -86,6 +86,18 @@ export function createPlaces(
     }
   };
 
+  /** Undefined for a bot, for somebody who shares no guild, and for nobody at all: they write first. */
+  const conversationWith = async (user: string, signal: AbortSignal): Promise<string | undefined> => {
+    try {
+      const { id } = await api.call<WireChannel>({ method: "POST", path: "/users/@me/channels", body: { recipient_id: user }, signal });
+      return isId(id) ? id : undefined;
+    } catch (error) {
+      const { failure } = error as { failure?: string };
+      if (failure === "permanent" || failure === "format") return undefined;
+      throw error;
+    }
+  };
+
   return {
     load: all,
     learn({ id, name, channels = [], threads = [], roles = [] }) {
@@ -135,17 +147,11 @@ export function createPlaces(
       const known = new Set([...kept.values()].map(({ user }) => user));
       for (const user of users) {
         if (known.has(user)) continue;
-        try {
-          const { id } = await api.call<WireChannel>({ method: "POST", path: "/users/@me/channels", body: { recipient_id: user }, signal });
-          if (!isId(id)) continue;
-          learnPlace({ id, type: 1 });
-          kept.set(id, { user, at: now() });
-          await rows.put(id, { user, at: now() });
-        } catch (error) {
-          if (signal.aborted) return;
-          // A bot, somebody who shares no guild, or nobody at all: they write first.
-          if ((error as { failure?: string }).failure !== "permanent") failed(error);
-        }
+        const id = await keepTrying(() => conversationWith(user, signal), { signal, longestMs: 30_000 });
+        if (id === undefined) continue;
+        learnPlace({ id, type: 1 });
+        kept.set(id, { user, at: now() });
+        await rows.put(id, { user, at: now() });
       }
     },
     kept() {

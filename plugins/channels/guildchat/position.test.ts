@@ -31,6 +31,11 @@ describe("how far a channel has heard", () => {
     expect(timeOf(position.until)).toBe(NOW);
   });
 
+  it("keeps where it began before anything is heard: a process that is killed at once loses nothing of what follows", async () => {
+    const { rows } = await setUp();
+    expect(timeOf((await rows.get("gateway"))?.value.until ?? "0")).toBe(NOW);
+  });
+
   it("goes on a minute before the newest message that was dealt with, and never back", async () => {
     const { position, stored } = await setUp();
     position.begin({ id: idAt(NOW + HOUR) })();
@@ -87,6 +92,7 @@ describe("how far a channel has heard", () => {
 
   it("is written with the next change when it could not be written", async () => {
     const rows = createMemoryStore().collection<StoredPosition>("position");
+    await rows.put("gateway", { seq: 0, until: idAt(NOW), at: NOW });
     const failures: unknown[] = [];
     let full = true;
     const position = await openPosition({ ...rows, put: async (...given) => (full ? Promise.reject(new Error("disk full")) : rows.put(...given)) }, (error) =>

@@ -73,6 +73,8 @@ export async function openPosition(rows: Collection<StoredPosition>, failed: (er
     timer ??= setTimeout(() => void save(), SAVE_MS);
   };
 
+  // Before anything is heard: a process that is killed in its first second has begun here all the same.
+  if (left === undefined) await rows.put(KEY, { seq, until, at: now() });
   return {
     left,
     get until() {

@@ -19,32 +19,51 @@ export interface Sequence {
 const PATIENCE_MS = 250;
 const REMEMBERED = 1_000;
 
-/** `take` gets each event in order; `lost` is told once when events are given up. One that comes later after all is taken then. */
-export function createSequence(take: (event: Dispatch) => void, lost: () => void, patienceMs = PATIENCE_MS): Sequence {
+/** What a sequence tells of numbers that do not come. */
+export interface SequenceTold {
+  /** Each event, in order. */
+  take(event: Dispatch): void;
+  /** One is missing: the session is to be taken up again after `last`. What came behind it is told once more then. */
+  again(): void;
+  /** It did not come then either, and is given up; one that comes later after all is taken then. */
+  lost(): void;
+}
+
+/** Makes the order of one session after the other. */
+export function createSequence({ take, again, lost }: SequenceTold, patienceMs = PATIENCE_MS): Sequence {
   const early = new Map<number, Dispatch>();
   const missing = new Set<number>();
   let last = 0;
+  /** The hole for which the session was taken up again. */
+  let tried: number | undefined;
   let timer: NodeJS.Timeout | undefined;
 
+  const wait = (): void => {
+    clearTimeout(timer);
+    timer = early.size === 0 ? undefined : setTimeout(giveUp, patienceMs);
+  };
   const release = (): void => {
     for (let next = early.get(last + 1); next !== undefined; next = early.get(last + 1)) {
       early.delete(next.s);
       last = next.s;
       take(next);
     }
-    if (early.size > 0 || timer === undefined) return;
-    clearTimeout(timer);
-    timer = undefined;
   };
-  const giveUp = (): void => {
+  function giveUp(): void {
     timer = undefined;
+    if (tried !== last) {
+      tried = last;
+      early.clear();
+      again();
+      return;
+    }
     const next = Math.min(...early.keys());
     for (let s = last + 1; s < next && missing.size < REMEMBERED; s += 1) missing.add(s);
     last = next - 1;
     release();
     lost();
-    if (early.size > 0) timer ??= setTimeout(giveUp, patienceMs);
-  };
+    wait();
+  }
   const stop = (): void => {
     clearTimeout(timer);
     timer = undefined;
@@ -59,6 +78,7 @@ export function createSequence(take: (event: Dispatch) => void, lost: () => void
     begin(from) {
       stop();
       last = from;
+      tried = undefined;
     },
     push(event) {
       const { s } = event;
@@ -66,9 +86,10 @@ export function createSequence(take: (event: Dispatch) => void, lost: () => void
         if (missing.delete(s)) take(event);
         return;
       }
+      const before = last;
       early.set(s, event);
       release();
-      if (early.size > 0) timer ??= setTimeout(giveUp, patienceMs);
+      if (early.size === 0 || last !== before || timer === undefined) wait();
     },
     stop,
   };
