@@ -15,6 +15,11 @@ export interface SecretField {
   readonly variable: string;
 }
 
+/** First-party channels that are no part of the default installation: by what they are called, the package and why. */
+const APART: Readonly<Record<string, { readonly name: string; readonly because: string }>> = {
+  phonemsg: { name: "@svc/channel-phonemsg", because: "what it depends on is under the GPL-3.0" },
+};
+
 /** What is asked to set a channel up. Read from the plugin's own sample and README, so that a new channel needs nothing here. */
 export interface Form {
   readonly channel: string;
@@ -47,7 +52,14 @@ export function formOf(cli: Cli, channel: string): Form {
     const names = channels
       .map(({ manifest }) => (manifest.product === undefined ? calledAs(manifest) : `${calledAs(manifest)} (${manifest.product})`))
       .join(", ");
-    throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
+    const apart = APART[channel];
+    throw fail("SVC_CLI_MISSING", {
+      what: `installed channel ${channel}`,
+      next:
+        apart === undefined
+          ? `these: ${names}; others are installed with: svc plugin add`
+          : `a package of its own for it, because ${apart.because}. Add it with: svc plugin add ${apart.name}`,
+    });
   }
   const { folder, manifest } = listed;
   const sample = (sampleSection(folder, { svc: manifest }) ?? {}) as Record<string, unknown>;

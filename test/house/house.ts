@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Manifest, SDK_VERSION } from "@svc/sdk";
+import { APART } from "./apart.mjs";
 import { reference } from "./reference.ts";
 
 /** The repository. */
@@ -32,12 +33,17 @@ export interface PluginFolder {
   };
 }
 
-export function pluginFolders(): PluginFolder[] {
-  return readdirSync(join(ROOT, "plugins"))
+/** The first-party plugins of the installation. */
+export const pluginFolders = (): PluginFolder[] => everyPluginFolder().filter(({ path }) => !APART.includes(path));
+
+/** The first-party plugins that are packages of their own, outside of the workspace and of the installation. */
+export const apartFolders = (): PluginFolder[] => everyPluginFolder().filter(({ path }) => APART.includes(path));
+
+const everyPluginFolder = (): PluginFolder[] =>
+  readdirSync(join(ROOT, "plugins"))
     .flatMap((kind) => readdirSync(join(ROOT, "plugins", kind)).map((name) => `plugins/${kind}/${name}`))
     .filter((path) => existsSync(join(ROOT, path, "package.json")))
     .map((path) => ({ path, pkg: JSON.parse(read(`${path}/package.json`)) }));
-}
 
 /** A static import or export with a source: whether only types come from it, and from where. Names, commas and braces are all it may hold. */
 const STATIC = /^(?:import|export)\s+(type\s+)?(?:[\w\s{},*$]+?\s+from\s+)?["']([^"']+)["']/gm;
@@ -82,16 +88,15 @@ const HEADINGS: Readonly<Record<string, string>> = {
 
 /** The README's tables of plugins, from their packages: a new plugin is written down in its own folder only. */
 function catalog(): string {
-  const kinds = [...new Set([...Object.keys(HEADINGS), ...pluginFolders().map(({ pkg }) => pkg.svc.kind)])];
+  const all = [...pluginFolders(), ...apartFolders()].sort((left, right) => (left.path < right.path ? -1 : 1));
+  const kinds = [...new Set([...Object.keys(HEADINGS), ...all.map(({ pkg }) => pkg.svc.kind)])];
   const row = ({ path, pkg: { svc, description } }: PluginFolder) =>
     `| [${svc.name}](${path}/README.md) | ${svc.product === undefined ? "" : `${svc.product}. `}${description.replace(/\.$/, "").replaceAll("|", "\\|")} |`;
   return kinds
     .map((kind) => [
       `| ${HEADINGS[kind] ?? `${kind[0]?.toUpperCase()}${kind.slice(1)}`} | |`,
       "|---|---|",
-      ...pluginFolders()
-        .filter(({ pkg }) => pkg.svc.kind === kind)
-        .map(row),
+      ...all.filter(({ pkg }) => pkg.svc.kind === kind).map(row),
     ])
     .filter((table) => table.length > 2)
     .map((table) => table.join("\n"))
@@ -101,7 +106,7 @@ function catalog(): string {
 /** What the documents carry over from code, by file: the plugins and their samples, the worked channel, and the tables of errors. */
 export async function injected(): Promise<{ file: string; text: string; wanted: string }[]> {
   const results: { file: string; text: string; wanted: string }[] = [];
-  for (const { path } of pluginFolders()) {
+  for (const { path } of [...pluginFolders(), ...apartFolders()]) {
     if (!existsSync(join(ROOT, path, "sample.json")) || !existsSync(join(ROOT, path, "README.md"))) continue;
     const file = `${path}/README.md`;
     const text = read(file);

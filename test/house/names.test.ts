@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { pluginFolders, read, tracked } from "./house.ts";
+import { apartFolders, pluginFolders, read, tracked } from "./house.ts";
 
 /** Vendors, platforms and features, some of them still to come. */
 const WORDS = [
@@ -68,7 +68,9 @@ const ALLOWED: readonly { readonly file: string; readonly words: readonly string
 /** The sdk's room for engines: what tiers for programs share, whoever made the program. */
 const ENGINE = { folder: "sdk/engine/", words: ["acp", "mcp", "billing", "claude", "codex", "gemini"] };
 
-const words = [...new Set([...WORDS, ...pluginFolders().map(({ path }) => path.split("/").at(-1) as string)])].filter((word) => !ORDINARY.includes(word));
+const words = [...new Set([...WORDS, ...[...pluginFolders(), ...apartFolders()].map(({ path }) => path.split("/").at(-1) as string)])].filter(
+  (word) => !ORDINARY.includes(word),
+);
 
 /** A word by itself or as a part of a longer name: `mesh`, `meshVoices`, `MESH_TOKEN`, `createMesh`, but not `meshed`. */
 const patternOf = (word: string): RegExp => {

@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { APART } from "./apart.mjs";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const built = (path) => import(pathToFileURL(join(ROOT, path)).href);
@@ -22,6 +23,7 @@ export async function schemaUses() {
   ];
   for (const kinds of readdirSync(join(ROOT, "plugins")).sort()) {
     for (const name of readdirSync(join(ROOT, "plugins", kinds)).sort()) {
+      if (APART.includes(`plugins/${kinds}/${name}`)) continue;
       const folder = `plugins/${kinds}/${name}/dist`;
       const { default: plugin } = await built(`${folder}/index.js`);
       const provided = await providedBy(plugin);

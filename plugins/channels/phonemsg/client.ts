@@ -1,0 +1,174 @@
+import { dirname, resolve } from "node:path";
+import { type Channel, type ChannelHandle, channelError, type PluginContext } from "@svc/sdk";
+import type { WAMessage, WASocket } from "@whiskeysockets/baileys";
+import { type Connection, createConnection, type Link } from "./connection.ts";
+import { heardOf } from "./heard.ts";
+import { createDirectory, type Directory } from "./ingest/directory.ts";
+import { download, upload } from "./media.ts";
+import { createOutbound } from "./outbound.ts";
+import { createPeople, type People, partsOf } from "./people.ts";
+import { agentFor, refusalOf } from "./routing.ts";
+import { createSent } from "./sent.ts";
+import { openSession } from "./session/session.ts";
+import { agentsOf, SESSION_DIR, type Settings } from "./settings.ts";
+import { loadVendor, type Vendor } from "./vendor.ts";
+
+/** What the channel does once it has started. */
+export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
+  readonly connection: Connection;
+  readonly directory: Directory;
+  readonly people: People;
+  readonly vendor: Vendor;
+  /** The connection, or an error that says why there is none. */
+  socket(): WASocket;
+  stop(): Promise<void>;
+}
+
+const RECENT = 1_000;
+
+/** Where the pairing is kept: relative paths start where svc.json lies. */
+export const sessionFolder = (dataFolder: string, { sessionDir = SESSION_DIR }: Settings): string => resolve(dirname(dataFolder), sessionDir);
+
+/** Opens the session and the connection. Throws `SVC_PHONEMSG_SESSION_BUSY` where another process uses the session. */
+export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHandle): Promise<Client> {
+  const { config, log } = ctx;
+  const vendor = await loadVendor();
+  const cut = new AbortController();
+  const session = await openSession(sessionFolder(ctx.files.data.roots[0] as string, config), vendor, { trouble, signal: cut.signal });
+  let link: Link = { state: "connecting", reason: "not connected yet" };
+  let writeTrouble: string | undefined;
+
+  const tell = () => {
+    if (writeTrouble !== undefined) handle.down(writeTrouble);
+    else if (link.state === "open") handle.ready((config.allowFrom ?? []).length === 0 ? "hears nobody: channels.phonemsg.allowFrom is not set" : undefined);
+    else handle.down(link.state === "pairing" ? "waits for a phone to link it: svc phonemsg pair" : link.reason);
+  };
+  function trouble(reason: string | undefined): void {
+    if (reason !== undefined && writeTrouble === undefined) log.error({}, reason);
+    writeTrouble = reason;
+    tell();
+  }
+
+  const socket = (): WASocket => {
+    if (link.state === "open") return link.socket;
+    throw channelError("retry", link.state === "pairing" ? "no phone is linked yet" : link.reason);
+  };
+  const people = createPeople(ctx, async (hidden) =>
+    link.state === "open" ? ((await link.socket.signalRepository.lidMapping.getPNForLID(hidden)) ?? undefined) : undefined,
+  );
+  const directory = createDirectory(ctx, people, config.ingest?.enabled === true, () => (link.state === "open" ? link.socket : undefined));
+  const sent = createSent(ctx);
+  const several = agentsOf(config).length > 1;
+  const media = { vendor, fetch: ctx.fetch, ...(config.mediaServer === undefined ? {} : { server: config.mediaServer.replace(/\/+$/, "") }) };
+  const outbound = createOutbound({
+    vendor,
+    people,
+    sent,
+    socket,
+    nameOf: (agent) => (several && agent !== undefined ? (ctx.agents.get(agent)?.name ?? agent) : undefined),
+    upload: (file, signal) => upload(media, socket(), file, signal),
+  });
+
+  const recent = new Set<string>();
+  /** Takes a message; a second time it is known. Rejects while it cannot be kept. */
+  async function hear(message: WAMessage): Promise<void> {
+    const { remoteJid, participant, id } = message.key;
+    const key = `${remoteJid}/${participant ?? ""}/${id}`;
+    if (recent.has(key)) return;
+    await directory.saw(message);
+    await take(message);
+    recent.add(key);
+    if (recent.size > RECENT) recent.delete(recent.values().next().value as string);
+  }
+
+  async function take(whole: WAMessage): Promise<void> {
+    const { me } = session.creds;
+    if (me === undefined) return;
+    const own = { number: partsOf(me.id).user, ...(me.lid === undefined ? {} : { hidden: partsOf(me.lid).user }) };
+    const heard = await heardOf(whole, own, people, vendor);
+    if (heard === undefined) return;
+    const { message, sender, group } = heard;
+    const refusal = refusalOf(sender, config.allowFrom);
+    if (refusal !== undefined) return drop(message.platformId, refusal);
+    const groupName =
+      group === undefined
+        ? undefined
+        : await directory.groupName(
+            group,
+            (config.routes ?? []).some((route) => route.group !== undefined),
+          );
+    const agent = agentFor(config, { sender, ...(group === undefined ? {} : { group }), ...(groupName === undefined ? {} : { groupName }) });
+    if (agent === undefined) return drop(message.platformId, "no route fits and there is no defaultAgent");
+    try {
+      await ctx.tasks.accept({ ...message, agent, ...(groupName === undefined ? {} : { facts: { chatTitle: groupName } }) });
+    } catch (error) {
+      const { status = 500, message: reason } = error as { status?: number; message: string };
+      // What the kernel will never take must not stand in the way of what comes after it.
+      if (status < 400 || status >= 500) throw error;
+      drop(message.platformId, reason);
+    }
+  }
+
+  /** CHAN-08: each message that is not handed over is told of once. */
+  function drop(platformId: string | undefined, reason: string): void {
+    ctx.events.root(() =>
+      ctx.events.publish({
+        kind: "message",
+        type: "message:dropped",
+        summary: `phonemsg message dropped: ${reason}`,
+        ...(platformId === undefined ? {} : { ref: platformId }),
+        data: { channel: "phonemsg", reason },
+      }),
+    );
+  }
+
+  const connection = createConnection({
+    vendor,
+    session,
+    log,
+    ...(config.server === undefined ? {} : { server: config.server }),
+    hear,
+    attend: directory.attend,
+    sent: async (id) => {
+      const found = await sent.get(id);
+      return found === undefined ? undefined : Buffer.from(found.message, "base64");
+    },
+    newestVersion: async () => versionIn((await ctx.fetch("https://web.whatsapp.com/sw.js", { maxBytes: 4_194_304 })).text()),
+    changed(next) {
+      link = next;
+      tell();
+    },
+  });
+  link = connection.link;
+  tell();
+  connection.start();
+
+  return {
+    ...outbound,
+    connection,
+    directory,
+    people,
+    vendor,
+    socket,
+    async fetchMedia({ handle: file = "", type }, signal) {
+      return { data: await download(media, file, signal), ...(type === undefined ? {} : { type }) };
+    },
+    async test() {
+      const line = socket();
+      await line.query({ tag: "iq", attrs: { to: "s.whatsapp.net", type: "get", xmlns: "w:p" }, content: [{ tag: "ping", attrs: {} }] }, 10_000);
+      return `linked as +${partsOf(session.creds.me?.id ?? "").user}`;
+    },
+    async stop() {
+      // First the connection: what waits to be kept is then not acknowledged.
+      cut.abort();
+      await connection.stop();
+      await session.close();
+    },
+  };
+}
+
+/** What the platform's own page names as its version. */
+function versionIn(page: string): [number, number, number] | undefined {
+  const found = /client_revision\\?"\s*:\s*(\d+)/.exec(page)?.[1];
+  return found === undefined ? undefined : [2, 3000, Number(found)];
+}

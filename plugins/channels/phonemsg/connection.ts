@@ -1,0 +1,162 @@
+import { sleep } from "@svc/sdk";
+import type { WASocket } from "@whiskeysockets/baileys";
+import { type Ended, FIRST_PAUSE_MS, type LineDeps, LONGEST_PAUSE_MS, openLine, type Version, type Wanted } from "./line.ts";
+
+/** How the connection is. `unpaired`: no phone has linked this device, and nobody asks one to. */
+export type Link =
+  | { readonly state: "unpaired" | "connecting" | "down"; readonly reason: string }
+  | { readonly state: "pairing"; readonly qr?: string; readonly code?: string }
+  | { readonly state: "open"; readonly socket: WASocket; readonly me: string };
+
+/** What the connection needs. */
+export interface ConnectionDeps extends LineDeps {
+  /** The newest version of the platform's own program, asked for when ours is refused as too old. */
+  newestVersion(): Promise<Version | undefined>;
+  changed(link: Link): void;
+}
+
+/** The one connection to the platform: made anew whenever it ends, as long as the phone has this device linked. */
+export interface Connection {
+  readonly link: Link;
+  start(): void;
+  /** Asks a phone to link this device: by a picture to be scanned, or with a number by a code to be typed. Already under way: begins anew. */
+  pair(number?: string): void;
+  /** Takes the device off the phone and puts the pairing aside; resolves with where it is kept. */
+  unpair(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Another program that has our place usually keeps it. */
+const LONGEST_CONFLICT_MS = 300_000;
+const UNPAIRED = "no phone is linked; link one with: svc phonemsg pair";
+const LOGGED_OUT = 401;
+const REFUSED = 403;
+const TOO_OLD = 405;
+const REPLACED = 440;
+const RESTART = 515;
+
+/** Makes the connection; it is made with `start`. */
+export function createConnection(deps: ConnectionDeps): Connection {
+  const { session, log } = deps;
+  let link: Link = session.paired ? { state: "connecting", reason: "not connected yet" } : { state: "unpaired", reason: UNPAIRED };
+  let wanted: Wanted | undefined;
+  let stopped = false;
+  let running: Promise<void> | undefined;
+  let end: (() => void) | undefined;
+  let wake = new AbortController();
+  let leaving: ((aside: string) => void) | undefined;
+  let version: Version | undefined;
+
+  const turn = (next: Link) => {
+    link = next;
+    deps.changed(next);
+  };
+  /** Ends early when something has been asked for. */
+  const wait = async (ms: number) => {
+    await sleep(ms, wake.signal);
+    if (wake.signal.aborted) wake = new AbortController();
+  };
+  const rouse = () => wake.abort();
+
+  async function run(): Promise<void> {
+    for (let failures = 0; !stopped; ) {
+      if (leaving !== undefined) {
+        leaving(await putAside(() => UNPAIRED));
+        leaving = undefined;
+      }
+      if (!session.paired && wanted === undefined) {
+        await wait(2 ** 30);
+        continue;
+      }
+      const pairing = session.paired ? undefined : wanted;
+      const ended = await once(pairing);
+      if (stopped) return;
+      if (leaving !== undefined) continue;
+      if (ended.opened) failures = 0;
+      failures = await consider(ended, pairing !== undefined, failures);
+    }
+  }
+
+  async function putAside(reason: (aside: string) => string): Promise<string> {
+    const aside = await session.setAside();
+    wanted = undefined;
+    turn({ state: "unpaired", reason: reason(aside) });
+    return aside;
+  }
+
+  /** What follows from the end of a connection. Answers with how many have failed in a row. */
+  async function consider({ code, reason }: Ended, pairing: boolean, failures: number): Promise<number> {
+    if (code === RESTART) return 0;
+    if (session.paired && code === LOGGED_OUT) {
+      await putAside((aside) => `the phone has unlinked this device; link it again with: svc phonemsg pair (the old session is kept in ${aside})`);
+      log.error({}, "the phone has unlinked this device; link it again with: svc phonemsg pair");
+      return 0;
+    }
+    if (pairing && !session.paired) {
+      // A pairing that is asked for again begins at once; one that ran out is over.
+      if (wake.signal.aborted) return 0;
+      wanted = undefined;
+      turn({ state: "unpaired", reason: `pairing has ended (${reason}); begin again with: svc phonemsg pair` });
+      return 0;
+    }
+    if (code === TOO_OLD && failures === 0) {
+      version = await deps.newestVersion().catch(() => undefined);
+      if (version !== undefined) return 1;
+    }
+    turn({ state: "down", reason: told(code, reason) });
+    if (failures === 0) log.warn({ code }, `${told(code, reason)}; trying again`);
+    const longest = code === REPLACED || code === REFUSED ? LONGEST_CONFLICT_MS : LONGEST_PAUSE_MS;
+    await wait(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2));
+    return failures + 1;
+  }
+
+  /** One connection from its beginning to its end. */
+  function once(pairing: Wanted | undefined): Promise<Ended> {
+    if (link.state !== "down") turn(pairing === undefined ? { state: "connecting", reason: "connecting" } : { state: "pairing" });
+    const opened = (socket: WASocket) => {
+      wanted = undefined;
+      turn({ state: "open", socket, me: session.creds.me?.id ?? "" });
+    };
+    const line = openLine(deps, { pairing, version, opened, shown: (what) => turn({ state: "pairing", ...what }) });
+    end = line.end;
+    return line.ended;
+  }
+
+  return {
+    get link() {
+      return link;
+    },
+    start() {
+      running ??= run();
+    },
+    pair(number) {
+      session.begin();
+      wanted = number === undefined ? {} : { number };
+      turn({ state: "pairing" });
+      rouse();
+      end?.();
+    },
+    async unpair() {
+      const aside = new Promise<string>((resolve) => {
+        leaving = resolve;
+      });
+      if (link.state === "open") await link.socket.logout().catch(() => end?.());
+      else end?.();
+      rouse();
+      return aside;
+    },
+    async stop() {
+      stopped = true;
+      end?.();
+      rouse();
+      await running;
+    },
+  };
+}
+
+function told(code: number, reason: string): string {
+  if (code === REPLACED) return "another program uses this linked device; stop it, or unlink the device on the phone and pair again: svc phonemsg pair";
+  if (code === REFUSED) return "the platform refuses this number; open the app on the phone to see why";
+  if (code === TOO_OLD) return "the platform refuses this version of the program; update the plugin: svc plugin update";
+  return `the platform was not reached or ended the connection (${code === 0 ? "" : `${code}: `}${reason.slice(0, 120)})`;
+}

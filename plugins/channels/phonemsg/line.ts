@@ -1,0 +1,138 @@
+import { type Log, sleep } from "@svc/sdk";
+import type { ConnectionState, WAMessage, WASocket } from "@whiskeysockets/baileys";
+import { quietLog } from "./quiet-log.ts";
+import type { Session } from "./session/session.ts";
+import { createSignal } from "./signal.ts";
+import type { Vendor } from "./vendor.ts";
+
+/** What one connection needs. */
+export interface LineDeps {
+  readonly vendor: Vendor;
+  readonly session: Session;
+  readonly log: Log;
+  readonly server?: string;
+  /** Takes a message; while it rejects, the message is neither acknowledged nor followed by another one. */
+  hear(message: WAMessage): Promise<void>;
+  /** Listens to what else a socket tells, before it connects. */
+  attend(socket: WASocket): void;
+  /** A message of ours, for a device that could not open it. */
+  sent(id: string): Promise<Uint8Array | undefined>;
+}
+
+/** The version of the platform's own program that we say we are. */
+export type Version = [number, number, number];
+
+/** A pairing that is asked for: by a picture, or with a number by a code. */
+export interface Wanted {
+  readonly number?: string;
+}
+
+/** How one connection ended. */
+export interface Ended {
+  /** It was usable before. */
+  readonly opened: boolean;
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** What one connection tells while it lasts. */
+export interface LineUse {
+  readonly pairing: Wanted | undefined;
+  readonly version: Version | undefined;
+  opened(socket: WASocket): void;
+  /** What the phone is to scan, or the code that is typed on it. */
+  shown(what: { readonly qr: string } | { readonly code: string }): void;
+}
+
+/** The pauses between tries: the first, and the longest. */
+export const FIRST_PAUSE_MS = 500;
+/** The longest pause between tries. */
+export const LONGEST_PAUSE_MS = 60_000;
+
+/** Opens one connection; `end` closes it. */
+export function openLine(deps: LineDeps, use: LineUse): { readonly ended: Promise<Ended>; end(): void } {
+  const { session } = deps;
+  const over = new AbortController();
+  const socket = createSocket(deps, use.version, (message) => insist(deps, message, over.signal));
+  socket.ev.on("creds.update", (update) => {
+    if (update.account !== undefined) session.keepPaired();
+    void session.saveCreds().catch(() => {});
+  });
+  // What reaches us by another way than an encrypted node, such as what the phone sends after the fact.
+  socket.ev.on("messages.upsert", ({ messages }) => {
+    for (const message of messages) void insist(deps, message, over.signal).catch(() => {});
+  });
+  deps.attend(socket);
+  const ended = new Promise<Ended>((resolve) => {
+    let opened = false;
+    let asked = false;
+    socket.ev.on("connection.update", (update: Partial<ConnectionState>) => {
+      if (update.connection === "open") {
+        opened = true;
+        use.opened(socket);
+      }
+      if (update.qr !== undefined && use.pairing !== undefined) {
+        const { number } = use.pairing;
+        if (number === undefined) use.shown({ qr: update.qr });
+        else if (!asked) {
+          asked = true;
+          socket.requestPairingCode(number).then(
+            (code) => use.shown({ code }),
+            () => socket.end(new Error("the platform gave no code")),
+          );
+        }
+      }
+      if (update.connection !== "close") return;
+      over.abort(new Error("the connection has ended"));
+      const error = update.lastDisconnect?.error as { message?: string; output?: { statusCode?: number } } | undefined;
+      resolve({ opened, code: error?.output?.statusCode ?? 0, reason: error?.message ?? "ended" });
+    });
+  });
+  return {
+    ended,
+    end() {
+      // First the socket: what waits to be kept must not be refused to the platform, which would then forget it.
+      void socket.end(undefined);
+      over.abort(new Error("the connection has ended"));
+    },
+  };
+}
+
+function createSocket({ vendor, session, log, server, sent }: LineDeps, version: Version | undefined, hear: (message: WAMessage) => Promise<void>): WASocket {
+  const signal = createSignal({ vendor, session, hear });
+  const socket = vendor.default({
+    auth: { creds: session.creds, keys: session.keys },
+    logger: quietLog(log),
+    browser: vendor.Browsers.ubuntu("Chrome"),
+    ...(server === undefined ? {} : { waWebSocketUrl: server }),
+    ...(version === undefined ? {} : { version }),
+    makeSignalRepository: signal.makeRepository,
+    // The phone goes on ringing for what comes in.
+    markOnlineOnConnect: false,
+    syncFullHistory: false,
+    emitOwnEvents: false,
+    defaultQueryTimeoutMs: 30_000,
+    // The session itself tries a refused write again.
+    transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
+    getMessage: async ({ id }) => {
+      const bytes = typeof id === "string" ? await sent(id) : undefined;
+      return bytes === undefined ? undefined : vendor.proto.Message.decode(bytes);
+    },
+  });
+  socket.ws.on("frame", signal.saw);
+  return socket;
+}
+
+/** Hand a message over until it is kept. Rejects when the connection ends first: then it was not acknowledged and comes again. */
+async function insist({ hear, log }: LineDeps, message: WAMessage, over: AbortSignal): Promise<void> {
+  for (let failures = 0; ; failures += 1) {
+    over.throwIfAborted();
+    try {
+      await hear(message);
+      return;
+    } catch (error) {
+      if (failures === 0) log.error({ err: error }, "a message could not be kept; it is not acknowledged and tried again");
+      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), LONGEST_PAUSE_MS), over);
+    }
+  }
+}

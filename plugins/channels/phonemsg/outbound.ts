@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import { type Channel, channelError, type Media, type Outgoing, type Target } from "@svc/sdk";
+import type { BinaryNode, proto, WAMessageKey, WASocket } from "@whiskeysockets/baileys";
+import { idOf } from "./heard.ts";
+import { isGroup, type People } from "./people.ts";
+import type { Sent } from "./sent.ts";
+import type { Vendor } from "./vendor.ts";
+
+/** What sending needs. */
+export interface OutboundDeps {
+  readonly vendor: Vendor;
+  readonly people: People;
+  readonly sent: Sent;
+  /** The connection, or an error that says why there is none. */
+  socket(): WASocket;
+  /** The name that stands in front of an agent's words; nothing where it needs none. */
+  nameOf(agent: string | undefined): string | undefined;
+  /** The message of a file that has been handed to the platform. */
+  upload(media: Media, signal: AbortSignal): Promise<proto.IMessage>;
+  readonly now?: () => number;
+}
+
+/** The members of the channel that write. */
+export type Outbound = Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing">>;
+
+const ANSWER_MS = 30_000;
+/** The platform shows no edit of an older message; a minute less, for what lies between. */
+const EDITABLE_MS = 14 * 60_000;
+/** Taking back is shown for two days. */
+const REMOVABLE_MS = 2 * 24 * 3_600_000;
+
+/** Makes the members of the channel that write. */
+export function createOutbound({ vendor, people, sent, socket, nameOf, upload, now = Date.now }: OutboundDeps): Outbound {
+  const { proto } = vendor;
+
+  /** Sends and waits until the platform has it; the vendor's own call resolves when it has left. */
+  async function relay(address: string, id: string, message: proto.IMessage, attributes: Record<string, string>, signal: AbortSignal): Promise<void> {
+    const line = socket();
+    signal.throwIfAborted();
+    const over = new AbortController();
+    const given = new Promise<never>((_resolve, reject) => {
+      const stop = () => reject(channelError("unknown", "the send was ended before the platform answered"));
+      signal.addEventListener("abort", stop, { once: true, signal: over.signal });
+    });
+    const answered = line.waitForMessage<BinaryNode | undefined>(id, ANSWER_MS);
+    answered.catch(() => {});
+    try {
+      const relayed = line.relayMessage(address, message, { messageId: id, additionalAttributes: attributes });
+      relayed.catch(() => {});
+      await Promise.race([relayed, given]).catch((error) => Promise.reject(failureOf(error)));
+      const answer = await Promise.race([answered, given]).catch((error) => Promise.reject(failureOf(error)));
+      if (answer === undefined) throw channelError("unknown", "the platform has not answered");
+      const refusal = answer.attrs.error;
+      if (refusal !== undefined) throw refusalOf(refusal);
+    } finally {
+      over.abort();
+    }
+  }
+
+  const keyOf = async (target: Target, platformId: string, fromMe: boolean): Promise<WAMessageKey> => {
+    const address = await people.addressOf(target.chat);
+    const { id, participant } = idOf(platformId);
+    return { remoteJid: address, id, fromMe, ...(participant === undefined ? {} : { participant }) };
+  };
+
+  const worded = ({ text, agent }: Outgoing): string => {
+    const name = nameOf(agent);
+    return name === undefined ? text : `*${name}*\n${text}`;
+  };
+
+  return {
+    async send(out, signal) {
+      socket();
+      const address = await people.addressOf(out.target.chat);
+      const id = messageId(out.key);
+      const [file] = out.media ?? [];
+      const before = await sent.get(id);
+      const message =
+        before !== undefined
+          ? proto.Message.decode(Buffer.from(before.message, "base64"))
+          : file === undefined
+            ? textOf(worded(out), quoteOf(out.target))
+            : await upload(file, signal);
+      // On disk first: who could not open it may ask for it after we were killed.
+      if (before === undefined) await sent.keep(id, { address, at: now(), message: Buffer.from(proto.Message.encode(message).finish()).toString("base64") });
+      await relay(address, id, message, {}, signal);
+      return { platformId: id };
+    },
+    async edit(platformId, out, signal) {
+      socket();
+      const before = await sent.get(platformId);
+      if (before === undefined || before.at < now() - EDITABLE_MS) throw channelError("permanent", "this message cannot be edited any more");
+      const key = { remoteJid: before.address, id: platformId, fromMe: true };
+      const message = {
+        protocolMessage: { key, type: proto.Message.ProtocolMessage.Type.MESSAGE_EDIT, editedMessage: textOf(worded(out)), timestampMs: now() },
+      };
+      await relay(before.address, messageId(`${platformId}/${out.key}/${out.text}`), message, { edit: "1" }, signal);
+      await sent.keep(platformId, { ...before, message: Buffer.from(proto.Message.encode(textOf(worded(out))).finish()).toString("base64") });
+    },
+    async remove(target, platformId, signal) {
+      const before = await sent.get(platformId);
+      if (before !== undefined && before.at < now() - REMOVABLE_MS) throw channelError("permanent", "this message cannot be taken back any more");
+      const key = await keyOf(target, platformId, true);
+      const message = { protocolMessage: { key, type: proto.Message.ProtocolMessage.Type.REVOKE } };
+      await relay(key.remoteJid as string, messageId(`${platformId}/remove`), message, { edit: "7" }, signal);
+      await sent.forget(platformId);
+    },
+    async react(target, platformId, emoji, signal) {
+      const key = await keyOf(target, platformId, false);
+      const message = { reactionMessage: { key, text: emoji, senderTimestampMs: now() } };
+      await relay(key.remoteJid as string, messageId(`${platformId}/react/${emoji}`), message, {}, signal);
+    },
+    async typing(target) {
+      const line = socket();
+      const address = await people.addressOf(target.chat);
+      await line.sendPresenceUpdate("composing", address).catch(() => {});
+    },
+  };
+
+  function textOf(text: string, quote?: proto.IContextInfo): proto.IMessage {
+    return { extendedTextMessage: { text, ...(quote === undefined ? {} : { contextInfo: quote }) } };
+  }
+}
+
+/** The answer refers to what it answers; what that said is not repeated. Only in a group, where it is not plain anyway. */
+function quoteOf({ chat, replyTo }: Target): proto.IContextInfo | undefined {
+  if (replyTo === undefined || !isGroup(chat)) return undefined;
+  const { id, participant } = idOf(replyTo);
+  return participant === undefined ? undefined : { stanzaId: id, participant, quotedMessage: { conversation: "" } };
+}
+
+/** The same for the same key at all times: whoever has a message already shows no second one of its id. */
+export const messageId = (key: string): string => `3EB0${createHash("sha256").update(key).digest("hex").slice(0, 18).toUpperCase()}`;
+
+/** The platform's refusal as the kernel understands it. */
+function refusalOf(code: string): Error {
+  const text = `the platform refuses the message: ${code}`;
+  if (code === "429") return channelError("retry", text, 30_000);
+  // A stale key of the other side's device: the next try makes a new one.
+  if (code === "479" || code.startsWith("5")) return channelError("retry", text);
+  if (code === "463") return channelError("permanent", `${text}; the number may not begin new conversations at the moment`);
+  return channelError("permanent", text);
+}
+
+/** A connection that ends while we wait: the message may have arrived. */
+function failureOf(error: unknown): Error {
+  const { failure, message = "" } = error as { failure?: string; message?: string };
+  return failure === undefined ? channelError("unknown", `the connection ended before the platform answered: ${message.slice(0, 120)}`) : (error as Error);
+}

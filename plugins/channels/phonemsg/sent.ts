@@ -1,0 +1,37 @@
+import type { PluginContext } from "@svc/sdk";
+
+/** A message of ours as it was made: a device that could not open it asks for it again, and an edit must know how old it is. */
+export interface SentMessage {
+  readonly address: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The message in the platform's own form, in base64. */
+  readonly message: string;
+}
+
+/** What we have sent within the last two days. */
+export interface Sent {
+  get(id: string): Promise<SentMessage | undefined>;
+  /** Keeps the first one of an id: later ones are the same message once more. */
+  keep(id: string, message: SentMessage): Promise<void>;
+  forget(id: string): Promise<void>;
+}
+
+const KEPT_MS = 2 * 24 * 3_600_000;
+const SWEEP_EVERY = 100;
+
+/** Makes the record in the plugin's store. */
+export function createSent({ store }: Pick<PluginContext, "store">, now: () => number = Date.now): Sent {
+  const rows = () => store.collection<SentMessage>("sent", { indexes: ["at"] });
+  let kept = 0;
+  return {
+    get: async (id) => (await rows().get(id))?.value,
+    async keep(id, message) {
+      await rows().put(id, message);
+      kept += 1;
+      if (kept % SWEEP_EVERY !== 1) return;
+      for (const { key } of await rows().list({ by: "at", to: now() - KEPT_MS, limit: 1_000 })) await rows().delete(key);
+    },
+    forget: (id) => rows().delete(id),
+  };
+}
