@@ -1,13 +1,12 @@
 import { dirname, resolve } from "node:path";
 import { type Channel, type ChannelHandle, channelError, type PluginContext } from "@svc/sdk";
-import type { WAMessage, WASocket } from "@whiskeysockets/baileys";
+import type { WASocket } from "@whiskeysockets/baileys";
 import { type Connection, createConnection, type Link } from "./connection.ts";
-import { heardOf } from "./heard.ts";
+import { createInbound } from "./inbound.ts";
 import { createDirectory, type Directory } from "./ingest/directory.ts";
 import { download, upload } from "./media.ts";
 import { createOutbound } from "./outbound.ts";
 import { createPeople, type People, partsOf } from "./people.ts";
-import { agentFor, refusalOf } from "./routing.ts";
 import { createSent } from "./sent.ts";
 import { openSession } from "./session/session.ts";
 import { agentsOf, SESSION_DIR, type Settings } from "./settings.ts";
@@ -23,8 +22,6 @@ export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove
   socket(): WASocket;
   stop(): Promise<void>;
 }
-
-const RECENT = 1_000;
 
 /** Where the pairing is kept: relative paths start where svc.json lies. */
 export const sessionFolder = (dataFolder: string, { sessionDir = SESSION_DIR }: Settings): string => resolve(dirname(dataFolder), sessionDir);
@@ -69,59 +66,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
     upload: (file, signal) => upload(media, socket(), file, signal),
   });
 
-  const recent = new Set<string>();
-  /** Takes a message; a second time it is known. Rejects while it cannot be kept. */
-  async function hear(message: WAMessage): Promise<void> {
-    const { remoteJid, participant, id } = message.key;
-    const key = `${remoteJid}/${participant ?? ""}/${id}`;
-    if (recent.has(key)) return;
-    await directory.saw(message);
-    await take(message);
-    recent.add(key);
-    if (recent.size > RECENT) recent.delete(recent.values().next().value as string);
-  }
-
-  async function take(whole: WAMessage): Promise<void> {
-    const { me } = session.creds;
-    if (me === undefined) return;
-    const own = { number: partsOf(me.id).user, ...(me.lid === undefined ? {} : { hidden: partsOf(me.lid).user }) };
-    const heard = await heardOf(whole, own, people, vendor);
-    if (heard === undefined) return;
-    const { message, sender, group } = heard;
-    const refusal = refusalOf(sender, config.allowFrom);
-    if (refusal !== undefined) return drop(message.platformId, refusal);
-    const groupName =
-      group === undefined
-        ? undefined
-        : await directory.groupName(
-            group,
-            (config.routes ?? []).some((route) => route.group !== undefined),
-          );
-    const agent = agentFor(config, { sender, ...(group === undefined ? {} : { group }), ...(groupName === undefined ? {} : { groupName }) });
-    if (agent === undefined) return drop(message.platformId, "no route fits and there is no defaultAgent");
-    try {
-      await ctx.tasks.accept({ ...message, agent, ...(groupName === undefined ? {} : { facts: { chatTitle: groupName } }) });
-    } catch (error) {
-      const { status = 500, message: reason } = error as { status?: number; message: string };
-      // What the kernel will never take must not stand in the way of what comes after it.
-      if (status < 400 || status >= 500) throw error;
-      drop(message.platformId, reason);
-    }
-  }
-
-  /** CHAN-08: each message that is not handed over is told of once. */
-  function drop(platformId: string | undefined, reason: string): void {
-    ctx.events.root(() =>
-      ctx.events.publish({
-        kind: "message",
-        type: "message:dropped",
-        summary: `phonemsg message dropped: ${reason}`,
-        ...(platformId === undefined ? {} : { ref: platformId }),
-        data: { channel: "phonemsg", reason },
-      }),
-    );
-  }
-
+  const { hear } = createInbound(ctx, { vendor, people, directory, own: () => session.creds.me });
   const connection = createConnection({
     vendor,
     session,

@@ -22,7 +22,7 @@ export default definePlugin<Settings>({
       return client;
     };
     const started = (): Client => {
-      if (client === undefined) throw svcError("SVC_PHONEMSG_OFF", "phonemsg has not started; see why: svc plugin list", { status: 503 });
+      if (client === undefined) throw svcError("SVC_PHONEMSG_OFF", "phonemsg has not started; see why: svc plugin list", { status: 409 });
       return client;
     };
     const handle = ctx.provide.channel({
@@ -33,7 +33,7 @@ export default definePlugin<Settings>({
         markup: MARKUP,
         editIntervalMs: 3_000,
         reactions: true,
-        // Whoever has a message already shows no second one of the same id.
+        // A device that has a message already shows no second one of the same id.
         keyed: true,
         ...(acknowledge === "" ? {} : { ack: acknowledge }),
         maxMediaBytes: 64 * 1_048_576,

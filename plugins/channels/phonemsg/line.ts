@@ -69,6 +69,11 @@ export function openLine(deps: LineDeps, use: LineUse): { readonly ended: Promis
     socket.ev.on("connection.update", (update: Partial<ConnectionState>) => {
       if (update.connection === "open") {
         opened = true;
+        // From the second connection on the library need not wait 20 s for a history that comes once.
+        if (session.creds.accountSyncCounter === 0) {
+          session.creds.accountSyncCounter = 1;
+          void session.saveCreds().catch(() => {});
+        }
         use.opened(socket);
       }
       if (update.qr !== undefined && use.pairing !== undefined) {
@@ -91,7 +96,9 @@ export function openLine(deps: LineDeps, use: LineUse): { readonly ended: Promis
   return {
     ended,
     end() {
-      // First the socket: what waits to be kept must not be refused to the platform, which would then forget it.
+      // First the socket: what waits to be kept must not be refused to the platform, which would then forget it. By the error, questions
+      // that are under way end with it, and their timers.
+      socket.ws.emit("error", new Error("ended"));
       void socket.end(undefined);
       over.abort(new Error("the connection has ended"));
     },

@@ -129,7 +129,7 @@ function quoteOf({ chat, replyTo }: Target): proto.IContextInfo | undefined {
   return participant === undefined ? undefined : { stanzaId: id, participant, quotedMessage: { conversation: "" } };
 }
 
-/** The same for the same key at all times: whoever has a message already shows no second one of its id. */
+/** The same for the same key at all times: a device that has a message already shows no second one of its id. */
 export const messageId = (key: string): string => `3EB0${createHash("sha256").update(key).digest("hex").slice(0, 18).toUpperCase()}`;
 
 /** The platform's refusal as the kernel understands it. */

@@ -5,7 +5,7 @@ type VendorLog = NonNullable<Parameters<Vendor["default"]>[0]["logger"]>;
 
 /**
  * What the vendor's library may log to. It tells its every step, with keys, nodes and texts in it: of all that only the sentence of an error
- * goes on, as a line for whoever looks for a fault.
+ * goes on, as a line for those who look for a fault.
  */
 export function quietLog(log: Log): VendorLog {
   const mute = () => {};

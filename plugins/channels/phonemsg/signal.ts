@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { BinaryNode, SignalDataSet, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
+import type { BinaryNode, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
 import type { Session } from "./session/session.ts";
 import type { Vendor } from "./vendor.ts";
 
@@ -40,42 +40,48 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
 
   return {
     saw(frame) {
-      const { tag, content } = frame as BinaryNode;
+      const { tag, attrs, content } = frame as BinaryNode;
       if (tag !== "message" || !Array.isArray(content)) return;
+      // The library works on what waited for us in one queue and on what is said now beside it: what is newer would overtake. All take the queue.
+      attrs.offline ??= "1";
       for (const child of content) if (child.tag === "enc" && child.content instanceof Uint8Array) nodes.set(child.content, frame as BinaryNode);
     },
     makeRepository(auth, logger, lookup) {
       const make = vendor.DEFAULT_CONNECTION_CONFIG.makeSignalRepository as MakeRepository;
       const inner = make(auth, logger, lookup);
-      const keys = auth.keys as typeof auth.keys & { transaction<T>(work: () => Promise<T>, key: string): Promise<T> };
-      const spent = {
-        ...keys,
-        async set(data: SignalDataSet) {
-          await keys.set(data);
-          await session.keys.set(data);
-        },
+      const { transaction } = auth.keys as typeof auth.keys & { transaction<T>(work: () => Promise<T>, key: string): Promise<T> };
+      let order: Promise<unknown> = Promise.resolve();
+      /**
+       * One after the other, each in a transaction of its own that is on disk when it resolves. The library itself encrypts within the
+       * transaction of a whole send: there a key that a message has just moved on is read as it was before, and written back so.
+       */
+      const alone = <T>(work: () => Promise<T>): Promise<T> => {
+        const done = order.then(() => outside(work));
+        order = done.catch(() => {});
+        return done;
       };
-      const outgoing = make({ creds: auth.creds, keys: spent }, logger, lookup);
+      const opening = <T extends Uint8Array>(open: () => Promise<T>, ciphertext: Uint8Array, key: string): Promise<T> =>
+        alone(() =>
+          transaction(async () => {
+            const opened = await open();
+            await take(ciphertext, opened);
+            return opened;
+          }, key),
+        );
       return {
         ...inner,
-        decryptMessage: (what) =>
-          keys.transaction(async () => {
-            const opened = await inner.decryptMessage(what);
-            await take(what.ciphertext, opened);
-            return opened;
-          }, what.jid),
-        decryptGroupMessage: (what) =>
-          keys.transaction(async () => {
-            const opened = await inner.decryptGroupMessage(what);
-            await take(what.msg, opened);
-            return opened;
-          }, what.group),
-        encryptMessage: (what) => outgoing.encryptMessage(what),
-        encryptGroupMessage: (what) => outgoing.encryptGroupMessage(what),
-        close() {
-          inner.close?.();
-          outgoing.close?.();
-        },
+        decryptMessage: (what) => opening(() => inner.decryptMessage(what), what.ciphertext, what.jid),
+        decryptGroupMessage: (what) => opening(() => inner.decryptGroupMessage(what), what.msg, what.group),
+        encryptMessage: (what) => alone(() => inner.encryptMessage(what)),
+        encryptGroupMessage: (what) => alone(() => inner.encryptGroupMessage(what)),
+        processSenderKeyDistributionMessage: (what) => alone(() => inner.processSenderKeyDistributionMessage(what)),
+        getSenderKeyDistributionMessage: (what) => alone(() => inner.getSenderKeyDistributionMessage(what)),
+        hasSenderKey: (what) => alone(() => inner.hasSenderKey(what)),
+        injectE2ESession: (what) => alone(() => inner.injectE2ESession(what)),
+        validateSession: (jid) => alone(() => inner.validateSession(jid)),
+        getSessionInfo: (jid) => alone(() => inner.getSessionInfo(jid)),
+        deleteSession: (jids) => alone(() => inner.deleteSession(jids)),
+        migrateSession: (from, to) => alone(() => inner.migrateSession(from, to)),
       };
     },
   };

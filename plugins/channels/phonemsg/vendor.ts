@@ -1,10 +1,12 @@
 import { codeOf, svcError } from "@svc/sdk";
+import { muteLibraries } from "./quiet-console.ts";
 
 /** The library that speaks the platform's protocol. */
 export type Vendor = typeof import("@whiskeysockets/baileys");
 
 /** Loads it when it is first needed. Throws `SVC_PHONEMSG_VENDOR` where this package was copied without what it depends on. */
 export async function loadVendor(): Promise<Vendor> {
+  muteLibraries();
   try {
     return await import("@whiskeysockets/baileys");
   } catch (error) {
