@@ -30,7 +30,7 @@ export function createInbound(ctx: Pick<PluginContext<Settings>, "config" | "eve
   const recent = new Set<string>();
   const namedGroups = (config.routes ?? []).some((route) => route.group !== undefined);
 
-  /** False for what is no message for anybody. */
+  /** False for one that is for nobody. */
   async function take(whole: WAMessage): Promise<boolean> {
     const me = own();
     if (me === undefined) return false;
