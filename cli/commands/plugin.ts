@@ -81,7 +81,9 @@ const group: OwnGroup = {
       name: "new",
       args: "<kind> <name>",
       summary: "Start a plugin of your own in ./svc-plugin-<name>: channel, tier, engine (a tier on a program), action or feature",
-      run: async ([kind, name], _options, cli) => (await import("../plugin/scaffold.js")).scaffold(cli, kind as string, name as string),
+      options: [{ flags: "--panel", description: "a feature with a page of the dashboard" }],
+      run: async ([kind, name], { panel }, cli) =>
+        (await import("../plugin/scaffold.js")).scaffold(cli, kind as string, name as string, { panel: panel === true }),
     },
     {
       name: "check",

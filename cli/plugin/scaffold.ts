@@ -6,11 +6,12 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
 /** Copy a kind's template into `./svc-plugin-<name>`: a package of its own that builds, passes its contract and packs. */
-export async function scaffold(cli: Cli, kind: string, name: string): Promise<void> {
+export async function scaffold(cli: Cli, kind: string, name: string, { panel = false }: { readonly panel?: boolean } = {}): Promise<void> {
   const templates = join(dirname(dirname(createRequire(import.meta.url).resolve("@svc/sdk"))), "template");
-  const kinds = readdirSync(templates).filter((one) => one !== "common");
+  const kinds = readdirSync(templates).filter((one) => one !== "common" && !one.includes("+"));
   if (!kinds.includes(kind)) throw fail("SVC_CLI_USAGE", { reason: `there is no template '${kind}'; there are ${kinds.join(", ")}` });
   if (!/^[a-z][a-z0-9-]*$/.test(name)) throw fail("SVC_CLI_USAGE", { reason: `'${name}' is no plugin's name: use lower-case letters, digits and '-'` });
+  if (panel && kind !== "feature") throw fail("SVC_CLI_USAGE", { reason: `--panel goes with a feature, not with a ${kind}` });
   const folder = resolve(`svc-plugin-${name}`);
   if (existsSync(folder)) throw fail("SVC_CLI_EXISTS", { what: folder, next: "choose another name or remove it" });
   const words = {
@@ -20,7 +21,9 @@ export async function scaffold(cli: Cli, kind: string, name: string): Promise<vo
     __sdk__: SDK_VERSION,
     __year__: String(new Date().getFullYear()),
   };
-  const files = [...copy(join(templates, "common"), folder, words), ...copy(join(templates, kind), folder, words)].sort();
+  // What comes later is written over what came before.
+  const parts = ["common", kind, ...(panel ? [`${kind}+panel`] : [])];
+  const files = [...new Set(parts.flatMap((part) => copy(join(templates, part), folder, words)))].sort();
   cli.print(`Wrote ${folder}:\n${files.map((file) => `  ${file}`).join("\n")}\nNext: cd svc-plugin-${name} && npm install && npm test && svc plugin check .`, {
     folder,
     kind,

@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Browser } from "playwright-core";
-import { afterAll } from "vitest";
+import { afterAll, vi } from "vitest";
+
+// A browser, a daemon and what the machine does besides.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** The browser that Debian packages; another one by `SVC_UI_BROWSER`. */
 const CHROMIUM = process.env.SVC_UI_BROWSER ?? "/usr/bin/chromium";

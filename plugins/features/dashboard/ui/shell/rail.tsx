@@ -2,6 +2,7 @@ import { Link, navigate, useRoute } from "../data/router.tsx";
 import { Button } from "../kit/button.tsx";
 import { Icon } from "../kit/icon.tsx";
 import { Menu } from "../kit/menu.tsx";
+import { usePanels } from "../kit/panel-view.tsx";
 import { SHELL } from "../words/shell.ts";
 import { DaemonMenu, useDaemonItems } from "./daemon-menu.tsx";
 import { PAGES, type Page } from "./pages.ts";
@@ -12,6 +13,7 @@ const isOf = ({ path }: Page, now: string) => now === path || (path !== "/" && n
 /** The pages at the left, folded to icons or not; at its foot the daemon and what belongs to the person. */
 export function Rail({ onFold, onKeys }: { onFold(): void; onKeys(): void }) {
   const { path } = useRoute();
+  const panels = usePanels("page");
   const links = (place: Page["rail"]) =>
     PAGES.filter(({ rail }) => rail === place).map((page) => <RailLink key={page.path} page={page} here={isOf(page, path)} />);
   return (
@@ -26,13 +28,18 @@ export function Rail({ onFold, onKeys }: { onFold(): void; onKeys(): void }) {
       </div>
       <ul>{links("top")}</ul>
       <span className="grow" />
-      <ul>{links("bottom")}</ul>
+      <ul>
+        {links("bottom")}
+        {panels.map(({ id, title }) => (
+          <RailLink key={id} page={{ path: `/panels/${id}`, title, icon: "panel" }} here={path === `/panels/${id}`} />
+        ))}
+      </ul>
       <DaemonMenu onKeys={onKeys} />
     </nav>
   );
 }
 
-function RailLink({ page: { path, title, icon }, here }: { readonly page: Page; readonly here: boolean }) {
+function RailLink({ page: { path, title, icon }, here }: { readonly page: Pick<Page, "path" | "title" | "icon">; readonly here: boolean }) {
   return (
     <li>
       <Link to={path} className="shell-link" aria-current={here ? "page" : undefined} title={title}>
@@ -46,6 +53,7 @@ function RailLink({ page: { path, title, icon }, here }: { readonly page: Page; 
 /** The bar at the foot of a narrow screen. */
 export function BottomBar({ onKeys }: { onKeys(): void }) {
   const { path } = useRoute();
+  const panels = usePanels("page");
   const rest = PAGES.filter(({ rail, bar }) => rail !== undefined && bar === undefined);
   return (
     <nav className="shell-bar" aria-label={SHELL.pages}>
@@ -66,7 +74,11 @@ export function BottomBar({ onKeys }: { onKeys(): void }) {
             {SHELL.more}
           </>
         }
-        items={[...rest.map(({ path: to, title }) => ({ id: to, label: title, onSelect: () => navigate(to) })), ...useDaemonItems(onKeys)]}
+        items={[
+          ...rest.map(({ path: to, title }) => ({ id: to, label: title, onSelect: () => navigate(to) })),
+          ...panels.map(({ id, title }) => ({ id: `panel ${id}`, label: title, onSelect: () => navigate(`/panels/${id}`) })),
+          ...useDaemonItems(onKeys),
+        ]}
       />
     </nav>
   );

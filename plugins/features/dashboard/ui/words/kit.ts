@@ -24,5 +24,6 @@ export const KIT = {
   lastLines: (shown: number, lines: number) => `Last ${shown} of ${lines} lines`,
   noPrice: "no price for this model",
   noOptions: "Nothing matches.",
+  panelBroken: (reason: string) => `This panel could not be shown: ${reason}`,
   newRows: (count: number) => `${count} new`,
 } as const;

@@ -58,6 +58,7 @@ export const SHELL = {
   keyFold: "Fold or unfold the rail",
   goTo: (page: string) => `Go to ${page}`,
   toasts: "Messages",
-  panelGone: "There is no such panel.",
-  panelBroken: (reason: string) => `The panel could not be loaded: ${reason}`,
+  panel: "Panel",
+  panelGone: "No plugin that runs now has this panel.",
+  toPlugins: "Go to Plugins",
 } as const;
