@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { nodesOf } from "./graph-nodes.ts";
 import type { Executed, RunDetail, Step } from "./run-types.ts";
-import { graphStates, opensOn, placeOf, takenEdges, timelineOf } from "./timeline-rows.ts";
+import { graphStates, opensOn, placeOf, takenPorts, timelineOf } from "./timeline-rows.ts";
 
 const definition: Executed["definition"] = {
   id: "w",
@@ -87,10 +87,10 @@ it("a run opens on what failed it, else on what waits, else on what is at work, 
   expect(opensOn(empty, timelineOf(empty, new Map()))).toBeUndefined();
 });
 
-it("the graph gets the newest state of each node, how often it was entered, and the edges that were taken", () => {
+it("the graph gets the newest state of each node, how often it was entered, and the ports that were taken", () => {
   const rows = timelineOf(failed, nodes);
   expect(graphStates(rows)).toMatchObject({ tell: { state: "canceled", count: 2 }, ask: { state: "skipped", count: 0 }, one: { count: 2 } });
-  expect([...takenEdges(rows, nodes)].sort()).toEqual(["check yes each", "each out tell", "start out check"]);
+  expect([...takenPorts(rows)].sort()).toEqual(["check.yes", "each.out", "one.out", "start.out"]);
 });
 
 it("an iteration in items is an item and a visit", () => {

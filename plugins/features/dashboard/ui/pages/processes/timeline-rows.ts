@@ -77,13 +77,7 @@ export function graphStates(rows: readonly TimelineRow[]): Readonly<Record<strin
   return states;
 }
 
-/** The edges that tokens went along, as `<from> <port> <to>`. */
-export function takenEdges(rows: readonly TimelineRow[], nodes: ReadonlyMap<string, PlacedNode>): ReadonlySet<string> {
-  const taken = new Set<string>();
-  const visited = new Set(rows.filter(({ step }) => step !== undefined).map(({ node }) => node));
-  for (const { node, step } of rows)
-    for (const port of step?.ports ?? [])
-      for (const { from, to, fromPort = "out" } of nodes.get(node)?.edges ?? [])
-        if (from === node && fromPort === port && visited.has(to)) taken.add(`${from} ${port} ${to}`);
-  return taken;
+/** The ports that tokens left by, as `<node>.<port>`. */
+export function takenPorts(rows: readonly TimelineRow[]): ReadonlySet<string> {
+  return new Set(rows.flatMap(({ node, step }) => (step?.ports ?? []).map((port) => `${node}.${port}`)));
 }

@@ -1,0 +1,19 @@
+import { useMe } from "../../data/me.ts";
+import { useResource } from "../../data/resource.ts";
+import { knownActor } from "./actor.ts";
+import { mirroredTask } from "./inbox-items.ts";
+import type { Question, UserTask } from "./inbox-types.ts";
+import { QUESTIONS_PATH, tasksPath } from "./use-inbox.ts";
+
+/** How many requests wait for the person of this browser; of all people where nobody has said who it is. Undefined while it is not known. */
+export function useInboxCount(): number | undefined {
+  const { data: me } = useMe();
+  const tasks = useResource<{ readonly tasks: readonly UserTask[] }>(me?.has.workflows === true ? tasksPath(knownActor()) : undefined, {
+    refreshOn: ({ kind, type }) => kind === "task" && type !== "queued",
+  });
+  const questions = useResource<{ readonly approvals: readonly Question[] }>(me === undefined ? undefined : QUESTIONS_PATH, {
+    refreshOn: ({ kind }) => kind === "approval",
+  });
+  if (questions.data === undefined) return undefined;
+  return (tasks.data?.tasks.length ?? 0) + questions.data.approvals.filter((question) => mirroredTask(question) === undefined).length;
+}
