@@ -2,8 +2,10 @@ import type { Change } from "../pages/boards/board-types.ts";
 
 const named = (labels: readonly string[] = []) => labels.map((label) => `“${label}”`).join(", ");
 
-/** What a move writes at the source: `adds “doing”, removes “to do”`. */
-export function changeText({ addLabels, removeLabels, state }: Change = {}): string {
+/** What a move writes at the source: `adds “doing”, removes “to do”`. Of a card whose labels are known, only what changes. */
+export function changeText({ addLabels: adds, removeLabels: removes, state }: Change = {}, labels?: readonly string[]): string {
+  const addLabels = labels === undefined ? adds : adds?.filter((label) => !labels.includes(label));
+  const removeLabels = labels === undefined ? removes : removes?.filter((label) => labels.includes(label));
   const parts = [
     state === "closed" && "closes it",
     state === "open" && "opens it again",
@@ -40,7 +42,7 @@ export const BOARDS = {
   noColumn: "no column",
   drop: (change: string) => `Drop here: ${change}`,
   moveTo: "Move to...",
-  move: (card: string) => `Move ${card}`,
+  move: (card: string) => `Move to... ${card}`,
   menuOf: (card: string) => `Menu of ${card}`,
   open: "Open at the source",
   moved: (card: string, column: string) => `${card} moved to ${column}`,

@@ -103,15 +103,16 @@ export function CardFace({
         {card.title}
       </p>
       <div className="boards-card-foot">
-        <span className="boards-card-number" title={card.id}>
-          {number}
-        </span>
-        {card.labels
-          .filter((label) => !hidden.has(label))
-          .map((label) => (
-            <Label key={label} name={label} shown={labels.find(({ name }) => name === label)} />
-          ))}
-        <span className="grow" />
+        <div className="boards-labels">
+          <span className="boards-card-number" title={card.id}>
+            {number}
+          </span>
+          {card.labels
+            .filter((label) => !hidden.has(label))
+            .map((label) => (
+              <Label key={label} name={label} shown={labels.find(({ name }) => name === label)} />
+            ))}
+        </div>
         {people.slice(0, 2).map((name) => (
           <span key={name} className="boards-person" title={name}>
             <span aria-hidden="true">{initialsOf(name)}</span>

@@ -38,7 +38,10 @@ export function BoardView({
   useKeys(
     {
       ...Object.fromEntries(
-        board.columns.map(({ id, title }, at) => [String(at + 1), { title: `${BOARDS.keys.column}: ${title}`, run: onSelected((card) => hand.move(card, id)) }]),
+        board.columns.map(({ id, title }, at) => [
+          String(at + 1),
+          { title: `${BOARDS.keys.column}: ${title}`, run: onSelected((card) => hand.move(card, id)) },
+        ]),
       ),
       m: {
         title: BOARDS.keys.menu,

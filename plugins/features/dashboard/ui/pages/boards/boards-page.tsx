@@ -46,15 +46,16 @@ export default function BoardsPage() {
       </Link>
     </>
   );
+  const chooser =
+    all.length > 1 ? (
+      <Menu
+        label={BOARDS.chooseBoard}
+        trigger={<Icon name="down" />}
+        items={all.map(({ id, name }) => ({ id, label: name, checked: id === board?.id, onSelect: () => choose(id) }))}
+      />
+    ) : undefined;
   const tools = (
     <>
-      {all.length > 1 && (
-        <Menu
-          label={BOARDS.chooseBoard}
-          trigger={<Icon name="down" />}
-          items={all.map(({ id, name }) => ({ id, label: name, checked: id === board?.id, onSelect: () => choose(id) }))}
-        />
-      )}
       {state !== undefined && (
         <span className="meta boards-read" aria-live="polite">
           {BOARDS.read} <time dateTime={new Date(state.readAt).toISOString()}>{clock(state.readAt)}</time>
@@ -72,7 +73,7 @@ export default function BoardsPage() {
   );
   return (
     <div className="boards">
-      <PageHead title={board?.name ?? BOARDS.title} crumbs={board === undefined ? [] : [{ label: BOARDS.title, to: "/" }]}>
+      <PageHead title={board?.name ?? BOARDS.title} crumbs={board === undefined ? [] : [{ label: BOARDS.title, to: "/" }]} note={chooser}>
         {!narrow && tools}
       </PageHead>
       {narrow && <div className="boards-tools">{tools}</div>}

@@ -48,7 +48,8 @@ export function CardMenu({
     const all = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
     const at = all.indexOf(document.activeElement as HTMLElement);
     const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at - 1 + all.length) % all.length, Home: 0, End: all.length - 1 }[event.key];
-    const byKey = commands.findIndex(({ key }) => key === event.key);
+    // Enter is for the line that has the focus.
+    const byKey = event.key === "Enter" ? -1 : commands.findIndex(({ key }) => key === event.key);
     if (to !== undefined) all[to]?.focus();
     else if (event.key === "Escape" || event.key === "Tab") leave();
     else if (byKey >= 0) all[byKey]?.click();

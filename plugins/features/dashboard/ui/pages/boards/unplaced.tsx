@@ -51,7 +51,7 @@ export function Unplaced({
           commands={targets.map(({ id, title }) => ({
             id,
             label: title,
-            about: changeText(board.changes[backlog]?.[id]),
+            about: changeText(board.changes[backlog]?.[id], state.cards.get(menu.card)?.labels),
             key: String(board.columns.findIndex((column) => column.id === id) + 1),
             run: () => onMove(menu.card, id),
           }))}

@@ -62,7 +62,7 @@ export function useCardHand({
   const refocus = useRef<string>(undefined);
   const columns = useMemo(() => board.columns.map(({ id }) => id), [board]);
   const titleOf = (id: string | null | undefined) => board.columns.find((column) => column.id === id)?.title ?? BOARDS.noColumn;
-  const changeTo = (card: string, to: string) => changeText(board.changes[columnOf(state, card) ?? ""]?.[to]);
+  const changeTo = (card: string, to: string) => changeText(board.changes[columnOf(state, card) ?? ""]?.[to], state.cards.get(card)?.labels);
 
   const move = (card: string, to: string | undefined) => {
     if (!movable || to === undefined || columnOf(state, card) === to) return;
