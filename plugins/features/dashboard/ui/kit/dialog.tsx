@@ -46,12 +46,12 @@ export function Dialog({
         if (closable) onClose();
       }}
     >
-      <header className="kit-dialog-head">
+      <div className="kit-dialog-head">
         <h2 id={name}>{title}</h2>
         {closable && <Button kind="plain" icon="close" aria-label={KIT.close} onClick={onClose} />}
-      </header>
+      </div>
       <div className="kit-dialog-body">{children}</div>
-      {actions !== undefined && <footer className="kit-dialog-foot">{actions}</footer>}
+      {actions !== undefined && <div className="kit-dialog-foot">{actions}</div>}
     </dialog>
   );
 }

@@ -31,7 +31,7 @@ export interface CardHand {
   /** Moves a card; its own column and one that is unknown change nothing. */
   move(card: string, to: string | undefined): void;
   visit(card: string): void;
-  /** What a move to the column would write, in words. */
+  /** What a move to the column would write, for people. */
   changeTo(card: string, to: string): string;
   titleOf(column: string | null | undefined): string;
 }

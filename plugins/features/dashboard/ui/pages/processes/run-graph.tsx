@@ -5,7 +5,7 @@ import type { Executed } from "./run-types.ts";
 import { glyphOf } from "./run-words.ts";
 import { graphStates, type TimelineRow, takenPorts } from "./timeline-rows.ts";
 
-/** The run drawn on its graph; the timeline says the same in words. */
+/** The run drawn on its graph; the timeline tells the same as text. */
 export default function RunGraph({
   executed,
   rows,

@@ -86,13 +86,7 @@ export function RunView({ id }: { readonly id: string }) {
         )
       }
       actions={
-        <Button
-          kind="plain"
-          aria-pressed={graph}
-          aria-label={graph ? PROCESSES.hideGraph : PROCESSES.showGraph}
-          title={graph ? PROCESSES.hideGraph : PROCESSES.showGraph}
-          onClick={showGraph}
-        >
+        <Button kind="plain" aria-pressed={graph} title={graph ? PROCESSES.hideGraph : PROCESSES.showGraph} onClick={showGraph}>
           {PROCESSES.graph} <kbd>v</kbd>
         </Button>
       }
