@@ -46,14 +46,14 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
   const people = createPeople(api, log, signal);
   const cursors = createCursors(ctx.store, me.team);
   const history = createHistory({ api, log, cursors, signal, reachMs: (config.catchUpHours ?? 24) * HOUR_MS, lacks });
-  const place: Place = { account: name, me, names: people.names };
-  /** From when on messages of chats that are not known yet may have been missed. */
-  let missedFrom = Date.now();
+  const place: Place = { account: name, me, names: people.names, teamOf: people.teamOf };
+  /** From when on messages of chats that are not known yet may have been missed; undefined: nobody ever listened. */
+  let missedFrom: Promise<number | undefined> = Promise.resolve(undefined);
   const lanes = createLanes({
     log,
-    async read(chat) {
+    async bringIn(chat) {
       try {
-        for (const post of await history.missedIn(chat, missedFrom)) await keep(chat, post);
+        for (const post of await history.missedIn(chat, await missedFrom)) await keep(chat, post);
       } catch (error) {
         if (!signal.aborted) log.error({ workspace: name, err: error }, "what was missed in a chat could not be read; it is tried after the next gap");
       }
@@ -138,8 +138,7 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
 
   /** Reads what was missed in every chat, one after the other; those in which something is said now come first by themselves. */
   async function sweep(): Promise<void> {
-    const since = await cursors.lastHeard();
-    missedFrom = since ?? Date.now();
+    const since = await missedFrom;
     await cursors.connected();
     if (since === undefined) return;
     const active = await cursors.since(Date.now() - ACTIVE_MS);
@@ -158,6 +157,7 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
       lanes.push(chat, { key, ts, acknowledge, work: () => (event === undefined ? pressed(press as PressPayload) : said(event, chat)) });
     },
     async catchUp() {
+      missedFrom = cursors.lastHeard();
       lanes.missed();
       try {
         await sweep();

@@ -19,7 +19,7 @@ export interface HistoryDeps {
 /** Reads what was said while nobody listened: socket mode hands nothing out later than some minutes. */
 export interface History {
   /** Messages of a chat that may not have been heard, oldest first. Does not reject. */
-  missedIn(chat: string, from: number): Promise<readonly WirePost[]>;
+  missedIn(chat: string, from: number | undefined): Promise<readonly WirePost[]>;
   /** The chats that the bot is in. */
   chats(): Promise<readonly string[]>;
 }
@@ -95,12 +95,13 @@ export function createHistory({ api, log, cursors, signal, reachMs, lacks }: His
     async missedIn(chat, from) {
       if (reachMs === 0) return [];
       const cursor = await cursors.get(chat);
+      if (cursor === undefined && from === undefined) return [];
       const reach = tsAt(Date.now() - reachMs);
-      const oldest = later(earlierTs(cursor?.ts ?? tsAt(from), OVERLAP_MS), reach);
+      const oldest = later(earlierTs(cursor?.ts ?? tsAt(from ?? Date.now()), OVERLAP_MS), reach);
       const posts = await pages("conversations.history", { channel: chat, oldest });
       const replies: WirePost[] = [];
       for (const [thread, after] of threadsToRead(posts, cursor, oldest))
-        replies.push(...(await pages("conversations.replies", { channel: chat, ts: thread, oldest: later(after, reach) })));
+        replies.push(...inThread(await pages("conversations.replies", { channel: chat, ts: thread, oldest: later(after, reach) }), thread));
       const unique = new Map([...posts, ...replies].filter(({ ts }) => ts !== undefined && compareTs(ts, reach) > 0).map((post) => [post.ts as string, post]));
       return [...unique.values()].sort((left, right) => compareTs(left.ts as string, right.ts as string));
     },
@@ -116,6 +117,12 @@ export function createHistory({ api, log, cursors, signal, reachMs, lacks }: His
       return found;
     },
   };
+}
+
+/** Answers in a thread with who began it: the first message of what was read. */
+function inThread(posts: readonly WirePost[], thread: string): readonly WirePost[] {
+  const parent = posts.find(({ ts }) => ts === thread)?.user;
+  return posts.map((post) => (post.ts === thread || parent === undefined ? post : { parent_user_id: parent, ...post }));
 }
 
 const later = (left: string, right: string): string => (compareTs(left, right) > 0 ? left : right);

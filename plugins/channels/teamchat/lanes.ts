@@ -24,32 +24,33 @@ export interface Lanes {
 
 interface Lane {
   readonly waiting: (Item & { readonly told: (() => void)[] })[];
-  /** The gap up to which it has been read. */
-  readTo: number;
   reading?: Promise<void> | undefined;
   running?: Promise<void> | undefined;
 }
 
 const LONGEST_PAUSE_MS = 30_000;
 
-/** `read` brings in what a chat holds and was not heard; it does not reject. */
-export function createLanes({ log, read }: { readonly log: Log; read(chat: string): Promise<void> }): Lanes {
+/** `bringIn` has what a chat holds and was not heard kept; it does not reject. */
+export function createLanes({ log, bringIn }: { readonly log: Log; bringIn(chat: string): Promise<void> }): Lanes {
   const lanes = new Map<string, Lane>();
   const cut = new AbortController();
-  let gap = 0;
+  /** Chats that have been read since the last gap. */
+  let read = new Set<string>();
+  let gaps = 0;
 
   const laneOf = (chat: string): Lane => {
-    const lane = lanes.get(chat) ?? { waiting: [], readTo: 0 };
+    const lane = lanes.get(chat) ?? { waiting: [] };
     lanes.set(chat, lane);
     return lane;
   };
 
   async function caughtUp(chat: string, lane: Lane): Promise<void> {
-    while (lane.readTo < gap && !cut.signal.aborted) {
-      const until = gap;
-      lane.reading ??= read(chat).finally(() => {
+    while (gaps > 0 && !read.has(chat) && !cut.signal.aborted) {
+      const until = gaps;
+      lane.reading ??= bringIn(chat).finally(() => {
         lane.reading = undefined;
-        lane.readTo = until;
+        // One more gap meanwhile: it is read once more.
+        if (until === gaps) read.add(chat);
       });
       await lane.reading;
     }
@@ -66,7 +67,7 @@ export function createLanes({ log, read }: { readonly log: Log; read(chat: strin
       for (const tell of item.told) tell();
     }
     lane.running = undefined;
-    if (lane.waiting.length === 0 && lane.readTo === gap && lane.reading === undefined) lanes.delete(chat);
+    if (lane.waiting.length === 0 && lane.reading === undefined) lanes.delete(chat);
   }
 
   /** False when all was stopped before the item was dealt with. */
@@ -93,7 +94,8 @@ export function createLanes({ log, read }: { readonly log: Log; read(chat: strin
       lane.running ??= run(chat, lane);
     },
     missed() {
-      gap += 1;
+      gaps += 1;
+      read = new Set();
     },
     async catchUp(chat) {
       const lane = laneOf(chat);

@@ -9,8 +9,8 @@ export interface Heard {
   readonly addressed: boolean;
   /** The bot is mentioned. */
   readonly named: boolean;
-  /** The workspace of its sender, which is another one in a shared channel. */
-  readonly team: string;
+  /** The workspaces that are named as its sender's: in a shared channel one of them is another one. */
+  readonly teams: readonly string[];
   /** A pressed button: who pressed it is told what became of it. */
   readonly pressed?: true;
 }
@@ -24,6 +24,8 @@ export interface Place {
   readonly account: string;
   readonly me: Me;
   readonly names: Names;
+  /** The workspace of a person, where it is known. */
+  teamOf(id: string): string | undefined;
 }
 
 /** Our own words, which nobody answers. */
@@ -33,7 +35,7 @@ export const isOwn = (event: WireEvent, me: Me): boolean => event.user === me.us
 export const keyOf = (me: Me, chat: string, ts: string): string => `teamchat/${me.team}/${me.app}/${chat}/${ts}`;
 
 /** What an event or a message of the history says, or nothing when it is no message for anybody. */
-export function heardOf(event: WireEvent, chat: string, { account, me, names }: Place): Heard | undefined {
+export function heardOf(event: WireEvent, chat: string, { account, me, names, teamOf }: Place): Heard | undefined {
   const { ts, subtype, user, bot_id } = event;
   if (ts === undefined || !SAID.has(subtype) || isOwn(event, me)) return undefined;
   const id = user ?? bot_id;
@@ -65,7 +67,7 @@ export function heardOf(event: WireEvent, chat: string, { account, me, names }: 
     },
     addressed: direct || named || event.parent_user_id === me.user,
     named,
-    team: event.user_team ?? event.team ?? me.team,
+    teams: [event.user_team, event.source_team, event.team, teamOf(id)].filter((team) => team !== undefined),
   };
 }
 
@@ -73,7 +75,7 @@ export function heardOf(event: WireEvent, chat: string, { account, me, names }: 
  * A pressed button: one of a delivery with choices counts as that choice, one of an agent's own as its label said by the person who
  * pressed it.
  */
-export function pressOf(payload: PressPayload, { account, me, names }: Place): Heard | undefined {
+export function pressOf(payload: PressPayload, { account, me, names, teamOf }: Place): Heard | undefined {
   const [action] = payload.actions ?? [];
   const chat = payload.channel?.id;
   const user = payload.user?.id;
@@ -101,7 +103,7 @@ export function pressOf(payload: PressPayload, { account, me, names }: Place): H
     },
     addressed: true,
     named: true,
-    team: payload.user?.team_id ?? me.team,
+    teams: [payload.user?.team_id, teamOf(user)].filter((team) => team !== undefined),
     pressed: true,
   };
 }

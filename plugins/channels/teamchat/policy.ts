@@ -9,7 +9,9 @@ import type { NamedWorkspace, Settings } from "./settings.ts";
 export function refusalOf(heard: Heard, { allowFrom }: Pick<NamedWorkspace, "allowFrom">, { dm, group }: Pick<Settings, "dm" | "group">): string | undefined {
   const { sender, chat, direct } = heard.message;
   if (allowFrom === undefined || allowFrom.length === 0) return `no allowFrom list is set (the sender is ${sender.id})`;
-  const listed = allowFrom.some((entry) => entry === sender.id || entry === heard.team || (!direct && entry === chat));
+  const listed = allowFrom.some(
+    (entry) => entry === sender.id || (heard.teams.length > 0 && heard.teams.every((team) => team === entry)) || (!direct && entry === chat),
+  );
   if (!listed) return `the sender ${sender.id} is not in allowFrom`;
   if (direct) return dm === "block" ? "direct messages are blocked" : undefined;
   return group === "all" || heard.addressed ? undefined : "the bot is not mentioned";

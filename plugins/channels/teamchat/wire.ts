@@ -27,6 +27,7 @@ export interface WirePost {
   /** The workspace of its sender. */
   readonly team?: string;
   readonly user_team?: string;
+  readonly source_team?: string;
   readonly thread_ts?: string;
   /** Who began the thread. */
   readonly parent_user_id?: string;

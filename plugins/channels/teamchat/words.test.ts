@@ -10,7 +10,7 @@ import { handlesIn, mentionedIn, withoutOwn, wordsIn } from "./words.ts";
 
 const names = (id: string) => ({ U1: "Ada Byron", UBOT: "helper" })[id];
 const me = { team: "T1", teamName: "Acme", user: "UBOT", botId: "B1", name: "helper", app: "A1" };
-const place: Place = { account: "main", me, names };
+const place: Place = { account: "main", me, names, teamOf: () => undefined };
 
 describe("words of the platform", () => {
   it("are read as people read them: mentions by name, links with their address, entities decoded once", () => {

@@ -147,6 +147,7 @@ export async function startTeamchat(): Promise<Teamchat> {
       const post: Post = {
         ts: world.ts(),
         user,
+        ...(person === undefined ? {} : { team: person.team }),
         text,
         mrkdwn: true,
         files: stored,
@@ -214,7 +215,6 @@ export async function startTeamchat(): Promise<Teamchat> {
       ...wireOf(post, far.url),
       channel: room.id,
       channel_type: room.kind,
-      team: world.people.get(post.user)?.team ?? room.team,
       event_ts: post.ts,
       ...more,
     };

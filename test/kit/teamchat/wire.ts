@@ -9,6 +9,7 @@ export function wireOf(post: Post, url: string, room?: Room): Record<string, unk
     ...(post.subtype === undefined ? {} : { subtype: post.subtype }),
     ...(post.botId === undefined ? {} : { bot_id: post.botId, app_id: post.appId, bot_profile: { id: post.botId, app_id: post.appId } }),
     user: post.user,
+    ...(post.team === undefined ? {} : { team: post.team }),
     ts: post.ts,
     text: post.text === "" ? wordsOf(post) : post.text,
     ...(post.blocks === undefined ? {} : { blocks: post.blocks }),

@@ -36,6 +36,8 @@ export interface StoredFile {
 export interface Post {
   readonly ts: string;
   readonly user: string;
+  /** Of its sender. */
+  readonly team?: string;
   readonly botId?: string;
   readonly appId?: string;
   text: string;
