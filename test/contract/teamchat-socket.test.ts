@@ -126,7 +126,7 @@ describe("connections", () => {
       expect(state(one)).toMatchObject({ state: "ready" });
     });
 
-  it("link_disabled: the channel goes down naming the switch, and comes back when it is on", async () => {
+  it("link_disabled: the channel goes down naming the switch", async () => {
     const one = await stage();
     const [workspace] = one.far.world.workspaces;
     workspace!.socketMode = false;

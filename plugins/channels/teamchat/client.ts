@@ -57,7 +57,7 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
       api: first.api,
       appToken,
       name,
-      heard: (envelope, acknowledge) => route(envelope, acknowledge, served),
+      heard: (envelope, acknowledge, sideBySide) => route(envelope, acknowledge, sideBySide, served),
       opened: (gap) => {
         for (const workspace of served) workspace.opened(gap);
       },
@@ -67,11 +67,11 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   }
 
   /** To the workspace that it is for. One that is not configured here hears nothing of it, and is not offered it again. */
-  function route(envelope: Envelope, acknowledge: () => void, served: readonly Workspace[]): void {
+  function route(envelope: Envelope, acknowledge: () => void, sideBySide: boolean, served: readonly Workspace[]): void {
     const payload = envelope.payload as (EventPayload & PressPayload) | undefined;
     const teams = envelope.type === "interactive" ? [payload?.team?.id ?? ""] : teamsOf(payload ?? {});
     const meant = served.find(({ me }) => me !== undefined && teams.includes(me.team));
-    if (meant !== undefined) meant.take(envelope, acknowledge);
+    if (meant !== undefined) meant.take(envelope, acknowledge, sideBySide);
     // While one of them is not known yet, it may be its own.
     else if (served.every(({ me }) => me !== undefined)) acknowledge();
   }

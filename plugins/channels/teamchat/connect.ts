@@ -98,7 +98,7 @@ async function listOf({ given, ask }: SetupHost, { allowFrom = [] }: Settings, t
       },
     ));
   const ids = said.split(/[\s,]+/).filter((id) => id !== "");
-  const odd = ids.find((id) => !/^[A-Z][A-Z0-9]{2,}$/.test(id));
+  const odd = ids.find((id) => !/^[A-Z][A-Z0-9]+$/.test(id));
   if (odd !== undefined) throw wrong(`'${odd}' is no id of the platform: they are of capital letters and digits, such as U012ABCDEF`);
   return [...new Set(ids)];
 }

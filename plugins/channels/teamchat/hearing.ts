@@ -27,7 +27,7 @@ export interface HearingDeps {
 /** What is heard in one workspace: by envelopes, and by reading what none brought. */
 export interface Hearing {
   /** The envelope is acknowledged when what it brings is stored or rightly dropped. */
-  take(envelope: Envelope, acknowledge: () => void): void;
+  take(envelope: Envelope, acknowledge: () => void, sideBySide: boolean): void;
   /** Nobody listened for a while: reads what was missed, in each chat before anything that is said there now. */
   catchUp(): Promise<void>;
   stop(): Promise<void>;
@@ -37,6 +37,8 @@ const HOUR_MS = 3_600_000;
 /** Chats in which nothing was heard for longer are read only where the bot still is. */
 const ACTIVE_MS = 30 * 24 * HOUR_MS;
 const LONGEST_PAUSE_MS = 30_000;
+/** While two sockets are open, what was said before may come by the other one so much later. */
+const SETTLE_MS = 250;
 const NOT_YOURS = "You cannot answer this here.";
 
 /** Makes the hearing of one workspace. */
@@ -147,14 +149,15 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
   }
 
   return {
-    take({ type, payload }, acknowledge) {
+    take({ type, payload }, acknowledge, sideBySide) {
       const item = itemOf(type, payload, me);
       if (item === undefined) {
         acknowledge();
         return;
       }
       const { chat, key, ts, event, press } = item;
-      lanes.push(chat, { key, ts, acknowledge, work: () => (event === undefined ? pressed(press as PressPayload) : said(event, chat)) });
+      const settleMs = sideBySide ? SETTLE_MS : 0;
+      lanes.push(chat, { key, ts, settleMs, acknowledge, work: () => (event === undefined ? pressed(press as PressPayload) : said(event, chat)) });
     },
     async catchUp() {
       missedFrom = cursors.lastHeard();

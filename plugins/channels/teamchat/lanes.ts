@@ -7,6 +7,8 @@ export interface Item {
   readonly key: string;
   /** When it was said: what waits is worked on in this order. */
   readonly ts: string;
+  /** What was said before it may come so much later; 0: what came first was said first. */
+  readonly settleMs: number;
   /** Resolves when it is kept or rightly dropped. While it rejects, it is tried again. */
   work(): Promise<void>;
   acknowledge(): void;
@@ -23,7 +25,7 @@ export interface Lanes {
 }
 
 interface Lane {
-  readonly waiting: (Item & { readonly told: (() => void)[] })[];
+  readonly waiting: (Item & { readonly arrived: number; readonly told: (() => void)[] })[];
   reading?: Promise<void> | undefined;
   running?: Promise<void> | undefined;
 }
@@ -61,7 +63,13 @@ export function createLanes({ log, bringIn }: { readonly log: Log; bringIn(chat:
       await caughtUp(chat, lane);
       lane.waiting.sort((left, right) => compareTs(left.ts, right.ts));
       const [item] = lane.waiting;
-      if (item === undefined || !(await done(item))) break;
+      if (item === undefined) break;
+      const early = item.arrived + item.settleMs - performance.now();
+      if (item.settleMs > 0 && early > 0) {
+        await sleep(early, cut.signal);
+        continue;
+      }
+      if (!(await done(item))) break;
       lane.waiting.splice(lane.waiting.indexOf(item), 1);
       item.acknowledge();
       for (const tell of item.told) tell();
@@ -90,7 +98,7 @@ export function createLanes({ log, bringIn }: { readonly log: Log; bringIn(chat:
       const lane = laneOf(chat);
       const twin = lane.waiting.find(({ key }) => key === item.key);
       if (twin !== undefined) twin.told.push(item.acknowledge);
-      else lane.waiting.push({ ...item, told: [] });
+      else lane.waiting.push({ ...item, arrived: performance.now(), told: [] });
       lane.running ??= run(chat, lane);
     },
     missed() {

@@ -17,8 +17,8 @@ export interface SocketDeps {
   readonly appToken: string;
   /** What it is called in the log. */
   readonly name: string;
-  /** An envelope is acknowledged once, when it is stored or rightly dropped. */
-  heard(envelope: Envelope, acknowledge: () => void): void;
+  /** An envelope is acknowledged once, when it is stored or rightly dropped. `sideBySide`: several sockets are open, and each has a pace of its own. */
+  heard(envelope: Envelope, acknowledge: () => void, sideBySide: boolean): void;
   /** It is open. `gap`: for a while nothing was connected, so messages may have been missed. */
   opened(gap: boolean): void;
   /** `state` or `reason` has changed. */
@@ -158,12 +158,13 @@ export function createSocket({ ctx, api, appToken, name, heard, opened, changed 
         } else if (typeof frame?.envelope_id === "string" && typeof frame.type === "string") {
           const { envelope_id, type, payload } = frame;
           let told = false;
-          heard({ envelope_id, type, payload }, () => {
+          const acknowledge = () => {
             if (told) return;
             told = true;
             // One that cannot be told comes again, and is known by then.
             connection.send(JSON.stringify({ envelope_id })).catch(() => {});
-          });
+          };
+          heard({ envelope_id, type, payload }, acknowledge, live > 1);
         }
       }
     } finally {

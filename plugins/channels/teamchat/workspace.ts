@@ -34,7 +34,7 @@ export interface Workspace {
   /** Asks who we are, until the platform says; then `start` resolves. */
   start(): Promise<void>;
   /** An envelope for this workspace; it is acknowledged when it is stored or rightly dropped. */
-  take(envelope: Envelope, acknowledge: () => void): void;
+  take(envelope: Envelope, acknowledge: () => void, sideBySide: boolean): void;
   /** Its socket is open; with a gap what was missed is read. */
   opened(gap: boolean): void;
   stop(): Promise<void>;
@@ -122,7 +122,7 @@ export function createWorkspace({ ctx, settings, bound, changed }: WorkspaceDeps
       return me;
     },
     start: identify,
-    take: (envelope, acknowledge) => hearing?.take(envelope, acknowledge),
+    take: (...taken) => hearing?.take(...taken),
     opened(gap) {
       if (hearing === undefined || !gap) return;
       const done = hearing.catchUp().finally(() => working.delete(done));

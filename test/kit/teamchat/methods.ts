@@ -89,9 +89,13 @@ const stream = (call: Call): Post => {
   return post;
 };
 
-function append(post: Post, more: string | undefined): void {
-  if ((more ?? "").length > MARKDOWN_CHARS) throw new Refused("msg_too_long");
-  post.markdown = (post.markdown ?? "") + (more ?? "");
+/** What is said comes as text or in chunks of it. */
+function append(call: Call, post: Post): void {
+  const chunks = (call.args.chunks ?? []) as readonly { readonly type: string; readonly text?: string }[];
+  if (chunks.some(({ type }) => type !== "markdown_text")) throw new Refused("invalid_chunks");
+  const more = [text(call, "markdown_text") ?? "", ...chunks.map((chunk) => chunk.text ?? "")].join("");
+  if (more.length > MARKDOWN_CHARS) throw new Refused("msg_too_long");
+  post.markdown = (post.markdown ?? "") + more;
 }
 
 /** The methods of the Web API that this server has. */
@@ -228,7 +232,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     },
   },
   "chat.startStream": {
-    args: { channel: "!string", thread_ts: "string", markdown_text: "string", recipient_user_id: "string", recipient_team_id: "string" },
+    args: { channel: "!string", thread_ts: "string", markdown_text: "string", chunks: "json", recipient_user_id: "string", recipient_team_id: "string" },
     scopes: WRITE,
     run(call) {
       const room = roomOf(call);
@@ -237,26 +241,26 @@ export const METHODS: Readonly<Record<string, Method>> = {
       if (room.kind !== "im" && call.args.recipient_user_id === undefined) throw new Refused("missing_recipient_user_id");
       if (room.kind !== "im" && call.args.recipient_team_id === undefined) throw new Refused("missing_recipient_team_id");
       const post = put(call, room, { streaming: true, markdown: "" });
-      append(post, text(call, "markdown_text"));
+      append(call, post);
       return { channel: room.id, ts: post.ts };
     },
   },
   "chat.appendStream": {
-    args: { channel: "!string", ts: "!string", markdown_text: "!string" },
+    args: { channel: "!string", ts: "!string", markdown_text: "string", chunks: "json" },
     scopes: WRITE,
     run(call) {
       const post = stream(call);
-      append(post, text(call, "markdown_text"));
+      append(call, post);
       post.edits += 1;
       return { channel: call.args.channel, ts: post.ts };
     },
   },
   "chat.stopStream": {
-    args: { channel: "!string", ts: "!string", markdown_text: "string", blocks: "json", metadata: "json" },
+    args: { channel: "!string", ts: "!string", markdown_text: "string", chunks: "json", blocks: "json", metadata: "json" },
     scopes: WRITE,
     run(call) {
       const post = stream(call);
-      append(post, text(call, "markdown_text"));
+      append(call, post);
       delete post.streaming;
       return { channel: call.args.channel, ts: post.ts };
     },

@@ -12,7 +12,8 @@ export function readArguments(
 ): { readonly args: Record<string, unknown> } | { readonly problem: string } {
   const args: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (name === "token") continue;
+    // Clients name the workspace of the token, too.
+    if (name === "token" || name === "team_id") continue;
     const kind = allowed[name]?.replace("!", "");
     if (kind === undefined) return { problem: `[ERROR] unknown argument: ${name}` };
     if (value === "undefined" || value === undefined) return { problem: `[ERROR] ${name} is undefined` };

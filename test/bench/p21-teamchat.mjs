@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createJiti } from "jiti";
+import { echoConfig, startDaemon } from "./daemon.mjs";
+import { residentKb, startNode } from "./process.mjs";
+import { addedAtMost, median } from "./rounds.mjs";
+
+const CLIENT = join(import.meta.dirname, "../peers/node_modules/@slack/socket-mode/package.json");
+const ROOM = "D1";
+const SETTLE_MS = 2_000;
+const IDLE_MS = 10_000;
+/** Of the kernel's clock for processes. */
+const TICK_MS = 10;
+const PATIENCE_MS = 30_000;
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Processor time of a process so far, in milliseconds. */
+function cpuOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+async function within(what, fits) {
+  for (const end = Date.now() + PATIENCE_MS; !fits(); ) {
+    if (Date.now() > end) throw new Error(`${what} did not come`);
+    await pause(2);
+  }
+}
+
+/** The middle of the times from a message to its answer, one after the other, in milliseconds. */
+async function answerMs(far, messages) {
+  const times = [];
+  for (let n = 0; n < messages; n += 1) {
+    let asked = 0;
+    const answered = new Promise((resolve) => {
+      far.fault = ({ method, at }) => {
+        if (method === "chat.postMessage") resolve(at - asked);
+        return undefined;
+      };
+    });
+    asked = performance.now();
+    far.say(ROOM, { user: "U1", text: `message ${n}` });
+    times.push(await answered);
+    // What follows an answer is not the next one's.
+    await pause(30);
+  }
+  return median(times);
+}
+
+/** Memory once it is quiet, in MB, and processor time of ten quiet seconds, in milliseconds. */
+async function quiet(pid) {
+  await pause(SETTLE_MS);
+  const before = cpuOf(pid);
+  await pause(IDLE_MS);
+  return [residentKb(pid) / 1024, cpuOf(pid) - before];
+}
+
+export default {
+  id: "P21",
+  title: "a chat on teamchat",
+  against: "a bot on the platform's own client with the same far end; of memory and processor time: a daemon without the channel",
+  skip: () => (existsSync(CLIENT) ? undefined : "the platform's client is not installed: npm ci in test/peers"),
+  lines: [
+    { what: "a message to its delivered answer", unit: "ms", target: addedAtMost(5, "ms") },
+    { what: "memory with the channel connected, after some answers", unit: "MB", target: addedAtMost(10, "MB") },
+    { what: "processor time of ten idle seconds", unit: "ms", target: addedAtMost(20, "ms") },
+  ],
+  async open({ folder, quick }) {
+    const { startTeamchat } = await createJiti(import.meta.url).import(join(import.meta.dirname, "../kit/teamchat/server.ts"));
+    const messages = quick ? 15 : 60;
+    let round = 0;
+    const furnished = async () => {
+      const far = await startTeamchat();
+      const { bot, botToken, appToken } = far.addWorkspace("T1");
+      far.addPerson("T1", "U1", "ada");
+      far.addRoom("T1", "im", ROOM, ["U1", bot.id]);
+      return { far, botToken, appToken };
+    };
+    return {
+      rounds: quick ? 1 : 3,
+      async floor() {
+        const { far, botToken, appToken } = await furnished();
+        const bare = await startNode([join(import.meta.dirname, "floors/teamchat.mjs"), far.root, botToken, appToken]);
+        await within("a connection of the bare client", () => far.sockets.open() === 1);
+        await answerMs(far, 5);
+        const ms = await answerMs(far, messages);
+        await bare.stop();
+        await far.close();
+        round += 1;
+        const daemon = await startDaemon(join(folder, `without-${round}`));
+        const figures = await quiet(daemon.pid);
+        await daemon.stop();
+        return [ms, ...figures];
+      },
+      async ours() {
+        const { far, botToken, appToken } = await furnished();
+        round += 1;
+        const channels = { teamchat: { enabled: true, apiRoot: far.root, botToken, appToken, agentBinding: "echo", allowFrom: ["U1"] } };
+        const daemon = await startDaemon(join(folder, `with-${round}`), (port) => echoConfig(port, { channels }));
+        await within("a connection of the daemon", () => far.sockets.open() === 1);
+        await answerMs(far, 5);
+        const ms = await answerMs(far, messages);
+        const figures = await quiet(daemon.pid);
+        if (far.violations.length > 0) throw new Error(`the platform was asked wrongly: ${far.violations[0]}`);
+        await daemon.stop();
+        await far.close();
+        return [ms, ...figures];
+      },
+      note: () => `${messages} messages one after the other in a direct conversation, echo mode; each answered message has its emoji, too`,
+    };
+  },
+};
