@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
@@ -29,6 +29,8 @@ export interface Dashboard {
   readonly process: DaemonProcess;
   /** A request to the dashboard with its token; JSON in, JSON out; throws for 400 and above. */
   api<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Starts it again in its folder, at the same address: after `process.kill`. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -50,14 +52,19 @@ export async function startDashboard({ config = {}, files = {}, env = {}, seed, 
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);
   }
-  const daemon = await startDaemon(folder, { env: { SVC_LOG_LEVEL: "info", ...env } });
+  const start = () => startDaemon(folder, { env: { SVC_LOG_LEVEL: "info", ...env } });
+  let daemon = await start();
   const url = await dashboardOf(daemon);
   const at: Dashboard = {
     url,
-    daemon: `http://127.0.0.1:${daemon.port}`,
+    get daemon() {
+      return `http://127.0.0.1:${daemon.port}`;
+    },
     token,
     folder,
-    process: daemon,
+    get process() {
+      return daemon;
+    },
     async api<T>(method: string, path: string, body?: unknown) {
       const answer = await fetch(url + path, {
         method,
@@ -71,6 +78,13 @@ export async function startDashboard({ config = {}, files = {}, env = {}, seed, 
       const text = await answer.text();
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
       return (text === "" ? undefined : JSON.parse(text)) as T;
+    },
+    async restart() {
+      const file = join(folder, "svc.json");
+      const now = JSON.parse(await readFile(file, "utf8")) as { dashboard: object };
+      await writeFile(file, JSON.stringify({ ...now, dashboard: { ...now.dashboard, port: Number(new URL(url).port) } }, null, 2));
+      daemon = await start();
+      await dashboardOf(daemon);
     },
     async stop() {
       await daemon.kill("SIGTERM");

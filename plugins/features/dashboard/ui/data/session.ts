@@ -9,6 +9,8 @@ export interface SignInWanted {
   readonly why: string;
   /** A token was there and is refused. */
   readonly ended: boolean;
+  /** It was a sign-in link that is refused. */
+  readonly link: boolean;
 }
 
 type Listener = () => void;
@@ -59,9 +61,9 @@ export const session = {
     tell();
   },
   /** A request was refused with 401: the dialog opens, the page stays as it is. */
-  refuse(why: string, ended = read(TOKEN) !== undefined): void {
+  refuse(why: string, { link = false }: { readonly link?: boolean } = {}): void {
     if (wanted !== undefined) return;
-    wanted = { at: Date.now(), why, ended };
+    wanted = { at: Date.now(), why, link, ended: !link && read(TOKEN) !== undefined };
     tell();
   },
   choose(daemon: string | undefined): void {
@@ -88,7 +90,7 @@ export async function takeLink(): Promise<void> {
     });
     const { token, error } = (await answer.json()) as { token?: string; error?: string };
     if (token !== undefined) session.signIn(token);
-    else session.refuse(error ?? `The server answered ${answer.status}.`, false);
+    else session.refuse(error ?? `The server answered ${answer.status}.`, { link: true });
   } catch {
     // Nobody answers: the page says so by itself.
   }

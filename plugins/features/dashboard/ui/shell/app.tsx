@@ -3,6 +3,7 @@ import { joinLive } from "../data/live.ts";
 import { useMe } from "../data/me.ts";
 import { knowPatterns, Link, matchPath, navigate, useRoute } from "../data/router.tsx";
 import { Button } from "../kit/button.tsx";
+import { useCommand } from "../kit/commands.ts";
 import { type KeyHandler, useKeys } from "../kit/keys.ts";
 import { PageHead, placeHeads } from "../kit/page-head.tsx";
 import { SHELL } from "../words/shell.ts";
@@ -12,6 +13,7 @@ import { Palette } from "./palette.tsx";
 import { BottomBar, Rail } from "./rail.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { StaleBar } from "./stale-bar.tsx";
+import { setTheme } from "./theme.ts";
 import { Toasts } from "./toasts-view.tsx";
 
 knowPatterns(PAGES.map(({ path }) => path));
@@ -31,6 +33,7 @@ export function App() {
     localStorage.setItem(FOLDED, folded ? "open" : "folded");
     setFolded(!folded);
   };
+  useShellCommands({ fold, keys: () => setKeys(true) });
   useKeys(shellKeys({ fold, keys: () => setKeys(true), palette: () => setPalette(true) }), { scope: "everywhere" });
   const page = PAGES.find((one) => matchPath(one.path, path) !== undefined);
   useHome(path);
@@ -89,6 +92,14 @@ function useHome(path: string): void {
 function skip(event: MouseEvent, main: HTMLElement | null): void {
   event.preventDefault();
   main?.focus();
+}
+
+function useShellCommands({ fold, keys }: Readonly<Record<"fold" | "keys", () => void>>): void {
+  useCommand({ id: "keys", title: SHELL.showKeys, icon: "keys", key: "?", run: keys });
+  useCommand({ id: "fold", title: SHELL.keyFold, icon: "menu", key: "\\", run: fold });
+  useCommand({ id: "dark", title: SHELL.useDark, icon: "theme", run: () => setTheme("dark") });
+  useCommand({ id: "light", title: SHELL.useLight, icon: "theme", run: () => setTheme("light") });
+  useCommand({ id: "setup", title: SHELL.openSetup, icon: "setup", run: () => navigate("/setup") });
 }
 
 function shellKeys({ fold, keys, palette }: Readonly<Record<"fold" | "keys" | "palette", () => void>>): Readonly<Record<string, KeyHandler>> {

@@ -4,12 +4,13 @@ import { session, signOut } from "../data/session.ts";
 import { Presence } from "../kit/glyph.tsx";
 import { Menu, type MenuItem } from "../kit/menu.tsx";
 import { SHELL } from "../words/shell.ts";
-import { setTheme, type Theme, theme } from "./theme.ts";
+import { setTheme, type Theme, useTheme } from "./theme.ts";
 
 /** Which daemon is shown, the colours, the keys, signing out: for the menu at the foot of the rail. */
 export function useDaemonItems(onKeys: () => void): readonly MenuItem[] {
   const { data: me } = useOwnMe();
   const shown = session.daemon();
+  const colours = useTheme();
   // Where one is shown that this dashboard does not know any more, the way back must be there.
   const daemons = me?.daemons ?? [];
   const items: MenuItem[] = [];
@@ -22,7 +23,7 @@ export function useDaemonItems(onKeys: () => void): readonly MenuItem[] {
     ...(["system", "light", "dark"] as const).map((one: Theme) => ({
       id: one,
       label: SHELL.themes[one],
-      checked: theme() === one,
+      checked: colours === one,
       onSelect: () => setTheme(one),
     })),
     { id: "keys", label: SHELL.keys, key: "?", onSelect: onKeys },

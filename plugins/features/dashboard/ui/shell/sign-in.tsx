@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { session } from "../data/session.ts";
+import { type SignInWanted, session } from "../data/session.ts";
 import { Button } from "../kit/button.tsx";
 import { Dialog } from "../kit/dialog.tsx";
 import { Field, TextInput } from "../kit/field.tsx";
@@ -50,7 +50,7 @@ export function SignIn() {
       }
     >
       <form className="shell-sign-in" onSubmit={(event) => void submit(event)}>
-        <p>{wanted?.ended === true ? SHELL.signInEnded(clock(wanted.at), wanted.why.replace(/\.$/, "")) : `${SHELL.signInFirst} ${wanted?.why ?? ""}`}</p>
+        <p>{reasonOf(wanted)}</p>
         <Field label={SHELL.token} hint={SHELL.tokenHint} error={error}>
           {(control) => (
             <TextInput
@@ -67,6 +67,11 @@ export function SignIn() {
       </form>
     </Dialog>
   );
+}
+
+function reasonOf(wanted: SignInWanted | undefined): string {
+  if (wanted?.link === true) return wanted.why;
+  return wanted?.ended === true ? SHELL.signInEnded(clock(wanted.at), wanted.why.replace(/\.$/, "")) : SHELL.signInFirst;
 }
 
 /** Why the server does not take a token; undefined when it does. */

@@ -24,13 +24,13 @@ export function StaleBar() {
   if (!late || !lost) return <div role="status" className="unseen" />;
   const seconds = nextTryAt === undefined ? undefined : Math.max(0, Math.ceil((nextTryAt - now) / 1000));
   return (
-    <div className="shell-stale">
+    <section className="shell-stale" aria-label={SHELL.notConnected}>
       <Icon name="offline" />
       <p className="grow">
         <strong role="status">{SHELL.lostSince(clock(since))}</strong> {SHELL.lostMeans}{" "}
         {seconds === undefined ? "" : seconds === 0 ? SHELL.trying : SHELL.nextTry(seconds)}
       </p>
       <Button onClick={retryNow}>{SHELL.tryNow}</Button>
-    </div>
+    </section>
   );
 }

@@ -1,3 +1,5 @@
+import { useSyncExternalStore } from "react";
+
 const KEY = "svc.theme";
 
 /** Which colours are used. */
@@ -13,6 +15,16 @@ export function theme(): Theme {
   }
 }
 
+const listeners = new Set<() => void>();
+
+/** The chosen colours; drawn again when they change. */
+export function useTheme(): Theme {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, theme);
+}
+
 /** Chooses colours. */
 export function setTheme(wanted: Theme): void {
   try {
@@ -22,6 +34,7 @@ export function setTheme(wanted: Theme): void {
     // Not kept: this page alone shows them.
   }
   applyTheme(wanted);
+  for (const listener of [...listeners]) listener();
 }
 
 /** Puts the colours into force. */
