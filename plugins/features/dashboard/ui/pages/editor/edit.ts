@@ -183,3 +183,11 @@ export const isStart = (graph: Graph, id: string): boolean => startOf(graph) ===
 
 const without = (value: object, keys: readonly string[]): object => Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 const defined = (fields: Readonly<Record<string, unknown>>): object => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** The wished id of a workflow, or the first free one with a number behind it. */
+export async function freeWorkflowId(wished: string, isTaken: (id: string) => Promise<boolean>): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const id = number === 1 ? wished : `${wished}-${number}`;
+    if (!(await isTaken(id))) return id;
+  }
+}
