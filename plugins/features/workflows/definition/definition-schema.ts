@@ -61,6 +61,8 @@ const isTelling = ({ keyword, schemaPath }: ErrorObject): boolean =>
 
 function pointerOf({ keyword, instancePath, params }: ErrorObject): string {
   if (keyword === "additionalProperties") return `${instancePath}/${pointerPart((params as { additionalProperty: string }).additionalProperty)}`;
+  // A field that is missing is told where it should stand: a form has a place for it.
+  if (keyword === "required") return `${instancePath}/${pointerPart((params as { missingProperty: string }).missingProperty)}`;
   return instancePath;
 }
 
@@ -75,6 +77,8 @@ function worded({ keyword, instancePath, params, message }: ErrorObject): string
   if (keyword === "not" && instancePath.endsWith("/kind")) return "A trigger stands at the top of a workflow only.";
   if (keyword === "not") return "This name has a meaning of its own here; take another one.";
   if (keyword === "oneOf" && instancePath !== "") return "Exactly one of the alternatives must be given.";
+  if (keyword === "minLength" && facts["limit"] === 1) return "This is empty; write something.";
+  if (keyword === "minItems" && facts["limit"] === 1) return "This is empty; add an entry.";
   if (keyword === "pattern") return `This has not the form ${String(facts["pattern"])}.`;
   return `This ${message ?? "does not fit"}.`;
 }

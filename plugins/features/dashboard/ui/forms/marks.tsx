@@ -5,13 +5,13 @@ import { useForm } from "./form-context.ts";
 import { type FormPath, same, valueAt } from "./form-path.ts";
 import { kindOf, shownValue } from "./schema-kinds.ts";
 
-/** Whether a value is set or changed, and the ways back. `quiet`: only what is changed is marked. */
+/** Whether a value is set or changed, and the ways back. `quiet`, and in compact forms: only what is changed is marked. */
 export function Marks({
   path,
   value,
   schema,
   required = false,
-  quiet = false,
+  quiet: given = false,
   onChange,
 }: {
   readonly path: FormPath;
@@ -21,7 +21,8 @@ export function Marks({
   readonly quiet?: boolean;
   onChange(value: unknown): void;
 }) {
-  const { saved, readOnly } = useForm();
+  const { saved, readOnly, compact } = useForm();
+  const quiet = given || compact;
   if (saved === undefined) return null;
   const before = valueAt(saved.value, path);
   const changed = !same(before, value);

@@ -20,7 +20,10 @@ export function kindOf(schema: Schema, key = ""): FieldKind {
   if (schema.enum !== undefined || schema.const !== undefined) return "enum";
   if (branchesOf(schema).length > 1) return "union";
   const type = typeOf(schema);
-  if (type === "string") return LONG.test(key) && schema.format === undefined && schema.pattern === undefined ? "long-text" : "text";
+  if (type === "string") {
+    if ((schema as { readonly multiline?: boolean }).multiline === true) return "long-text";
+    return LONG.test(key) && schema.format === undefined && schema.pattern === undefined ? "long-text" : "text";
+  }
   if (type === "number" || type === "integer") return "number";
   if (type === "boolean") return "boolean";
   if (type === "array") return schema.items === undefined ? "raw" : "list";

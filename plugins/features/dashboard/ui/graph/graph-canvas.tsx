@@ -115,9 +115,17 @@ function Canvas(props: GraphCanvasProps) {
     const box = frame.current?.getBoundingClientRect();
     const fits = box !== undefined && all.width * OPENED_AT_LEAST < box.width * 0.9 && all.height * OPENED_AT_LEAST < box.height * 0.9;
     if (fits) return showAll();
-    const first = focus?.id ?? selected[0] ?? latest.current.nodes[0]?.id;
-    void flow.setViewport({ x: 0, y: 0, zoom: OPENED_AT_LEAST });
-    if (first !== undefined) bring(first);
+    const first = focus?.id ?? selected[0];
+    if (first !== undefined) {
+      void flow.setViewport({ x: 0, y: 0, zoom: OPENED_AT_LEAST });
+      bring(first);
+      return;
+    }
+    const [start] = latest.current.nodes;
+    const middle = (box?.height ?? 0) / 2;
+    const [x, y] =
+      start === undefined ? [0, 0] : [start.position.x, all.height * OPENED_AT_LEAST < 2 * middle ? all.y + all.height / 2 : start.position.y + 24];
+    void flow.setViewport({ x: GRID * 3 - x * OPENED_AT_LEAST, y: middle - y * OPENED_AT_LEAST, zoom: OPENED_AT_LEAST });
   };
   /** A node that Tab comes to is the selected one, and in sight. */
   const onFocus = ({ target }: FocusEvent) => {

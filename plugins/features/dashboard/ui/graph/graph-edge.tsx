@@ -12,6 +12,9 @@ export interface EdgeData extends Record<string, unknown> {
 /** An edge as the graph library holds it. */
 export type FlowEdge = Edge<EdgeData, "workflow">;
 
+/** Of what can be grasped around a port, as graph.css has it. */
+const PORT_WIDTH = 24;
+const PORT_HEIGHT = 20;
 const FAULTS: ReadonlySet<string> = new Set(["error", "timeout"]);
 
 /** An edge with the name of its port beside where it begins. */
@@ -26,9 +29,11 @@ export const WorkflowEdge = memo(function WorkflowEdge({
   selected,
   data,
 }: EdgeProps<FlowEdge>) {
-  const [path] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition });
   const { port = "out", taken } = data ?? {};
   const atFoot = sourcePosition === Position.Bottom;
+  // The library ends at the rim of the target of 24 px: the port is in its middle.
+  const [fromX, fromY, toX] = [atFoot ? sourceX : sourceX - PORT_WIDTH / 2, atFoot ? sourceY - PORT_HEIGHT / 2 : sourceY, targetX + PORT_WIDTH / 2];
+  const [path] = getBezierPath({ sourceX: fromX, sourceY: fromY, targetX: toX, targetY, sourcePosition, targetPosition });
   const kind = classes(
     "graph-edge",
     selected && "graph-edge-selected",
@@ -40,7 +45,7 @@ export const WorkflowEdge = memo(function WorkflowEdge({
     <g className={kind}>
       <BaseEdge id={id} path={path} interactionWidth={16} />
       {port !== "out" && (
-        <text className="graph-edge-port" x={sourceX + (atFoot ? 6 : 8)} y={sourceY + (atFoot ? 14 : -5)}>
+        <text className="graph-edge-port" x={fromX + (atFoot ? 6 : 8)} y={fromY + (atFoot ? 16 : -5)}>
           {port}
         </text>
       )}

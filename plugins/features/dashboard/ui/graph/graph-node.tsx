@@ -36,7 +36,7 @@ export type FlowNode = Node<NodeData, "workflow">;
 /** A node with its ports: those that a run takes at the right, those for what goes wrong or late at the foot. */
 export const WorkflowNode = memo(function WorkflowNode({ id, data, selected, isConnectable }: NodeProps<FlowNode>) {
   const { node, ports, height, led, entry, mark, idle, finding, onAdd } = data;
-  const top = (index: number) => height / 2 + (index - (ports.side.length - 1) / 2) * PORT_GAP;
+  const top = (index: number) => `calc(50% + ${(index - (ports.side.length - 1) / 2) * PORT_GAP}px)`;
   const name = nameOf(node);
   return (
     <div

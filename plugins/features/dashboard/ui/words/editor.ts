@@ -48,7 +48,7 @@ export const EDITOR = {
   removeEdge: "Remove the edge",
   removeNodes: (count: number) => (count === 1 ? "Remove the node" : `Remove ${count} nodes`),
   id: "Id",
-  idHint: "Edges and expressions such as steps.<id> name it; they are changed with it.",
+  idHint: "Edges and expressions follow a new id.",
   idTaken: (id: string) => `There is a node ${id} already; take another name.`,
   idForm: "Write a letter, then letters, digits, _ and -, such as askLead.",
   workflowId: "Id",

@@ -6,15 +6,20 @@ import type { EditorModel } from "./editor-model.ts";
 
 const ARROWS: Readonly<Record<string, readonly [number, number]>> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+/** Frames that a new node may take until it is drawn. */
+const MOST_FRAMES = 60;
+
 /** Puts the focus on the selected node, once it is drawn. */
 export function focusNode({ state }: EditorModel): void {
   const [id] = state.selected;
   if (id === undefined) return;
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() =>
-      document.querySelector<HTMLElement>(`.editor-graph .react-flow__node[data-id="${CSS.escape(id)}"]`)?.focus({ preventScroll: true }),
-    ),
-  );
+  const look = (left: number) =>
+    requestAnimationFrame(() => {
+      const node = document.querySelector<HTMLElement>(`.editor-graph .react-flow__node[data-id="${CSS.escape(id)}"]`);
+      if (node !== null) node.focus({ preventScroll: true });
+      if ((node === null || document.activeElement !== node) && left > 0) look(left - 1);
+    });
+  look(MOST_FRAMES);
 }
 
 /** Keys on the graph: arrows move nodes, with Ctrl they follow edges; Del, Enter, Escape, Ctrl-A, Ctrl-D. */

@@ -7,8 +7,19 @@ const isRecord = (value: unknown): value is Loose => typeof value === "object" &
 
 /** Of several lines. */
 const LONG: ReadonlySet<string> = new Set(["message", "detail", "description"]);
-/** Fields of every kind that few need: they stand below the others. */
-const RARE: readonly string[] = ["retry", "timeout", "onInterrupted", "onExhausted", "maxVisits"];
+/** Fields that few need: they stand below the others. */
+const RARE: readonly string[] = [
+  "outputSchema",
+  "freshSession",
+  "contextStrategy",
+  "timeoutMinutes",
+  "idempotent",
+  "retry",
+  "timeout",
+  "onInterrupted",
+  "onExhausted",
+  "maxVisits",
+];
 /** Any value. */
 const ANY = { type: ["string", "object", "array", "number", "boolean"] };
 
