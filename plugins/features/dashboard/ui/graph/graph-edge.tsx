@@ -15,6 +15,8 @@ export type FlowEdge = Edge<EdgeData, "workflow">;
 /** Of what can be grasped around a port, as graph.css has it. */
 const PORT_WIDTH = 24;
 const PORT_HEIGHT = 20;
+/** How far above its ends an edge goes back. */
+const WAY_BACK = 48;
 const FAULTS: ReadonlySet<string> = new Set(["error", "timeout"]);
 
 /** An edge with the name of its port beside where it begins. */
@@ -33,7 +35,10 @@ export const WorkflowEdge = memo(function WorkflowEdge({
   const atFoot = sourcePosition === Position.Bottom;
   // The library ends at the rim of the target of 24 px: the port is in its middle.
   const [fromX, fromY, toX] = [atFoot ? sourceX : sourceX - PORT_WIDTH / 2, atFoot ? sourceY - PORT_HEIGHT / 2 : sourceY, targetX + PORT_WIDTH / 2];
-  const [path] = getBezierPath({ sourceX: fromX, sourceY: fromY, targetX: toX, targetY, sourcePosition, targetPosition });
+  const back = !atFoot && toX < fromX;
+  const path = back
+    ? wayBack(fromX, fromY, toX, targetY)
+    : getBezierPath({ sourceX: fromX, sourceY: fromY, targetX: toX, targetY, sourcePosition, targetPosition })[0];
   const kind = classes(
     "graph-edge",
     selected && "graph-edge-selected",
@@ -52,3 +57,9 @@ export const WorkflowEdge = memo(function WorkflowEdge({
     </g>
   );
 });
+
+/** Above all nodes between: a way straight back would run through them. */
+function wayBack(fromX: number, fromY: number, toX: number, toY: number): string {
+  const y = Math.min(fromY, toY) - WAY_BACK;
+  return `M${fromX},${fromY} C${fromX + WAY_BACK},${fromY} ${fromX + WAY_BACK},${y} ${fromX},${y} L${toX},${y} C${toX - WAY_BACK},${y} ${toX - WAY_BACK},${toY} ${toX},${toY}`;
+}

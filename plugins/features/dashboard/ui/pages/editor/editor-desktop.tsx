@@ -107,7 +107,7 @@ export function EditorDesktop(parts: EditorParts) {
           />
         </div>
         <div className="editor-views">
-          {view !== "yaml" && <GraphView {...parts} closed={closed !== undefined} graph={graph} />}
+          {view !== "yaml" && <GraphView key={view} {...parts} closed={closed !== undefined} graph={graph} />}
           {view !== "graph" && <YamlPane model={model} state={state} readOnly={readOnly} />}
         </div>
         <FindingsPane model={model} state={state} onText={() => view === "graph" && onView("both")} />
