@@ -3,7 +3,10 @@ import { KIT } from "../words/kit.ts";
 import { Button } from "./button.tsx";
 import { classes } from "./class-names.ts";
 
-/** A dialog above the page: the native one, so that focus stays in it, Escape closes it and the opener gets the focus back. */
+/**
+ * A dialog above the page: the native one, so that focus stays in it, Escape closes it and the opener gets the focus back. What carries
+ * `data-first-focus` has the focus at first.
+ */
 export function Dialog({
   title,
   open,
@@ -30,6 +33,7 @@ export function Dialog({
     if (element === null || !open) return undefined;
     const opener = document.activeElement;
     element.showModal();
+    element.querySelector<HTMLElement>("[data-first-focus]")?.focus();
     return () => {
       element.close();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();

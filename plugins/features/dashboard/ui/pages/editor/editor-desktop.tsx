@@ -9,11 +9,12 @@ import { Pane } from "../../kit/pane.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
 import { EDITOR } from "../../words/editor.ts";
 import { focusNode, onCanvasKey } from "./canvas-keys.ts";
-import type { EditorModel, EditorState } from "./editor-model.ts";
+import type { EditorModel } from "./editor-model.ts";
+import type { EditorState } from "./editor-state.ts";
 import type { Desk } from "./editor-types.ts";
 import { FindingsPane } from "./findings-pane.tsx";
+import { Palette } from "./node-palette.tsx";
 import { NodePane } from "./node-pane.tsx";
-import { Palette } from "./palette.tsx";
 import { WorkflowPane } from "./workflow-pane.tsx";
 import { YamlPane } from "./yaml-pane.tsx";
 

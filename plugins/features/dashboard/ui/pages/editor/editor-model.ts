@@ -2,48 +2,12 @@ import type { ApiError } from "../../data/api-error.ts";
 import { request, requestWithHeaders } from "../../data/request.ts";
 import { completePlaces, freePlace, NODE_WIDTH, snapped } from "../../graph/auto-layout.ts";
 import { type GraphDefinition, type GraphNode, graphAt, type Places, readGraph, readPlaces, type Scope } from "../../graph/graph-types.ts";
-import { type Change, changesOf } from "./changes.ts";
+import type { Change } from "./changes.ts";
 import { applyEdit, copyOf, type Edit, edgeOf, newNode } from "./edit.ts";
-import type { Checked, Lock, Problem, Source, Subject } from "./editor-types.ts";
-import { type History, historyOf, redo, step, undo } from "./history.ts";
+import { changesIn, closedBy, type EditorState, isUnsaved, type Stored } from "./editor-state.ts";
+import type { Checked, Source, Subject } from "./editor-types.ts";
+import { type History, redo, step, undo } from "./history.ts";
 import { localCopies } from "./local-copy.ts";
-
-/** What is stored of the subject, as it was read or saved last. */
-export interface Stored {
-  readonly definition: GraphDefinition;
-  /** As YAML. */
-  readonly text: string;
-  readonly hash: string;
-  readonly etag: string;
-  readonly format: "json" | "yaml";
-  readonly file: string;
-}
-
-/** Everything the page draws. A new object with each change. */
-export interface EditorState {
-  readonly subject: Subject;
-  /** The id that it is saved under. */
-  readonly id: string;
-  readonly history: History;
-  /** Absent: there is nothing stored yet. */
-  readonly stored?: Stored;
-  /** What the server says of what is edited; of an older state while `stale`. */
-  readonly checked?: Checked;
-  readonly stale: boolean;
-  readonly checkFailed?: string;
-  /** What was typed into the text and cannot be read: the graph is the one before. */
-  readonly typed?: string;
-  readonly lock?: Lock;
-  /** False: the graph cannot show all that the text says. */
-  readonly whole: boolean;
-  readonly places: Places;
-  readonly scope: Scope;
-  readonly selected: readonly string[];
-  readonly selectedEdges: readonly string[];
-  /** The field that a finding led to, and a number that tells one wish from the next. */
-  readonly wanted?: { readonly field: string; readonly line?: number; readonly wish: number };
-  readonly wish: number;
-}
 
 const LINT_MS = 400;
 const LAYOUT_MS = 800;
@@ -79,26 +43,16 @@ export class EditorModel {
     return this.state.history.now.definition;
   }
 
-  /** What is not stored. True to the fact: an undo that comes back to what is stored leaves nothing. */
   changes(): readonly Change[] {
-    const { stored } = this.state;
-    return changesOf(stored?.definition ?? { nodes: [], edges: [] }, this.definition);
+    return changesIn(this.state);
   }
 
-  /** Whether something would be lost. */
   unsaved(): boolean {
-    const { stored, typed, history } = this.state;
-    if (typed !== undefined) return true;
-    if (stored === undefined) return history.past.length > 0;
-    // Comments count, too, where they are kept.
-    return this.changes().length > 0 || (stored.format === "yaml" && history.now.text !== stored.text && this.state.checked?.text !== stored.text);
+    return isUnsaved(this.state);
   }
 
-  /** Why the graph cannot be changed now, where it cannot. */
   closed(): "locked" | "unread" | undefined {
-    const { lock, whole, typed } = this.state;
-    if (lock !== undefined || !whole) return "locked";
-    return typed === undefined ? undefined : "unread";
+    return closedBy(this.state);
   }
 
   edit(edit: Edit, key?: string): void {
@@ -385,48 +339,4 @@ export class EditorModel {
     clearTimeout(this.#layout);
     void this.saveLayout();
   }
-}
-
-/** What is wrong with what is edited, errors first. */
-export const problemsOf = ({ checked }: EditorState): readonly Problem[] =>
-  [...(checked?.problems ?? [])].sort((one, other) => Number(other.severity === "error") - Number(one.severity === "error") || one.line - other.line);
-
-/** What is edited, as it is read from the server. */
-export function stateOf(subject: Subject, { definition: value, text, hash, etag, format, file, layout, locked, ...source }: Source): EditorState {
-  const { definition, whole } = readGraph(value);
-  const places = completePlaces(definition, readPlaces(layout));
-  const written = format === "yaml" ? text : "";
-  const checked: Checked = { format, text, definition: value, hash, problems: source.problems };
-  return {
-    subject,
-    id: subject.id,
-    history: historyOf({ definition, text: written }),
-    stored: { definition, text: written, hash, etag, format, file },
-    checked,
-    stale: format === "json",
-    whole: whole || value === null,
-    places,
-    scope: [],
-    selected: [],
-    selectedEdges: [],
-    wish: 0,
-    ...(value === null ? { typed: text } : {}),
-    ...(locked === undefined ? {} : { lock: locked }),
-  };
-}
-
-/** A workflow that there is not yet: blank with a start and an end, or an example's text. */
-export function newState(definition: GraphDefinition, text: string, id: string): EditorState {
-  return {
-    subject: { kind: "new", id: "" },
-    id,
-    history: historyOf({ definition, text }),
-    stale: true,
-    whole: true,
-    places: completePlaces(definition, new Map()),
-    scope: [],
-    selected: [],
-    selectedEdges: [],
-    wish: 0,
-  };
 }

@@ -1,4 +1,5 @@
 import "./editor.css";
+import "./editor-parts.css";
 import { useEffect, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
 import { request } from "../../data/request.ts";
@@ -10,7 +11,8 @@ import { StateView } from "../../kit/state-view.tsx";
 import { EDITOR } from "../../words/editor.ts";
 import { freeWorkflowId } from "./edit.ts";
 import { EditorFrame } from "./editor-frame.tsx";
-import { EditorModel, newState, stateOf } from "./editor-model.ts";
+import { EditorModel } from "./editor-model.ts";
+import { newState, stateOf } from "./editor-state.ts";
 import type { Checked, Desk, Source, Subject } from "./editor-types.ts";
 
 const BLANK: GraphDefinition = {

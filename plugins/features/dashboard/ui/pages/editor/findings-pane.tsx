@@ -2,7 +2,8 @@ import { allNodes } from "../../graph/graph-types.ts";
 import { nameOf } from "../../graph/node-facts.ts";
 import { Glyph } from "../../kit/glyph.tsx";
 import { EDITOR } from "../../words/editor.ts";
-import { type EditorModel, type EditorState, problemsOf } from "./editor-model.ts";
+import type { EditorModel } from "./editor-model.ts";
+import { type EditorState, problemsOf } from "./editor-state.ts";
 import { whereIs } from "./pointer.ts";
 
 /** What the server says is wrong: Enter leads to the node, the field and the line. */

@@ -9,11 +9,12 @@ import { Icon } from "../../kit/icon.tsx";
 import { useKeys } from "../../kit/keys.ts";
 import { toast } from "../../kit/toast.ts";
 import { EDITOR } from "../../words/editor.ts";
-import type { EditorModel, EditorState } from "./editor-model.ts";
+import type { EditorModel } from "./editor-model.ts";
+import type { EditorState } from "./editor-state.ts";
 import type { Checked, Subject } from "./editor-types.ts";
 import { WORKFLOW_ID } from "./workflow-pane.tsx";
 
-/** What a save would write: the check, the changes in words, the text's difference, and the runs that keep the version before. */
+/** What a save would write: the check, the changes as sentences, the text's difference, and the runs that keep the version before. */
 export function SaveDialog({
   model,
   state,
@@ -92,7 +93,16 @@ export function SaveDialog({
     <Dialog title={EDITOR.saveTitle(id === "" ? EDITOR.newWorkflow : id)} open wide onClose={onClose} actions={actions}>
       {stored === undefined && (
         <Field label={EDITOR.workflowId} hint={EDITOR.workflowIdHint} error={idWrong}>
-          {(control) => <TextInput {...control} className="mono" autoFocus value={id} onChange={(event) => model.setId(event.target.value)} />}
+          {(control) => (
+            <TextInput
+              {...control}
+              className="mono"
+              data-first-focus=""
+              value={id}
+              onFocus={(event) => event.target.select()}
+              onChange={(event) => model.setId(event.target.value)}
+            />
+          )}
         </Field>
       )}
       {failed !== undefined && (

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import { EDITOR } from "../../words/editor.ts";
-import type { EditorModel, EditorState } from "./editor-model.ts";
+import type { EditorModel } from "./editor-model.ts";
+import type { EditorState } from "./editor-state.ts";
 
 /** The text of what is edited, with line numbers. What is typed is read by the server and is the graph then. */
 export function YamlPane({ model, state, readOnly }: { readonly model: EditorModel; readonly state: EditorState; readonly readOnly: boolean }) {

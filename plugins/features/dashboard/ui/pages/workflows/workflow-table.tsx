@@ -160,7 +160,7 @@ function Cells({
   );
 }
 
-/** What starts a workflow, in words. */
+/** Says what starts a workflow. */
 export function startWords(starters: readonly Starter[]): string {
   if (starters.length === 0) return WORKFLOWS.byHand;
   return starters

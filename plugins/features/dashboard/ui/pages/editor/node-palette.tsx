@@ -24,7 +24,7 @@ export function Palette({
   closed,
   ref,
 }: {
-  /** The port that the next node comes after, in words. */
+  /** Names the port that the next node comes after. */
   readonly after?: string | undefined;
   onClearAfter(): void;
   onAdd(kind: string): void;
