@@ -11,7 +11,7 @@ const EXAMPLES = new URL("../../plugins/features/workflows/examples/", import.me
 const example = (name: string) => readFileSync(new URL(`${name}/workflow.yaml`, EXAMPLES), "utf8");
 const WITH_ALIAS = "nodes:\n  - {id: start, kind: trigger}\n  - {id: done, kind: end, output: &o 1}\nedges:\n  - {from: start, to: done}\nname: *o\n";
 
-describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", () => {
+describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 120_000 }, () => {
   let browser: Browser;
   let at: Dashboard;
   const open = async (query: string, options: Parameters<typeof openPage>[1] = {}): Promise<Page> => {
@@ -114,5 +114,66 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", () => {
     const { runId } = (await (await answer).json()) as { runId: string };
     expect(await ended(runId)).toMatchObject({ status: "completed", output: "Hello " });
     await judge(page);
+  });
+
+  it("a workflow drawn by keyboard alone is saved and runs to its end", async () => {
+    const page = await open("new=blank");
+    const { keyboard } = page;
+    const focused = () =>
+      page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset["id"] ?? document.activeElement?.getAttribute("aria-label") ?? "");
+    // To the first node: Tab walks in the order of the flow.
+    for (let tabs = 0; (await focused()) !== "start"; tabs += 1) {
+      expect(tabs).toBeLessThan(60);
+      await keyboard.press("Tab");
+    }
+    await keyboard.press("n");
+    await expect.poll(focused).toBe("Find a node");
+    await keyboard.type("set");
+    await keyboard.press("Enter");
+    await expect.poll(focused).toBe("set");
+    // Its value, in the form.
+    await keyboard.press("Enter");
+    await keyboard.type("Made by keys");
+    for (
+      let tabs = 0;
+      !(await page.evaluate(
+        () => document.activeElement?.closest("[data-path=value] .form-row-value") !== null && document.activeElement?.tagName === "INPUT",
+      ));
+      tabs += 1
+    ) {
+      expect(tabs).toBeLessThan(12);
+      await keyboard.press("Tab");
+    }
+    await keyboard.press("Control+a");
+    await keyboard.type("{{ 6 * 7 }}");
+    await keyboard.press("Escape");
+    await expect.poll(focused).toBe("set");
+    // From its port to the end.
+    await keyboard.press("p");
+    await page.getByRole("dialog").waitFor();
+    await page.getByRole("combobox", { name: "To the node" }).focus();
+    await keyboard.type("done");
+    await keyboard.press("Enter");
+    await judge(page);
+    await page.getByRole("button", { name: "Connect", exact: true }).focus();
+    await keyboard.press("Enter");
+    await expect.poll(() => page.locator(".react-flow__edge").count()).toBe(3);
+    // Arrows move a node by the grid; that is no change.
+    const before = await node(page, "set").getAttribute("style");
+    await node(page, "set").focus();
+    await keyboard.press("ArrowDown");
+    await expect.poll(() => node(page, "set").getAttribute("style")).not.toBe(before);
+    await keyboard.press("Control+s");
+    await page.getByRole("dialog").getByLabel("Id").waitFor();
+    await keyboard.press("Control+a");
+    await keyboard.type("by-keys");
+    await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).and(page.locator(":not([aria-disabled])")).waitFor();
+    await keyboard.press("Control+Enter");
+    await page.getByText("Saved by-keys.").waitFor();
+    expect(JSON.parse(stored("by-keys.json")).edges).toHaveLength(3);
+    const { runId } = await at.api<{ runId: string }>("POST", "/workflows/by-keys/run", {});
+    expect(await ended(runId)).toMatchObject({ status: "completed" });
+    // Where nodes stand was written beside it.
+    await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", "/api/workflows/by-keys")).layout?.nodes).toHaveProperty("set");
   });
 });

@@ -29,15 +29,16 @@ export function SaveDialog({
   /** Somebody else has written meanwhile. */
   onConflict(): void;
 }) {
-  const [checked, setChecked] = useState<Checked>();
   const [before, setBefore] = useState<string>();
   const [runs, setRuns] = useState(0);
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<string>();
-  const { stored, subject, id } = state;
+  const { stored, subject, id, checkFailed } = state;
+  // Of what is there now: a new id is checked once more.
+  const checked = state.stale ? undefined : state.checked;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is saved is what was there when the dialog opened
   useEffect(() => {
-    void model.check().then(setChecked);
+    if (state.stale) void model.check();
     if (stored === undefined) setBefore("");
     else if (stored.format === "yaml") setBefore(stored.text);
     else
@@ -74,7 +75,14 @@ export function SaveDialog({
       setBusy(false);
     }
   };
-  const blocked = checked === undefined ? EDITOR.checking : errors > 0 && !isDraft ? EDITOR.errorsKeep(errors) : idWrong;
+  const blocked =
+    checked === undefined
+      ? checkFailed === undefined
+        ? EDITOR.checking
+        : EDITOR.notChecked(checkFailed)
+      : errors > 0 && !isDraft
+        ? EDITOR.errorsKeep(errors)
+        : idWrong;
   useKeys({ "Ctrl-Enter": () => (blocked === undefined ? void save() : undefined) }, { scope: "dialog" });
   const actions = (
     <>
