@@ -10,6 +10,14 @@ export interface AgentTool {
   run(input: Record<string, unknown>, call: ToolCall): Promise<string>;
 }
 
+/** Capability `tools`: the tools that plugins offer to agents, for a plugin that serves them to programs elsewhere. */
+export interface AgentTools {
+  /** Those that the agent has. */
+  list(agent: string): Promise<readonly Pick<AgentTool, "name" | "description" | "input">[]>;
+  /** Runs one in the agent's name. Throws `SVC_TOOL_UNKNOWN`, `SVC_PLUGIN_TIMEOUT` after 60 s, and what the tool throws. */
+  run(name: string, input: Record<string, unknown>, call: Pick<ToolCall, "agent" | "signal">): Promise<string>;
+}
+
 /** Who calls a tool. `agent` is the one that the tools server was started for; any program of this machine can name any agent. */
 export interface ToolCall {
   readonly agent: string;

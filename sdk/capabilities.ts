@@ -1,4 +1,5 @@
 import type { Actions } from "./action.ts";
+import type { AgentTools } from "./agent-tool.ts";
 import type { Agents } from "./agents.ts";
 import type { Events } from "./events.ts";
 import type { StreamingFetch } from "./fetch.ts";
@@ -39,6 +40,8 @@ export interface CapabilityTypes {
   services: Services;
   /** svc.json: the plugin's own section, or with `all-settings` the whole of it. */
   settings: Settings;
+  /** What agents are offered by all plugins. */
+  tools: AgentTools;
 }
 
 /** What a plugin declares without a member of the context of that name. */
@@ -83,6 +86,7 @@ export const CAPABILITIES = namesOf<keyof CapabilityTypes>({
   health: true,
   services: true,
   settings: true,
+  tools: true,
 });
 
 /** The names of `PermissionTypes`. */

@@ -1,6 +1,7 @@
 import type {
   Actions,
   Agents,
+  AgentTools,
   Capability,
   CapabilityTypes,
   HealthReader,
@@ -66,6 +67,13 @@ export const CORE_CAPABILITIES = {
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
   models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),
+  tools: served(
+    ({ live }): AgentTools => ({
+      list: async (agent) => (await import("./agent-tools.ts")).toolsOf(live(), agent),
+      run: async (name, input, { agent, signal }) => (await import("./agent-tools.ts")).runToolOf(live(), name, input, { agent, signal }),
+    }),
+    false,
+  ),
   services: {
     crosses: false,
     async load(deps) {

@@ -1,16 +1,8 @@
 import { PassThrough } from "node:stream";
-import { Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { CliHost, ObjectSchema } from "@svc/sdk";
+import type { CliHost } from "@svc/sdk";
+import { type ListedTool, type ToolSource, toolServer } from "./tool-server.ts";
 
-interface ListedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly input: ObjectSchema;
-}
-
-/** Longest text of one tool result; foreign text may be endless (000:L371). */
-const LONGEST = 40_000;
 /** Longest delay of a timer. */
 const FOREVER_MS = 2 ** 31 - 1;
 
@@ -30,32 +22,16 @@ export async function serve(agent: string, cli: CliHost, env: Readonly<Record<st
     return call;
   };
   const tools = async () => ((await cli.request("GET", path)) as { tools: ListedTool[] }).tools;
-
-  async function call(name: string, input: unknown) {
-    try {
-      const { text } = (await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input, claims)) as { text: string };
-      return { content: [{ type: "text" as const, text: text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)` }] };
-    } catch (error) {
-      return { content: [{ type: "text" as const, text: (error as Error).message }], isError: true };
-    }
-  }
+  const source: ToolSource = {
+    list: tools,
+    run: async (name, input) => ((await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input, claims)) as { text: string }).text,
+    underWay,
+  };
 
   // The transport drops its calls when its input ends: it is told of the end once they are answered.
   const input = new PassThrough();
   process.stdin.pipe(input, { end: false });
-  const connection = serveStdio(
-    () => {
-      const server = new Server({ name: "svc", version: "0.1.0" }, { capabilities: { tools: {} } });
-      server.setRequestHandler("tools/list", () =>
-        underWay(
-          tools().then((listed) => ({ tools: listed.map(({ name, description, input: schema }) => ({ name, description, inputSchema: schema as never })) })),
-        ),
-      );
-      server.setRequestHandler("tools/call", ({ params }) => underWay(call(params.name, params.arguments ?? {})));
-      return server;
-    },
-    { transport: new StdioServerTransport(input) },
-  );
+  const connection = serveStdio(() => toolServer(source), { transport: new StdioServerTransport(input) });
   const trouble = tools().then(
     () => undefined,
     (error: Error) => {
