@@ -66,7 +66,9 @@ async function startRing() {
 
 const announced = (events: readonly Envelope[]) => events.filter(({ kind }) => kind === "announce").map(({ summary }) => summary);
 
-it(`FAULT-42 FAULT-43 MESH-01 over ${CUTS} cuts of a ring each event is on each daemon once, and none is passed on`, { timeout: 300_000 + CUTS * 10_000 }, async () => {
+it(`FAULT-42 FAULT-43 MESH-01 over ${CUTS} cuts of a ring each event is on each daemon once, and none is passed on`, {
+  timeout: 300_000 + CUTS * 10_000,
+}, async () => {
   const ring = await startRing();
   const said = new Map<Name, string[]>(NAMES.map((name) => [name, []]));
   const say = async (name: Name, text: string) => {
