@@ -12,7 +12,7 @@ export function recordingLog(): Log & { readonly lines: string[] } {
   return { lines, debug: keep, info: keep, warn: keep, error: keep };
 }
 
-/** What the dashboard's manifest declares. */
+/** What the manifests of dashboard and tools server declare. */
 export const SCOPES = createScopeTable([
   [
     { name: "dashboard:read" },
@@ -20,6 +20,7 @@ export const SCOPES = createScopeTable([
     { name: "agent:<id>" },
     { name: "agent:*", includes: ["agent:<id>"] },
   ],
+  [{ name: "mcp:<id>" }, { name: "mcp:*", includes: ["mcp:<id>"] }],
 ]);
 
 export type Serving = HttpServer & { readonly port: number; readonly url: string; readonly log: ReturnType<typeof recordingLog> };

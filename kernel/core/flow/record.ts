@@ -1,4 +1,5 @@
 import { codeOf, type Inbound, type Message, type Op, put, type Route, type Store, type Trace, type TraceStep } from "@svc/sdk";
+import { present } from "../../base/present.ts";
 import type { ScopedStore } from "../../base/state-store.ts";
 import { mergedFacts, type RunFacts } from "./run-facts.ts";
 
@@ -123,12 +124,8 @@ export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace
     rootId: inbound.rootId,
     channel: inbound.channel,
     chat: inbound.chat,
-    ...(inbound.account === undefined ? {} : { account: inbound.account }),
-    ...(inbound.thread === undefined ? {} : { thread: inbound.thread }),
-    ...(inbound.sender === undefined ? {} : { sender: inbound.sender.id }),
+    ...present({ account: inbound.account, thread: inbound.thread, sender: inbound.sender?.id, node: route?.node, runId: inbound.runId }),
     entry: inbound.entry,
-    ...(route?.node === undefined ? {} : { node: route.node }),
-    ...(inbound.runId === undefined ? {} : { runId: inbound.runId }),
     message: inbound.text,
     ...(record.endedAt === undefined ? {} : { durationMs: record.endedAt - record.startedAt }),
   };

@@ -1,5 +1,6 @@
 import { type Inbound, type Route, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { present } from "../../base/present.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
 import type { Absence } from "./absence.ts";
 import { JOB_SECONDS } from "./limits.ts";
@@ -24,9 +25,7 @@ export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | unde
     reply: {
       channel: ANSWERED_DIRECTLY.has(inbound.entry) ? "http" : channel,
       chat,
-      ...(account === undefined ? {} : { account }),
-      ...(thread === undefined ? {} : { thread }),
-      ...(platformId === undefined ? {} : { replyTo: platformId }),
+      ...present({ account, thread, replyTo: platformId }),
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { AgentTool, ToolCall } from "@svc/sdk";
+import type { AgentTool, AgentTools, ToolCall } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { call } from "./call.ts";
 import type { Live } from "./live.ts";
@@ -21,6 +21,12 @@ export async function runToolOf(live: Live, name: string, input: Record<string, 
   if (owned === undefined || !(await isFor(owned, caller.agent))) throw fail("SVC_TOOL_UNKNOWN", { tool: name });
   return call({ scope: owned.scope, what: `tool ${name}`, limitMs: TOOL_MS, run: () => owned.thing.run(input, caller) }, [], caller.signal);
 }
+
+/** The tools of all running plugins, as a capability. */
+export const agentTools = (live: () => Live): AgentTools => ({
+  list: (agent) => toolsOf(live(), agent),
+  run: (name, input, { agent, signal }) => runToolOf(live(), name, input, { agent, signal }),
+});
 
 /** A tool that cannot say whether an agent has it is withheld from it. */
 async function isFor({ thing: tool, scope }: Owned<AgentTool>, agent: string): Promise<boolean> {

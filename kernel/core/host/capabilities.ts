@@ -56,6 +56,11 @@ const served = <T>(make: (deps: CoreDeps, plugin: PluginScope) => T, crosses = t
   load: (deps) => ({ make: (plugin) => make(deps, plugin) }),
 });
 
+/** Something whose methods, all asynchronous, load it at their first call. The compiler refuses a name that is missing. */
+const lazily = <T extends object>(names: Readonly<Record<keyof T, true>>, load: () => Promise<T>): T =>
+  Object.fromEntries(Object.keys(names).map((name) => [name, async (...given: never[]) => ((await load()) as Methods)[name]?.(...given)])) as T;
+type Methods = Readonly<Record<string, (...given: never[]) => unknown>>;
+
 /** The capabilities that the core serves by itself, one row each. */
 export const CORE_CAPABILITIES = {
   agents: served(({ agents }) => agents),
@@ -67,13 +72,7 @@ export const CORE_CAPABILITIES = {
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
   models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),
-  tools: served(
-    ({ live }): AgentTools => ({
-      list: async (agent) => (await import("./agent-tools.ts")).toolsOf(live(), agent),
-      run: async (name, input, { agent, signal }) => (await import("./agent-tools.ts")).runToolOf(live(), name, input, { agent, signal }),
-    }),
-    false,
-  ),
+  tools: served(({ live }) => lazily<AgentTools>({ list: true, run: true }, async () => (await import("./agent-tools.ts")).agentTools(live)), false),
   services: {
     crosses: false,
     async load(deps) {
@@ -84,15 +83,7 @@ export const CORE_CAPABILITIES = {
   settings: served(({ settings }, { id, need }): Settings => {
     // Loaded at the first call: most plugins that may change svc.json do so once in a while.
     const own = async () => (await settings())({ id, declares: (capability) => allows(need, capability) });
-    return {
-      read: async () => (await own()).read(),
-      schema: async () => (await own()).schema(),
-      change: async (edits, options) => (await own()).change(edits, options),
-      preview: async (edits, options) => (await own()).preview(edits, options),
-      plugins: async () => (await own()).plugins(),
-      release: async (plugin) => (await own()).release(plugin),
-      keepSecret: async (secret, options) => (await own()).keepSecret(secret, options),
-    };
+    return lazily<Settings>({ read: true, schema: true, change: true, preview: true, plugins: true, release: true, keepSecret: true }, own);
   }),
 };
 
