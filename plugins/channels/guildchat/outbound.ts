@@ -68,7 +68,7 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
       await api.call({ method: "DELETE", path: messageOf(target, platformId), signal });
     },
     async react(target, platformId, emoji, signal) {
-      await api.call({ method: "PUT", path: `${messageOf(target, platformId)}${at("reactions", emoji, "@me")}`, signal });
+      await api.call({ method: "PUT", path: `${messageOf(target, platformId)}${at("reactions", emoji)}/@me`, signal });
     },
     async typing(target, signal) {
       await api.call({ method: "POST", path: at("channels", placeOf(target), "typing"), signal });
