@@ -91,17 +91,15 @@ describe("who is heard", () => {
 });
 
 describe("sessions", () => {
-  it("a cut connection is resumed by session and number, where the platform said; nothing is lost and nothing is read", async () => {
+  it("a cut connection is resumed by session and number, where the platform said; nothing is lost", async () => {
     const one = await stage();
     one.far.say({ place: one.direct.id, from: one.friend.id, text: "before" });
     await heard(one, 1);
-    const before = one.far.calls.length;
     one.far.gateway.cut();
     one.far.say({ place: one.direct.id, from: one.friend.id, text: "meanwhile" });
     await heard(one, 2);
     expect(texts(one)).toEqual(["before", "meanwhile"]);
-    expect(one.far.gateway.counts).toMatchObject({ identifies: 1, resumes: 1 });
-    expect(one.far.calls.slice(before).filter(({ path }) => path.includes("/messages"))).toEqual([]);
+    await vi.waitFor(() => expect(one.far.gateway.counts).toMatchObject({ identifies: 1, resumes: 1 }), PATIENCE);
   });
 
   it("op 7 asks to come back: it does, to the same session", async () => {

@@ -23,6 +23,10 @@ export interface CatchUp {
   guild(guild: WireGuild): void;
   /** Places that no guild lists: direct conversations, and threads that were closed meanwhile. */
   others(): void;
+  /** Before the first message of a direct conversation in this session: what was said there earlier comes first. */
+  before(place: string): void;
+  /** A new session: what was read for the one before counts no more. */
+  began(): void;
   /** Asks for all guilds anew, and reads what has something newer. */
   all(): Promise<void>;
 }
@@ -38,10 +42,13 @@ export function createCatchUp({ api, lines, places, position, log, signal, take 
   const gate = createGate(PARALLEL);
   /** Places whose history waits to be read: once is enough. */
   const waiting = new Set<string>();
+  /** Places that were asked for in this session. */
+  const asked = new Set<string>();
 
   function read(place: string, guild: string | undefined): void {
     if (waiting.has(place)) return;
     waiting.add(place);
+    asked.add(place);
     const done = position.reading();
     const from = position.until;
     lines.add(place, async () => {
@@ -98,6 +105,10 @@ export function createCatchUp({ api, lines, places, position, log, signal, take 
   return {
     guild,
     others,
+    before(place) {
+      if (!asked.has(place)) read(place, undefined);
+    },
+    began: () => asked.clear(),
     async all() {
       const done = position.reading();
       try {

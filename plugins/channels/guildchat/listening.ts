@@ -68,7 +68,10 @@ export async function listen(ctx: PluginContext<Settings>, { api, me, signal, co
     const data = (d ?? {}) as Record<string, unknown>;
     if (t === "MESSAGE_CREATE") {
       const message = data as unknown as WireMessage;
-      if (isId(message.id) && isId(message.channel_id)) later(message.channel_id, message.id, s, () => hearing.take(message));
+      if (isId(message.id) && isId(message.channel_id)) {
+        if (message.guild_id === undefined) catchUp.before(message.channel_id);
+        later(message.channel_id, message.id, s, () => hearing.take(message));
+      }
     } else if (t === "INTERACTION_CREATE") {
       const interaction = data as unknown as WireInteraction;
       if (isId(interaction.id) && isId(interaction.channel_id)) later(interaction.channel_id, interaction.id, s, () => hearing.used(interaction));
@@ -125,6 +128,7 @@ export async function listen(ctx: PluginContext<Settings>, { api, me, signal, co
     take,
     began(session) {
       begun = true;
+      catchUp.began();
       position.session(session);
     },
     resumed() {

@@ -184,6 +184,7 @@ export function createRoutes(deps: RouteDeps): (call: Call) => Answer | undefine
           session_start_limit: { total: 1_000, remaining: deps.sessionsLeft(), reset_after: 14_400_000, max_concurrency: 1 },
         }),
     ],
+    ["GET", /^\/gateway$/, () => ok({ url: deps.gatewayUrl() })],
     ["GET", /^\/users\/@me$/, () => ok({ ...userPayload(deps.bot()), verified: true, mfa_enabled: true, email: null, locale: "en-US" })],
     [
       "GET",

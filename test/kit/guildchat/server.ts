@@ -153,7 +153,7 @@ export async function startGuildFarEnd({ token = "bot.of.tests" }: { token?: str
     far.calls.push(call);
     const open = call.path.startsWith("/interactions/") || call.path.startsWith("/webhooks/");
     if (!open && call.headers.authorization !== `Bot ${far.token}`) return writeAnswer(response, refusal(401, 0, "401: Unauthorized"));
-    if (!/^DiscordBot \(.+, .+\)/.test(call.headers["user-agent"] ?? ""))
+    if (!/^DiscordBot \(.+\)/.test(call.headers["user-agent"] ?? ""))
       return writeAnswer(response, refusal(403, 40_333, "A user agent that names itself is needed."));
     const fault = far.fault(call);
     if (fault === "hang") return;
