@@ -10,6 +10,8 @@ export interface DashboardOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Fills the folder before the daemon starts: definitions, workspaces, `.env`. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Fills the data folder before the daemon starts, such as with what earlier days have left. */
+  prepare?(folder: string): Promise<void>;
   /** Variables of the daemon's environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Fills the running daemon by its own routes. */
@@ -38,7 +40,7 @@ export interface Dashboard {
 export const echoAgent = (more: object = {}) => ({ name: "Echo", workspace: "./w", tier: "local", local: { mode: "echo" }, ...more });
 
 /** Starts a daemon with its dashboard; both end after the tests of the file. */
-export async function startDashboard({ config = {}, files = {}, env = {}, seed, token }: DashboardOptions = {}): Promise<Dashboard> {
+export async function startDashboard({ config = {}, files = {}, env = {}, prepare, seed, token }: DashboardOptions = {}): Promise<Dashboard> {
   const folder = await mkdtemp(join(tmpdir(), "svc-ui-"));
   const { dashboard, ...rest } = config as { dashboard?: object };
   const written = {
@@ -52,6 +54,7 @@ export async function startDashboard({ config = {}, files = {}, env = {}, seed, 
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);
   }
+  await prepare?.(folder);
   const start = () => startDaemon(folder, { env: { SVC_LOG_LEVEL: "info", ...env } });
   let daemon = await start();
   const url = await dashboardOf(daemon);

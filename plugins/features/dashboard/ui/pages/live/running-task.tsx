@@ -1,0 +1,156 @@
+import { useState } from "react";
+import { useWriting } from "../../data/me.ts";
+import { request } from "../../data/request.ts";
+import { Link, navigate } from "../../data/router.tsx";
+import { Button } from "../../kit/button.tsx";
+import { Glyph } from "../../kit/glyph.tsx";
+import { Menu } from "../../kit/menu.tsx";
+import { toast } from "../../kit/toast.ts";
+import { Duration } from "../../kit/values.tsx";
+import { LIVE } from "../../words/live.ts";
+import type { TaskNow } from "./live-types.ts";
+
+/** A task as a card keeps it: also for a while after its end, at the same place. */
+export interface KeptTask {
+  readonly task: TaskNow;
+  /** When it was seen to have ended. */
+  readonly endedAt?: number;
+}
+
+/** Asks the daemon to stop a task; a failure is told. */
+export async function stopTask(node: string, task: string): Promise<void> {
+  try {
+    await request("POST", `/api/task/action?${new URLSearchParams({ node, task, kind: "cancel" })}`, {});
+  } catch (error) {
+    toast({ kind: "error", text: LIVE.notStopped, cause: (error as Error).message });
+  }
+}
+
+/** One task that runs or waits: whose it is, what was asked, its newest steps, and how to stop it. */
+export function RunningTask({
+  kept: { task, endedAt },
+  name,
+  stopping,
+  onStop,
+  onTalk,
+}: {
+  readonly kept: KeptTask;
+  readonly name: string;
+  readonly stopping: boolean;
+  onStop(task: TaskNow): void;
+  onTalk(agent: string): void;
+}) {
+  const writing = useWriting();
+  const [since] = useState(() => new Map<string, number>());
+  const { id, agent, state, channel, chat, sender, startedAt, text } = task;
+  const ended = endedAt !== undefined;
+  // A control that has just been replaced under the pointer does not take the click that was meant for the one before.
+  const changed = `${ended} ${stopping}`;
+  if (!since.has(changed)) since.set(changed, performance.now());
+  const settled = () => performance.now() - (since.get(changed) ?? 0) > SETTLE_MS || since.size === 1;
+  const from = LIVE.fromWords(channel, sender ?? chat);
+  return (
+    <article className="live-task" data-task={id} aria-label={`${name}: ${text}`}>
+      <header className="live-task-head">
+        <Glyph state={state} />
+        <button type="button" className="live-task-agent cut" onClick={() => onTalk(agent)} title={`${LIVE.talk}: ${name}`}>
+          <bdi>{name}</bdi>
+        </button>
+        <span className="live-task-from cut" title={from}>
+          <bdi>{from}</bdi>
+        </span>
+        <span className="live-task-took figure">{ended ? <Duration ms={task.durationMs} /> : <Duration from={startedAt} />}</span>
+        {ended ? (
+          <span className="live-task-place" />
+        ) : (
+          <Button
+            kind="plain"
+            icon="stop"
+            aria-label={LIVE.stopTask(name)}
+            disabledWhy={stopping ? LIVE.stopping : writing.why}
+            onClick={() => settled() && onStop(task)}
+          />
+        )}
+        <Menu
+          trigger="⋯"
+          label={`${LIVE.openTask}, ${LIVE.talk}`}
+          className="kit-button kit-button-plain kit-button-icon"
+          items={[
+            { id: "open", label: LIVE.openTask, key: "Enter", onSelect: () => settled() && navigate(`/tasks/${id}`) },
+            { id: "talk", label: LIVE.talk, onSelect: () => settled() && onTalk(agent) },
+          ]}
+        />
+      </header>
+      <p className="live-task-text" dir="auto">
+        <Link to={`/tasks/${id}`}>{text}</Link>
+      </p>
+      {stopping && !ended ? <p className="live-step live-step-open">{LIVE.stopping}</p> : <TaskSteps task={task} ended={ended} />}
+    </article>
+  );
+}
+
+const SETTLE_MS = 300;
+
+/** The newest steps, and what happens between them. */
+export function TaskSteps({
+  task,
+  ended = false,
+}: {
+  readonly task: Pick<TaskNow, "steps" | "more" | "waits" | "step" | "state" | "startedAt" | "error">;
+  readonly ended?: boolean;
+}) {
+  const { steps, more, startedAt } = task;
+  const last = steps.at(-1);
+  const open = last !== undefined && last.durationMs === undefined && last.error === undefined && !ended;
+  return (
+    <ol className="live-steps">
+      {more > 0 && <li className="live-step live-step-more">{LIVE.earlier(more)}</li>}
+      {steps.map(({ name, at, durationMs, error, input }, index) => {
+        const runs = open && index === steps.length - 1;
+        return (
+          <li key={`${at} ${name}`} className={`live-step${runs ? " live-step-open" : ""}`}>
+            <Glyph state={error !== undefined ? "failed" : runs ? "running" : "ok"} />
+            <span className="live-step-name cut" title={[name, input, error].filter(Boolean).join("\n")}>
+              {name}
+              {input !== undefined && <span className="live-step-input"> {input}</span>}
+            </span>
+            <span className="live-step-took figure">{runs ? <Duration from={at} /> : <Duration ms={durationMs} />}</span>
+          </li>
+        );
+      })}
+      {ended && task.error !== undefined && (
+        <li className="live-step live-wrong">
+          <Glyph state={task.state} />
+          <span className="live-step-name">{task.error}</span>
+        </li>
+      )}
+      {!ended && !open && <OpenStep task={task} since={last === undefined ? startedAt : last.at + (last.durationMs ?? 0)} />}
+    </ol>
+  );
+}
+
+function OpenStep({ task: { waits, step, state }, since }: { readonly task: Pick<TaskNow, "waits" | "step" | "state">; readonly since: number }) {
+  const place = /^slot (\d+)$/.exec(waits ?? "")?.[1];
+  const words =
+    waits === "conversation"
+      ? LIVE.waitsConversation
+      : place !== undefined
+        ? LIVE.waitsSlot(Number(place))
+        : waits !== undefined
+          ? LIVE.waitsFor(waits)
+          : step === "agent"
+            ? LIVE.works
+            : LIVE.prepares(step);
+  const waiting = state !== "running";
+  return (
+    <li className="live-step live-step-open">
+      <Glyph state={waiting ? "waiting" : "running"} />
+      <span className="live-step-name cut" title={words}>
+        {words}
+      </span>
+      <span className="live-step-took figure">
+        <Duration from={since} />
+      </span>
+    </li>
+  );
+}
