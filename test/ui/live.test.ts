@@ -1,5 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
+import { startDaemon } from "../faults/daemon.harness.ts";
+import { svcIn } from "../rules/auth.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
@@ -7,6 +11,16 @@ import { AGENTS, pastDays } from "./kit/past-days.ts";
 import { views } from "./kit/views.ts";
 
 const ONE_MINUTE = 60_000;
+const CONFIG = { agents: AGENTS, node: { id: "workshop", name: "workshop", bind: "127.0.0.1:0", defaultAgent: "reviewer" } };
+
+/** A port that nobody uses now: a daemon that comes back must be found where it was. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { timeout: 120_000 }, () => {
   let browser: Browser;
@@ -21,7 +35,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
   beforeAll(async () => {
     browser = await openBrowser();
     at = await startDashboard({
-      config: { agents: AGENTS, node: { id: "workshop", name: "workshop", bind: "127.0.0.1:0", defaultAgent: "reviewer" } },
+      config: CONFIG,
       prepare: async (folder) => void (await pastDays(folder, 2_000)),
     });
   }, ONE_MINUTE);
@@ -56,5 +70,185 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.getByRole("textbox", { name: "Message to Slow speaker" }).fill("Thanks; now with a test.");
     await page.keyboard.press("Enter");
     await views(page, "chat", () => judge(page));
+  });
+
+  it("stops a task after asking, keeps its card where it is, and pushes nothing away", async () => {
+    const page = await open("/live");
+    await say("home-butler", "wait for me");
+    const card = page.locator("[data-task]").filter({ hasText: "wait for me" });
+    await card.waitFor();
+    const first = page.locator("[data-task]").first();
+    const top = async () => (await first.boundingBox())?.y;
+    const before = await top();
+    await card.getByRole("button", { name: "Stop the task of Home butler" }).click();
+    await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).click();
+    await card.locator(".kit-glyph-cancelled").first().waitFor();
+    // Under the pointer it stays longer than the five seconds of others.
+    await card.hover();
+    await page.waitForFunction((since) => performance.now() - since > 6_500, await page.evaluate(() => performance.now()), { polling: 500 });
+    expect(await card.count()).toBe(1);
+    expect(await top()).toBe(before);
+    await page.mouse.move(5, 5);
+    await card.waitFor({ state: "detached" });
+  });
+
+  it("holds events under the pointer, counts what waits, and lets it in when asked", async () => {
+    const page = await open("/live");
+    const events = page.getByRole("region", { name: "Events" });
+    await events.getByRole("row").first().waitFor();
+    await events.getByRole("grid").hover();
+    const top = await events.getByRole("row").first().getAttribute("id");
+    const text = await events.getByRole("row").first().textContent();
+    await say("night-crawler", "hello");
+    await events.getByRole("button", { name: /\d+ new/ }).waitFor();
+    expect([await events.getByRole("row").first().getAttribute("id"), await events.getByRole("row").first().textContent()]).toEqual([top, text]);
+    await events.getByRole("button", { name: /\d+ new/ }).click();
+    await events.getByText("night-crawler ok").first().waitFor();
+    await page.mouse.move(5, 5);
+    await page.keyboard.press("Space");
+    await say("night-crawler", "hello again");
+    await events.getByText(/\d+ held/).waitFor();
+    await events.getByRole("button", { name: "Go on" }).click();
+    await events.getByText(/\d+ held/).waitFor({ state: "detached" });
+    await events.getByRole("button", { name: /All kinds/ }).click();
+    await page.getByRole("menuitemradio", { name: "message" }).click();
+    await page.waitForFunction(() => [...document.querySelectorAll(".live-event-text strong")].every((kind) => kind.textContent === "message"));
+    await events.getByRole("button", { name: "More about this event" }).first().click();
+    await page.getByRole("menuitem", { name: "Only what follows from the same root" }).click();
+    await events.getByText("one root").waitFor();
+    await judge(page);
+  });
+
+  it("queues a follow-up by Enter, stops and sends by Ctrl-Enter, and is spoken to by keys alone", async () => {
+    const page = await open("/live?chat=patient");
+    const box = page.getByRole("textbox", { name: "Message to Patient speaker" });
+    await page.keyboard.press("Escape");
+    await box.waitFor({ state: "detached" });
+    await page
+      .getByRole("button", { name: /Patient speaker/ })
+      .first()
+      .focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.id === "live-composer");
+    await page.keyboard.type("the first of three messages");
+    await page.keyboard.press("Enter");
+    await page.locator(".live-turn-growing").waitFor();
+    await page.keyboard.type("the second, which waits");
+    await page.keyboard.press("Enter");
+    await page.locator(".live-turn").filter({ hasText: "the second, which waits" }).getByText("queued").waitFor();
+    await page.keyboard.type("the third, at once");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".live-turn").filter({ hasText: "the first of three" }).locator(".kit-glyph-cancelled").waitFor();
+    const answers = (text: string) => page.locator(".live-turn").filter({ hasText: text }).locator(".live-prose").filter({ hasText: text });
+    await answers("the third, at once").waitFor();
+    await answers("the second, which waits").waitFor();
+    await page.locator(".live-turn-growing").waitFor({ state: "detached" });
+    await judge(page);
+  });
+
+  it("draws what is said once a frame, however fast it comes", async () => {
+    const page = await open("/live?chat=fast");
+    const box = page.getByRole("textbox", { name: "Message to Fast speaker" });
+    await page.locator(".live-said").waitFor();
+    await page.evaluate(() => {
+      const counts = { frames: 0, changes: 0 };
+      Object.assign(globalThis, { counts });
+      const frame = () => {
+        counts.frames += 1;
+        requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+      new MutationObserver(() => {
+        if (document.querySelector(".live-turn-growing") !== null) counts.changes += 1;
+      }).observe(document.querySelector(".live-said") as Element, { subtree: true, characterData: true, childList: true });
+    });
+    await box.fill("word ".repeat(2_000));
+    await page.keyboard.press("Enter");
+    await page.getByText("Fast speaker has answered.").waitFor({ state: "attached" });
+    const { frames, changes } = await page.evaluate(() => (globalThis as unknown as { counts: { frames: number; changes: number } }).counts);
+    expect(changes).toBeLessThanOrEqual(frames + 5);
+  });
+
+  it("keeps what was said over a restart of the daemon, says that it is away, and shows the answer after it", async () => {
+    const own = await startDashboard({ config: { ...CONFIG, dashboard: { port: await freePort() } } });
+    const page = await openPage(browser);
+    await page.goto(`${own.url}/live?chat=slow`);
+    const box = page.getByRole("textbox", { name: "Message to Slow speaker" });
+    await box.fill("what becomes of this?");
+    await page.keyboard.press("Enter");
+    await page.locator(".live-turn-growing").waitFor();
+    await own.process.kill("SIGKILL");
+    await page.getByText("The daemon stopped over this. The answer comes when it is back.").waitFor();
+    await page.getByText(/Not connected since/).waitFor();
+    await page.locator(".live-turn-said").getByText("what becomes of this?").waitFor();
+    await box.fill("written while it was away");
+    expect(await page.getByRole("button", { name: /Queue/ }).getAttribute("aria-disabled")).toBe("true");
+    await views(page, "chat-away", () => judge(page));
+    const again = await startDaemon(own.folder);
+    try {
+      await page.locator(".live-turn .live-prose").getByText("what becomes of this?").waitFor();
+      await page.getByText(/Not connected since/).waitFor({ state: "detached" });
+      await page.getByText("Slow speaker has answered.").waitFor({ state: "attached" });
+      expect(await box.inputValue()).toBe("written while it was away");
+    } finally {
+      await again.kill("SIGTERM");
+    }
+  });
+
+  it("tells a reader that he may read only", async () => {
+    const own = await startDashboard({ config: CONFIG, token: "the-single-bearer-of-old" });
+    const { code, stdout, stderr } = await svcIn(own.folder, ["--json", "token", "create", "--name", "reader", "--scope", "dashboard:read"]);
+    expect(stderr === "" || code === 0).toBe(true);
+    const { secret } = JSON.parse(stdout) as { secret: string };
+    const page = await openPage(browser);
+    await page.addInitScript((token) => localStorage.setItem("svc.token", token), secret);
+    await page.goto(`${own.url}/live?chat=slow`);
+    await page.getByText("This token may read only. Talking to agents needs dashboard:write.").waitFor();
+    expect(await page.getByRole("button", { name: /^Send/ }).getAttribute("aria-disabled")).toBe("true");
+    await views(page, "chat-reader", () => judge(page));
+  });
+
+  it("says what appears where nothing has happened yet, and what could not be read", async () => {
+    const own = await startDashboard();
+    const page = await openPage(browser);
+    await page.goto(`${own.url}/live`);
+    await page.getByText("Nothing runs.").waitFor();
+    await page.getByText("No task has ended yet.").waitFor();
+    await views(page, "live-empty", () => judge(page));
+    await page.route("**/api/tasks/now", (route) =>
+      route.fulfill({ status: 502, contentType: "application/json", body: '{"error":"the daemon at http://192.0.2.1 does not answer"}' }),
+    );
+    await page.reload();
+    await page.getByText("The running tasks could not be read. 502: the daemon at http://192.0.2.1 does not answer").waitFor();
+    await judge(page);
+  });
+
+  it("shows the plots of an hour, a day and a week, by cursor, and as a table", async () => {
+    const page = await open("/live");
+    await page.getByRole("radio", { name: "7 d" }).click();
+    await page.waitForURL(/range=7d/);
+    await page.getByText("in 7 days").waitFor();
+    await page.getByText(/Still reading/).waitFor({ state: "detached" });
+    const slider = page.getByRole("slider", { name: /Point in time/ });
+    await slider.focus();
+    await page.keyboard.press("ArrowLeft");
+    expect(await slider.getAttribute("aria-valuetext")).toMatch(/\d+ tasks, .* tokens/);
+    await page.keyboard.press("Escape");
+    await views(page, "live-week", () => judge(page));
+    await page.setViewportSize({ width: 1600, height: 1000 });
+    await page.getByRole("button", { name: "As a table" }).click();
+    expect(await page.getByRole("dialog").getByRole("row").count()).toBe(169);
+    await judge(page);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("t");
+    await slider.waitFor({ state: "detached" });
+    await page.keyboard.press("t");
+    await slider.waitFor();
+    // A click on a mark opens its task.
+    const area = await slider.boundingBox();
+    const mark = await page.locator(".live-span").last().boundingBox();
+    await page.mouse.click((mark?.x ?? 0) + (mark?.width ?? 0) / 2, (mark?.y ?? 0) + 5);
+    await page.waitForURL(/\/tasks\/task_/);
+    expect(area).not.toBeNull();
   });
 });

@@ -7,12 +7,14 @@ import { echoAgent } from "./dashboard.ts";
 export const AGENTS = {
   reviewer: echoAgent({ name: "Code reviewer", maxConcurrent: 2 }),
   "translator-cjk": echoAgent({ name: "翻訳アシスタント（日本語・中文・한국어）" }),
-  "home-butler": echoAgent({ name: "Home butler" }),
+  "home-butler": echoAgent({ name: "Home butler", local: { mode: "echo", delayMs: 600_000 } }),
   "release-notes-curator-frontend-monorepo": echoAgent({ name: "Release notes and changelog curator of the frontend monorepo" }),
   "night-crawler": echoAgent({ name: "Night crawler" }),
   "scheduler-ar": echoAgent({ name: "مساعد الجدولة" }),
   unbroken: echoAgent({ name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamter" }),
   slow: echoAgent({ name: "Slow speaker", local: { mode: "echo", chunks: 12, delayMs: 250, step: true } }),
+  patient: echoAgent({ name: "Patient speaker", local: { mode: "echo", chunks: 40, delayMs: 200 } }),
+  fast: echoAgent({ name: "Fast speaker", local: { mode: "echo", chunks: 2_000 } }),
   held: echoAgent({ name: "Long worker", local: { mode: "echo", delayMs: 600_000, step: true } }),
 } as const;
 

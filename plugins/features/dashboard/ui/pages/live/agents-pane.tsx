@@ -8,7 +8,7 @@ import { Presence, type PresenceState } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { Pane } from "../../kit/pane.tsx";
 import { StateView } from "../../kit/state-view.tsx";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import type { AgentNow } from "./live-types.ts";
 
 /** From so many agents on there is a filter. */

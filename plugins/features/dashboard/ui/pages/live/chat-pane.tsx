@@ -7,7 +7,7 @@ import { Glyph, Presence } from "../../kit/glyph.tsx";
 import { Pane } from "../../kit/pane.tsx";
 import { StateView } from "../../kit/state-view.tsx";
 import { Ago, Duration } from "../../kit/values.tsx";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import { presenceOf } from "./agents-pane.tsx";
 import type { AgentNow } from "./live-types.ts";
 import { Prose } from "./prose.tsx";

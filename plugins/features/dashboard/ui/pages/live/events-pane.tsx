@@ -12,7 +12,7 @@ import { Menu } from "../../kit/menu.tsx";
 import { Pane } from "../../kit/pane.tsx";
 import { StateView } from "../../kit/state-view.tsx";
 import { VirtualList, type VirtualListHandle } from "../../kit/virtual-list.tsx";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import type { PastEvents } from "./live-types.ts";
 import { useEntering } from "./steady.ts";
 

@@ -6,7 +6,7 @@ import { useCommand } from "../../kit/commands.ts";
 import { useKeys } from "../../kit/keys.ts";
 import { PageHead } from "../../kit/page-head.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import { AgentsPane } from "./agents-pane.tsx";
 import { ChatPane } from "./chat-pane.tsx";
 import { EventsPane } from "./events-pane.tsx";
@@ -19,6 +19,7 @@ const FOLDED = "svc.strip";
 /** Plots are counted again at most that often, and that often also when nothing is told. */
 const SERIES_MS = 2_000;
 const SERIES_REST_MS = 15_000;
+const REREAD_MS = 10_000;
 
 type Shown = "now" | "agents" | "events";
 
@@ -32,6 +33,7 @@ export default function LivePage() {
     refreshOn: ({ kind, type }) => kind === "agent" || type.startsWith("task:") || kind === "config",
   });
   const now = useResource<TasksNow>("/api/tasks/now", { refreshOn: ({ type, kind }) => type.startsWith("task:") || kind === "message" });
+  useRereading(now, agents);
   const series = useSeries(["1h", "24h", "7d"].includes(range) ? range : "1h");
   const known = agents.data?.agents ?? [];
   const nameOf = (id: string) => known.find((agent) => agent.id === id)?.name ?? id;
@@ -91,6 +93,19 @@ export default function LivePage() {
       </div>
     </>
   );
+}
+
+/** What was read before the stream was open may lack what came in between: it is read again then, and from time to time. */
+function useRereading(...resources: readonly Resource<unknown>[]): void {
+  const last = useRef(resources);
+  last.current = resources;
+  useLive(() => last.current.forEach(({ reload }) => reload()), { names: ["snapshot"] });
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) last.current.forEach(({ reload }) => reload());
+    }, REREAD_MS);
+    return () => clearInterval(timer);
+  }, []);
 }
 
 /** The plots, counted again when tasks begin or end, but not more often than they can change visibly. */

@@ -10,7 +10,7 @@ import { useKeys } from "../../kit/keys.ts";
 import { StateView } from "../../kit/state-view.tsx";
 import { Ago, Duration } from "../../kit/values.tsx";
 import { VirtualList, type VirtualListHandle } from "../../kit/virtual-list.tsx";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import { STATES } from "../../words/states.ts";
 import type { TaskNow, TaskRow, TasksNow } from "./live-types.ts";
 import { RunningTask, stopTask } from "./running-task.tsx";
@@ -68,7 +68,7 @@ export function NowPane({ now, nameOf, onTalk }: { readonly now: Resource<TasksN
             loading={now.loading && now.data === undefined}
             slow={now.slow}
             error={now.data === undefined ? now.error : undefined}
-            what={LIVE.now}
+            what={LIVE.runningList}
             onRetry={now.reload}
             rows={4}
             empty={now.data !== undefined && kept.length === 0 ? <p>{[LIVE.nothingRuns, lastWords(ended?.[0])].join(" ")}</p> : undefined}
@@ -128,6 +128,8 @@ function EndedTasks({ ended, nameOf }: { readonly ended: readonly TaskRow[] | un
 }
 
 function EndedRow({ row, name }: { readonly row: TaskRow; readonly name: string }) {
+  const wrong = row.state === "failed" || row.state === "timed-out";
+  const words = wrong ? (row.error ?? row.text) : row.text;
   return (
     <>
       <span role="gridcell" className="live-cell-state">
@@ -136,8 +138,8 @@ function EndedRow({ row, name }: { readonly row: TaskRow; readonly name: string 
       <span role="gridcell" className="live-cell-agent cut" title={name}>
         <bdi>{name}</bdi>
       </span>
-      <span role="gridcell" className={`live-cell-text cut${row.error === undefined ? "" : " live-wrong"}`} title={row.error ?? row.text}>
-        <bdi>{row.error ?? row.text}</bdi>
+      <span role="gridcell" className={`live-cell-text cut${wrong ? " live-wrong" : ""}`} title={words}>
+        <bdi>{words}</bdi>
       </span>
       <span role="gridcell" className="live-cell-took figure">
         <Duration ms={row.durationMs} />

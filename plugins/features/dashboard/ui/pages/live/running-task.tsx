@@ -7,8 +7,9 @@ import { Glyph } from "../../kit/glyph.tsx";
 import { Menu } from "../../kit/menu.tsx";
 import { toast } from "../../kit/toast.ts";
 import { Duration } from "../../kit/values.tsx";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import type { TaskNow } from "./live-types.ts";
+import "./running.css";
 
 /** A task as a card keeps it: also for a while after its end, at the same place. */
 export interface KeptTask {

@@ -1,5 +1,5 @@
 import { clock, count, duration, when } from "../../kit/figures.ts";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import type { Lane, LaneSpan, SeriesView } from "./live-types.ts";
 
 /** A plot of the strip: its values from 0 to 1, and what is said of each. */

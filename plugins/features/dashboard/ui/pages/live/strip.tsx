@@ -8,7 +8,7 @@ import { StateView } from "../../kit/state-view.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
 import { copyText } from "../../kit/values.tsx";
 import { KIT } from "../../words/kit.ts";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import type { Lane, SeriesRange, SeriesView } from "./live-types.ts";
 import { laneWords, momentOf, type Plot, placeOf, plotsOf, spanAt, tableOf, ticksOf } from "./strip-figures.ts";
 import "./strip.css";

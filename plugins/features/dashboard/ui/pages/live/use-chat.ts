@@ -5,7 +5,7 @@ import { useConnection } from "../../data/live.ts";
 import { stream } from "../../data/post-stream.ts";
 import { request } from "../../data/request.ts";
 import { type Resource, useResource } from "../../data/resource.ts";
-import { LIVE } from "../../words/live.ts";
+import { LIVE } from "../../words/live-words.ts";
 import type { ChatSoFar, ChatStep, ChatTurn, ChatView } from "./live-types.ts";
 
 /** A turn as it is shown: what is stored, with what has come since. */

@@ -224,7 +224,8 @@ function Row({ row, nameOf, narrow }: { readonly row: TaskRow | undefined; nameO
   const name = nameOf(agent);
   const from = [channel, sender ?? chat].filter((part) => part !== "").join(" · ");
   const took = state === "running" || state === "waiting" || state === "queued" ? <Duration from={startedAt} /> : <Duration ms={durationMs} />;
-  const words = error !== undefined && state !== "ok" ? error : text;
+  const wrong = state === "failed" || state === "timed-out";
+  const words = wrong && error !== undefined ? error : text;
   if (narrow)
     return (
       <>
@@ -233,13 +234,17 @@ function Row({ row, nameOf, narrow }: { readonly row: TaskRow | undefined; nameO
         </span>
         <span role="gridcell" className="tasks-both">
           <span className="tasks-both-head">
-            <bdi className="cut tasks-name">{name}</bdi>
+            <span className="cut tasks-name">
+              <bdi>{name}</bdi>
+            </span>
             <span className="meta">{took}</span>
             <span className="meta figure">
               <Ago at={startedAt} clock />
             </span>
           </span>
-          <bdi className={`cut${error === undefined ? "" : " tasks-failed"}`}>{words}</bdi>
+          <span className={`cut${wrong ? " tasks-failed" : ""}`}>
+            <bdi>{words}</bdi>
+          </span>
         </span>
       </>
     );
@@ -251,7 +256,7 @@ function Row({ row, nameOf, narrow }: { readonly row: TaskRow | undefined; nameO
       <span role="gridcell" className="tasks-agent cut" title={name}>
         <bdi>{name}</bdi>
       </span>
-      <span role="gridcell" className={`tasks-text cut${error === undefined ? "" : " tasks-failed"}`} title={error === undefined ? text : `${text}\n${error}`}>
+      <span role="gridcell" className={`tasks-text cut${wrong ? " tasks-failed" : ""}`} title={error === undefined ? text : `${text}\n${error}`}>
         <bdi>{words}</bdi>
       </span>
       <span role="gridcell" className="tasks-from cut" title={from}>

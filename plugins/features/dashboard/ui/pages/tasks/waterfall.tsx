@@ -1,3 +1,4 @@
+import { classes } from "../../kit/class-names.ts";
 import { useNow } from "../../kit/clock.ts";
 import { count, duration } from "../../kit/figures.ts";
 import { Glyph } from "../../kit/glyph.tsx";
@@ -5,6 +6,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { TASKS } from "../../words/tasks.ts";
 import type { TaskView } from "./task-types.ts";
 import { axisOf, barOf, type StepRow, ticksOf, tickWords } from "./waterfall-rows.ts";
+import "./waterfall.css";
 
 /** The part of the time that is in sight: how many times larger, around which moment (0 to 1). */
 export interface Zoom {
@@ -61,7 +63,10 @@ export function Waterfall({
         {rows.map((row) => (
           <li key={row.id} className="task-step-line" data-chosen={row.id === chosen || undefined}>
             <button type="button" className="task-step" data-step={row.id} aria-current={row.id === chosen || undefined} onClick={() => onChoose(row.id)}>
-              <span className={`task-step-name task-step-level-${row.level}`} title={[row.name, row.about].filter(Boolean).join("\n")}>
+              <span
+                className={classes("task-step-name", `task-step-level-${row.level}`, row.folds && "task-step-folds")}
+                title={[row.name, row.about].filter(Boolean).join("\n")}
+              >
                 {row.failed && row.step !== undefined && <Glyph state="failed" />}
                 <bdi className="cut">
                   <span className="task-step-title">{row.name}</span>
@@ -97,6 +102,9 @@ export function Waterfall({
 const tookOf = (row: StepRow, now: number): string =>
   row.step !== undefined && row.step.durationMs === undefined && row.to !== undefined ? "" : duration((row.to ?? now) - row.from);
 
+/** Percent of the axis that can be seen. */
+const LEAST = 0.6;
+
 function Bar({ row, axis, now }: { readonly row: StepRow; readonly axis: { readonly from: number; readonly to: number }; readonly now: number }) {
   const place = barOf(row, axis, now);
   if (place === undefined) return null;
@@ -105,7 +113,7 @@ function Bar({ row, axis, now }: { readonly row: StepRow; readonly axis: { reado
     <g className={`task-bar task-bar-${row.kind} task-bar-${state}`}>
       <rect x={`${place.x}%`} y="9" width={`${place.width}%`} height="10" rx="1.5" />
       {/* No shorter than can be seen. */}
-      <rect x={`${Math.min(99.4, place.x)}%`} y="9" width="2" height="10" />
+      {place.width < LEAST && <rect x={`${Math.min(100 - LEAST, place.x)}%`} y="9" width="2" height="10" />}
     </g>
   );
 }

@@ -40,7 +40,7 @@ export const LIVE = {
     `${when}: ${tasks} tasks, ${tokens} tokens, ${answer} to the answer, ${errors} errors`,
   tableTitle: "What happened over time",
   time: "Time",
-  runningList: "Running tasks",
+  runningList: "The running tasks",
   slots: (running: number, slots: number) => `${running} of ${slots} slots`,
   nothingRuns: "Nothing runs.",
   lastTask: (when: string, state: string) => `Last task: ${when}, ${state}.`,
