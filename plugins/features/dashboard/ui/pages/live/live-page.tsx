@@ -99,10 +99,13 @@ export default function LivePage() {
 function useRereading(...resources: readonly Resource<unknown>[]): void {
   const last = useRef(resources);
   last.current = resources;
-  useLive(() => last.current.forEach(({ reload }) => reload()), { names: ["snapshot"] });
+  const again = useRef(() => {
+    for (const { reload } of last.current) reload();
+  });
+  useLive(() => again.current(), { names: ["snapshot"] });
   useEffect(() => {
     const timer = setInterval(() => {
-      if (!document.hidden) last.current.forEach(({ reload }) => reload());
+      if (!document.hidden) again.current();
     }, REREAD_MS);
     return () => clearInterval(timer);
   }, []);
