@@ -17,7 +17,7 @@ import { stopTask } from "../live/running-task.tsx";
 import { ContextPart } from "./context-part.tsx";
 import { rememberedList } from "./list-rows.ts";
 import { ReplayDialog } from "./replay-dialog.tsx";
-import { StepPane } from "./step-pane.tsx";
+import { StepPane } from "./task-step-pane.tsx";
 import { TaskFacts } from "./task-facts.tsx";
 import type { TaskView } from "./task-types.ts";
 import { Waterfall, type Zoom } from "./waterfall.tsx";
