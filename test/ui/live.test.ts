@@ -1,8 +1,5 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { startDaemon } from "../faults/daemon.harness.ts";
 import { svcIn } from "../rules/auth.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
@@ -12,15 +9,6 @@ import { views } from "./kit/views.ts";
 
 const ONE_MINUTE = 60_000;
 const CONFIG = { agents: AGENTS, node: { id: "workshop", name: "workshop", bind: "127.0.0.1:0", defaultAgent: "reviewer" } };
-
-/** A port that nobody uses now: a daemon that comes back must be found where it was. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { timeout: 120_000 }, () => {
   let browser: Browser;
@@ -170,7 +158,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
   });
 
   it("keeps what was said over a restart of the daemon, says that it is away, and shows the answer after it", async () => {
-    const own = await startDashboard({ config: { ...CONFIG, dashboard: { port: await freePort() } } });
+    const own = await startDashboard({ config: CONFIG });
     const page = await openPage(browser);
     await page.goto(`${own.url}/live?chat=slow`);
     const box = page.getByRole("textbox", { name: "Message to Slow speaker" });
@@ -184,15 +172,11 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await box.fill("written while it was away");
     expect(await page.getByRole("button", { name: /Queue/ }).getAttribute("aria-disabled")).toBe("true");
     await views(page, "chat-away", () => judge(page));
-    const again = await startDaemon(own.folder);
-    try {
-      await page.locator(".live-turn .live-prose").getByText("what becomes of this?").waitFor();
-      await page.getByText(/Not connected since/).waitFor({ state: "detached" });
-      await page.getByText("Slow speaker has answered.").waitFor({ state: "attached" });
-      expect(await box.inputValue()).toBe("written while it was away");
-    } finally {
-      await again.kill("SIGTERM");
-    }
+    await own.restart();
+    await page.locator(".live-turn .live-prose").getByText("what becomes of this?").waitFor();
+    await page.getByText(/Not connected since/).waitFor({ state: "detached" });
+    await page.getByText("Slow speaker has answered.").waitFor({ state: "attached" });
+    expect(await box.inputValue()).toBe("written while it was away");
   });
 
   it("tells a reader that he may read only", async () => {
