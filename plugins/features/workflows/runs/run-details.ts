@@ -36,7 +36,7 @@ export async function detailOf(rooms: RunRooms, id: string, { after, limit, brie
     const { input: _input, output: _output, ...rest } = value;
     if (steps.push(stepView(key.slice(id.length + 1), brief ? rest : value)) >= STEPS_SHOWN) break;
   }
-  steps.sort((one, other) => (one.readyAt < other.readyAt ? -1 : one.readyAt > other.readyAt ? 1 : 0));
+  steps.sort((one, other) => (one.readyAt < other.readyAt ? -1 : one.readyAt > other.readyAt ? 1 : (one.seq ?? 0) - (other.seq ?? 0)));
   const children = await rooms.runs.list({ where: { parent: id }, limit: CHILDREN });
   const last = entries.at(-1)?.seq;
   return (await new Shelf(id, rooms.values, row).whole({

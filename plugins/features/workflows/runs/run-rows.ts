@@ -35,6 +35,8 @@ export interface StepRow {
   readonly status: "ready" | "running" | "waiting" | "ok" | "failed" | "timeout" | "canceled";
   readonly attempt: number;
   readonly readyAt: number;
+  /** Of the entry with which it began: several begin in one millisecond. Rows of older versions have none. */
+  readonly seq?: number;
   readonly claimedAt?: number;
   readonly endedAt?: number;
   /** What an effect was given. */

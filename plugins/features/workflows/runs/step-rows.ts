@@ -44,17 +44,24 @@ function after(row: StepRow | undefined, entry: Entry): StepRow | undefined {
   const { at } = entry;
   switch (entry.kind) {
     case "step.ready":
-      return { node: entry.node, iteration: entry.iteration, status: "ready", attempt: 0, readyAt: at };
+      return { node: entry.node, iteration: entry.iteration, status: "ready", attempt: 0, readyAt: at, seq: entry.seq };
     case "join.fired":
-      return { ...joined(entry.step, at), status: "ok", output: entry.output, ports: ["out"] };
+      return { ...joined(entry), status: "ok", output: entry.output, ports: ["out"] };
     case "join.short":
-      return { ...joined(entry.step, at), status: "failed", error: entry.error, ports: entry.port === null ? [] : [entry.port] };
+      return { ...joined(entry), status: "failed", error: entry.error, ports: entry.port === null ? [] : [entry.port] };
     default:
       return row === undefined ? undefined : changed(row, entry);
   }
 }
 
-const joined = (step: string, at: number) => ({ node: nodeOf(step), iteration: iterationOf(step), attempt: 1, readyAt: at, endedAt: at });
+const joined = ({ step, at, seq }: Entry<"join.fired" | "join.short">) => ({
+  node: nodeOf(step),
+  iteration: iterationOf(step),
+  attempt: 1,
+  readyAt: at,
+  endedAt: at,
+  seq,
+});
 
 function changed(row: StepRow, entry: Entry): StepRow | undefined {
   const { at } = entry;

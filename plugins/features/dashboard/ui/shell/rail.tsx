@@ -3,6 +3,8 @@ import { Button } from "../kit/button.tsx";
 import { Icon } from "../kit/icon.tsx";
 import { Menu } from "../kit/menu.tsx";
 import { usePanels } from "../kit/panel-view.tsx";
+import { useInboxCount } from "../pages/inbox/inbox-count.ts";
+import { useFailedCount } from "../pages/processes/failed-count.ts";
 import { SHELL } from "../words/shell.ts";
 import { DaemonMenu, useDaemonItems } from "./daemon-menu.tsx";
 import { PAGES, type Page } from "./pages.ts";
@@ -39,12 +41,18 @@ export function Rail({ onFold, onKeys }: { onFold(): void; onKeys(): void }) {
   );
 }
 
+/** What stands behind a page: requests that wait, runs that failed and were not looked at. */
+const COUNTS: Readonly<Record<string, () => number | undefined>> = { "/inbox": useInboxCount, "/processes": useFailedCount };
+const NO_COUNT = () => undefined;
+
 function RailLink({ page: { path, title, icon }, here }: { readonly page: Pick<Page, "path" | "title" | "icon">; readonly here: boolean }) {
+  const count = (COUNTS[path] ?? NO_COUNT)() ?? 0;
   return (
     <li>
       <Link to={path} className="shell-link" aria-current={here ? "page" : undefined} title={title}>
         <Icon name={icon} />
         <span className="shell-link-title">{title}</span>
+        {count > 0 && <span className="shell-link-count">{count}</span>}
       </Link>
     </li>
   );

@@ -103,7 +103,9 @@ export function RequestPane({ item, actor }: { readonly item: Item; readonly act
   );
   // Another request begins at its top.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key is when
-  useEffect(() => pane.current?.parentElement?.scrollTo(0, 0), [item.key]);
+  useEffect(() => {
+    pane.current?.parentElement?.scrollTo(0, 0);
+  }, [item.key]);
 
   return (
     <div ref={pane} className="inbox-request" data-item={item.key} data-open={open}>

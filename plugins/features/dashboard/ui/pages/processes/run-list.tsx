@@ -10,7 +10,7 @@ import { StateView } from "../../kit/state-view.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
 import { VirtualList, type VirtualListHandle } from "../../kit/virtual-list.tsx";
 import { PROCESSES } from "../../words/processes.ts";
-import { runGlyph, standsAt } from "./run-words.ts";
+import { runGlyph, shortId, standsAt } from "./run-words.ts";
 import type { RunFilter, RunList as Runs } from "./use-runs.ts";
 
 const ROW = 48;
@@ -128,7 +128,7 @@ export function RunList({
                     {run.name ?? run.workflowId}
                   </bdi>
                   <span className="cut meta" title={run.id}>
-                    <span className="mono">{run.id}</span> · <time dateTime={run.createdAt}>{when(run.createdAt)}</time>
+                    <span className="mono">{shortId(run.id)}</span> · <time dateTime={run.createdAt}>{when(run.createdAt)}</time>
                     {place !== undefined && (
                       <>
                         {" · "}

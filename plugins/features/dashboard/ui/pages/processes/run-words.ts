@@ -2,7 +2,7 @@ import { when } from "../../kit/figures.ts";
 import type { State } from "../../kit/glyph.tsx";
 import { waitText } from "../../words/processes.ts";
 import type { Run } from "./run-types.ts";
-import type { RowState, TimelineRow } from "./timeline-rows.ts";
+import type { RowState } from "./timeline-rows.ts";
 
 const STATES: Readonly<Record<Run["status"] | RowState, State>> = {
   running: "running",
@@ -37,8 +37,8 @@ export function standsAt({ status, waits, error }: Pick<Run, "status" | "waits" 
   return `${waitText(wait.kind, wait.for, { until: wait.until === undefined ? undefined : when(wait.until) })}${more}`;
 }
 
-/** The name of a line in the timeline, with the item and visit that it is. */
-export const isAbout = ({ item, visit }: Pick<TimelineRow, "item" | "visit">): boolean => item !== undefined || visit !== undefined;
+/** The end of an id: enough to tell the runs of a list apart. */
+export const shortId = (id: string): string => id.slice(-6);
 
 /** `a91f03` of a whole hash. */
 export const shortHash = (hash: string): string => hash.replace(/^sha256[:-]/, "").slice(0, 6);

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { useResource } from "../../data/resource.ts";
 import { Link } from "../../data/router.tsx";
 import { Code } from "../../kit/code.tsx";
-import { when } from "../../kit/figures.ts";
+import { clock, when } from "../../kit/figures.ts";
 import { Glyph } from "../../kit/glyph.tsx";
 import { StateView } from "../../kit/state-view.tsx";
 import { Ago, Mono } from "../../kit/values.tsx";
@@ -67,7 +67,7 @@ export function StepPane({
           <ol className="processes-tries">
             {tries.map(({ seq, at, attempt = 0, error: failure }) => (
               <li key={seq}>
-                <span className="meta">{when(at)}</span> {PROCESSES.tryFailed(attempt)}: <bdi>{failure?.message}</bdi>{" "}
+                <span className="meta">{clock(at)}</span> {PROCESSES.tryFailed(attempt)}: <bdi>{failure?.message}</bdi>{" "}
                 <span className="mono">{failure?.code}</span>
               </li>
             ))}
@@ -82,22 +82,22 @@ export function StepPane({
         onRetry={detail.reload}
         rows={3}
       >
-        <Part title={PROCESSES.input}>
-          {whole?.input !== undefined ? (
-            <Code json={whole.input} label={PROCESSES.input} />
-          ) : (
+        {whole?.input !== undefined ? (
+          <Code json={whole.input} label={PROCESSES.input} />
+        ) : (
+          <Part title={PROCESSES.input}>
             <p className="meta">{node !== undefined && !GIVEN.has(node.kind) ? PROCESSES.noInput : PROCESSES.noInputYet}</p>
-          )}
-        </Part>
-        <Part title={PROCESSES.output}>
-          {whole?.output !== undefined ? (
-            <Code json={whole.output} label={PROCESSES.output} />
-          ) : (
+          </Part>
+        )}
+        {whole?.output !== undefined ? (
+          <Code json={whole.output} label={PROCESSES.output} />
+        ) : (
+          <Part title={PROCESSES.output}>
             <p className="meta">
               {error !== undefined ? PROCESSES.noOutputFailed : row.state === "canceled" ? PROCESSES.noOutputCanceled : PROCESSES.noOutputYet}
             </p>
-          )}
-        </Part>
+          </Part>
+        )}
         <Related run={run} node={node} step={whole ?? step} />
       </StateView>
       {node !== undefined && GIVEN.has(node.kind) && (
