@@ -74,7 +74,7 @@ async function sectionOf(cli: CliHost): Promise<Section> {
   try {
     return ((await cli.section("dashboard")) ?? {}) as Section;
   } catch (error) {
-    if (codeOf(error) === "SVC_CONFIG_UNREADABLE") return {};
+    if (codeOf(error) === "SVC_CONFIG_MISSING") return {};
     throw error;
   }
 }

@@ -99,7 +99,7 @@ function agentItems({ id, name = id }: Agent): PaletteItem[] {
   });
   return [
     line(SHELL.chat, "chat", `/live?chat=${encodeURIComponent(id)}`),
-    line(SHELL.tasks, "tasks", `/tasks?agent=${encodeURIComponent(id)}`),
+    line(SHELL.itsTasks, "tasks", `/tasks?agent=${encodeURIComponent(id)}`),
     line(SHELL.settings, "admin", `/admin?item=${encodeURIComponent(id)}#agents`),
   ];
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { retryNow, useConnection } from "../data/live.ts";
+import { useMe } from "../data/me.ts";
 import { Button } from "../kit/button.tsx";
 import { useNow } from "../kit/clock.ts";
 import { clock } from "../kit/figures.ts";
@@ -12,6 +13,8 @@ const PATIENCE_MS = 3_000;
 /** Says that what is shown is of the past, since when, and when the next try is. */
 export function StaleBar() {
   const { state, since, nextTryAt } = useConnection();
+  // Of a daemon behind this program, why it does not answer.
+  const problem = useMe().data?.problem;
   const lost = state === "lost";
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -27,7 +30,7 @@ export function StaleBar() {
     <section className="shell-stale" aria-label={SHELL.notConnected}>
       <Icon name="offline" />
       <p className="grow">
-        <strong role="status">{SHELL.lostSince(clock(since))}</strong> {SHELL.lostMeans}{" "}
+        <strong role="status">{SHELL.lostSince(clock(since))}</strong> {problem ?? SHELL.lostMeans}{" "}
         {seconds === undefined ? "" : seconds === 0 ? SHELL.trying : SHELL.nextTry(seconds)}
       </p>
       <Button onClick={retryNow}>{SHELL.tryNow}</Button>

@@ -10,6 +10,7 @@ export const SHELL = {
   agents: "Agents",
   workflows: "Workflows",
   tasks: "Tasks",
+  itsTasks: "tasks",
   runs: "Runs",
   chat: "chat",
   settings: "settings",

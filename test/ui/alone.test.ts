@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROOT } from "../house/house.ts";
+import { temporaryFolder } from "../kit/kernel.ts";
+import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
+import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
+import { judge, openPage } from "./kit/judge.ts";
+
+const TOKEN = "the-single-bearer-of-the-attic";
+const running: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+interface Alone {
+  readonly url: string;
+  readonly daemons: readonly { readonly name: string; readonly url: string }[];
+  readonly problem?: string;
+}
+
+/** Runs `svc dashboard` in a folder until it has said where it is. */
+async function alone(folder: string, ...args: string[]): Promise<Alone & { end(): Promise<number | null> }> {
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "dashboard", "--no-open", "--json", ...args], {
+    cwd: folder,
+    env: { ...process.env, SVC_CONFIG: "", ATTIC_TOKEN: TOKEN },
+  });
+  running.push(child);
+  let [out, err] = ["", ""];
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const said = await new Promise<Alone>((resolve, reject) => {
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+      if (out.trimEnd().endsWith("}")) resolve(JSON.parse(out));
+    });
+    child.on("close", (code) => reject(new Error(`svc dashboard ended with ${code}: ${err}`)));
+  });
+  return {
+    ...said,
+    async end() {
+      child.kill("SIGINT");
+      await once(child, "close");
+      return child.exitCode;
+    },
+  };
+}
+
+/** A port where nothing listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+describe.skipIf(NO_BROWSER !== undefined)("svc dashboard", () => {
+  let browser: Browser;
+  let attic: Dashboard;
+  beforeAll(async () => {
+    browser = await openBrowser();
+    attic = await startDashboard({
+      token: TOKEN,
+      config: {
+        agents: { owl: { name: "Attic owl", workspace: "./w", tier: "local", local: { mode: "echo" } } },
+        node: { id: "attic", name: "attic", bind: "127.0.0.1:0", defaultAgent: "owl" },
+      },
+    });
+  });
+
+  const folderWith = async (dashboard: object): Promise<string> => {
+    const folder = await temporaryFolder();
+    writeFileSync(join(folder, "svc.json"), JSON.stringify({ node: { id: "here", name: "here" }, agents: {}, dashboard }));
+    return folder;
+  };
+
+  it("K34 FAULT-70 says in words that its daemon does not run, and shows another one from the menu", async () => {
+    const port = await closedPort();
+    const folder = await folderWith({
+      enabled: true,
+      port,
+      daemons: [{ name: "attic", url: attic.daemon, dashboardUrl: attic.url, dashboardToken: "${ATTIC_TOKEN}" }],
+    });
+    const shown = await alone(folder);
+    expect(shown.problem).toBe(
+      `The daemon's dashboard at http://127.0.0.1:${port} cannot be reached: nothing listens there (ECONNREFUSED): start it with svc daemon start, and see that dashboard.enabled is true there. The pages wait for it.`,
+    );
+    const page = await openPage(browser);
+    await page.goto(shown.url);
+    await page.locator(".shell-stale").getByText("ECONNREFUSED").waitFor();
+    await judge(page);
+    await page.getByRole("button", { name: "this machine" }).click();
+    await page.getByRole("menuitemradio", { name: "attic" }).click();
+    await page.locator(".kit-presence-idle").first().waitFor({ state: "attached" });
+    await page.locator(".shell-stale").waitFor({ state: "detached" });
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search or run..." }).fill("owl");
+    await page.getByRole("option", { name: "owl: chat" }).waitFor();
+    await page.keyboard.press("Escape");
+    await judge(page);
+    expect(await shown.end()).toBe(0);
+  });
+
+  it("AUTH-21 sends nothing for who has not opened the link, and nothing to a daemon that svc.json does not name", async () => {
+    const heard: string[] = [];
+    const stranger = createServer((request, response) => {
+      heard.push(`${request.method} ${request.url}`);
+      response.end("{}");
+    }).listen(0, "127.0.0.1");
+    await once(stranger, "listening");
+    const there = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    const folder = await folderWith({
+      enabled: true,
+      daemonUrl: attic.daemon,
+      daemons: [{ name: "attic", url: attic.daemon, dashboardUrl: attic.url, dashboardToken: "${ATTIC_TOKEN}" }],
+    });
+    const shown = await alone(folder);
+    expect(shown.daemons).toEqual([{ name: "attic", url: attic.daemon }]);
+    const base = new URL(shown.url).origin;
+    const ask = async (path: string, headers: Record<string, string> = {}) => {
+      const answer = await fetch(base + path, { headers });
+      return [answer.status, ((await answer.json().catch(() => ({}))) as { code?: string }).code];
+    };
+    expect((await ask("/api/agents"))[0]).toBe(401);
+    expect((await ask("/api/agents", { authorization: `Bearer ${TOKEN}` }))[0]).toBe(401);
+    const code = new URL(shown.url).hash.slice("#sign-in=".length);
+    const signedIn = await fetch(`${base}/api/sign-in`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
+    const { token } = (await signedIn.json()) as { token: string };
+    const bearer = { authorization: `Bearer ${token}` };
+    expect((await ask("/api/agents", bearer))[0]).toBe(200);
+    expect((await ask("/api/via/attic/api/agents", bearer))[0]).toBe(200);
+    for (const name of ["cellar", encodeURIComponent(there), "..", "attic%2f.."])
+      expect((await ask(`/api/via/${name}/api/agents`, bearer))[0]).toBeGreaterThanOrEqual(400);
+    expect(await ask("/api/via/cellar/api/agents", bearer)).toEqual([400, "SVC_DASHBOARD_DAEMON_UNKNOWN"]);
+    for (const path of ["health", "api/via/attic/api/agents", "api/sign-in", "api/ticket", "push/index.html"])
+      expect((await ask(`/api/via/attic/${path}`, bearer))[0], path).toBe(404);
+    // The browser's token stays here: the attic gets its own.
+    expect((await fetch(`${attic.url}/api/agents`, { headers: bearer })).status).toBe(401);
+    expect(heard).toEqual([]);
+    stranger.close();
+    await shown.end();
+  });
+
+  it("shows a daemon of the line, and refuses what is no address", async () => {
+    const shown = await alone(await temporaryFolder(), "--daemon", attic.daemon);
+    expect(shown.daemons).toEqual([{ name: new URL(attic.daemon).host, url: attic.daemon }]);
+    await shown.end();
+    await expect(alone(await temporaryFolder(), "--daemon", "attic")).rejects.toThrow("'attic' is no address of a daemon");
+  });
+});
