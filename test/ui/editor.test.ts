@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
-import { views } from "./kit/views.ts";
+import { shots, views } from "./kit/views.ts";
 
 const EXAMPLES = new URL("../../plugins/features/workflows/examples/", import.meta.url);
 const example = (name: string) => readFileSync(new URL(`${name}/workflow.yaml`, EXAMPLES), "utf8");
@@ -175,5 +175,186 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     expect(await ended(runId)).toMatchObject({ status: "completed" });
     // Where nodes stand was written beside it.
     await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", "/api/workflows/by-keys")).layout?.nodes).toHaveProperty("set");
+  });
+
+  it("a change of the graph keeps the comments of its author, and an undo leaves nothing to save", async () => {
+    const page = await open("id=review");
+    await node(page, "criticise").click();
+    await page.getByLabel("Name", { exact: true }).fill("Critic");
+    await says(page, "unsaved: 1 change");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await says(page, "saved");
+    await page.keyboard.press("Control+y");
+    await says(page, "unsaved: 1 change");
+    await says(page, "Nothing is wrong with it.");
+    await page.getByRole("button", { name: "Save..." }).click();
+    await page.getByRole("dialog").getByText("Changed label of criticise").waitFor();
+    await judge(page);
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Saved review.").waitFor();
+    expect(stored("review.yaml")).toBe(example("review").replace(/( {2}- id: criticise\n {4}kind: agent\n[\s\S]*?timeout: 20m\n)/, "$1    label: Critic\n"));
+  });
+
+  it("what is wrong is told at its node, its field and its line; Enter leads there", async () => {
+    const page = await open("new=blank");
+    await node(page, "done").click();
+    await page.getByRole("group", { name: "end" }).getByRole("combobox").selectOption({ label: "a text" });
+    await page.getByRole("group", { name: "end" }).getByRole("textbox").fill("{{ steps.gone.output }}");
+    const finding = page.locator(".editor-findings li button");
+    await finding.filter({ hasText: "gone" }).waitFor();
+    expect(await finding.innerText()).toMatch(/\d+:\d+$/);
+    await page.locator("[data-path=output] .form-error").waitFor();
+    expect(await node(page, "done").getAttribute("aria-label")).toMatch(/with an error/);
+    // It is not saved; kept as a draft it may be.
+    await page.getByRole("button", { name: "Save..." }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 error keeps it from being saved. A draft may have errors.").first().waitFor();
+    await dialog.getByLabel("Id").fill("unfinished");
+    await dialog.getByRole("button", { name: "Keep as a draft" }).click();
+    await page.waitForURL(/draft=unfinished/);
+    expect(stored("_drafts/unfinished.yaml")).toContain("steps.gone.output");
+    await page.getByRole("radio", { name: "YAML" }).click();
+    await page.locator(".editor-yaml-wrong").waitFor();
+    await finding.first().focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("radio", { name: "Both" }).click();
+    expect(await node(page, "done").evaluate((element) => element.classList.contains("selected"))).toBe(true);
+    await judge(page);
+  });
+
+  it("text and graph are one: what is typed as YAML is drawn, and what cannot be read leaves the graph as it was", async () => {
+    const page = await open("new=blank");
+    await page.getByRole("radio", { name: "Both" }).click();
+    const text = page.getByLabel("The workflow as YAML");
+    await expect.poll(() => text.inputValue()).toContain("kind: trigger");
+    await text.fill("nodes:\n  - {id: start, kind: trigger} # begins\n  - {id: nap, kind: timer, for: 1s}\nedges:\n  - {from: start, to: nap}\n");
+    await node(page, "nap").waitFor();
+    await text.fill("nodes: [");
+    await says(page, "This text cannot be read. The graph shows the last one that could.");
+    expect(await node(page, "nap").count()).toBe(1);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => text.inputValue()).toContain("# begins");
+  });
+
+  it("two tabs save: the second is told what the first wrote, chooses, and nothing is lost", async () => {
+    const [one, two] = [await open("id=both"), await open("id=both")];
+    const label = async (page: Page, id: string, name: string) => {
+      await node(page, id).click();
+      await page.getByLabel("Name", { exact: true }).fill(name);
+      await says(page, "Nothing is wrong with it.");
+    };
+    const save = async (page: Page) => {
+      await page.getByRole("button", { name: "Save..." }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).and(page.locator(":not([aria-disabled])")).click();
+    };
+    await label(one, "hotel", "Theirs");
+    await label(one, "car", "Car of the first");
+    await save(one);
+    await one.getByText("Saved both.").waitFor();
+    await label(two, "hotel", "Mine");
+    await label(two, "booked", "End of the second");
+    await save(two);
+    await two.getByRole("heading", { name: "Somebody else has saved it meanwhile" }).waitFor();
+    await two.getByText("Changed label of car").waitFor();
+    await judge(two);
+    await two.getByRole("radiogroup", { name: "Both changed hotel.label" }).getByRole("radio", { name: "Theirs" }).click();
+    await two.getByRole("button", { name: "Take both and go on" }).click();
+    await says(two, "unsaved: 1 change");
+    await save(two);
+    await two.getByText("Saved both.").waitFor();
+    const { definition } = await at.api<{ definition: { nodes: { id: string; label?: string }[] } }>("GET", "/api/workflows/both");
+    const labels = Object.fromEntries(definition.nodes.flatMap(({ id, label: name }) => (name === undefined ? [] : [[id, name]])));
+    expect(labels).toEqual({ hotel: "Theirs", car: "Car of the first", booked: "End of the second" });
+    expect(stored("both.yaml")).toContain("# In earnest each of these");
+  });
+
+  it("leaving asks about what is not saved; kept in the browser it is there again", async () => {
+    const page = await open("id=nightly");
+    await node(page, "write").click();
+    await page.getByLabel("Name", { exact: true }).fill("Writer");
+    await says(page, "unsaved: 1 change");
+    await page.getByRole("link", { name: "Workflows" }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 change is not saved.").waitFor();
+    await judge(page);
+    await dialog.getByRole("button", { name: "Keep in this browser" }).click();
+    await page.waitForURL(/\/workflows$/);
+    await page.goto(`${at.url}/workflows/editor?id=nightly`);
+    await page.getByRole("button", { name: "Take them up" }).click();
+    await says(page, "unsaved: 1 change");
+    // A body is a graph of its own.
+    await node(page, "each").dblclick();
+    await node(page, "two").waitFor();
+    await page.getByRole("navigation", { name: "Where in the workflow" }).getByRole("button", { name: "each" }).waitFor();
+    await judge(page);
+  });
+
+  it("a text with an alias says where it is edited", async () => {
+    const page = await open("id=alias");
+    await says(page, /The graph cannot be changed here: the alias \*o stands for what is written elsewhere\. Edit this in YAML, line 6\./);
+    expect(await page.locator(".editor-kind[aria-disabled]").count()).toBeGreaterThan(10);
+  });
+
+  it("copies of nodes keep the edges between them, in another workflow, too", async () => {
+    const page = await open("id=both");
+    await node(page, "hotel").click();
+    await node(page, "car").click({ modifiers: ["Control"] });
+    await page.keyboard.press("Control+c");
+    await page.keyboard.press("Control+v");
+    await node(page, "car2").waitFor();
+    await page.locator('.react-flow__edge[data-id="hotel2.out>car2"]').waitFor({ state: "attached" });
+    await page.keyboard.press("Delete");
+    await expect.poll(() => node(page, "car2").count()).toBe(0);
+    await says(page, "saved");
+  });
+
+  it("WF-13 without the mode `edit` there is no editor: the page is 404, the list looks and runs", async () => {
+    const other = await startDashboard({
+      config: { workflows: { enabled: true, editor: "readonly" } },
+      files: { ".svc/workflows/review.yaml": example("review") },
+    });
+    expect((await fetch(`${other.url}/workflows/editor`)).status).toBe(404);
+    const page = await openPage(browser);
+    await page.goto(`${other.url}/workflows`);
+    await page.getByText("Editing is off (workflows.editor). You can run and look.").waitFor();
+    expect(await page.getByRole("button", { name: "New workflow" }).count()).toBe(0);
+    await page.getByRole("link", { name: "Review of a text" }).click();
+    await node(page, "write").click();
+    await page.getByRole("heading", { name: "write" }).waitFor();
+    await judge(page);
+    await other.stop();
+  });
+
+  it("300 nodes and 400 edges are drawn and dragged", async () => {
+    const nodes = [{ id: "start", kind: "trigger" }, ...Array.from({ length: 299 }, (_, index) => ({ id: `n${index}`, kind: "set", value: index }))];
+    const chain = nodes.slice(1).map(({ id }, index) => ({ from: nodes[index]?.id, to: id }));
+    const more = Array.from({ length: 101 }, (_, index) => ({ from: `n${index * 2}`, fromPort: "error", to: `n${index * 2 + 7}` }));
+    await at.api("PUT", "/api/workflows/large", { nodes, edges: [...chain, ...more] });
+    const page = await open("id=large");
+    await expect.poll(() => page.locator(".react-flow__node").count()).toBe(300);
+    const from = await middle(page, '.react-flow__node[data-id="n1"] .graph-node-facts');
+    await page.evaluate(() => {
+      const frames: number[] = [];
+      Object.assign(globalThis, { frames });
+      let last = performance.now();
+      const tick = (now: number) => {
+        frames.push(now - last);
+        last = now;
+        requestAnimationFrame(tick);
+      };
+      requestAnimationFrame(tick);
+    });
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    for (let stepped = 0; stepped < 40; stepped += 1) await page.mouse.move(from.x + stepped * 4, from.y + stepped * 3);
+    const frames = (await page.evaluate(() => (globalThis as unknown as { frames: number[] }).frames)).sort((one, other) => one - other);
+    await page.mouse.up();
+    if (process.env.SVC_UI_SHOTS !== undefined)
+      console.log(
+        `frames while dragging: median ${frames[frames.length >> 1]?.toFixed(1)} ms, 95 % ${frames[Math.floor(frames.length * 0.95)]?.toFixed(1)} ms, of ${frames.length}`,
+      );
+    await says(page, "saved");
+    await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", "/api/workflows/large")).layout?.nodes).toHaveProperty("n1");
+    await page.screenshot({ path: join(shots(), "editor-large.png") });
   });
 });

@@ -37,7 +37,7 @@ const FILES = {
   ".svc/workflows/_drafts/bad.yaml": "nodes: []\nedges: []\n",
 };
 
-describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", () => {
+describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 120_000 }, () => {
   let browser: Browser;
   let at: Dashboard;
   const open = async (path = "/workflows"): Promise<Page> => {
@@ -80,5 +80,88 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", () => {
       await judge(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     });
+  });
+
+  it("starts a run with what its fields ask for; what is missing is told at its field", async () => {
+    const page = await open();
+    await page
+      .getByRole("row", { name: /Greeting/ })
+      .getByRole("button", { name: "What can be done with Greeting" })
+      .click();
+    await page.getByRole("menuitem", { name: /Run/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(/^who/).waitFor();
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await dialog.locator("[data-path=who] .form-error").waitFor();
+    await judge(page);
+    await dialog.getByLabel(/^who/).fill("Dora");
+    const answer = page.waitForResponse((response) => response.url().endsWith("/workflows/greet/run") && response.status() === 202);
+    await page.keyboard.press("Control+Enter");
+    const { runId } = (await (await answer).json()) as { runId: string };
+    expect(await ended(runId)).toBe("completed");
+    expect((await at.api<{ output: unknown }>("GET", `/api/workflows/runs/${runId}`)).output).toBe("Dora 1");
+    await page.getByText(`Started ${runId}`).waitFor();
+    // The list hears of it by itself.
+    await page.getByRole("link", { name: /Last runs, the newest first: ok, ok, ok, ok$/ }).waitFor();
+  });
+
+  it("is filtered, and worked by keyboard", async () => {
+    const page = await open();
+    await page.getByRole("row", { name: /Greeting/ }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("nightly");
+    await expect.poll(() => page.getByRole("row").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await page.getByRole("grid", { name: "Workflows" }).focus();
+    await page.keyboard.type("jjj");
+    await page.keyboard.press("x");
+    await page.getByRole("heading", { name: "Run Greeting" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("e");
+    await page.waitForURL(/editor\?id=greet/);
+  });
+
+  it("drafts tell their origin, are replayed, promoted and rejected", async () => {
+    const page = await open("/workflows?view=drafts");
+    const row = page.getByRole("row", { name: /Draft of a greeting/ });
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/from a task[\s\S]*likely, 0\.72[\s\S]*task-1/);
+    await views(page, "workflows-drafts", async () => judge(page));
+    await page.setViewportSize({ width: 1600, height: 1000 });
+    const ask = async (name: string, action: RegExp) => {
+      await page.getByRole("button", { name: `What can be done with ${name}` }).click();
+      await page.getByRole("menuitem", { name: action }).click();
+    };
+    await page.getByRole("button", { name: "What can be done with bad" }).click();
+    expect(await page.getByRole("menuitem", { name: /Promote/ }).getAttribute("title")).toBe("2 errors");
+    await page.keyboard.press("Escape");
+    await ask("Draft of a greeting", /Promote/);
+    await page.getByLabel("Id of the workflow").fill("greeting-two");
+    await judge(page);
+    await page.getByRole("button", { name: "Promote", exact: true }).click();
+    await page.getByText("greeting-two is a workflow now").waitFor();
+    await ask("bad", /Reject/);
+    await page.getByLabel("Why").fill("it has no nodes");
+    await page.getByRole("button", { name: "Reject", exact: true }).click();
+    await page.getByText("No draft. A draft is a workflow that cannot be started yet").waitFor();
+    const { workflows } = await at.api<{ workflows: { definition: { id: string } }[] }>("GET", "/api/workflows");
+    expect(workflows.map(({ definition: { id } }) => id)).toContain("greeting-two");
+  });
+
+  it("says what appears here where there is none, and that they are switched off where they are", async () => {
+    const empty = await startDashboard({ config: { workflows: { enabled: true } } });
+    const page = await openPage(browser);
+    await page.goto(`${empty.url}/workflows`);
+    await page.getByText("No workflow yet. In it steps, agents and people finish one job.").waitFor();
+    await judge(page);
+    await page.getByRole("main").getByRole("button", { name: "New workflow" }).last().click();
+    await page.getByRole("menuitem", { name: "From the example: Approval of a purchase" }).click();
+    await page.locator('.react-flow__node[data-id="ask"]').waitFor();
+    await empty.stop();
+    const off = await startDashboard();
+    await page.goto(`${off.url}/workflows`);
+    await page.getByText("Workflows are switched off (workflows.enabled).").waitFor();
+    await judge(page);
+    await off.stop();
   });
 });

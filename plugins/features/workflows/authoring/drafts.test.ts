@@ -39,6 +39,8 @@ describe("YAML that is edited", () => {
     expect(edited(value)).toBe(WORKS);
     const spaced = WORKS.replaceAll("{id", "{ id").replaceAll("{from", "{ from").replaceAll("}", " }");
     expect(edited(value, spaced)).toBe(spaced);
+    const escaped = 'name: "Forty letters and more, and then the next line:\\n{{ in }}"\n';
+    expect(edited({ name: "Forty letters and more, and then the next line:\n{{ in }}", tags: ["a"] }, escaped)).toBe(`${escaped}tags:\n  - a\n`);
     const flush = "nodes:\n- id: start\n  kind: trigger\n- id: done\n  kind: end\nedges:\n- from: start\n  to: done\n";
     expect(
       edited(

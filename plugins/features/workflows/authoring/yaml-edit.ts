@@ -16,7 +16,7 @@ export function editYaml(before: string, value: Readonly<Record<string, unknown>
   // An alias that is written out would be changed in two places.
   if (document.errors.length > 0 || !yaml().isMap(document.contents) || /[&*][^\s]/.test(withoutScalars(document))) return yamlText(value);
   setMap(document, document.contents, value);
-  return document.toString({ lineWidth: 0, ...manners(before) });
+  return document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER, ...manners(before) });
 }
 
 /** How the author writes: a change of one node shows as that, not as another spacing of all. */

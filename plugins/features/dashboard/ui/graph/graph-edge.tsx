@@ -35,7 +35,7 @@ export const WorkflowEdge = memo(function WorkflowEdge({
   const atFoot = sourcePosition === Position.Bottom;
   // The library ends at the rim of the target of 24 px: the port is in its middle.
   const [fromX, fromY, toX] = [atFoot ? sourceX : sourceX - PORT_WIDTH / 2, atFoot ? sourceY - PORT_HEIGHT / 2 : sourceY, targetX + PORT_WIDTH / 2];
-  const back = !atFoot && toX < fromX;
+  const back = !atFoot && toX < fromX - WAY_BACK * 2;
   const path = back
     ? wayBack(fromX, fromY, toX, targetY)
     : getBezierPath({ sourceX: fromX, sourceY: fromY, targetX: toX, targetY, sourcePosition, targetPosition })[0];

@@ -75,5 +75,6 @@ export const WORKFLOWS = {
   open: "Open",
   graph: (name: string) => `Graph of ${name}`,
   back: "All workflows",
+  fields: "As it is written",
   keys: { new: "New workflow", run: "Run the workflow", edit: "Edit the workflow" },
 } as const;

@@ -53,7 +53,7 @@ export function WorkflowLook({ id }: { readonly id: string }) {
               actions={<Button kind="plain" icon="close" aria-label={WORKFLOWS.back} onClick={() => setSelected(undefined)} />}
             >
               <p className="meta">{factsOf(node)}</p>
-              <Code json={Object.fromEntries(Object.entries(node).filter(([key]) => key !== "do"))} label={node.id} />
+              <Code json={Object.fromEntries(Object.entries(node).filter(([key]) => key !== "do"))} label={WORKFLOWS.fields} />
             </Pane>
           )}
         </Panes>
