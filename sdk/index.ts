@@ -36,6 +36,7 @@ export type * from "./provided.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";
 export type * from "./scopes.ts";
+export { createScopeTable } from "./scopes.ts";
 export type * from "./settings.ts";
 export * from "./signed.ts";
 export type * from "./sockets.ts";

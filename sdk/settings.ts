@@ -98,9 +98,9 @@ export interface InstalledPlugin {
 export interface KeptSecret {
   /** The variable. */
   readonly name: string;
-  /** Where svc.json names it: `webhooks[0].secret`. */
-  readonly path: string;
-  /** Absent: the credential that stands there as plain text is moved. */
+  /** Where svc.json names it from now on: `webhooks[0].secret`. Absent: the file stays as it is, for a change that comes next. */
+  readonly path?: string;
+  /** Absent: the credential that stands at the path as plain text is moved. */
   readonly value?: string;
 }
 

@@ -5,6 +5,7 @@ import { secretPlaces } from "../base/config-text/secrets.ts";
 import { fail } from "../base/errors.ts";
 import type { SettingsDeps } from "../core/boot/settings-port.ts";
 import { readText } from "../core/config/document.ts";
+import { revisionOf } from "./revision.ts";
 import { examined, fileOf } from "./share.ts";
 import { keepVariable } from "./variable-file.ts";
 
@@ -19,6 +20,7 @@ export async function keepSecret(
 ): Promise<SettingsReport> {
   const literal = value ?? (await literalAt(deps, path));
   await keepVariable(dirname(resolve(fileOf(deps))), process.env, name, literal);
+  if (path === undefined) return { revision: revisionOf(readText(fileOf(deps))), reloaded: [] };
   const report = await change([{ path: parsePath(path), value: `\${${name}}`, reference: true }]);
   if (report.reloadSkipped !== undefined || (report.reloaded ?? []).length + (report.restartRequired ?? []).length > 0) return report;
   // The file named the variable already: its new value is taken in all the same.
@@ -32,7 +34,7 @@ export async function keepSecret(
 }
 
 /** A credential that stands in the file itself. */
-async function literalAt(deps: SettingsDeps, path: string): Promise<string> {
+async function literalAt(deps: SettingsDeps, path = ""): Promise<string> {
   const { configuration } = await examined(deps, readText(fileOf(deps)));
   const { raw } = configuration.document;
   const value = valueAt(raw, parsePath(path));

@@ -66,7 +66,10 @@ export function createMemorySettings({ document, at, schema, all = false }: Memo
     async release(plugin) {
       throw refuse("SVC_SETTINGS_PLUGIN", `Plugin ${plugin} is not in quarantine.`);
     },
-    keepSecret: ({ name, path }, options) => settings.change([{ path: path.split("."), value: `\${${name}}`, reference: true }], options),
+    keepSecret: async ({ name, path }, options) =>
+      path === undefined
+        ? { revision: String(revision), reloaded: [] }
+        : settings.change([{ path: path.split("."), value: `\${${name}}`, reference: true }], options),
   };
   return settings;
 }

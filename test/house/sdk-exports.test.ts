@@ -34,6 +34,7 @@ const NAMES = [
   "codeOf",
   "complete",
   "coversName",
+  "createScopeTable",
   "definePlugin",
   "errorTable",
   "handlesIn",

@@ -1,4 +1,4 @@
-import { type HttpRequest, type PluginContext, svcError } from "@svc/sdk";
+import { type HttpRequest, type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
 import { type CronState, overviewOf } from "./overview.ts";
 import { type Runner, unknownJob } from "./runner.ts";
 import type { CronsSettings } from "./settings.ts";
@@ -29,16 +29,16 @@ export function addRoutes(ctx: PluginContext<CronsSettings>, state: CronState & 
       return { job: id, runs };
     },
   });
-  ctx.provide.route({
-    method: "POST",
-    path: "/crons/:id/run",
-    guard: "loopback",
-    async handle({ params: { id = "" } }, reply) {
-      const started = await runner.start(id, "manual");
-      reply.status(started.started ? 202 : 409);
-      return started.started ? started : { ...started, error: `The job '${id}' runs already.`, code: "SVC_CRON_RUNNING" };
-    },
-  });
+  const run: HttpRoute["handle"] = async ({ params: { id = "" } }, reply) => {
+    const started = await runner.start(id, "manual");
+    reply.status(started.started ? 202 : 409);
+    return started.started ? started : { ...started, error: `The job '${id}' runs already.`, code: "SVC_CRON_RUNNING" };
+  };
+  ctx.provide.route({ method: "POST", path: "/crons/:id/run", guard: "loopback", handle: run });
+  // The same for people in a browser.
+  const admin = { server: "dashboard", guard: "scope:dashboard:write" } as const;
+  ctx.provide.route({ ...admin, method: "GET", path: "/api/admin/schedules", handle: async () => ({ schedules: await overviewOf(ctx, state) }) });
+  ctx.provide.route({ ...admin, method: "POST", path: "/api/admin/schedules/:id/run", forPeople: true, handle: run });
   ctx.provide.route({
     method: "POST",
     path: "/crons/:id/fire",

@@ -37,18 +37,19 @@ export const nodeRoute = (node: PluginContext["node"]): HttpRoute => ({
   handle: () => ({ id: node.id, name: node.name }),
 });
 
-/** `GET /mesh/peers` and `POST /mesh/peers/:name/test`, for this machine. */
+/** `GET /mesh/peers` and `POST /mesh/peers/:name/test`, for this machine, and the same on the dashboard's server for people. */
 export function peerRoutes(peers: Peers, health: HealthBook): readonly HttpRoute[] {
+  const list = () => ({ peers: peers.list().map((peer) => ({ ...peer, ...health.of(peer.name) })) });
+  const test: HttpRoute["handle"] = ({ params }) => {
+    requirePeer(peers, params["name"] as string);
+    return health.check(params["name"] as string);
+  };
+  // For people in a browser.
+  const admin = { server: "dashboard", guard: "scope:dashboard:write" } as const;
   return [
-    { method: "GET", path: "/mesh/peers", guard: "loopback", handle: () => ({ peers: peers.list().map((peer) => ({ ...peer, ...health.of(peer.name) })) }) },
-    {
-      method: "POST",
-      path: "/mesh/peers/:name/test",
-      guard: "loopback",
-      handle({ params }) {
-        requirePeer(peers, params["name"] as string);
-        return health.check(params["name"] as string);
-      },
-    },
+    { method: "GET", path: "/mesh/peers", guard: "loopback", handle: list },
+    { method: "POST", path: "/mesh/peers/:name/test", guard: "loopback", handle: test },
+    { ...admin, method: "GET", path: "/api/admin/mesh/peers", handle: list },
+    { ...admin, method: "POST", path: "/api/admin/mesh/peers/:name/test", handle: test },
   ];
 }

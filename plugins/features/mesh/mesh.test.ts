@@ -38,6 +38,8 @@ it("provides the authority and the service of its peers", () => {
     "peer /mesh/announce",
     "peer /mesh/node",
     "peer /mesh/task",
+    "scope:dashboard:write /api/admin/mesh/peers",
+    "scope:dashboard:write /api/admin/mesh/peers/:name/test",
   ]);
 });
 

@@ -1,4 +1,5 @@
 import { type Action, definePlugin, type HttpRequest, svcError } from "@svc/sdk";
+import { adminRoutes } from "./admin-routes.ts";
 import type { Definition } from "./definition.ts";
 import { createActionFolder, FOLDER } from "./folder.ts";
 import { schemaOf, typedValues, type Value } from "./inputs.ts";
@@ -107,6 +108,8 @@ export default definePlugin({
         return envelope.output;
       },
     });
+
+    for (const route of adminRoutes(ctx, { look, errors: folder.errors, own: (name) => provided.has(name) })) ctx.provide.route(route);
 
     let unwatch: (() => void) | undefined;
     return {

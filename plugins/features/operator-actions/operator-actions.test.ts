@@ -198,9 +198,12 @@ it("ACT-07 lists and runs what plugins provide, answering the envelope, and not 
   expect((await run("nobody", {})).status).toBe(404);
 });
 
-it("guards every route for this machine and its peers", async () => {
+it("guards every route for this machine and its peers, and those of the pages for who may write", async () => {
   const { ctx } = await setUp();
-  expect(ctx.registered.routes.map(({ guard }) => guard)).toEqual(["peer", "peer", "peer", "peer"]);
+  expect(ctx.registered.routes.map(({ server = "daemon", guard }) => `${server} ${guard}`)).toEqual([
+    ...Array(4).fill("daemon peer"),
+    ...Array(2).fill("dashboard scope:dashboard:write"),
+  ]);
 });
 
 it("hands the key of the effect to the program and to the server that it calls", async () => {

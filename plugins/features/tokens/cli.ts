@@ -1,10 +1,8 @@
-import { type CliHost, type CommandGroup, svcError } from "@svc/sdk";
-import { parseScopes } from "./scopes.ts";
-import { makeToken, statusOf, type Token } from "./token.ts";
+import type { CliHost, CommandGroup } from "@svc/sdk";
+import { revokeToken } from "./admin-routes.ts";
+import { parseName, parseScopes } from "./scopes.ts";
+import { LONGEST_DAYS, makeToken, shown } from "./token.ts";
 import { openTokenFile } from "./token-file.ts";
-
-const LONGEST_NAME = 100;
-const LONGEST_DAYS = 36_500;
 
 const group: CommandGroup = {
   name: "token",
@@ -65,28 +63,11 @@ async function list(cli: CliHost): Promise<void> {
 }
 
 async function revoke(id: string, cli: CliHost): Promise<void> {
-  const revokedAt = new Date().toISOString();
-  let found: Token | undefined;
-  await openTokenFile(await cli.data()).change((tokens) => {
-    found = tokens.find((token) => token.id === id);
-    if (found === undefined || found.revokedAt !== undefined) return undefined;
-    return tokens.map((token) => (token.id === id ? { ...token, revokedAt } : token));
-  });
-  if (found === undefined) throw svcError("SVC_TOKEN_UNKNOWN", `There is no token '${id}'; see svc token list.`, { status: 404 });
-  if (found.revokedAt !== undefined) cli.print(`Token ${id} (${found.name}) was revoked already, ${found.revokedAt}.`, shown(found));
-  else cli.print(`Token ${id} (${found.name}) is revoked: it is refused from now on.`, shown({ ...found, revokedAt }));
-}
-
-/** What may be seen of a token. */
-function shown({ hash: _hash, ...rest }: Token) {
-  return { ...rest, status: statusOf(rest, Date.now()) };
-}
-
-function parseName(given: unknown): string {
-  const name = typeof given === "string" ? given.trim() : "";
-  if (name === "" || name.length > LONGEST_NAME || /\p{Cc}/u.test(name))
-    throw svcError("SVC_TOKEN_INVALID", `Give the token a --name of 1 to ${LONGEST_NAME} characters.`, { status: 400, field: "name" });
-  return name;
+  const file = openTokenFile(await cli.data());
+  const before = file.read().find((token) => token.id === id)?.revokedAt;
+  const token = await revokeToken(file, id);
+  if (before !== undefined) cli.print(`Token ${id} (${token.name}) was revoked already, ${before}.`, shown(token));
+  else cli.print(`Token ${id} (${token.name}) is revoked: it is refused from now on.`, shown(token));
 }
 
 /** For people and beside the secret, so that `$(svc token create ...)` is the secret alone. */

@@ -1,5 +1,6 @@
 import { chmodSync, statSync } from "node:fs";
 import { codeOf, definePlugin, type PluginContext } from "@svc/sdk";
+import { adminRoutes } from "./admin-routes.ts";
 import { createTokenAuthority } from "./authority.ts";
 import { createLastUsed } from "./last-used.ts";
 import { openTokenFile, type TokenFile } from "./token-file.ts";
@@ -11,12 +12,13 @@ export default definePlugin({
   name: "tokens",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["data-folder", "files", "events", "jobs"],
+  capabilities: ["data-folder", "files", "events", "jobs", "routes", "settings", "all-settings"],
   setup(ctx) {
     const file = openTokenFile(ctx.files.data);
     const flush = () => lastUsed.flush().catch((error) => ctx.log.warn({ err: error }, "the last use of tokens could not be written"));
     const lastUsed = createLastUsed(file, () => void ctx.jobs.after(FLUSH_MS, () => void flush()));
     const corrupt = setAside(ctx, file);
+    for (const route of adminRoutes(file, ctx.settings)) ctx.provide.route(route);
     ctx.provide.authority(createTokenAuthority({ file, used: lastUsed.note, corrupt }));
     return {
       async start() {

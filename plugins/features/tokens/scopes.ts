@@ -9,3 +9,13 @@ export function parseScopes(given: readonly string[], table: ScopeTable): readon
   if (unknown !== undefined) throw svcError("SVC_TOKEN_SCOPE", `There is no scope '${unknown}'. There are:\n${valid}`, { status: 400, field: "scope" });
   return scopes;
 }
+
+const LONGEST_NAME = 100;
+
+/** The name of a token. Throws `SVC_TOKEN_INVALID` for none, a long one, and control characters. */
+export function parseName(given: unknown): string {
+  const name = typeof given === "string" ? given.trim() : "";
+  if (name === "" || name.length > LONGEST_NAME || /\p{Cc}/u.test(name))
+    throw svcError("SVC_TOKEN_INVALID", `Give the token a name (--name) of 1 to ${LONGEST_NAME} characters.`, { status: 400, field: "name" });
+  return name;
+}

@@ -21,6 +21,9 @@ export interface Token {
 /** Whether a token is accepted, and if not, why. */
 export type TokenStatus = "active" | "expired" | "revoked";
 
+/** The most days until a token ends. */
+export const LONGEST_DAYS = 36_500;
+
 const DAY_MS = 86_400_000;
 const PREFIX_CHARS = 6;
 const SECRET = /^svc_live_[0-9a-f]{64}$/;
@@ -51,3 +54,8 @@ export const hashOf = (secret: string): string => createHash("sha256").update(se
 
 /** Could it be one of our secrets at all? */
 export const isSecret = (text: string): boolean => SECRET.test(text);
+
+/** What may be seen of a token, and how it stands. */
+export function shown({ hash: _hash, ...rest }: Token): Omit<Token, "hash"> & { readonly status: TokenStatus } {
+  return { ...rest, status: statusOf(rest, Date.now()) };
+}

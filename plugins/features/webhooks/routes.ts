@@ -40,33 +40,32 @@ export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, recept
   });
   ctx.provide.route(incoming("/webhook/:agentId"));
   ctx.provide.route(incoming("/webhook/:agentId/:source"));
-  ctx.provide.route({
+  const list = async () => ({ webhooks: await Promise.all(facts.entries().map((entry) => viewOf(entry, reception))) });
+  const deliveries: Omit<HttpRoute, "path" | "guard"> = {
     method: "GET",
-    path: "/webhooks",
-    guard: "loopback",
-    handle: async () => ({ webhooks: await Promise.all(facts.entries().map((entry) => viewOf(entry, reception))) }),
-  });
-  ctx.provide.route({
-    method: "GET",
-    path: "/webhooks/:id/deliveries",
-    guard: "loopback",
     query: { type: "object", properties: { limit: { type: "integer", minimum: 1, maximum: 500, description: "how many, newest first; default 20" } } },
     handle: async ({ params: { id = "" }, query: { limit } }) => ({
       webhook: await viewOf(entryOf(id, facts), reception),
       deliveries: await log.list(id, limit === undefined ? SHOWN : Number(limit)),
     }),
-  });
-  ctx.provide.route({
+  };
+  const test: Omit<HttpRoute, "path" | "guard"> = {
     method: "POST",
-    path: "/webhooks/:id/test",
-    guard: "loopback",
     body: { type: "object", additionalProperties: true },
     async handle({ params: { id = "" }, body }, reply) {
       const receipt = await receiveTest(entryOf(id, facts), body, reception);
       reply.status(202);
       return receipt;
     },
-  });
+  };
+  ctx.provide.route({ method: "GET", path: "/webhooks", guard: "loopback", handle: list });
+  ctx.provide.route({ ...deliveries, path: "/webhooks/:id/deliveries", guard: "loopback" });
+  ctx.provide.route({ ...test, path: "/webhooks/:id/test", guard: "loopback" });
+  // The same for people in a browser.
+  const admin = { server: "dashboard", guard: "scope:dashboard:write" } as const;
+  ctx.provide.route({ ...admin, method: "GET", path: "/api/admin/webhooks", handle: list });
+  ctx.provide.route({ ...deliveries, ...admin, path: "/api/admin/webhooks/:id/deliveries" });
+  ctx.provide.route({ ...test, ...admin, path: "/api/admin/webhooks/:id/test", forPeople: true });
   ctx.provide.route({
     method: "POST",
     path: "/webhooks/replay",

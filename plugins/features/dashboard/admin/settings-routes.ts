@@ -57,7 +57,7 @@ export function settingsRoutes(settings: Settings): readonly HttpRoute[] {
       body: {
         type: "object",
         additionalProperties: false,
-        required: ["name", "path"],
+        required: ["name"],
         properties: {
           name: { type: "string", minLength: 1, maxLength: 200 },
           path: { type: "string", minLength: 1, maxLength: 1_000 },
@@ -65,7 +65,7 @@ export function settingsRoutes(settings: Settings): readonly HttpRoute[] {
         },
       },
       handle: ({ body, caller }: HttpRequest) =>
-        settings.keepSecret(body as { name: string; path: string; value?: string }, { backup: true, by: whoIs(caller) }),
+        settings.keepSecret(body as { name: string; path?: string; value?: string }, { backup: true, by: whoIs(caller) }),
     },
   ];
 }

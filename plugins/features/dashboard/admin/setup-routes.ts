@@ -2,7 +2,7 @@ import type { HttpRoute, PluginContext } from "@svc/sdk";
 import { admin } from "./settings-routes.ts";
 
 /** What a first run needs to know: the engines of this machine, how others are installed, and what svc.json has already. */
-export function setupRoutes({ settings, env }: Pick<PluginContext, "settings" | "env">): readonly HttpRoute[] {
+export function setupRoutes({ settings, env, tasks }: Pick<PluginContext, "settings" | "env" | "tasks">): readonly HttpRoute[] {
   return [
     {
       ...admin("GET", "setup"),
@@ -31,5 +31,24 @@ export function setupRoutes({ settings, env }: Pick<PluginContext, "settings" | 
         };
       },
     },
+    {
+      ...admin("POST", "setup/try"),
+      forPeople: true,
+      body: {
+        type: "object",
+        additionalProperties: false,
+        required: ["agent", "text"],
+        properties: { agent: { type: "string", minLength: 1, maxLength: 200 }, text: { type: "string", minLength: 1, maxLength: 4_000 } },
+      },
+      async handle({ body, signal }) {
+        const { agent, text } = body as { agent: string; text: string };
+        const message = { entry: "task", channel: "dashboard", chat: "setup", text, agent, freshSession: true, timeoutMinutes: TRY_MINUTES } as const;
+        const { ok, reply, error, status, taskId } = await tasks.run(message, undefined, signal);
+        return { ok, reply, status, taskId, ...(error === undefined ? {} : { error }) };
+      },
+    },
   ];
 }
+
+/** How long an engine may take for a hello. */
+const TRY_MINUTES = 2;

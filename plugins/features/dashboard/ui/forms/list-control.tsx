@@ -43,7 +43,8 @@ export function ListControl({ schema, value, path, name, depth, labelId, onChang
     event.stopPropagation();
     move(at, at + (event.key === "ArrowUp" ? -1 : 1));
   };
-  const what = singular(labelOf(name, schema)).toLowerCase();
+  const label = labelOf(name, schema).toLowerCase();
+  const what = /[^s]s$/.test(label) ? singular(label) : FORMS.entry;
   const add = () => {
     put([...list, emptyOf(items)]);
     setOpened(new Set([...opened, list.length]));
@@ -164,4 +165,4 @@ export function titleOf(entry: unknown, at: number): string {
 }
 
 const singular = (words: string): string => words.replace(/ies$/, "y").replace(/(ss|us)$|s$/, "$1");
-const article = (words: string): string => (/^[aeiou]/.test(words) ? `an ${words}` : `a ${words}`);
+const article = (words: string): string => (words === FORMS.entry ? `an ${words}` : /^[aeiou]/.test(words) ? `an ${words}` : `a ${words}`);

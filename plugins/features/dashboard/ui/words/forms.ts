@@ -12,7 +12,7 @@ export const FORMS = {
   notSet: "not set",
   choose: "Choose",
   add: (what: string) => `Add ${what}`,
-  entry: "an entry",
+  entry: "entry",
   addEntry: "Add",
   remove: (what: string) => `Remove ${what}`,
   move: (what: string) => `Move ${what}: drag it, or Alt with the arrow keys`,

@@ -1,0 +1,91 @@
+import { useState } from "react";
+import type { ChannelView } from "../../../admin/channel-view.ts";
+import type { ApiError } from "../../data/api-error.ts";
+import { useWriting } from "../../data/me.ts";
+import { request } from "../../data/request.ts";
+import { Button } from "../../kit/button.tsx";
+import { Dialog } from "../../kit/dialog.tsx";
+import { Field, TextInput } from "../../kit/field.tsx";
+import { Glyph } from "../../kit/glyph.tsx";
+import { toast } from "../../kit/toast.ts";
+import { Ago } from "../../kit/values.tsx";
+import { PARTS } from "../../words/admin-parts.ts";
+import { ConnectDialog } from "./connect-dialog.tsx";
+import type { Draft } from "./draft.ts";
+
+/** Whether a channel is connected, what came in last, the way to connect it and a message to try it. */
+export function ChannelPart({ channel, draft, onChanged }: { readonly channel: ChannelView | undefined; readonly draft: Draft; onChanged(): void }) {
+  const [open, setOpen] = useState<"connect" | "message">();
+  const writing = useWriting();
+  if (channel === undefined) return null;
+  const { state, reason, lastIn, product } = channel;
+  const glyph = ({ ready: "ok", connecting: "running", down: "failed", failed: "failed", off: "skipped" } as const)[state];
+  return (
+    <div className="admin-facts">
+      {product !== undefined && <strong>{product}</strong>}
+      <Glyph state={glyph} word label={PARTS.states[state]} />
+      {reason !== undefined && <span className={state === "ready" ? "form-warning" : "form-error"}>{reason}</span>}
+      {lastIn !== undefined && (
+        <span className="meta">
+          {PARTS.lastIn} <Ago at={lastIn} />
+        </span>
+      )}
+      <span className="grow" />
+      {state === "ready" && (
+        <Button disabledWhy={writing.why} onClick={() => setOpen("message")}>
+          {PARTS.testMessage}
+        </Button>
+      )}
+      <Button kind={state === "off" ? "primary" : undefined} disabledWhy={writing.why} onClick={() => setOpen("connect")}>
+        {PARTS.connect}
+      </Button>
+      {open === "connect" && <ConnectDialog channel={channel} draft={draft} onClose={() => setOpen(undefined)} onChanged={onChanged} />}
+      {open === "message" && <MessageDialog channel={channel} onClose={() => setOpen(undefined)} />}
+    </div>
+  );
+}
+
+function MessageDialog({ channel, onClose }: { readonly channel: ChannelView; onClose(): void }) {
+  const [chat, setChat] = useState("");
+  const [text, setText] = useState("A test from the dashboard.");
+  const [failure, setFailure] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const send = async () => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      const answer = await request<{ waiting?: true }>("POST", `/api/admin/channels/${encodeURIComponent(channel.channels[0] ?? channel.name)}/message`, {
+        chat,
+        text,
+      });
+      toast({ text: answer.waiting === true ? PARTS.sendWaits : PARTS.sent });
+      onClose();
+    } catch (error) {
+      setFailure((error as ApiError).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const actions = (
+    <Button kind="primary" busy={busy} onClick={send}>
+      {PARTS.send}
+    </Button>
+  );
+  return (
+    <Dialog title={PARTS.testMessageTitle(channel.name)} open onClose={onClose} actions={actions}>
+      <form
+        className="admin-secret"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy) void send();
+        }}
+      >
+        <Field label={PARTS.chat} hint={PARTS.chatHint} error={failure}>
+          {(control) => <TextInput {...control} value={chat} onChange={(event) => setChat(event.target.value)} />}
+        </Field>
+        <Field label={PARTS.text}>{(control) => <TextInput {...control} dir="auto" value={text} onChange={(event) => setText(event.target.value)} />}</Field>
+        <button type="submit" hidden />
+      </form>
+    </Dialog>
+  );
+}

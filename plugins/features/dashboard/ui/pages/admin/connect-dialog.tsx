@@ -1,0 +1,155 @@
+import { useEffect, useState } from "react";
+import type { ChannelView, ConnectForm } from "../../../admin/channel-view.ts";
+import type { ApiError } from "../../data/api-error.ts";
+import { request } from "../../data/request.ts";
+import { useResource } from "../../data/resource.ts";
+import { isFields, valueAt, withValue } from "../../forms/form-path.ts";
+import { changesBetween, editsOf } from "../../forms/setting-edits.ts";
+import { Button } from "../../kit/button.tsx";
+import { Combobox } from "../../kit/combobox.tsx";
+import { Dialog } from "../../kit/dialog.tsx";
+import { Field, TextInput } from "../../kit/field.tsx";
+import { Glyph } from "../../kit/glyph.tsx";
+import { StateView } from "../../kit/state-view.tsx";
+import { Mono } from "../../kit/values.tsx";
+import { PARTS } from "../../words/admin-parts.ts";
+import type { Draft } from "./draft.ts";
+
+const LOOK_MS = 500;
+const PATIENCE_MS = 30_000;
+
+/** Sets a channel up: its credentials go to `.env`, its section to svc.json; then it is watched until it is connected or says why not. */
+export function ConnectDialog({
+  channel,
+  draft,
+  onClose,
+  onChanged,
+}: {
+  readonly channel: ChannelView;
+  readonly draft: Draft;
+  onClose(): void;
+  onChanged(): void;
+}) {
+  const form = useResource<ConnectForm>(`/api/admin/channels/${encodeURIComponent(channel.name)}/connect`);
+  const agents = Object.keys((valueAt(draft.document, ["agents"]) ?? {}) as object);
+  const usual = valueAt(draft.document, ["node", "defaultAgent"]);
+  const [agent, setAgent] = useState<string | undefined>(typeof usual === "string" ? usual : agents[0]);
+  const [allow, setAllow] = useState("");
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [failure, setFailure] = useState<string>();
+  const [phase, setPhase] = useState<"asking" | "writing" | "watching" | ChannelView>("asking");
+  const section = channel.section.split(".");
+  const has = (path: string) => draft.base.secrets.some((secret) => secret.path === `${channel.section}.${path}` && secret.set);
+
+  const connect = async () => {
+    const { secrets = [], agent: agentAt, allow: allowAt } = form.data ?? {};
+    setPhase("writing");
+    setFailure(undefined);
+    try {
+      const before = draft.base.document;
+      let next: unknown = withValue(before, [...section, "enabled"], true);
+      if (agentAt !== undefined && agent !== undefined) next = withValue(next, [...section, ...agentAt.split(".")], agent);
+      const ids = allow.split(",").flatMap((id) => (id.trim() === "" ? [] : [id.trim()]));
+      if (allowAt !== undefined && ids.length > 0) next = withValue(next, [...section, ...allowAt.split(".")], ids);
+      for (const { path, variable } of secrets) if (!has(path)) next = withValue(next, [...section, ...path.split(".")], `\${${variable}}`);
+      // Credentials first: what names a variable without a value would be refused.
+      const changes = changesBetween(before, next);
+      const given = secrets.filter(({ path }) => (values[path] ?? "") !== "");
+      const edits = editsOf(changes, new Set(changes.map(({ path }) => path.join("."))));
+      for (const { path, variable } of given)
+        await request("POST", "/api/admin/secrets", { name: variable, ...(has(path) ? { path: `${channel.section}.${path}` } : {}), value: values[path] });
+      const { revision } = given.length === 0 ? draft.base : await request<{ revision: string }>("GET", "/api/admin/settings");
+      if (edits.length > 0)
+        await request("PATCH", "/api/admin/settings", {
+          edits: edits.map((edit) => (hasReference(edit.value) ? { ...edit, reference: true } : edit)),
+          expect: revision,
+        });
+      await draft.reread();
+      setPhase("watching");
+    } catch (error) {
+      setFailure((error as ApiError).message);
+      setPhase("asking");
+    }
+  };
+
+  useEffect(() => {
+    if (phase !== "watching") return undefined;
+    let current = true;
+    const until = Date.now() + PATIENCE_MS;
+    const look = async () => {
+      const { channels } = await request<{ channels: readonly ChannelView[] }>("GET", "/api/admin/channels");
+      const now = channels.find(({ name }) => name === channel.name);
+      if (!current) return;
+      if (now !== undefined && (now.state !== "connecting" || Date.now() > until)) {
+        setPhase(now);
+        onChanged();
+      } else setTimeout(() => current && void look(), LOOK_MS);
+    };
+    void look();
+    return () => {
+      current = false;
+    };
+  }, [phase, channel.name, onChanged]);
+
+  const done = isFields(phase) ? (phase as unknown as ChannelView) : undefined;
+  const busy = phase === "writing" || phase === "watching";
+  const actions =
+    done?.state === "ready" || form.data?.asks === true ? (
+      <Button kind="primary" onClick={onClose}>
+        {PARTS.done}
+      </Button>
+    ) : (
+      <Button kind="primary" busy={busy} onClick={connect}>
+        {PARTS.connectNow}
+      </Button>
+    );
+  return (
+    <Dialog title={PARTS.connectTitle(channel.product ?? channel.name)} open onClose={onClose} actions={actions}>
+      <StateView loading={form.loading} error={form.error} what="The set-up" onRetry={form.reload}>
+        <div className="admin-secret">
+          <p className="admin-prose">{form.data?.explanation}</p>
+          {form.data?.asks === true ? (
+            <>
+              <p>{PARTS.connectAsks}</p>
+              <Mono>{`svc connect ${channel.name}`}</Mono>
+            </>
+          ) : (
+            <>
+              {form.data?.secrets.map(({ path, variable }) => (
+                <Field key={path} label={variable} hint={has(path) ? PARTS.connectSecretKept : undefined}>
+                  {(control) => (
+                    <TextInput
+                      {...control}
+                      type="password"
+                      autoComplete="new-password"
+                      value={values[path] ?? ""}
+                      onChange={(event) => setValues({ ...values, [path]: event.target.value })}
+                    />
+                  )}
+                </Field>
+              ))}
+              {form.data?.agent !== undefined && (
+                <Field label={PARTS.connectAgent}>
+                  {(control) => <Combobox control={control} options={agents.map((id) => ({ id, label: id }))} value={agent} onChange={setAgent} />}
+                </Field>
+              )}
+              {form.data?.allow !== undefined && (
+                <Field label={PARTS.connectAllow} hint={PARTS.connectAllowHint}>
+                  {(control) => <TextInput {...control} value={allow} onChange={(event) => setAllow(event.target.value)} />}
+                </Field>
+              )}
+            </>
+          )}
+          <div role="status">
+            {failure !== undefined && <p className="form-error">{failure}</p>}
+            {phase === "watching" && <Glyph state="running" word label={PARTS.connecting} />}
+            {done !== undefined && done.state === "ready" && <Glyph state="ok" word label={done.reason ?? PARTS.connected} />}
+            {done !== undefined && done.state !== "ready" && <p className="form-error">{PARTS.connectFailed(done.reason ?? PARTS.states[done.state])}</p>}
+          </div>
+        </div>
+      </StateView>
+    </Dialog>
+  );
+}
+
+const hasReference = (value: unknown): boolean => /\$\{[A-Za-z_]\w*\}/.test(JSON.stringify(value) ?? "");

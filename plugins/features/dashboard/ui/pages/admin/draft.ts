@@ -1,0 +1,166 @@
+import type { Schema, SettingsDocument, SettingsPreview, SettingsReport } from "@svc/sdk";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ApiError } from "../../data/api-error.ts";
+import { request } from "../../data/request.ts";
+import { useResource } from "../../data/resource.ts";
+import type { FormError } from "../../forms/form-context.ts";
+import { type FormPath, pathText, valueAt, withValue } from "../../forms/form-path.ts";
+import { type Change, type Conflict, changesBetween, editsOf, mergeChanges } from "../../forms/setting-edits.ts";
+
+/** What somebody else wrote while this page had changes of its own. */
+export interface TheirWork {
+  readonly theirs: readonly Change[];
+  readonly conflicts: readonly Conflict[];
+}
+
+/** svc.json as a page edits it: nothing is written before `save`. */
+export interface Draft {
+  readonly loading: boolean;
+  readonly slow: boolean;
+  readonly error: ApiError | undefined;
+  readonly schema: Schema;
+  /** As the file has it. */
+  readonly base: SettingsDocument;
+  /** As the page has it. */
+  readonly document: unknown;
+  readonly changes: readonly Change[];
+  /** What is wrong with the document as the page has it, as far as it was checked. */
+  readonly errors: readonly FormError[];
+  readonly readAt: number;
+  readonly theirWork: TheirWork | undefined;
+  put(path: FormPath, value: unknown): void;
+  discard(): void;
+  /** Has the server check what was changed, and answers what a save would do. Undefined where the file has changed meanwhile. */
+  check(): Promise<SettingsPreview | undefined>;
+  /** Undefined where the file has changed meanwhile: then `theirWork` says how. */
+  save(references: ReadonlySet<string>): Promise<SettingsReport | undefined>;
+  /** Settles a conflict. */
+  settle(conflict: Conflict, whose: "yours" | "theirs"): void;
+  /** Reads the file again and puts the changes onto it. */
+  reread(): Promise<void>;
+}
+
+const SETTINGS = "/api/admin/settings";
+const NOTHING: SettingsDocument = { document: {}, revision: "", secrets: [], problems: [] };
+const CHECK_MS = 300;
+
+/** svc.json and its schema for one page. */
+export function useDraft(): Draft {
+  const schema = useResource<{ schema: Schema }>("/api/admin/schema");
+  const [base, setBase] = useState<SettingsDocument>();
+  const [error, setError] = useState<ApiError>();
+  const [document, setDocument] = useState<unknown>({});
+  const [checked, setChecked] = useState<SettingsPreview>();
+  const [theirWork, setTheirWork] = useState<TheirWork>();
+  const [readAt, setReadAt] = useState(0);
+  const now = useRef({ base, document });
+  now.current = { base, document };
+
+  const take = useCallback((next: SettingsDocument) => {
+    const { base: before, document: mine } = now.current;
+    setReadAt(Date.now());
+    setBase(next);
+    setError(undefined);
+    if (before === undefined || changesBetween(before.document, mine).length === 0) {
+      setDocument(next.document);
+      setTheirWork(undefined);
+      return;
+    }
+    const { value, conflicts, theirs } = mergeChanges(before.document, mine, next.document);
+    setDocument(value);
+    if (theirs.length > 0 || conflicts.length > 0)
+      setTheirWork((known) => ({ theirs: [...(known?.theirs ?? []), ...theirs], conflicts: [...(known?.conflicts ?? []), ...conflicts] }));
+  }, []);
+
+  const reread = useCallback(async () => {
+    try {
+      take(await request<SettingsDocument>("GET", SETTINGS));
+    } catch (cause) {
+      setError(cause as ApiError);
+    }
+  }, [take]);
+  useEffect(() => void reread(), [reread]);
+
+  const changes = useMemo(() => changesBetween(base?.document ?? {}, document), [base, document]);
+
+  /** A conflict is no failure of the page: the file as it is now comes with it. */
+  const orMerge = useCallback(
+    async <T>(work: Promise<T>): Promise<T | undefined> => {
+      try {
+        return await work;
+      } catch (cause) {
+        const { status, details } = cause as ApiError;
+        const current = details?.["current"] as SettingsDocument | undefined;
+        if (status !== 409 || current === undefined) throw cause;
+        take(current);
+        return undefined;
+      }
+    },
+    [take],
+  );
+
+  const check = useCallback(async () => {
+    const edits = editsOf(changes, referencePaths(changes));
+    const answer = await orMerge(request<SettingsPreview>("POST", `${SETTINGS}/check`, { edits, expect: base?.revision }));
+    if (answer !== undefined) setChecked(answer);
+    return answer;
+  }, [changes, base, orMerge]);
+
+  // What was left is checked a moment later; the newest answer counts.
+  useEffect(() => {
+    if (changes.length === 0) {
+      setChecked(undefined);
+      return undefined;
+    }
+    const timer = setTimeout(() => void check().catch(() => {}), CHECK_MS);
+    return () => clearTimeout(timer);
+  }, [changes, check]);
+
+  const save = useCallback(
+    async (references: ReadonlySet<string>) => {
+      const report = await orMerge(request<SettingsReport>("PATCH", SETTINGS, { edits: editsOf(changes, references), expect: base?.revision }));
+      if (report === undefined) return undefined;
+      setTheirWork(undefined);
+      setDocument(base?.document ?? {});
+      now.current = { base, document: base?.document ?? {} };
+      await reread();
+      return report;
+    },
+    [changes, base, orMerge, reread],
+  );
+
+  const errors = useMemo<readonly FormError[]>(
+    () => (checked?.problems ?? base?.problems ?? []).map(({ path, message, severity }) => ({ path, message, severity })),
+    [checked, base],
+  );
+  return {
+    loading: (base === undefined && error === undefined) || schema.loading,
+    slow: schema.slow,
+    error: error ?? schema.error,
+    schema: schema.data?.schema ?? {},
+    base: base ?? NOTHING,
+    document,
+    changes,
+    errors,
+    readAt,
+    theirWork,
+    put: (path, value) => setDocument((before: unknown) => withValue(before, path, value)),
+    discard() {
+      setDocument(base?.document ?? {});
+      setTheirWork(undefined);
+    },
+    check,
+    save,
+    settle(conflict, whose) {
+      if (whose === "yours") setDocument((before: unknown) => withValue(before, conflict.path, conflict.yours));
+      setTheirWork((known) => known && { ...known, conflicts: known.conflicts.filter((one) => one !== conflict) });
+    },
+    reread,
+  };
+}
+
+/** For the check alone: whether a reference is meant is asked when it is saved. */
+const referencePaths = (changes: readonly Change[]): ReadonlySet<string> => new Set(changes.map(({ path }) => pathText(path)));
+
+/** What stands at a path of the file and of the page. */
+export const bothAt = ({ base, document }: Draft, path: FormPath) => ({ saved: valueAt(base.document, path), value: valueAt(document, path) });

@@ -1,0 +1,77 @@
+import { useState } from "react";
+import type { ApiError } from "../../data/api-error.ts";
+import { useWriting } from "../../data/me.ts";
+import { request } from "../../data/request.ts";
+import { Link } from "../../data/router.tsx";
+import { Button } from "../../kit/button.tsx";
+import { Glyph, stateOf } from "../../kit/glyph.tsx";
+import { toast } from "../../kit/toast.ts";
+import { Ago } from "../../kit/values.tsx";
+import { PARTS } from "../../words/admin-parts.ts";
+import type { ScheduleFacts } from "./live-facts.ts";
+
+/** When a schedule runs next, how its last run went, and a run by hand. */
+export function SchedulePart({ id, job, onChanged }: { readonly id: string; readonly job: ScheduleFacts | undefined; onChanged(): void }) {
+  const [busy, setBusy] = useState(false);
+  const writing = useWriting();
+  const run = async () => {
+    setBusy(true);
+    try {
+      await request("POST", `/api/admin/schedules/${encodeURIComponent(id)}/run`);
+      toast({ text: PARTS.runNowDone(id) });
+    } catch (error) {
+      toast({ text: (error as ApiError).message, kind: "error" });
+    } finally {
+      setBusy(false);
+      onChanged();
+    }
+  };
+  const last = job?.last;
+  const state = last?.state ?? last?.outcome ?? last?.status ?? "";
+  return (
+    <div className="admin-facts">
+      {job === undefined ? (
+        <span>{PARTS.notYet}</span>
+      ) : (
+        <dl className="admin-fact-list">
+          <div>
+            <dt>{PARTS.next}</dt>
+            <dd>
+              {job.next.length === 0
+                ? job.approval === undefined
+                  ? PARTS.noNext
+                  : PARTS.waitsApproval
+                : job.next.map((at) => (
+                    <time key={at} dateTime={at} className="admin-moment">
+                      {moment(at)}
+                    </time>
+                  ))}
+            </dd>
+          </div>
+          <div>
+            <dt>{PARTS.last}</dt>
+            <dd>
+              {job.running !== undefined && <Glyph state="running" word label={PARTS.runningNow} />}
+              {last === undefined ? (
+                job.running === undefined && PARTS.never
+              ) : (
+                <>
+                  <Glyph state={stateOf(state)} word /> <Ago at={last.at} />{" "}
+                  {last.taskId !== undefined && <Link to={`/tasks/${last.taskId}`}>{PARTS.task}</Link>}
+                  {last.error !== undefined && <span className="form-error">{last.error}</span>}
+                </>
+              )}
+              {job.turnedOff !== undefined && <p className="form-error">{PARTS.turnedOff}</p>}
+            </dd>
+          </div>
+        </dl>
+      )}
+      <Button busy={busy} disabledWhy={writing.why ?? (job === undefined ? PARTS.notYet : undefined)} onClick={run}>
+        {PARTS.runNow}
+      </Button>
+    </div>
+  );
+}
+
+const moment = (at: string): string =>
+  new Date(at).toLocaleString(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hour12: false });
