@@ -61,6 +61,7 @@ export const PARTS = {
   took: "took",
   output: "Output",
   addAction: "An action of your own is a file in .svc/actions, such as .svc/actions/backup.json.",
+  allTokens: "All tokens",
   createToken: "Create a token",
   createTitle: "New token",
   tokenName: "Name",

@@ -48,6 +48,7 @@ export const PLUGINS = {
   took: (load: number, setup: number, start: number) => `load ${load} ms, set up ${setup} ms, start ${start} ms`,
   none: "none",
   pick: "Choose one at the left.",
+  facts: "Facts",
   fixed: "Why it cannot be switched here",
   daemonMemory: "The daemon with its plugins:",
   switched: (id: string, on: boolean) => `${id} is switched ${on ? "on" : "off"}.`,

@@ -51,7 +51,10 @@ export function ItemPane({ item, draft, above, onRemoved }: { readonly item: Ite
   ];
   const title = (
     <span className="admin-item-title">
-      <bdi>{item.label}</bdi> <Mono value={pathText(path)}>{pathText(path)}</Mono>
+      <bdi className="cut" title={item.label}>
+        {item.label}
+      </bdi>{" "}
+      <Mono value={pathText(path)}>{pathText(path)}</Mono>
     </span>
   );
   const actions = (
@@ -68,16 +71,17 @@ export function ItemPane({ item, draft, above, onRemoved }: { readonly item: Ite
       />
     </>
   );
-  const kind = kindOf(schema);
+  const whole = kindOf(schema) === "object";
+  const key = String(path.at(-1));
   return (
     <Pane className="admin-item" title={title} actions={actions} label={item.label}>
       {above}
       <SchemaForm
         key={item.id}
-        schema={kind === "object" ? schema : { type: "object", properties: { [String(path.at(-1))]: schema } }}
-        value={kind === "object" ? value : valueAt(draft.document, path.slice(0, -1))}
-        at={kind === "object" ? path : path.slice(0, -1)}
-        onChange={(next) => draft.put(kind === "object" ? path : path.slice(0, -1), next ?? emptyOf(schema))}
+        schema={whole ? schema : { type: "object", additionalProperties: false, properties: { [key]: schema } }}
+        value={whole ? value : { [key]: value }}
+        at={whole ? path : path.slice(0, -1)}
+        onChange={(next) => draft.put(path, whole ? (next ?? emptyOf(schema)) : valueAt(next, [key]))}
         errors={draft.errors}
         saved={saved}
         paths

@@ -61,7 +61,7 @@ export function TokensTab() {
         onRetry={reload}
         {...(tokens.length === 0 && data !== undefined ? { empty: <p>{ADMIN.nothing.tokens}</p> } : {})}
       >
-        <div className="admin-table" role="region" aria-label="Tokens" tabIndex={0}>
+        <div className="admin-table" role="region" aria-label={PARTS.allTokens} tabIndex={0}>
           <table>
             <thead>
               <tr>

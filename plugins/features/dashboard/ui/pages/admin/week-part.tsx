@@ -20,7 +20,7 @@ export function WeekPart({ draft }: { readonly draft: Draft }) {
     next?.focus();
   };
   return (
-    <section className="admin-part" aria-label={PARTS.week}>
+    <div className="admin-part">
       <h3>{PARTS.week}</h3>
       <p className="meta">{PARTS.weekHint}</p>
       <div className="admin-table" role="region" aria-label={PARTS.week} tabIndex={0}>
@@ -84,7 +84,7 @@ export function WeekPart({ draft }: { readonly draft: Draft }) {
           </tbody>
         </table>
       </div>
-    </section>
+    </div>
   );
 }
 

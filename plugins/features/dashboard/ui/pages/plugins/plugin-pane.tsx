@@ -104,21 +104,23 @@ export function PluginPane({
           <Icon name="warn" /> <span>{reason}</span>
         </p>
       )}
-      <dl className="plugins-facts">
-        <Fact name={PLUGINS.state}>{PLUGINS.states[state] ?? state}</Fact>
-        {took !== undefined && <Fact name={PLUGINS.start}>{PLUGINS.took(took.load, took.setup, took.start)}</Fact>}
-        <Fact name={PLUGINS.memory}>{memory === undefined ? PLUGINS.shared : <Bytes value={memory} />}</Fact>
-        {isolation !== undefined && <Fact name={PLUGINS.process}>{[isolation.pid, isolation.state, ...isolation.walls].join(", ")}</Fact>}
-        <Fact name={PLUGINS.source}>{source}</Fact>
-        <Fact name={PLUGINS.failures}>{failures}</Fact>
-        {fixed !== undefined && <Fact name={PLUGINS.fixed}>{fixed}</Fact>}
-        <Fact name={PLUGINS.needs}>{named(needs)}</Fact>
-        <Fact name={PLUGINS.neededBy}>{named(neededBy)}</Fact>
-        <Fact name={PLUGINS.hooks}>{hooks.join(", ") || PLUGINS.none}</Fact>
-        <Fact name={PLUGINS.others}>{lines(others)}</Fact>
-        <Fact name={PLUGINS.routes}>{lines(routes.map((route) => route.slice("route ".length)))}</Fact>
-        <Fact name={PLUGINS.uses}>{capabilities.join(", ") || PLUGINS.none}</Fact>
-      </dl>
+      <div role="region" aria-label={PLUGINS.facts} tabIndex={0}>
+        <dl className="plugins-facts">
+          <Fact name={PLUGINS.state}>{PLUGINS.states[state] ?? state}</Fact>
+          {took !== undefined && <Fact name={PLUGINS.start}>{PLUGINS.took(took.load, took.setup, took.start)}</Fact>}
+          <Fact name={PLUGINS.memory}>{memory === undefined ? PLUGINS.shared : <Bytes value={memory} />}</Fact>
+          {isolation !== undefined && <Fact name={PLUGINS.process}>{[isolation.pid, isolation.state, ...isolation.walls].join(", ")}</Fact>}
+          <Fact name={PLUGINS.source}>{source}</Fact>
+          <Fact name={PLUGINS.failures}>{failures}</Fact>
+          {fixed !== undefined && <Fact name={PLUGINS.fixed}>{fixed}</Fact>}
+          <Fact name={PLUGINS.needs}>{named(needs)}</Fact>
+          <Fact name={PLUGINS.neededBy}>{named(neededBy)}</Fact>
+          <Fact name={PLUGINS.hooks}>{hooks.join(", ") || PLUGINS.none}</Fact>
+          <Fact name={PLUGINS.others}>{lines(others)}</Fact>
+          <Fact name={PLUGINS.routes}>{lines(routes.map((route) => route.slice("route ".length)))}</Fact>
+          <Fact name={PLUGINS.uses}>{capabilities.join(", ") || PLUGINS.none}</Fact>
+        </dl>
+      </div>
       <ConfirmDialog
         title={on ? PLUGINS.offTitle(id) : PLUGINS.onTitle(id)}
         action={on ? PLUGINS.switchOff : PLUGINS.switchOn}

@@ -73,7 +73,7 @@ export function EngineStep({
       )}
       {installable.length > 0 && (
         <section aria-label={SETUP.engineMissing}>
-          <h3>{SETUP.engineMissing}</h3>
+          <h2>{SETUP.engineMissing}</h2>
           <ul className="setup-install">
             {installable.map((line) => (
               <li key={line}>
@@ -149,7 +149,7 @@ export function TryStep({ agent, hint }: { readonly agent: string; readonly hint
       <div role="status">
         {answer?.ok === true && (
           <>
-            <h3>{SETUP.answer}</h3>
+            <h2>{SETUP.answer}</h2>
             <p className="setup-answer" dir="auto">
               {answer.reply}
             </p>
