@@ -10,7 +10,7 @@ import { Glyph } from "../../kit/glyph.tsx";
 import { toast } from "../../kit/toast.ts";
 import { Ago } from "../../kit/values.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
-import { ConnectDialog } from "./connect-dialog.tsx";
+import { ConnectDialog } from "./channel-dialog.tsx";
 import type { Draft } from "./draft.ts";
 
 /** Whether a channel is connected, what came in last, the way to connect it and a message to try it. */

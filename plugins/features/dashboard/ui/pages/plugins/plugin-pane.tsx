@@ -48,8 +48,10 @@ export function PluginPane({
     setBusy(true);
     try {
       const report = await request<SettingsReport>("PATCH", "/api/admin/settings", { edits, expect: preview?.revision ?? revision });
+      // What other plugins suffer from has nothing to do with this switch.
+      const failed = (report.failed ?? []).filter(({ plugin: other }) => other === id);
+      if ((report.restartRequired ?? []).length > 0 || report.reloadSkipped !== undefined || failed.length > 0) tell({ ...report, failed });
       toast({ text: PLUGINS.switched(id, !on) });
-      if ((report.restartRequired ?? []).length > 0 || report.reloadSkipped !== undefined || report.failed !== undefined) tell(report);
       setAsking(undefined);
     } catch (error) {
       setFailure((error as ApiError).message);
