@@ -33,7 +33,8 @@ async function startNode(id: string, peers: Readonly<Record<string, string>>, ag
   });
   const ask = (input: object, taskId?: string) =>
     (actions as Actions).run("mesh.delegate", { peer: "n2", agent: "far", ...input }, { door: "agent", agent, ...(taskId === undefined ? {} : { taskId }) });
-  return { ...running, chat, ask };
+  const call = (input: object, more: object) => (actions as Actions).run("mesh.delegate", input, { door: "agent", agent, ...more });
+  return { ...running, chat, ask, call };
 }
 
 async function pair(options: RunOptions = {}) {
@@ -103,6 +104,18 @@ describe("MESH-07 an answer that nobody waits for comes as a new message into it
     expect(again.chat.said.filter(({ text }) => text.includes("after the restart"))).toHaveLength(1);
     expect(far.tier.prompts).toEqual(["fail", "hold on"]);
   });
+});
+
+it("FAULT-44 an agent that a peer's agent asks back is not asked again, and the hops are named; agents of one name on two machines are two", async () => {
+  const { far, near } = await pair();
+  const back = await startNode("n2", { n1: baseOf(near.kernel) }, "far");
+  // What far does for a of n1 asks a of n1 again: refused there, at once.
+  const looped = await back.call({ peer: "n1", agent: "a", message: "and you?" }, { chain: ["n1/a"] });
+  expect(looped).toMatchObject({ status: "error", error: expect.stringContaining("n1/a -> n2/far -> n1/a") });
+  expect(near.tier.prompts).toEqual([]);
+  const twin = await back.call({ peer: "n1", agent: "a", message: "another a" }, { chain: ["n3/a"] });
+  expect(twin).toMatchObject({ status: "ok", output: { reply: "another a" } });
+  expect(far.tier.prompts).toEqual([]);
 });
 
 describe("a task that is cancelled here is cancelled at the peer", () => {

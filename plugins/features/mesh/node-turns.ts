@@ -1,4 +1,5 @@
 import { codeOf, type Events, type PeerAnswer, type Peers, type PluginContext, reasonOf, sleep, type TaskResult, type TierEvent, type Turn } from "@svc/sdk";
+import { qualified } from "./agent-chain.ts";
 
 /** One question to the peer; a longer task is asked for again under the same key, and goes on there meanwhile. */
 const ROUND_MS = 120_000;
@@ -12,16 +13,18 @@ const GIVE_UP_MS = 86_400_000;
  * Turns of agents that live on a peer are run there, under the task's id as key: neither a restart here, nor one there, nor a lost answer has
  * the peer work twice. They hold no slot here.
  */
-export function addNodeTurns({ hooks, events, log }: Pick<PluginContext, "hooks" | "events" | "log">, peers: Peers): void {
+export function addNodeTurns({ hooks, events, log, node: { id: here } }: Pick<PluginContext, "hooks" | "events" | "log" | "node">, peers: Peers): void {
   hooks.dispatch.tap((turn, _context, { signal }) => {
     const { node } = turn.route;
     if (node === undefined || !peers.list().some(({ name }) => name === node)) return undefined;
-    return handOver(turn, node, { peers, events, log, signal });
+    return handOver(turn, node, { peers, events, log, signal, here });
   });
 }
 
 interface Handing {
   readonly peers: Peers;
+  /** The id of this node. */
+  readonly here: string;
   readonly events: Events;
   readonly log: PluginContext["log"];
   readonly signal: AbortSignal;
@@ -53,9 +56,15 @@ async function* handOver(turn: Turn, node: string, handing: Handing): AsyncGener
 }
 
 /** Has the peer end the task, too, where it is over here; a daemon that stops asks for it again at its next start. A peer that cannot be reached goes on. */
-async function cancel(turn: Turn, node: string, { peers, signal, log }: Handing, forward: string): Promise<void> {
+async function cancel(turn: Turn, node: string, { peers, signal, log, here }: Handing, forward: string): Promise<void> {
   if ((signal.reason as { readonly kind?: string } | undefined)?.kind === "interrupted") return;
-  const request = { method: "POST", path: "/mesh/task/cancel", headers: headersOf(turn, forward), body: bodyOf(turn, node), timeoutMs: CANCEL_MS } as const;
+  const request = {
+    method: "POST",
+    path: "/mesh/task/cancel",
+    headers: headersOf(turn, forward),
+    body: bodyOf(turn, node, here),
+    timeoutMs: CANCEL_MS,
+  } as const;
   try {
     const { status } = await peers.request(node, request);
     if (status !== 200) log.warn({ task: turn.id, peer: node, status }, "a cancelled task may go on at the peer: it did not take the cancellation");
@@ -65,11 +74,11 @@ async function cancel(turn: Turn, node: string, { peers, signal, log }: Handing,
 }
 
 /** How the turn ends, or why it has to be asked for again. */
-async function ask(turn: Turn, node: string, { peers, signal }: Handing, forward: string): Promise<TierEvent | string> {
+async function ask(turn: Turn, node: string, { peers, signal, here }: Handing, forward: string): Promise<TierEvent | string> {
   let answer: PeerAnswer;
   try {
     const post = (path: string) =>
-      peers.request(node, { method: "POST", path, headers: headersOf(turn, forward), body: bodyOf(turn, node), signal, timeoutMs: ROUND_MS });
+      peers.request(node, { method: "POST", path, headers: headersOf(turn, forward), body: bodyOf(turn, node, here), signal, timeoutMs: ROUND_MS });
     answer = await post("/mesh/task");
     // One from before there were mesh tasks has no such path, and takes them as any other.
     if (answer.status === 404 && (answer.body as { code?: string } | undefined)?.code !== "SVC_AGENT_UNKNOWN") answer = await post("/task");
@@ -94,7 +103,7 @@ async function ask(turn: Turn, node: string, { peers, signal }: Handing, forward
 
 const headersOf = ({ id, rootId }: Turn, forward: string) => ({ "idempotency-key": id, "x-svc-root-id": rootId, "x-svc-parent-id": forward });
 
-function bodyOf({ messages, route }: Turn, node: string): object {
+function bodyOf({ messages, route }: Turn, node: string, here: string): object {
   const [{ channel, chat, sender, options }] = messages;
   const { freshSession, timeoutMinutes, chain } = options ?? {};
   return {
@@ -104,7 +113,7 @@ function bodyOf({ messages, route }: Turn, node: string): object {
     ...(freshSession === undefined ? {} : { freshSession }),
     ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
     // Older peers pass over what they do not know.
-    ...(chain === undefined ? {} : { chain }),
+    ...(chain === undefined ? {} : { chain: qualified(chain, here) }),
     context: { channel, chatId: chat, ...(sender === undefined ? {} : { sender: sender.id }) },
   };
 }

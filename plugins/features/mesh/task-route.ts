@@ -11,6 +11,7 @@ import {
   type TaskEvent,
   type TaskResult,
 } from "@svc/sdk";
+import { localChain } from "./agent-chain.ts";
 import type { Answers } from "./answers.ts";
 
 interface TaskBody {
@@ -107,7 +108,7 @@ function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRo
     options: {
       ...(freshSession === undefined ? {} : { freshSession }),
       ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
-      ...(chain === undefined ? {} : { chain }),
+      ...(chain === undefined ? {} : { chain: localChain(chain, node.id, agent) }),
     },
   };
 }
