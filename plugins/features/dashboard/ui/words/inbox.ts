@@ -72,7 +72,7 @@ export const INBOX = {
   gone: "It is not open any more.",
   answers: "What was answered",
   problems: (count: number) => (count === 1 ? "1 finding" : `${count} findings`),
-  confidence: (value: number) => `${value >= 0.8 ? "very likely" : value >= 0.6 ? "likely" : "a guess"}, ${value.toFixed(2)}`,
+  confidence: (value: number) => `${value >= 0.8 ? "Very likely" : value >= 0.6 ? "Likely" : "A guess"}, ${value.toFixed(2)}.`,
   draftText: "The draft",
   promote: "Promote",
   reject: "Reject",

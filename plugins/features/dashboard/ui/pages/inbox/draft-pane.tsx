@@ -13,6 +13,7 @@ import { StateView } from "../../kit/state-view.tsx";
 import { toast } from "../../kit/toast.ts";
 import { INBOX } from "../../words/inbox.ts";
 import type { Draft } from "./inbox-types.ts";
+import { DRAFTS_PATH } from "./use-inbox.ts";
 
 /** A draft that waits for a decision: what it says, what the check finds, promote or reject. */
 export function DraftPane({ draft }: { readonly draft: Draft }) {
@@ -31,7 +32,7 @@ export function DraftPane({ draft }: { readonly draft: Draft }) {
       setDone(text);
       setAsks(false);
       toast({ text });
-      reloadResource("/api/workflows/drafts?limit=200");
+      reloadResource(DRAFTS_PATH);
     } catch (error) {
       toast({ kind: "error", text: INBOX.notSent, cause: (error as ApiError).message });
     }

@@ -3,7 +3,7 @@ import { useResource } from "../../data/resource.ts";
 import { knownActor } from "./actor.ts";
 import { mirroredTask } from "./inbox-items.ts";
 import type { Question, UserTask } from "./inbox-types.ts";
-import { QUESTIONS_PATH, tasksPath } from "./use-inbox.ts";
+import { DRAFTS_PATH, QUESTIONS_PATH, tasksPath } from "./use-inbox.ts";
 
 /** How many requests wait for the person of this browser; of all people where nobody has said who it is. Undefined while it is not known. */
 export function useInboxCount(): number | undefined {
@@ -14,6 +14,11 @@ export function useInboxCount(): number | undefined {
   const questions = useResource<{ readonly approvals: readonly Question[] }>(me === undefined ? undefined : QUESTIONS_PATH, {
     refreshOn: ({ kind }) => kind === "approval",
   });
+  const drafts = useResource<{ readonly drafts: readonly unknown[] }>(me?.has.workflows === true ? DRAFTS_PATH : undefined);
   if (questions.data === undefined) return undefined;
-  return (tasks.data?.tasks.length ?? 0) + questions.data.approvals.filter((question) => mirroredTask(question) === undefined).length;
+  return (
+    (drafts.data?.drafts.length ?? 0) +
+    (tasks.data?.tasks.length ?? 0) +
+    questions.data.approvals.filter((question) => mirroredTask(question) === undefined).length
+  );
 }

@@ -27,6 +27,8 @@ const isAsked = ({ kind }: Envelope) => kind === "approval";
 /** Where the open tasks of an actor, or of all, are read. */
 export const tasksPath = (actor: string | undefined, state = "open"): string =>
   `/api/workflows/tasks?limit=${LISTED}&state=${state}${actor === undefined ? "" : `&actor=${encodeURIComponent(actor)}`}`;
+/** Where the drafts are read. */
+export const DRAFTS_PATH = "/api/workflows/drafts?limit=200";
 /** Where the open questions are read. */
 export const QUESTIONS_PATH = `/api/approvals?limit=${LISTED}`;
 
@@ -39,7 +41,7 @@ export function useOpen(actor: string | undefined, wanted: boolean): InboxList {
   const workflows = wanted && me?.has.workflows === true;
   const tasks = useResource<Tasks>(workflows ? tasksPath(actor) : undefined, { refreshOn: isTask });
   const questions = useResource<Questions>(wanted ? QUESTIONS_PATH : undefined, { refreshOn: (event) => isAsked(event) || isTask(event) });
-  const drafts = useResource<{ readonly drafts: readonly Draft[] }>(workflows ? "/api/workflows/drafts?limit=200" : undefined);
+  const drafts = useResource<{ readonly drafts: readonly Draft[] }>(workflows ? DRAFTS_PATH : undefined);
   const parts = [...(workflows ? [tasks, drafts] : []), questions];
   const ready = wanted && me !== undefined && parts.every(({ data, error }) => data !== undefined || error !== undefined);
   const now = useMemo(
