@@ -194,6 +194,23 @@ describe("sent once", () => {
     expect(far.calls.slice(before).filter(({ method }) => method === "conversations.replies")).toEqual([]);
   });
 
+  it("FAULT-03 one whose native beginning was cut off is found as well, and goes on there", async () => {
+    const one = await stage();
+    const asked = one.far.say(DIRECT, { user: ADA, text: "ask", thread: one.far.say(DIRECT, { user: ADA, text: "root" }).ts });
+    const target = { channel: "teamchat", account: "main", chat: DIRECT, thread: asked.threadTs as string, replyTo: asked.ts };
+    const outgoing = out("**Some** words", { target });
+    let cut = true;
+    one.far.fault = ({ method }) => {
+      if (method !== "chat.startStream" || !cut) return undefined;
+      cut = false;
+      return "cut";
+    };
+    await expect(send(one, { ...outgoing, grows: true })).rejects.toMatchObject({ failure: "unknown" });
+    const id = await send(one, outgoing);
+    await edit(one, id, outgoing);
+    expect(one.far.shown(DIRECT)).toMatchObject([{ ts: id, words: "*Some* words" }]);
+  });
+
   it("without the right to look it up it is sent, and said that it may be there twice", async () => {
     const far = await furnish();
     far.world.workspaces[0]!.scopes.delete("im:history");

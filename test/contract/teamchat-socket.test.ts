@@ -107,6 +107,29 @@ describe("acknowledgements", () => {
   });
 });
 
+it("a button does not wait behind what was missed while the platform throttles the reading", async () => {
+  const store = createMemoryStore();
+  const far = await furnish();
+  const first = await setStage({ far, store, keepFar: true });
+  await first.start();
+  far.say(CHANNEL, { user: ADA, text: `<@${BOT}> before` });
+  await heard(first, 1);
+  await first.stop();
+  const begun = { ts: far.world.ts(), user: BOT, botId: "BT1", text: "Go?", mrkdwn: true, files: [], reactions: new Map(), edits: 0 };
+  far.world.room(CHANNEL)?.posts.push(begun);
+  let waiting = 0;
+  far.reading = ({ method }) => {
+    if (method !== "conversations.history") return undefined;
+    waiting += 1;
+    return { status: 429, retryAfter: 3 };
+  };
+  const one = await stage({ far, store });
+  await until(() => waiting > 0);
+  far.press({ user: ADA, room: CHANNEL, ts: begun.ts, value: "yes", label: "Yes" });
+  await heard(one, 1);
+  expect(texts(one)).toEqual(["Yes"]);
+});
+
 describe("connections", () => {
   for (const reason of ["warning", "refresh_requested"] as const)
     it(`${reason}: the second socket is open before the first one ends, and no word is lost between`, async () => {

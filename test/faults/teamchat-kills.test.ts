@@ -44,7 +44,7 @@ interface Place {
 }
 
 it(`FAULT-01 FAULT-02 FAULT-05 ${MESSAGES} messages, ${KILLS} kills and ${WHILE_DOWN} words while it is down, with a platform that throttles, doubles, loses and reorders: each is answered once, in order`, {
-  timeout: 60_000 + KILLS * 10_000,
+  timeout: 60_000 + KILLS * 30_000,
 }, async () => {
   const dice = createDice(23);
   far = await startTeamchat();
@@ -121,6 +121,7 @@ it(`FAULT-01 FAULT-02 FAULT-05 ${MESSAGES} messages, ${KILLS} kills and ${WHILE_
       kills += 1;
       await kill();
       await start();
+      if (kills % 10 === 0) console.info(`${kills} kills, ${n} messages`);
     }
   }
   // Down for so long that nothing is offered any more: only the history has it.

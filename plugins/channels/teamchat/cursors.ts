@@ -16,8 +16,10 @@ export interface Cursor {
 /** Where the reading of each chat of one workspace stands. */
 export interface Cursors {
   get(chat: string): Promise<Cursor | undefined>;
-  /** A message of this chat is dealt with. Resolves when that is stored. */
-  note(chat: string, ts: string, thread?: string): Promise<void>;
+  /** A message of this chat is dropped. Resolves when that is stored: it is told of once. */
+  dropped(chat: string, ts: string, thread?: string): Promise<void>;
+  /** A message of this chat is kept. Stored within two seconds: lost with a kill, it is read once more, and known by its key. */
+  kept(chat: string, ts: string, thread?: string): Promise<void>;
   /** The chats in which something was heard since that time. */
   since(at: number): Promise<readonly string[]>;
   /** When this workspace was connected to for the last time, as far as it is known; undefined: never. */
@@ -33,12 +35,16 @@ const THREADS = 20;
 /** Chats that are kept in memory. */
 const CHATS = 500;
 const PAGE = 500;
+const SOON_MS = 2_000;
 
 /** The cursors of a workspace, in the plugin's store. */
 export function createCursors(store: Store, team: string, now: () => number = Date.now): Cursors {
   const rows = store.collection<Cursor & { readonly team: string }>("cursors", { indexes: ["team", "at"] });
   const known = new Map<string, Cursor>();
   const writes = new Map<string, Promise<void>>();
+  /** Chats whose cursor is not stored yet. */
+  const unstored = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
   const keyOf = (chat: string) => `${team}/${chat}`;
 
   async function load(chat: string): Promise<Cursor | undefined> {
@@ -57,19 +63,24 @@ export function createCursors(store: Store, team: string, now: () => number = Da
     known.set(chat, cursor);
     for (const [oldest] of known) {
       if (known.size <= CHATS) break;
-      if (!writes.has(oldest)) known.delete(oldest);
+      if (!writes.has(oldest) && !unstored.has(oldest)) known.delete(oldest);
       else break;
     }
   }
 
   /** One write of a chat at a time; what is noted meanwhile goes with the next one. */
   function write(chat: string): Promise<void> {
+    unstored.delete(chat);
     const before = writes.get(chat) ?? Promise.resolve();
     const next = before
       .catch(() => {})
       .then(async () => {
         const cursor = known.get(chat);
         if (cursor !== undefined) await rows.put(keyOf(chat), { team, ...cursor });
+      })
+      .catch((error: unknown) => {
+        unstored.add(chat);
+        throw error;
       })
       .finally(() => {
         if (writes.get(chat) === next) writes.delete(chat);
@@ -78,14 +89,32 @@ export function createCursors(store: Store, team: string, now: () => number = Da
     return next;
   }
 
+  /** All of them in one transaction, and not while an answer waits for the disk. */
+  function writeAll(): readonly Promise<void>[] {
+    clearTimeout(timer);
+    timer = undefined;
+    return [...unstored].map(write);
+  }
+
+  async function note(chat: string, ts: string, thread?: string): Promise<void> {
+    const before = (await load(chat)) ?? { ts, recent: [], threads: {}, at: 0 };
+    const threads = thread === undefined ? before.threads : withThread(before.threads, thread, ts);
+    const recent = before.recent.includes(ts) ? before.recent : [...before.recent, ts].slice(-RECENT);
+    unstored.add(chat);
+    remember(chat, { ts: compareTs(ts, before.ts) > 0 ? ts : before.ts, recent, threads, at: now() });
+  }
+
   return {
     get: load,
-    async note(chat, ts, thread) {
-      const before = (await load(chat)) ?? { ts, recent: [], threads: {}, at: 0 };
-      const threads = thread === undefined ? before.threads : withThread(before.threads, thread, ts);
-      const recent = before.recent.includes(ts) ? before.recent : [...before.recent, ts].slice(-RECENT);
-      remember(chat, { ts: compareTs(ts, before.ts) > 0 ? ts : before.ts, recent, threads, at: now() });
+    async dropped(chat, ts, thread) {
+      await note(chat, ts, thread);
       await write(chat);
+    },
+    async kept(chat, ts, thread) {
+      await note(chat, ts, thread);
+      timer ??= setTimeout(() => {
+        for (const written of writeAll()) written.catch(() => {});
+      }, SOON_MS).unref();
     },
     async since(at) {
       const chats: string[] = [];
@@ -104,6 +133,7 @@ export function createCursors(store: Store, team: string, now: () => number = Da
       await rows.put(keyOf(""), { team, ts: "0", recent: [], threads: {}, at: now() });
     },
     async flush() {
+      writeAll();
       await Promise.allSettled(writes.values());
     },
   };

@@ -62,6 +62,9 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
     },
   });
 
+  /** Somebody waits for a button to answer: it is not kept behind what was missed. */
+  const presses = createLanes({ log, bringIn: async () => {} });
+
   /** Like a lane does it, for a message that no envelope brought. */
   async function keep(chat: string, post: WireEvent): Promise<void> {
     for (let failures = 1; !signal.aborted; failures += 1) {
@@ -81,13 +84,13 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
     const heard = heardOf(event, chat, place);
     if (heard === undefined) return;
     const refusal = await handOver(heard);
-    const noted = cursors.note(chat, ts, thread_ts ?? heard.message.thread);
+    const where = [chat, ts, thread_ts ?? heard.message.thread] as const;
     if (refusal === undefined) {
-      // Lost with a kill, it is read once more, and the message known by its key.
-      noted.catch((error) => log.warn({ workspace: name, reason: reasonOf(error) }, "how far a chat was heard could not be stored"));
+      await cursors.kept(...where);
       return;
     }
-    await noted;
+    // On a full disk it may be told of once more after a restart, which is better than never.
+    await cursors.dropped(...where).catch((error) => log.warn({ workspace: name, reason: reasonOf(error) }, "how far a chat was heard could not be stored"));
     drop(heard, refusal);
   }
 
@@ -157,7 +160,8 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
       }
       const { chat, key, ts, event, press } = item;
       const settleMs = sideBySide ? SETTLE_MS : 0;
-      lanes.push(chat, { key, ts, settleMs, acknowledge, work: () => (event === undefined ? pressed(press as PressPayload) : said(event, chat)) });
+      if (event !== undefined) lanes.push(chat, { key, ts, settleMs, acknowledge, work: () => said(event, chat) });
+      else presses.push(chat, { key, ts, settleMs: 0, acknowledge, work: () => pressed(press as PressPayload) });
     },
     async catchUp() {
       missedFrom = cursors.lastHeard();
@@ -169,7 +173,7 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
       }
     },
     async stop() {
-      await lanes.stop();
+      await Promise.all([lanes.stop(), presses.stop()]);
       await cursors.flush();
     },
   };

@@ -1,7 +1,7 @@
 import { type Log, type Outgoing, reasonOf } from "@svc/sdk";
 import { refusalIn } from "./failure.ts";
 import type { WebApi } from "./web-api.ts";
-import { compareTs, type Me, tsAt, type WirePost } from "./wire.ts";
+import { compareTs, isDirect, type Me, tsAt, type WirePost } from "./wire.ts";
 
 /** Sends each key once: the messages of the bot carry the key of their delivery, where it is looked for before it is sent again. */
 export interface Sent {
@@ -71,6 +71,8 @@ export function createSent({ api, log, me, usableSince }: SentDeps): Sent {
   async function find({ key, target, media }: Outgoing, signal: AbortSignal): Promise<string | undefined> {
     const { chat, thread, replyTo } = target;
     const own = me();
+    // One that grows natively gets its mark with its end.
+    const begun = media === undefined && thread !== undefined && isDirect(chat) && tried.get(key)?.doubt === true;
     if (!readable || own === undefined || !/^[CDG]/.test(chat)) return undefined;
     const method = thread === undefined ? "conversations.history" : "conversations.replies";
     const args = { channel: chat, ...(thread === undefined ? {} : { ts: thread }), oldest: oldestOf(key, replyTo), limit: PAGE };
@@ -80,7 +82,8 @@ export function createSent({ api, log, me, usableSince }: SentDeps): Sent {
         { ...args, include_all_metadata: true, ...(cursor === "" ? {} : { cursor }) },
         { signal },
       );
-      const found = (answer.messages ?? []).find((post) => isOurs(post, own, key, media?.[0]));
+      const posts = (answer.messages ?? []).filter(({ user, bot_id }) => user === own.user || bot_id === own.botId);
+      const found = posts.find((post) => isMarked(post, key, media?.[0])) ?? posts.find((post) => begun && isUnmarked(post));
       if (found !== undefined) return found.files?.[0] === undefined ? found.ts : `file:${found.files[0].id}`;
       cursor = answer.response_metadata?.next_cursor ?? "";
       if (cursor === "") return undefined;
@@ -118,9 +121,11 @@ export function createSent({ api, log, me, usableSince }: SentDeps): Sent {
 }
 
 /** Words are known by their key; a file has none, and is known by its name and size. */
-function isOurs({ user, bot_id, metadata, files = [] }: WirePost, me: Me, key: string, media: NonNullable<Outgoing["media"]>[number] | undefined): boolean {
-  if (user !== me.user && bot_id !== me.botId) return false;
+function isMarked({ metadata, files = [] }: WirePost, key: string, media: NonNullable<Outgoing["media"]>[number] | undefined): boolean {
   if (media === undefined) return metadata?.event_type === EVENT && metadata.event_payload?.key === key;
   const size = media.data?.byteLength ?? media.size;
   return files.some((file) => file.name === media.name && (size === undefined || file.size === size));
 }
+
+/** Words without a mark of any delivery. */
+const isUnmarked = ({ metadata, files = [] }: WirePost): boolean => metadata?.event_type !== EVENT && files.length === 0;

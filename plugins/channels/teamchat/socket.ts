@@ -45,6 +45,8 @@ const LONGEST_PAUSE_MS = 60_000;
 /** An app that may not connect is asked about so often: it may have been mended. */
 const REFUSED_PAUSE_MS = 60_000;
 const HELLO_MS = 15_000;
+/** A connection that lasted so long was of use. */
+const OF_USE_MS = 10_000;
 /** A socket that was told to end, and is not ended by the platform, is left after this time. */
 const LAST_WORDS_MS = 60_000;
 const PING_MS = 30_000;
@@ -73,6 +75,8 @@ export function createSocket({ ctx, api, appToken, name, heard, opened, changed 
   let live = 0;
   let everOpen = false;
   let seeking = false;
+  /** Connections in a row that ended before they were of use. */
+  let fruitless = 0;
   let started = false;
 
   const turn = (next: Socket["state"], why = "") => {
@@ -131,6 +135,7 @@ export function createSocket({ ctx, api, appToken, name, heard, opened, changed 
 
   /** Read one socket to its end. */
   async function listen(connection: WebSocketConnection): Promise<void> {
+    const since = performance.now();
     let greeted = false;
     let warned = false;
     const mute = setTimeout(() => void connection.close(1000), HELLO_MS);
@@ -172,10 +177,12 @@ export function createSocket({ ctx, api, appToken, name, heard, opened, changed 
       clearTimeout(last);
       cut.signal.removeEventListener("abort", stop);
       if (greeted) live -= 1;
+      fruitless = greeted && performance.now() - since > OF_USE_MS ? 0 : fruitless + 1;
       if (live === 0 && state === "open") turn("connecting", "the connection ended");
       if (!cut.signal.aborted && live === 0) {
         if (!warned) log.warn({ app: name }, "the connection broke; connecting again");
-        begin(seek(greeted ? 0 : FIRST_PAUSE_MS));
+        // At once for the first time: one that always ends is not asked for in a loop.
+        begin(seek(greeted && fruitless <= 1 ? 0 : backoffMs(fruitless, { firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS })));
       }
     }
   }

@@ -46,6 +46,8 @@ export interface Teamchat {
   readonly violations: string[];
   /** Called for each call of a method that writes; what it answers takes the place of the answer. */
   fault: (call: ApiCall) => ApiFault | undefined;
+  /** The same for each call of a method that reads. */
+  reading: (call: ApiCall) => ApiFault | undefined;
   addWorkspace(
     team: string,
     options?: { name?: string; bot?: string; appToken?: string; botToken?: string; appId?: string; scopes?: readonly string[] },
@@ -107,6 +109,7 @@ export async function startTeamchat(): Promise<Teamchat> {
     whispers: [],
     strayTokens: [],
     fault: () => undefined,
+    reading: () => undefined,
     addWorkspace(
       team,
       {
@@ -250,7 +253,7 @@ export async function startTeamchat(): Promise<Teamchat> {
     const given = { ...Object.fromEntries(url.searchParams), ...readBody(body, String(request.headers["content-type"] ?? "")) };
     const call: ApiCall = { method, args: given, token: token ?? String(given.token ?? ""), at: performance.now() };
     far.calls.push(call);
-    const fault = WRITING.test(method) ? far.fault(call) : undefined;
+    const fault = WRITING.test(method) ? far.fault(call) : far.reading(call);
     if (fault === "hang") return;
     if (typeof fault === "object" && "status" in fault) {
       const headers = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
