@@ -283,6 +283,24 @@ describe("several workspaces", () => {
     expect(await channel.test?.(new AbortController().signal)).toBe("main: @helper in Acme, beta: @second in Beta");
   });
 
+  it("two bots in one workspace hear the same channel, each what is meant for it", async () => {
+    const far = await furnish();
+    far.addWorkspace(TEAM, { bot: "second", botUser: "UBOT2", appId: "A2", botToken: "xoxb-2-secret", appToken: "xapp-2-secret" });
+    far.world.room(CHANNEL)?.members.add("UBOT2");
+    const workspaces = { other: { botToken: "xoxb-2-secret", appToken: "xapp-2-secret", agentBinding: "ben" } };
+    const one = await stage({ far, config: { workspaces }, agents: [{ id: "anna" }, { id: "ben" }] });
+    await until(() => far.sockets.open() === 2);
+    far.say(CHANNEL, { user: ADA, text: "<@UBOT2> to ben" });
+    await heard(one, 2);
+    far.say(CHANNEL, { user: ADA, text: `<@${BOT}> to anna` });
+    await heard(one, 4);
+    expect(one.context.tasks.accepted.map(({ agent, text }) => [agent, text])).toEqual([
+      ["ben", "to ben"],
+      ["anna", "to anna"],
+    ]);
+    expect(reasons(one)).toEqual(["the bot is not mentioned", "the bot is not mentioned"]);
+  });
+
   it("of one app share its connection, and an event goes to its own", async () => {
     const far = await furnish();
     const { appToken } = far.world.workspaces[0]!;

@@ -37,15 +37,15 @@ const CHATS = 500;
 const PAGE = 500;
 const SOON_MS = 2_000;
 
-/** The cursors of a workspace, in the plugin's store. */
-export function createCursors(store: Store, team: string, now: () => number = Date.now): Cursors {
-  const rows = store.collection<Cursor & { readonly team: string }>("cursors", { indexes: ["team", "at"] });
+/** The cursors of one bot, in the plugin's store. */
+export function createCursors(store: Store, bot: string, now: () => number = Date.now): Cursors {
+  const rows = store.collection<Cursor & { readonly bot: string }>("cursors", { indexes: ["bot", "at"] });
   const known = new Map<string, Cursor>();
   const writes = new Map<string, Promise<void>>();
   /** Chats whose cursor is not stored yet. */
   const unstored = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
-  const keyOf = (chat: string) => `${team}/${chat}`;
+  const keyOf = (chat: string) => `${bot}/${chat}`;
 
   async function load(chat: string): Promise<Cursor | undefined> {
     const before = known.get(chat);
@@ -76,7 +76,7 @@ export function createCursors(store: Store, team: string, now: () => number = Da
       .catch(() => {})
       .then(async () => {
         const cursor = known.get(chat);
-        if (cursor !== undefined) await rows.put(keyOf(chat), { team, ...cursor });
+        if (cursor !== undefined) await rows.put(keyOf(chat), { bot, ...cursor });
       })
       .catch((error: unknown) => {
         unstored.add(chat);
@@ -120,17 +120,17 @@ export function createCursors(store: Store, team: string, now: () => number = Da
       const chats: string[] = [];
       for (let after: string | undefined; ; ) {
         const page = await rows.list({ by: "at", from: at, limit: PAGE, ...(after === undefined ? {} : { after }) });
-        chats.push(...page.filter(({ key }) => key.startsWith(`${team}/`)).map(({ key }) => key.slice(team.length + 1)));
+        chats.push(...page.filter(({ key }) => key.startsWith(`${bot}/`)).map(({ key }) => key.slice(bot.length + 1)));
         if (page.length < PAGE) return chats.filter((chat) => chat !== "").reverse();
         after = page.at(-1)?.key;
       }
     },
     async lastHeard() {
-      const [latest] = await rows.list({ where: { team }, by: "at", reverse: true, limit: 1 });
+      const [latest] = await rows.list({ where: { bot }, by: "at", reverse: true, limit: 1 });
       return latest?.value.at;
     },
     async connected() {
-      await rows.put(keyOf(""), { team, ts: "0", recent: [], threads: {}, at: now() });
+      await rows.put(keyOf(""), { bot, ts: "0", recent: [], threads: {}, at: now() });
     },
     async flush() {
       writeAll();

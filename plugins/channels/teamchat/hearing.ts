@@ -46,7 +46,8 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
   const { config, log } = ctx;
   const { name } = settings;
   const people = createPeople(api, log, signal);
-  const cursors = createCursors(ctx.store, me.team);
+  // Two bots of one workspace hear the same messages, each for itself.
+  const cursors = createCursors(ctx.store, `${me.team}.${me.user}`);
   const history = createHistory({ api, log, cursors, signal, reachMs: (config.catchUpHours ?? 24) * HOUR_MS, lacks });
   const place: Place = { account: name, me, names: people.names, teamOf: people.teamOf };
   /** From when on messages of chats that are not known yet may have been missed; undefined: nobody ever listened. */

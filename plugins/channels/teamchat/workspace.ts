@@ -84,8 +84,9 @@ export function createWorkspace({ ctx, settings, bound, changed }: WorkspaceDeps
           {},
           { signal: cut.signal },
         );
-        const app = /^xapp-\d+-(A[A-Z0-9]+)-/.exec(settings.appToken)?.[1] ?? "app";
         const { team_id: team, team: teamName = team, user_id: user, user: handle = user, bot_id: botId = "" } = answer;
+        // The token of an app begins with its id; the bot is as good a name where it does not.
+        const app = /^xapp-\d+-(A[A-Z0-9]+)-/.exec(settings.appToken)?.[1] ?? user;
         me = { team, teamName, user, botId, name: handle, app };
         hearing = createHearing({ ctx, settings, bound, api, me, signal: cut.signal, lacks });
         usableSince = Date.now();

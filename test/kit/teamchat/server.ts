@@ -50,7 +50,7 @@ export interface Teamchat {
   reading: (call: ApiCall) => ApiFault | undefined;
   addWorkspace(
     team: string,
-    options?: { name?: string; bot?: string; appToken?: string; botToken?: string; appId?: string; scopes?: readonly string[] },
+    options?: { name?: string; bot?: string; botUser?: string; appToken?: string; botToken?: string; appId?: string; scopes?: readonly string[] },
   ): Workspace;
   addPerson(team: string, id: string, name: string, realName?: string): Person;
   addRoom(team: string, kind: Room["kind"], id: string, members: readonly string[]): Room;
@@ -115,13 +115,14 @@ export async function startTeamchat(): Promise<Teamchat> {
       {
         name = team,
         bot = "helper",
+        botUser = `UB${team}`,
         appToken = `xapp-1-${team}-secret`,
         botToken = `xoxb-${team}-secret`,
         appId = `A${team.slice(1)}`,
         scopes = ALL_SCOPES,
       } = {},
     ) {
-      const person: Person = { id: `UB${team}`, name: bot, realName: bot, team, botId: `B${team}` };
+      const person: Person = { id: botUser, name: bot, realName: bot, team, botId: `B${botUser.slice(2)}` };
       world.people.set(person.id, person);
       const workspace: Workspace = { team, name, appId, bot: person, botToken, appToken, scopes: new Set(scopes), socketMode: true };
       world.workspaces.push(workspace);
@@ -212,8 +213,10 @@ export async function startTeamchat(): Promise<Teamchat> {
 
   /** One message is up to two events, each with an id of its own. */
   function tell(room: Room, post: Post, more: Readonly<Record<string, unknown>> = {}): void {
-    const workspace = workspaceOf(room);
-    if (!room.members.has(workspace.bot.id)) return;
+    for (const workspace of world.workspaces) if (workspace.team === room.team && room.members.has(workspace.bot.id)) tellOne(workspace, room, post, more);
+  }
+
+  function tellOne(workspace: Workspace, room: Room, post: Post, more: Readonly<Record<string, unknown>>): void {
     const base = {
       ...wireOf(post, far.url),
       channel: room.id,
