@@ -19,5 +19,6 @@ export const FIGURES = new Map([
   ["P17", () => import("./p17-workflows.mjs")],
   ["P18", () => import("./p18-decide.mjs")],
   ["P19", () => import("./p19-forge.mjs")],
+  ["P20", () => import("./p20-guildchat.mjs")],
   ["P21", () => import("./p21-teamchat.mjs")],
 ]);

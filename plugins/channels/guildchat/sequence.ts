@@ -25,17 +25,19 @@ export interface SequenceTold {
   take(event: Dispatch): void;
   /** One is missing: the session is to be taken up again after `last`. What came behind it is told once more then. */
   again(): void;
-  /** It did not come then either, and is given up; one that comes later after all is taken then. */
+  /** It did not come then either: numbers are left out here, and holes mean nothing from now on. */
   lost(): void;
 }
 
 /** Makes the order of one session after the other. */
 export function createSequence({ take, again, lost }: SequenceTold, patienceMs = PATIENCE_MS): Sequence {
   const early = new Map<number, Dispatch>();
-  const missing = new Set<number>();
+  /** Taken lately, where numbers are left out: one that is lower than the last may be late, or told twice. */
+  const taken = new Set<number>();
   let last = 0;
   /** The hole for which the session was taken up again. */
   let tried: number | undefined;
+  let holes = false;
   let timer: NodeJS.Timeout | undefined;
 
   const wait = (): void => {
@@ -46,8 +48,16 @@ export function createSequence({ take, again, lost }: SequenceTold, patienceMs =
     for (let next = early.get(last + 1); next !== undefined; next = early.get(last + 1)) {
       early.delete(next.s);
       last = next.s;
+      if (tried !== undefined && last > tried) tried = undefined;
       take(next);
     }
+  };
+  const takeAsTold = (event: Dispatch): void => {
+    if (taken.has(event.s)) return;
+    taken.add(event.s);
+    if (taken.size > REMEMBERED) taken.delete(taken.values().next().value as number);
+    if (event.s > last) last = event.s;
+    take(event);
   };
   function giveUp(): void {
     timer = undefined;
@@ -57,18 +67,17 @@ export function createSequence({ take, again, lost }: SequenceTold, patienceMs =
       again();
       return;
     }
-    const next = Math.min(...early.keys());
-    for (let s = last + 1; s < next && missing.size < REMEMBERED; s += 1) missing.add(s);
-    last = next - 1;
-    release();
+    holes = true;
+    const held = [...early.values()].sort((one, other) => one.s - other.s);
+    early.clear();
+    for (const event of held) takeAsTold(event);
     lost();
-    wait();
   }
   const stop = (): void => {
     clearTimeout(timer);
     timer = undefined;
     early.clear();
-    missing.clear();
+    taken.clear();
   };
 
   return {
@@ -78,14 +87,17 @@ export function createSequence({ take, again, lost }: SequenceTold, patienceMs =
     begin(from) {
       stop();
       last = from;
+      // To ask for what was missing has cost the session: not for a second time.
+      if (tried !== undefined) holes = true;
       tried = undefined;
     },
     push(event) {
-      const { s } = event;
-      if (s <= last) {
-        if (missing.delete(s)) take(event);
+      if (holes) {
+        takeAsTold(event);
         return;
       }
+      const { s } = event;
+      if (s <= last) return;
       const before = last;
       early.set(s, event);
       release();

@@ -35,13 +35,13 @@ export async function readCall(request: IncomingMessage): Promise<Call | Answer>
   const head = { method: request.method ?? "", path: url.pathname.replace(/^\/api\/v10/, ""), query: url.searchParams, headers: request.headers };
   if (raw.length === 0) return { ...head, body: undefined, files: [] };
   try {
-    if (/^application\/json\b/.test(type)) return { ...head, body: JSON.parse(raw.toString()), files: [] };
+    if (/^application\/json\b/.test(type)) return { ...head, body: parsed(raw.toString()), files: [] };
     if (!/^multipart\/form-data\b/.test(type)) return refusal(400, 50_109, "The request body contains invalid JSON.");
     const form = await new Response(raw, { headers: { "content-type": type } }).formData();
     const files: Call["files"][number][] = [];
     let body: Record<string, unknown> = {};
     for (const [field, value] of form.entries()) {
-      if (field === "payload_json" && typeof value === "string") body = JSON.parse(value);
+      if (field === "payload_json" && typeof value === "string") body = parsed(value);
       else if (typeof value !== "string") files.push({ field, name: value.name, type: value.type, data: new Uint8Array(await value.arrayBuffer()) });
       else return badForm(field, "UNKNOWN", "Unknown form field.");
     }
@@ -50,6 +50,9 @@ export async function readCall(request: IncomingMessage): Promise<Call | Answer>
     return refusal(400, 50_109, "The request body contains invalid JSON.");
   }
 }
+
+/** Ids may come as numbers too, which are larger than what a number can hold here. */
+const parsed = (text: string) => JSON.parse(text.replace(/("(?:message|channel|guild|recipient)_id":\s*)(\d+)/g, '$1"$2"'));
 
 /** Writes an answer as the platform does. */
 export function writeAnswer(response: ServerResponse, { status, body, headers = {} }: Answer): void {
@@ -118,7 +121,7 @@ const SHAPES = {
     tts: flag,
     message_reference: record({ type: integer, "message_id!": snowflake, channel_id: snowflake, guild_id: snowflake, fail_if_not_exists: flag }),
   }),
-  edit: record(common),
+  edit: record({ ...common, tts: flag }),
   direct: record({ "recipient_id!": snowflake }),
   reply: record({ "type!": oneOf(4, 5, 6, 7), data: record({ ...common, tts: flag }) }),
   followUp: record({ ...common, tts: flag }),
