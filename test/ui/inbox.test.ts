@@ -210,7 +210,7 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     const { task } = await start("release");
     const page = await open(`/inbox?view=all&item=task:${task}`);
     await page.getByLabel("Headline").fill("not sent yet");
-    await page.getByLabel("Comment").fill("please look at the second line");
+    await page.getByLabel("Remark").fill("please look at the second line");
     const own = await rows(page).evaluateAll((all) => all.findIndex((row) => row.getAttribute("aria-selected") === "true"));
     await rows(page)
       .nth(own === 0 ? 1 : 0)
@@ -219,7 +219,7 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     await rows(page).nth(own).click();
     await expect.poll(() => page.url()).toContain(task);
     expect(await page.getByLabel("Headline").inputValue()).toBe("not sent yet");
-    await page.getByRole("button", { name: "Add the comment" }).click();
+    await page.getByRole("button", { name: "Add the remark" }).click();
     await page.getByText("“please look at the second line”").waitFor();
     expect(await read(task)).toMatchObject({ state: "open" });
   });

@@ -48,6 +48,8 @@ export function RequestPane({ item, actor }: { readonly item: Item; readonly act
   const [errors, setErrors] = useState<readonly { readonly path: string; readonly message: string }[]>([]);
   const [busy, setBusy] = useState<string>();
   const [sent, setSent] = useState(false);
+  // What was over when it was opened has overtaken nobody.
+  const [wasOpen] = useState(item.open);
   const { why } = useWriting();
   const first = useRef<HTMLButtonElement>(null);
   const pane = useRef<HTMLDivElement>(null);
@@ -126,7 +128,7 @@ export function RequestPane({ item, actor }: { readonly item: Item; readonly act
         </p>
       )}
       {ended !== undefined && (
-        <p className={sent ? "inbox-ended" : "inbox-ended inbox-too-late"} role="status">
+        <p className={sent || !wasOpen ? "inbox-ended" : "inbox-ended inbox-too-late"} role="status">
           {ended} {!sent && typed && INBOX.kept}
         </p>
       )}
