@@ -311,7 +311,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
   it("WF-13 without the mode `edit` there is no editor: the page is 404, the list looks and runs", async () => {
     const other = await startDashboard({
       config: { workflows: { enabled: true, editor: "readonly" } },
-      files: { ".svc/workflows/review.yaml": example("review") },
+      files: { ".svc/workflows/review.yaml": example("review"), ".svc/workflows/nightly.yaml": example("nightly-report") },
     });
     expect((await fetch(`${other.url}/workflows/editor`)).status).toBe(404);
     const page = await openPage(browser);
@@ -322,6 +322,12 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await node(page, "write").click();
     await page.getByRole("heading", { name: "write" }).waitFor();
     await judge(page);
+    // A body opens under the pointer, in sight.
+    await page.goto(`${other.url}/workflows?look=nightly`);
+    await node(page, "each").dblclick();
+    await node(page, "two").waitFor();
+    const [seen, canvas] = [await node(page, "two").boundingBox(), await page.locator(".graph-canvas").boundingBox()];
+    expect(seen?.y).toBeGreaterThan((canvas?.y ?? 0) + 40);
     await other.stop();
   });
 

@@ -9,8 +9,8 @@ export const NODE_WIDTH = 176;
 const NODE_HEIGHT = 48;
 /** Between two ports of one side. */
 export const PORT_GAP = 22;
-const COLUMN = NODE_WIDTH + 80;
-const ROW_GAP = 32;
+const COLUMN = NODE_WIDTH + 112;
+const ROW_GAP = 48;
 
 /** How high a node is: one with many ports is higher. */
 export const heightOf = (ports: number): number => Math.max(NODE_HEIGHT, Math.ceil((ports * PORT_GAP + 4) / GRID) * GRID);

@@ -115,7 +115,7 @@ function Canvas(props: GraphCanvasProps) {
     const box = frame.current?.getBoundingClientRect();
     const fits = box !== undefined && all.width * OPENED_AT_LEAST < box.width * 0.9 && all.height * OPENED_AT_LEAST < box.height * 0.9;
     if (fits) return showAll();
-    const first = focus?.id ?? selected[0];
+    const first = [focus?.id, ...selected].find((id) => latest.current.nodes.some((node) => node.id === id));
     if (first !== undefined) {
       void flow.setViewport({ x: 0, y: 0, zoom: OPENED_AT_LEAST });
       bring(first);

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { GRAPH } from "../words/graph.ts";
 import { completePlaces } from "./auto-layout.ts";
 import { GraphCanvas } from "./graph-canvas.tsx";
@@ -31,16 +31,20 @@ export function WorkflowGraph({ definition, layout, marks, taken, selected, onSe
   const stored = useMemo(() => readPlaces(layout), [layout]);
   const [scope, setScope] = useState<Scope>([]);
   const [wish, setWish] = useState(0);
+  const clicked = useRef<string>(undefined);
   useEffect(() => {
     const at = selected === undefined ? undefined : scopeOf(whole, selected);
     if (at === undefined) return;
     setScope((now) => (now.join("/") === at.join("/") ? now : at));
-    setWish((now) => now + 1);
+    // What was clicked is in sight already, and stays under the pointer.
+    if (clicked.current !== selected) setWish((now) => now + 1);
+    clicked.current = undefined;
   }, [selected, whole]);
   const graph = graphAt(whole, scope) ?? NONE;
   const places = useMemo(() => completePlaces(graph, stored), [graph, stored]);
   const chosen = useMemo(() => (selected === undefined ? [] : [selected]), [selected]);
-  const focus = useMemo(() => (selected === undefined ? undefined : { id: selected, wish }), [selected, wish]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: brought into sight when that is wished, not whenever the selection changes
+  const focus = useMemo(() => (selected === undefined ? undefined : { id: selected, wish }), [wish]);
   const open = (id: string) => {
     if (bodyOf(graph.nodes.find((node) => node.id === id)) !== undefined) setScope([...scope, id]);
   };
@@ -52,7 +56,11 @@ export function WorkflowGraph({ definition, layout, marks, taken, selected, onSe
         graph={graph}
         places={places}
         selected={chosen}
-        onSelect={([first]) => first !== selected && onSelect(first)}
+        onSelect={([first]) => {
+          if (first === selected) return;
+          clicked.current = first;
+          onSelect(first);
+        }}
         onOpen={open}
         label={label}
         {...(focus === undefined ? {} : { focus })}

@@ -54,6 +54,7 @@ export const EDITOR = {
   workflowId: "Id",
   workflowIdHint: "Name of its file: lower-case letters, digits, dots, _ and -, such as purchase-approval.",
   workflowIdForm: "Write lower-case letters, digits, dots, _ and -, such as purchase-approval.",
+  idInUse: (id: string) => `there is ${id} already; take another id.`,
   label: "Name",
   labelHint: "What people read in the graph. Empty: the id.",
   ports: "Ports",

@@ -91,7 +91,7 @@ export function EditorDesktop(parts: EditorParts) {
           <Button
             kind="plain"
             icon="undo"
-            disabledWhy={state.history.past.length === 0 && state.typed === undefined ? EDITOR.nothingChanged : undefined}
+            disabledWhy={state.history.past.length === 0 && (state.typed === undefined || !model.unsaved()) ? EDITOR.nothingChanged : undefined}
             onClick={() => model.undo()}
           >
             {EDITOR.undo} <kbd>Ctrl Z</kbd>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { useWriting } from "../../data/me.ts";
+import { useConnection } from "../../data/live.ts";
+import { useMe, useWriting } from "../../data/me.ts";
 import { guardLeaving, navigate } from "../../data/router.tsx";
 import { graphAt } from "../../graph/graph-types.ts";
 import { nameOf } from "../../graph/node-facts.ts";
@@ -32,8 +33,11 @@ export function EditorFrame({ model, desk }: { readonly model: EditorModel; read
   const state = useSyncExternalStore(model.subscribe, () => model.state);
   const narrow = useNarrow();
   const writing = useWriting();
+  const { data: me } = useMe();
+  const { state: connection } = useConnection();
   const [asked, setAsked] = useState<Asked>();
-  const [view, setView] = useState<View>("graph");
+  // A text that the graph cannot be changed for is shown beside it.
+  const [view, setView] = useState<View>(() => (model.closed() === undefined ? "graph" : "both"));
   const [after, setAfter] = useState<{ readonly id: string; readonly port: string }>();
   const [fit, setFit] = useState(0);
   const [paletteOpen, setPaletteOpen] = useState(false);
@@ -63,9 +67,16 @@ export function EditorFrame({ model, desk }: { readonly model: EditorModel; read
     addEventListener("beforeunload", onUnload);
     return () => {
       removeEventListener("beforeunload", onUnload);
+      // Back, or another workflow: nobody was asked, so nothing is thrown away.
+      if (!left.current && model.unsaved()) model.keepLocally();
       model.close();
     };
   }, [model]);
+
+  // What could not be checked is checked when the daemon answers again.
+  useEffect(() => {
+    if (connection === "connected" && model.state.checkFailed !== undefined) void model.check();
+  }, [connection, model]);
 
   const leave = (to: string) => {
     left.current = true;
@@ -105,7 +116,8 @@ export function EditorFrame({ model, desk }: { readonly model: EditorModel; read
     after,
     findings,
     paletteOpen,
-    readOnly: !writing.allowed,
+    // Without a connection it can still be edited, but not saved.
+    readOnly: me?.may.write === false,
     onPalette: setPaletteOpen,
     onAfter: setAfter,
     onConnect: (port?: string) => setAsked({ what: "connect", ...(port === undefined ? {} : { port }) }),

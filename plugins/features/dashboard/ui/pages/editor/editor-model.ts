@@ -11,7 +11,7 @@ import { localCopies } from "./local-copy.ts";
 
 const LINT_MS = 400;
 const LAYOUT_MS = 800;
-const COLUMN = NODE_WIDTH + 80;
+const COLUMN = NODE_WIDTH + 112;
 const NOTHING: readonly string[] = [];
 
 /** What is edited, with its history, its check and where its nodes stand. The page draws `state` and calls the rest. */
@@ -134,8 +134,12 @@ export class EditorModel {
 
   undo(): void {
     const { typed, ...rest } = this.state;
-    if (typed === undefined) this.#turn(undo(rest.history));
-    else {
+    const { stored, history } = rest;
+    if (typed === undefined) this.#turn(undo(history));
+    else if (history.past.length === 0 && stored !== undefined && stored.definition.nodes.length === 0) {
+      // The file itself cannot be read: back to what it says.
+      if (typed !== stored.text) this.type(stored.text);
+    } else {
       // What cannot be read goes first.
       this.state = rest;
       this.#checkSoon();
@@ -326,6 +330,7 @@ export class EditorModel {
 
   /** Where nodes stand is no change of the workflow: it is written beside it, without a word. */
   async saveLayout(): Promise<void> {
+    this.#layout = undefined;
     const { subject, stored, places } = this.state;
     if (subject.kind !== "workflow" || stored === undefined) return;
     const nodes = Object.fromEntries(places);

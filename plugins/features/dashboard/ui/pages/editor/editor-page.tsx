@@ -2,6 +2,7 @@ import "./editor.css";
 import "./editor-parts.css";
 import { useEffect, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
+import { useMe } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { useResource } from "../../data/resource.ts";
 import { Link, useRoute } from "../../data/router.tsx";
@@ -41,13 +42,14 @@ export default function EditorPage() {
   const [error, setError] = useState<ApiError>();
   const [again, setAgain] = useState(0);
   const { data } = desk;
+  const { data: me } = useMe();
   const there = opened !== undefined && keyOf(opened.model) === key ? opened : undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: read once for each subject, and when a person asks again
   useEffect(() => {
-    if (data === undefined || there !== undefined) return undefined;
+    if (data === undefined || me === undefined || there !== undefined) return undefined;
     const abort = new AbortController();
     setError(undefined);
-    open(subject, data, abort.signal).then(
+    open(subject, data, me.may.write, abort.signal).then(
       (model) => {
         if (!abort.signal.aborted) setOpened({ key, model });
       },
@@ -56,7 +58,7 @@ export default function EditorPage() {
       },
     );
     return () => abort.abort();
-  }, [key, data, again]);
+  }, [key, data, me === undefined, again]);
   const failed = desk.error ?? error;
   if (there === undefined || data === undefined)
     return (
@@ -89,7 +91,7 @@ export default function EditorPage() {
 
 const keyOf = ({ state: { subject }, opened }: EditorModel): string => (subject.kind === "new" ? `new/${opened}` : `${subject.kind}/${subject.id}`);
 
-async function open(subject: Subject, desk: Desk, signal: AbortSignal): Promise<EditorModel> {
+async function open(subject: Subject, desk: Desk, mayWrite: boolean, signal: AbortSignal): Promise<EditorModel> {
   if (subject.kind === "new") {
     const example = desk.examples.find(({ id }) => id === subject.id);
     const id = await freeWorkflowId(example?.id ?? "workflow", async (wished) => {
@@ -108,9 +110,10 @@ async function open(subject: Subject, desk: Desk, signal: AbortSignal): Promise<
   const place =
     subject.kind === "draft" ? `/api/workflows/drafts/${encodeURIComponent(subject.id)}/text` : `/api/workflows/${encodeURIComponent(subject.id)}/text`;
   const source = await request<Source>("GET", place, undefined, { signal });
-  const model = new EditorModel(stateOf(subject, source));
-  // JSON is shown as YAML, too.
-  return source.format === "json" ? started(model) : model;
+  const state = stateOf(subject, source);
+  const model = new EditorModel(mayWrite ? state : { ...state, stale: false });
+  // JSON is shown as YAML, too; who may read only sees it as it is.
+  return source.format === "json" && mayWrite ? started(model) : model;
 }
 
 function started(model: EditorModel): EditorModel {

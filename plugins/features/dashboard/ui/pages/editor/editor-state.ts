@@ -48,7 +48,7 @@ export const changesIn = ({ stored, history }: EditorState): readonly Change[] =
 /** Whether something would be lost. */
 export function isUnsaved(state: EditorState): boolean {
   const { stored, typed, history, checked } = state;
-  if (typed !== undefined) return true;
+  if (typed !== undefined) return typed !== stored?.text;
   if (stored === undefined) return history.past.length > 0;
   // Comments count, too, where they are kept.
   return changesIn(state).length > 0 || (stored.format === "yaml" && history.now.text !== stored.text && checked?.text !== stored.text);
@@ -74,7 +74,8 @@ export function stateOf(subject: Subject, { definition: value, text, hash, etag,
     subject,
     id: subject.id,
     history: historyOf({ definition, text: written }),
-    stored: { definition, text: written, hash, etag, format, file },
+    // A file that cannot be read is its text, whatever its format.
+    stored: { definition, text: value === null ? text : written, hash, etag, format, file },
     checked,
     stale: format === "json",
     whole: whole || value === null,

@@ -70,7 +70,7 @@ export function SaveDialog({
     } catch (error) {
       const { status, message } = error as ApiError;
       if ((status === 409 || status === 412) && as === undefined && stored !== undefined) onConflict();
-      else setFailed(message);
+      else setFailed(status === 412 ? EDITOR.idInUse(as?.id ?? id) : message);
     } finally {
       setBusy(false);
     }

@@ -52,7 +52,7 @@ export function WorkflowLook({ id }: { readonly id: string }) {
               title={nameOf(node)}
               actions={<Button kind="plain" icon="close" aria-label={WORKFLOWS.back} onClick={() => setSelected(undefined)} />}
             >
-              <p className="meta">{factsOf(node)}</p>
+              <p className="workflows-note">{factsOf(node)}</p>
               <Code json={Object.fromEntries(Object.entries(node).filter(([key]) => key !== "do"))} label={WORKFLOWS.fields} />
             </Pane>
           )}
