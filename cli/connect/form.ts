@@ -58,7 +58,7 @@ export function formOf(cli: Cli, channel: string): Form {
       next:
         apart === undefined
           ? `these: ${names}; others are installed with: svc plugin add`
-          : `a package of its own for it, because ${apart.because}. Add it with: svc plugin add ${apart.name}`,
+          : `svc plugin add ${apart.name}: it is a package of its own, because ${apart.because}`,
     });
   }
   const { folder, manifest } = listed;

@@ -18,6 +18,8 @@ export interface Stage {
   readonly stranger: Person;
   readonly folder: string;
   readonly context: FakeContext<Settings>;
+  /** Files that the plugin wrote, by their absolute paths. */
+  readonly written: Map<string, string | Uint8Array>;
   /** Set up and connect; with `pair` by scanning the picture. */
   start(): Promise<void>;
   /** Ends the plugin; the session and the far end stay. */
@@ -48,8 +50,9 @@ export async function setStage(
   const store = options.store ?? createMemoryStore();
   let context: FakeContext<Settings>;
   let lifecycle: Lifecycle<Settings> = {};
+  const written = new Map<string, string | Uint8Array>();
   const make = () => {
-    const files = createMemoryFiles();
+    const files = createMemoryFiles(written);
     return createFakeContext<Settings>(plugin as never, {
       config: {
         enabled: true,
@@ -74,6 +77,7 @@ export async function setStage(
     friend,
     stranger,
     folder,
+    written,
     get context() {
       return context;
     },

@@ -1,6 +1,10 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Outgoing } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import type { Pairing } from "../../plugins/channels/phonemsg/pair-routes.ts";
 import { lacking } from "../kit/phonemsg/library.ts";
-import { type Stage, setStage, until } from "./phonemsg.harness.ts";
+import { GROUP, type Stage, setStage, until } from "./phonemsg.harness.ts";
 
 const stages: Stage[] = [];
 async function stage(options?: Parameters<typeof setStage>[0]): Promise<Stage> {
@@ -8,17 +12,234 @@ async function stage(options?: Parameters<typeof setStage>[0]): Promise<Stage> {
   stages.push(made);
   return made;
 }
+async function running(options?: Parameters<typeof setStage>[0]): Promise<Stage> {
+  const one = await stage(options);
+  await one.start();
+  return one;
+}
 afterEach(async () => {
   for (const one of stages.splice(0)) await one.stop();
 });
 
-describe.skipIf(lacking)("pairing", () => {
+const signal = new AbortController().signal;
+const channelOf = ({ context }: Stage) => context.registered.channels[0]!.channel;
+const out = (one: Stage, text: string, more: Partial<Outgoing> = {}): Outgoing => ({
+  target: { channel: "phonemsg", chat: one.friend.number },
+  text,
+  plain: text,
+  key: text,
+  ...more,
+});
+const accepted = ({ context }: Stage) => context.tasks.accepted;
+const pairing = async (one: Stage) => (await one.call("GET", "/channels/phonemsg/pair")) as Pairing;
+
+describe.skipIf(lacking)("pairing", { timeout: 60_000 }, () => {
   it("by a picture: 515 is no failure, the number is linked and heard", async () => {
-    const one = await stage();
-    await one.start();
+    const one = await running();
+    expect(await pairing(one)).toEqual({ state: "open", number: `+${one.far.own.number}` });
     await one.far.say({ from: one.friend, text: "hello" });
-    await until(() => one.context.tasks.accepted.length === 1);
-    expect(one.context.tasks.accepted[0]).toMatchObject({ text: "hello", chat: one.friend.number, direct: true, agent: "anna" });
+    await until(() => accepted(one).length === 1);
+    expect(accepted(one)[0]).toMatchObject({
+      text: "hello",
+      chat: one.friend.number,
+      direct: true,
+      agent: "anna",
+      sender: { id: one.friend.number, name: "Frieda" },
+    });
     expect(one.far.refused).toEqual([]);
+  });
+
+  it("by a code that is typed on the phone", async () => {
+    const one = await stage({ linked: false });
+    await one.start();
+    expect((await pairing(one)).reason).toContain("svc phonemsg pair");
+    await one.pair(`+${one.far.own.number}`);
+    await until(() => one.state() === "ready");
+    await one.far.say({ from: one.friend, text: "hello" });
+    await until(() => accepted(one).length === 1);
+  });
+
+  it("refuses what is no number, and a second phone", async () => {
+    const one = await stage({ linked: false });
+    await one.start();
+    await expect(one.call("POST", "/channels/phonemsg/pair", { number: "0170 1234567" })).rejects.toMatchObject({ code: "SVC_PHONEMSG_NUMBER" });
+    await one.pair();
+    await until(() => one.state() === "ready");
+    await expect(one.call("POST", "/channels/phonemsg/pair", {})).rejects.toMatchObject({ code: "SVC_PHONEMSG_PAIRED" });
+  });
+
+  it("the session folder is its owner's alone, and the pairing outlives a stop", async () => {
+    const one = await running();
+    expect(statSync(join(one.folder, "session")).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(join(one.folder, "session"))) expect(statSync(join(one.folder, "session", name)).mode & 0o077).toBe(0);
+    await one.halfStop();
+    await one.start();
+    expect((await pairing(one)).state).toBe("open");
+  });
+
+  it("unlinked on the phone: down with the next step, the folder kept aside, and paired anew without a restart", async () => {
+    const one = await running();
+    one.far.unlink();
+    await until(async () => (await pairing(one)).state === "unpaired");
+    expect((await pairing(one)).reason).toMatch(/unlinked this device.*svc phonemsg pair.*kept in .*session\.unpaired-/);
+    expect(one.state()).toBe("down");
+    const aside = readdirSync(one.folder).find((name) => name.startsWith("session.unpaired-"));
+    expect(existsSync(join(one.folder, aside as string, "session.journal"))).toBe(true);
+    await one.pair();
+    await until(() => one.state() === "ready");
+  });
+
+  it("unpair takes the device off and says where the old session is", async () => {
+    const one = await running();
+    const { kept } = (await one.call("DELETE", "/channels/phonemsg/pair")) as { kept: string };
+    expect(existsSync(kept)).toBe(true);
+    expect((await pairing(one)).state).toBe("unpaired");
+    await expect(channelOf(one).send(out(one, "x"), signal)).rejects.toMatchObject({ failure: "retry" });
+  });
+
+  it("another process may not use the session folder; another program with the device is told of", async () => {
+    const one = await running();
+    const two = await stage({ far: one.far, folder: one.folder, linked: false });
+    await expect(two.start()).rejects.toMatchObject({ code: "SVC_PHONEMSG_SESSION_BUSY" });
+  });
+});
+
+describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
+  it("those that came while it was away are work, own echoes are not", async () => {
+    const one = await running();
+    await one.far.echo(one.friend, "I wrote this on the phone");
+    await one.halfStop();
+    for (let n = 0; n < 20; n += 1) await one.far.say({ from: one.friend, text: `away ${n}` });
+    await one.start();
+    await until(() => accepted(one).length >= 20 && one.far.waiting.length === 0);
+    expect(accepted(one).map(({ text }) => text)).toEqual(Array.from({ length: 20 }, (_, n) => `away ${n}`));
+    expect(one.far.nacks).toEqual([]);
+  });
+
+  it("a person under two ids stays one, over a restart", async () => {
+    const one = await running();
+    await one.far.say({ from: one.friend, text: "by number" });
+    one.friend.hides = true;
+    await one.far.say({ from: one.friend, text: "hidden" });
+    await until(() => accepted(one).length === 2);
+    await one.halfStop();
+    await one.start();
+    await one.far.say({ from: one.friend, text: "hidden again" });
+    one.friend.hides = false;
+    await one.far.say({ from: one.friend, text: "by number again" });
+    await until(() => accepted(one).length === 2);
+    expect(new Set(accepted(one).map(({ chat, sender }) => `${chat} ${sender?.id}`))).toEqual(new Set([`${one.friend.number} ${one.friend.number}`]));
+    await channelOf(one).send(out(one, "an answer"), signal);
+    expect(one.far.chats.shown.map(({ chat, text }) => [chat, text])).toEqual([[one.friend.number, "an answer"]]);
+  });
+
+  it("CHAN-04 groups: by a part of the name, with the name in front on a shared number, answered in the group", async () => {
+    const agents = [
+      { id: "anna", name: "Anna" },
+      { id: "gard", name: "The Gardener" },
+    ];
+    const one = await running({ agents, settings: { routes: [{ group: "gARDen", agent: "gard" }] } });
+    const group = one.far.accounts.groups.get(GROUP);
+    await one.far.say({ from: one.friend, group: group!, text: "how are the roses?" });
+    await one.far.say({ from: one.stranger, group: group!, text: "and mine?" });
+    await one.far.say({ from: one.friend, text: "and you?" });
+    await until(() => accepted(one).length === 2);
+    expect(accepted(one)).toMatchObject([
+      { agent: "gard", chat: GROUP, sender: { id: one.friend.number }, facts: { chatTitle: "The Garden" } },
+      { agent: "anna", chat: one.friend.number },
+    ]);
+    expect(one.context.events.published.filter(({ type }) => type === "message:dropped")).toHaveLength(1);
+    await channelOf(one).send(out(one, "They *bloom*.", { agent: "gard", target: { channel: "phonemsg", chat: GROUP } }), signal);
+    await channelOf(one).send(out(one, "from the service itself"), signal);
+    expect(one.far.chats.shown.map(({ chat, text }) => [chat, text])).toEqual([
+      [GROUP, "*The Gardener*\nThey *bloom*."],
+      [one.friend.number, "from the service itself"],
+    ]);
+    await channelOf(one).react?.({ channel: "phonemsg", chat: GROUP }, accepted(one)[0]!.platformId!, "👀", signal);
+    expect(one.far.chats.reactions).toMatchObject([{ chat: GROUP, emoji: "👀", participant: one.friend.address }]);
+  });
+
+  it("a picture comes in and goes out, byte for byte", async () => {
+    const one = await running();
+    const picture = new Uint8Array(70_000).map((_, n) => (n * 7) % 253);
+    await one.far.say({ from: one.friend, message: { imageMessage: { ...(await one.far.files.put(picture, "image", "image/png")), caption: "look" } } });
+    await until(() => accepted(one).length === 1);
+    const [media] = accepted(one)[0]!.media!;
+    expect(media).toMatchObject({ kind: "image", type: "image/png", size: 70_000 });
+    expect([...(await channelOf(one).fetchMedia!(media!, signal)).data]).toEqual([...picture]);
+    await channelOf(one).send(out(one, "", { key: "picture", media: [{ kind: "image", type: "image/png", data: picture }] }), signal);
+    const shown = one.far.chats.shown.at(-1)!;
+    expect([shown.kind, [...(shown.file ?? [])]]).toEqual(["image", [...picture]]);
+  });
+
+  it("a file that is not what its sender sealed is refused for good", async () => {
+    const one = await running();
+    const described = await one.far.files.put(new Uint8Array(100), "document", "application/pdf");
+    await one.far.say({ from: one.friend, message: { documentMessage: { ...described, mediaKey: Buffer.alloc(32) } } });
+    await until(() => accepted(one).length === 1);
+    await expect(channelOf(one).fetchMedia!(accepted(one)[0]!.media![0]!, signal)).rejects.toMatchObject({
+      failure: "permanent",
+      message: expect.stringContaining("sealed"),
+    });
+  });
+
+  it("an answer that grows is one message; an edit of one that is too old is not tried", async () => {
+    const one = await running();
+    const { platformId = "" } = await channelOf(one).send(out(one, "Once"), signal);
+    for (const text of ["Once upon", "Once upon a time"]) await channelOf(one).edit!(platformId, out(one, text), signal);
+    expect(one.far.chats.shown.map(({ texts }) => texts)).toEqual([["Once", "Once upon", "Once upon a time"]]);
+    const sent = one.context.store.collection<{ at: number }>("sent");
+    const row = (await sent.get(platformId))!.value;
+    await sent.put(platformId, { ...row, at: row.at - 15 * 60_000 });
+    const before = one.far.writes;
+    await expect(channelOf(one).edit!(platformId, out(one, "too late"), signal)).rejects.toMatchObject({ failure: "permanent" });
+    expect(one.far.writes).toBe(before);
+  });
+
+  it("what a device could not open it gets once more", async () => {
+    const one = await running();
+    await one.far.say({ from: one.friend, text: "hello" });
+    await until(() => accepted(one).length === 1);
+    await channelOf(one).send(out(one, "first"), signal);
+    await one.friend.device.forget(`${one.far.own.number}:${one.far.own.device}@s.whatsapp.net`);
+    await channelOf(one).send(out(one, "second"), signal);
+    await until(() => one.far.chats.shown.length === 2);
+    expect(one.far.unopened).toHaveLength(1);
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["first", "second"]);
+  });
+
+  it("FAULT-03 while the disk takes no keys nothing is acknowledged, the channel says why, and it goes on by itself", async () => {
+    const one = await running();
+    const { tasks } = one.context;
+    const { accept } = tasks;
+    let full = true;
+    Object.assign(tasks, {
+      accept: async (message: never) => {
+        if (full) throw Object.assign(new Error("ENOSPC"), { code: "SVC_STORE_FULL", status: 507 });
+        return accept(message);
+      },
+    });
+    await one.far.say({ from: one.friend, text: "keep me" });
+    await until(() => one.context.logged.some((line) => JSON.stringify(line).includes("not acknowledged")));
+    expect([accepted(one).length, one.far.waiting.length, one.far.nacks.length]).toEqual([0, 1, 0]);
+    full = false;
+    await until(() => accepted(one).length === 1 && one.far.waiting.length === 0);
+  });
+
+  it("says that it hears nobody, once, and hears nobody", async () => {
+    const one = await running({ settings: { allowFrom: [] } });
+    await one.far.say({ from: one.friend, text: "hello" });
+    await until(() => one.context.events.published.some(({ type }) => type === "message:dropped"));
+    expect(accepted(one)).toEqual([]);
+    expect(JSON.stringify(one.context.registered.channels[0])).toContain("hears nobody");
+  });
+
+  it("a channel that logs: no key, no text, no number of the protocol library", async () => {
+    const one = await running();
+    await one.far.say({ from: one.friend, text: "canary-in-a-message" });
+    await until(() => accepted(one).length === 1);
+    await channelOf(one).send(out(one, "canary-in-an-answer"), signal);
+    const logged = JSON.stringify([one.context.logged, one.context.events.published]);
+    expect(logged).not.toMatch(/canary|noiseKey|privKey|session_|advSecret/i);
   });
 });

@@ -104,12 +104,13 @@ describe.skipIf(lacking)("phonemsg", () => {
     };
     await start();
     const said = new Map<Person, string[]>(people.map((person) => [person, []]));
+    const ids = new Map<string, string>();
     for (let round = 0; round < KILLS; round += 1) {
       for (let n = 0; n < A_KILL; n += 1) {
         const person = people[Math.floor(dice() * PEOPLE)] as Person;
         const text = `message ${round}.${n} of ${person.name}`;
         said.get(person)?.push(text);
-        await server.say({ from: person, text });
+        ids.set(await server.say({ from: person, text }), text);
         if (dice() < 0.1) await server.repeat();
         // The same person under the other of the two ids.
         if (dice() < 0.1) person.hides = !person.hides;
@@ -123,7 +124,11 @@ describe.skipIf(lacking)("phonemsg", () => {
     const missing = () => people.flatMap((person) => (said.get(person) ?? []).filter((text) => !answers(person).includes(text)));
     await settle(missing);
     // A message may be refused that came again after it was kept and its key was spent: it is answered all the same.
-    expect({ missing: missing(), refused: server.refused, waiting: server.waiting.length }, errors).toEqual({ missing: [], refused: [], waiting: 0 });
+    const lost = { missing: missing(), refused: server.refused, waiting: server.waiting.length };
+    const nacked = [...ids]
+      .filter(([id]) => server.nacks.some((nack) => nack.startsWith(id)))
+      .map(([id, text]) => `${text} ${server.nacks.find((nack) => nack.startsWith(id))}`);
+    expect(lost, `refused: ${nacked.join(", ")}; ${errors}`).toEqual({ missing: [], refused: [], waiting: 0 });
     expect(errors).not.toMatch(/Session error|Closing session|privKey|rootKey|SessionEntry/);
     const reread = server.chats.shown.filter(({ id }) => server.unopened.includes(id)).map(({ text }) => text);
     for (const person of people) expect(answers(person), `${person.name}; sent again to be read: ${reread.join(", ")}; ${errors}`).toEqual(said.get(person));

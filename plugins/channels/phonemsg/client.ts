@@ -4,6 +4,8 @@ import type { WASocket } from "@whiskeysockets/baileys";
 import { type Connection, createConnection, type Link } from "./connection.ts";
 import { createInbound } from "./inbound.ts";
 import { createDirectory, type Directory } from "./ingest/directory.ts";
+import { createHistory, type History } from "./ingest/history.ts";
+import { notConnected } from "./ingest/phone-reader.ts";
 import { download, upload } from "./media.ts";
 import { createOutbound } from "./outbound.ts";
 import { createPeople, type People, partsOf } from "./people.ts";
@@ -16,6 +18,7 @@ import { loadVendor, type Vendor } from "./vendor.ts";
 export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
   readonly connection: Connection;
   readonly directory: Directory;
+  readonly history: History;
   readonly people: People;
   readonly vendor: Vendor;
   /** The connection, or an error that says why there is none. */
@@ -66,13 +69,17 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
     upload: (file, signal) => upload(media, socket(), file, signal),
   });
 
-  const { hear } = createInbound(ctx, { vendor, people, directory, own: () => session.creds.me });
+  const history = createHistory(vendor);
+  const inbound = createInbound(ctx, { vendor, people, directory, own: () => session.creds.me });
   const connection = createConnection({
     vendor,
     session,
     log,
     ...(config.server === undefined ? {} : { server: config.server }),
-    hear,
+    hear(message) {
+      history.offer(message);
+      return inbound.hear(message);
+    },
     attend: directory.attend,
     sent: async (id) => {
       const found = await sent.get(id);
@@ -80,6 +87,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
     },
     newestVersion: async () => versionIn((await ctx.fetch("https://web.whatsapp.com/sw.js", { maxBytes: 4_194_304 })).text()),
     changed(next) {
+      if (link.state === "open") history.ended(notConnected("the connection ended"));
       link = next;
       tell();
     },
@@ -92,6 +100,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
     ...outbound,
     connection,
     directory,
+    history,
     people,
     vendor,
     socket,

@@ -1,5 +1,6 @@
 import { type Log, sleep } from "@svc/sdk";
 import type { ConnectionState, WAMessage, WASocket } from "@whiskeysockets/baileys";
+import { ON_DEMAND } from "./ingest/history.ts";
 import { quietLog } from "./quiet-log.ts";
 import type { Session } from "./session/session.ts";
 import { createSignal } from "./signal.ts";
@@ -117,6 +118,7 @@ function createSocket({ vendor, session, log, server, sent }: LineDeps, version:
     // The phone goes on ringing for what comes in.
     markOnlineOnConnect: false,
     syncFullHistory: false,
+    shouldSyncHistoryMessage: ({ syncType }) => syncType !== vendor.proto.HistorySync.HistorySyncType.FULL && syncType !== ON_DEMAND,
     emitOwnEvents: false,
     defaultQueryTimeoutMs: 30_000,
     // The session itself tries a refused write again.

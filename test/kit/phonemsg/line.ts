@@ -77,7 +77,8 @@ export function openLine(deps: LineDeps): Line {
     await send({ tag: "success", attrs: { t: now(), lid: `${own.hidden.split("@")[0]}:${own.device}@lid`, creation: "1700000000" } });
     await inOrder(async () => {
       line.caughtUp = true;
-      for (const entry of server.waiting) await send({ ...entry.node, attrs: { ...entry.node.attrs, offline: "1" } });
+      for (const entry of [...server.waiting]) await send({ ...entry.node, attrs: { ...entry.node.attrs, offline: "1" } });
+      for (const receipt of [...server.receipts.values()]) await send({ ...receipt, attrs: { ...receipt.attrs, offline: "1" } });
       await send({ tag: "ib", attrs: { from: "s.whatsapp.net" }, content: [{ tag: "offline", attrs: { count: String(server.waiting.length) } }] });
     });
   }
@@ -150,7 +151,7 @@ export function openLine(deps: LineDeps): Line {
     if (error !== undefined) {
       // What was acknowledged before is no loss: it is a message that came once more.
       if (entry === undefined || entry.again) return;
-      server.nacks.push(id);
+      server.nacks.push(`${id}:${error}`);
     }
     if (entry !== undefined) server.waiting.splice(at, 1);
   }
@@ -168,7 +169,8 @@ export function openLine(deps: LineDeps): Line {
 
   async function take(node: Library): Promise<void> {
     const { id, to, category } = node.attrs;
-    const sender = to.endsWith("@lid") ? `${own.hidden.split("@")[0]}:${own.device}@lid` : `${own.number}:${own.device}@s.whatsapp.net`;
+    // Under whichever of the account's two addresses it comes, it is the same device with the same session.
+    const sender = `${own.number}:${own.device}@s.whatsapp.net`;
     if (category === "peer") return peer(node, id);
     const group = accounts.groups.get(to);
     const person = group === undefined ? accounts.find(to) : undefined;
@@ -217,14 +219,17 @@ export function openLine(deps: LineDeps): Line {
     const { registrationId } = accounts.find(jid)?.device.bundle ?? { registrationId: 0 };
     const registration = Buffer.alloc(4);
     registration.writeUInt32BE(registrationId);
-    await send({
+    const receipt = {
       tag: "receipt",
       attrs: { id, from: group?.id ?? jid, type: "retry", t: now(), ...(group === undefined ? {} : { participant: jid }) },
       content: [
         { tag: "retry", attrs: { count: String(count), id, t: now(), v: "1" } },
         { tag: "registration", attrs: {}, content: registration },
       ],
-    });
+    };
+    // It waits like a message for a device that is away.
+    server.receipts.set(id, receipt);
+    await send(receipt);
   };
 
   /** The device asks its owner's phone for something. */
@@ -244,6 +249,7 @@ export function openLine(deps: LineDeps): Line {
     if (node.tag === "iq") return query(node);
     if (node.tag === "message") return message(node);
     if (node.tag === "receipt" || (node.tag === "ack" && node.attrs.class === "message")) return settled(node);
+    if (node.tag === "ack" && node.attrs.class === "receipt") server.receipts.delete(node.attrs.id);
     if (!["ack", "presence", "chatstate", "ib"].includes(node.tag)) server.refused.push(node.tag);
   }
 

@@ -101,7 +101,17 @@ export function answerQuery(node: Library, deps: QueryDeps): { content?: unknown
     case "w:stats":
       return {};
     case "w:sync:app:state":
-      return { content: [element("sync", {}, [])] };
+      return {
+        content: [
+          element(
+            "sync",
+            {},
+            lib
+              .getBinaryNodeChildren(child, "collection")
+              .map(({ attrs }: Library) => element("collection", { name: attrs.name, version: attrs.version ?? "0", type: "result" }, [])),
+          ),
+        ],
+      };
     default:
       break;
   }

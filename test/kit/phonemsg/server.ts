@@ -48,12 +48,14 @@ export interface PhoneServer {
   readonly files: FileStore;
   /** Messages that the device has not acknowledged, in their order. */
   readonly waiting: Waiting[];
-  /** Messages that it has refused: the platform forgets these. */
+  /** Messages that it has refused, each with the code: the platform forgets these. */
   readonly nacks: string[];
   /** What it has asked that the platform does not know. */
   readonly refused: string[];
   /** Messages of the device that nobody could open at first. */
   readonly unopened: string[];
+  /** What people's devices ask for once more, until the device has heard of it. */
+  readonly receipts: Map<string, Library>;
   /** Requests for messages of the past, by chat. */
   readonly reads: { readonly chat: string; readonly count: number; readonly at: number }[];
   /** Live reads of groups. */
@@ -220,6 +222,7 @@ export async function startPhoneServer(): Promise<PhoneServer> {
     nacks: [],
     refused: [],
     unopened: [],
+    receipts: new Map(),
     reads: [],
     groupReads: [],
     connections: 0,
@@ -277,8 +280,9 @@ export async function startPhoneServer(): Promise<PhoneServer> {
       for (const line of lines) await line.offer(linked);
     },
     async typeCode(typed) {
-      const line = [...lines].find((one) => one.hello !== undefined);
-      if (line?.hello === undefined) throw new Error("no device asks to be linked by a code");
+      const asking = () => [...lines].find((one) => one.hello !== undefined);
+      while (asking() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+      const line = asking() as Line;
       code = await phone.type(typed, line.hello);
       await line.send(code.notification);
     },

@@ -88,20 +88,24 @@ export function createDirectory(ctx: Pick<PluginContext, "store" | "log">, peopl
     for (const contact of told) void inOrder(() => noteContact(contact)).catch(() => {});
   };
 
+  const saw: Directory["saw"] = async ({ key, message, messageTimestamp, pushName }) => {
+    if (!listens || message?.protocolMessage) return;
+    await inOrder(async () => {
+      const { remoteJid, id, participant, fromMe } = key;
+      if (typeof remoteJid !== "string" || typeof id !== "string" || (!isGroup(remoteJid) && !isPerson(remoteJid))) return;
+      const last = { id, fromMe: fromMe === true, ...(typeof participant === "string" && participant !== "" ? { participant } : {}) };
+      await noteChat(remoteJid, { last, lastAt: Number(messageTimestamp ?? 0) * 1_000 }, key.remoteJidAlt ?? undefined);
+      const from = isGroup(remoteJid) ? participant : remoteJid;
+      if (fromMe !== true && typeof from === "string" && typeof pushName === "string") await noteContact({ id: from, notify: pushName });
+    });
+  };
+  const learn: Directory["learn"] = ({ id, subject }) => inOrder(() => noteChat(id, { name: subject }));
+
   return {
+    saw,
+    learn,
     chats: () => all(chats()),
     contacts: () => all(contacts()),
-    saw: async ({ key, message, messageTimestamp, pushName }) => {
-      if (!listens || message?.protocolMessage) return;
-      await inOrder(async () => {
-        const { remoteJid, id, participant, fromMe } = key;
-        if (typeof remoteJid !== "string" || typeof id !== "string" || (!isGroup(remoteJid) && !isPerson(remoteJid))) return;
-        const last = { id, fromMe: fromMe === true, ...(typeof participant === "string" && participant !== "" ? { participant } : {}) };
-        await noteChat(remoteJid, { last, lastAt: Number(messageTimestamp ?? 0) * 1_000 }, key.remoteJidAlt ?? undefined);
-        const from = isGroup(remoteJid) ? participant : remoteJid;
-        if (fromMe !== true && typeof from === "string" && typeof pushName === "string") await noteContact({ id: from, notify: pushName });
-      });
-    },
     attend({ ev }) {
       if (!listens) return;
       ev.on("chats.upsert", noteChats);
@@ -121,7 +125,7 @@ export function createDirectory(ctx: Pick<PluginContext, "store" | "log">, peopl
           const chat = message.key.remoteJid ?? "";
           if (Number(message.messageTimestamp ?? 0) >= Number(newest.get(chat)?.messageTimestamp ?? 0)) newest.set(chat, message);
         }
-        for (const message of newest.values()) void this.saw(message).catch(() => {});
+        for (const message of newest.values()) void saw(message).catch(() => {});
       });
     },
     async groupName(address, needed) {
@@ -130,10 +134,9 @@ export function createDirectory(ctx: Pick<PluginContext, "store" | "log">, peopl
       const line = socket();
       if (line === undefined) throw new Error("the name of a group cannot be asked for while there is no connection");
       const { subject } = await line.groupMetadata(address);
-      await this.learn({ id: address, subject });
+      await learn({ id: address, subject });
       return subject;
     },
-    learn: ({ id, subject }) => inOrder(() => noteChat(id, { name: subject })),
   };
 }
 

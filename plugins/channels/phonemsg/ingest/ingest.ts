@@ -24,7 +24,7 @@ export function createIngest(ctx: PluginContext<Settings>, client: () => Client)
       const agent = id === undefined ? undefined : ctx.agents.get(id);
       if (agent === undefined)
         throw svcError("SVC_PHONEMSG_INGEST_AGENT", "No agent's workspace takes the entries: set channels.phonemsg.ingest.agent", { status: 409 });
-      const { connection, directory, people, vendor } = client();
+      const { connection, directory, history, people, vendor } = client();
       const socket = () => {
         const { link } = connection;
         if (link.state !== "open") throw notConnected(link.state === "pairing" ? "no phone is linked" : link.reason);
@@ -33,6 +33,7 @@ export function createIngest(ctx: PluginContext<Settings>, client: () => Client)
       const contacts = new Map((await directory.contacts()).map((contact) => [contact.id, contact]));
       const reader = createPhoneReader({
         vendor,
+        history,
         throttle,
         socket,
         nameOf: async (address, push) => {

@@ -1,9 +1,10 @@
-import { svcError, withTimeout } from "@svc/sdk";
-import type { WAMessage, WASocket } from "@whiskeysockets/baileys";
+import { svcError } from "@svc/sdk";
+import type { WASocket } from "@whiskeysockets/baileys";
 import { wordsOf } from "../heard.ts";
 import type { Vendor } from "../vendor.ts";
 import type { KnownChat } from "./directory.ts";
 import type { Group, Line } from "./entries.ts";
+import type { History } from "./history.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What is read from the phone itself. Each call is one live read and waits for its turn. */
@@ -16,64 +17,18 @@ export interface PhoneReader {
 /** What it works with. */
 export interface ReaderDeps {
   readonly vendor: Vendor;
+  readonly history: History;
   readonly throttle: Throttle;
   /** Throws `SVC_PHONEMSG_NOT_CONNECTED`. */
   socket(): WASocket;
   nameOf(address: string, push: string | undefined): Promise<string>;
 }
 
-const ANSWER_MS = 45_000;
-const ON_DEMAND = 6;
-
 /** The error of a sweep whose connection is away. */
 export const notConnected = (reason: string) => svcError("SVC_PHONEMSG_NOT_CONNECTED", `the phone is not connected: ${reason}`, { status: 503 });
 
 /** Makes the reader. */
-export function createPhoneReader({ vendor, throttle, socket, nameOf }: ReaderDeps): PhoneReader {
-  /** The phone answers a request for older messages with a piece of history that names the request. */
-  async function history(line: WASocket, chat: KnownChat, cap: number, signal: AbortSignal): Promise<readonly WAMessage[]> {
-    const { last, lastAt } = chat;
-    if (last === undefined || lastAt === undefined) return [];
-    let stop = () => {};
-    let request: string | undefined;
-    const early = new Map<string, readonly WAMessage[]>();
-    const arrived = new Promise<readonly WAMessage[]>((resolve, reject) => {
-      const hear = ({
-        messages,
-        syncType,
-        peerDataRequestSessionId: id,
-      }: {
-        messages: WAMessage[];
-        syncType?: number | null;
-        peerDataRequestSessionId?: string | null;
-      }) => {
-        if (syncType !== ON_DEMAND || typeof id !== "string") return;
-        if (id === request) resolve(messages);
-        else if (request === undefined) early.set(id, messages);
-      };
-      const closed = ({ connection }: { connection?: string }) => {
-        if (connection === "close") reject(notConnected("the connection ended"));
-      };
-      line.ev.on("messaging-history.set", hear);
-      line.ev.on("connection.update", closed);
-      stop = () => {
-        line.ev.off("messaging-history.set", hear);
-        line.ev.off("connection.update", closed);
-      };
-    });
-    arrived.catch(() => {});
-    try {
-      const key = { remoteJid: chat.address, ...last };
-      // The newest message itself is wanted, too.
-      request = await line.fetchMessageHistory(cap, key, lastAt + 1_000);
-      const there = early.get(request);
-      if (there !== undefined) return there;
-      return await withTimeout(arrived, ANSWER_MS, () => Promise.reject(new Error(`the phone has not answered within ${ANSWER_MS / 1_000} s`)), signal);
-    } finally {
-      stop();
-    }
-  }
-
+export function createPhoneReader({ vendor, history, throttle, socket, nameOf }: ReaderDeps): PhoneReader {
   return {
     async group(address, signal) {
       await throttle.take(signal);
@@ -91,7 +46,7 @@ export function createPhoneReader({ vendor, throttle, socket, nameOf }: ReaderDe
     },
     async messages(chat, cap, since, signal) {
       await throttle.take(signal);
-      const found = await history(socket(), chat, cap, signal);
+      const found = await history.request(socket(), chat, cap, signal);
       const lines: Line[] = [];
       for (const { key, message, messageTimestamp, pushName } of found) {
         const content = vendor.normalizeMessageContent(message);
