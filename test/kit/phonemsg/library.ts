@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { muteLibraries } from "../../../plugins/channels/phonemsg/quiet-console.ts";
 import { ROOT } from "../../house/house.ts";
 
 const FOLDER = join(ROOT, "plugins/channels/phonemsg");
@@ -15,7 +16,10 @@ if (lacking !== undefined) console.warn(`skipped: ${lacking}`);
 export type Library = any;
 
 /** Its primitives: keys, cipher, protocol buffers, binary nodes. The server stands on these, the client under test on the whole. */
-export const library = async (): Promise<Library> => import(pathToFileURL(ENTRY).href);
+export const library = async (): Promise<Library> => {
+  muteLibraries();
+  return import(pathToFileURL(ENTRY).href);
+};
 
 /** The WebSocket server that comes with it. */
 export const socketServer = (): Library => createRequire(ENTRY)("ws");
