@@ -29,13 +29,18 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
   // What a message sets in motion must not believe itself to be inside of the transaction that opened it.
   const outside = AsyncLocalStorage.snapshot();
 
-  async function take(ciphertext: Uint8Array, opened: Uint8Array): Promise<void> {
+  /** A message of no words, for one that was taken before. */
+  const nothing = Buffer.from([1]);
+
+  /** False for the key of a group, which must be read again where it comes again. */
+  async function take(ciphertext: Uint8Array, opened: Uint8Array): Promise<boolean> {
     const node = nodes.get(ciphertext);
     const { me } = session.creds;
-    if (node === undefined || me === undefined) return;
+    if (node === undefined || me === undefined) return false;
     const { fullMessage } = vendor.decodeMessageNode(node, me.id, me.lid ?? "");
     const message = vendor.proto.Message.decode(vendor.unpadRandomMax16(opened));
     await outside(() => hear({ ...fullMessage, message: message.deviceSentMessage?.message ?? message } as WAMessage));
+    return !message.senderKeyDistributionMessage && !message.protocolMessage;
   }
 
   return {
@@ -60,14 +65,18 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
         order = done.catch(() => {});
         return done;
       };
-      const opening = <T extends Uint8Array>(open: () => Promise<T>, ciphertext: Uint8Array, key: string): Promise<T> =>
-        alone(() =>
-          transaction(async () => {
+      const opening = (open: () => Promise<Uint8Array>, ciphertext: Uint8Array, key: string): Promise<Uint8Array> =>
+        alone(async () => {
+          const name = nameOf(nodes.get(ciphertext));
+          if (name !== undefined && session.wasTaken(name)) return nothing;
+          return transaction(async () => {
             const opened = await open();
-            await take(ciphertext, opened);
+            const whole = await take(ciphertext, opened);
+            // With the key that is spent: what comes again is then known, and acknowledged once more.
+            if (whole && name !== undefined) await auth.keys.set(session.takenAs(name));
             return opened;
-          }, key),
-        );
+          }, key);
+        });
       return {
         ...inner,
         decryptMessage: (what) => opening(() => inner.decryptMessage(what), what.ciphertext, what.jid),
@@ -86,3 +95,7 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
     },
   };
 }
+
+/** By which a message is known again. */
+const nameOf = (node: BinaryNode | undefined): string | undefined =>
+  node === undefined ? undefined : [node.attrs.id, node.attrs.from, node.attrs.participant ?? "", node.attrs.recipient ?? ""].join(" ");

@@ -12,6 +12,10 @@ export interface Session {
   readonly folder: string;
   readonly creds: AuthenticationCreds;
   readonly keys: SessionKeys;
+  /** Whether a message has been taken before, within the last two weeks at least. */
+  wasTaken(name: string): boolean;
+  /** The change that makes it so, to be written with the key that opened the message. */
+  takenAs(name: string): SignalDataSet;
   /** The phone has linked this device. */
   readonly paired: boolean;
   /** Takes what has changed of the credentials; resolves when that is on disk. */
@@ -32,6 +36,9 @@ export interface SessionKeys {
 }
 
 const FILE = "session.journal";
+const TAKEN = "taken";
+/** As long as the platform keeps messages for a device that is away. */
+const TAKEN_MS = 14 * 86_400_000;
 /** The credentials of a pairing whose connection has not begun yet. */
 const PAIRED_FILE = "paired.json";
 const CREDS = "creds";
@@ -105,6 +112,8 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
     },
   };
 
+  const old = [...journal.keys()].filter((key) => key.startsWith(`${TAKEN}/`) && Number(journal.get(key)) < Date.now() - TAKEN_MS);
+  if (old.length > 0) await write(new Map(old.map((key) => [key, undefined])));
   // Kept in the journal first, then forgotten where it was.
   if (isPaired(creds)) {
     await write(new Map([[CREDS, JSON.stringify(creds, BufferJSON.replacer)]]));
@@ -117,6 +126,8 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
       return creds;
     },
     keys,
+    wasTaken: (name) => journal.get(`${TAKEN}/${name}`) !== undefined,
+    takenAs: (name) => ({ [TAKEN]: { [name]: Date.now() } }) as never,
     get paired() {
       return isPaired(creds);
     },
