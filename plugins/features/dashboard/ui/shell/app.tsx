@@ -1,4 +1,4 @@
-import { Component, type ComponentType, lazy, type MouseEvent, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { Component, type ComponentType, lazy, type MouseEvent, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { joinLive } from "../data/live.ts";
 import { useMe } from "../data/me.ts";
 import { knowPatterns, Link, matchPath, navigate, useRoute } from "../data/router.tsx";
@@ -25,6 +25,7 @@ const FOLDED = "svc.rail";
 export function App() {
   const { path } = useRoute();
   const [folded, setFolded] = useState(() => localStorage.getItem(FOLDED) === "folded");
+  const small = useSmall();
   const [keys, setKeys] = useState(false);
   const [palette, setPalette] = useState(false);
   const main = useRef<HTMLElement>(null);
@@ -47,7 +48,7 @@ export function App() {
     main.current?.focus({ preventScroll: true });
   }, [place]);
   return (
-    <div className="shell" data-folded={folded || undefined}>
+    <div className="shell" data-folded={folded || (small && place === "/workflows/editor") || undefined}>
       {/* biome-ignore lint/a11y/useValidAnchor: a skip link; the fragment belongs to the page, so it moves the focus only */}
       <a className="shell-skip" href="#page" onClick={(event) => skip(event, main.current)}>
         {SHELL.skip}
@@ -92,6 +93,19 @@ function useHome(path: string): void {
 function skip(event: MouseEvent, main: HTMLElement | null): void {
   event.preventDefault();
   main?.focus();
+}
+
+const SMALL = matchMedia("(max-width: 1440px)");
+
+/** The editor needs the room of the rail there. */
+function useSmall(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      SMALL.addEventListener("change", listener);
+      return () => SMALL.removeEventListener("change", listener);
+    },
+    () => SMALL.matches,
+  );
 }
 
 function useShellCommands({ fold, keys }: Readonly<Record<"fold" | "keys", () => void>>): void {
