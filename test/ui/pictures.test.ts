@@ -95,6 +95,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the pictures of the README", () => {
     await vi.waitFor(async () => expect((await at.api<{ status: string }>("GET", `/api/workflows/runs/${id}`)).status).toBe("failed"), { timeout: 60_000 });
     const page = await open(`/processes?run=${id}`, "dark");
     await page.locator(".processes-error").waitFor();
+    await page.locator('.react-flow__node[data-id="tell"]').waitFor();
     await take(page, "processes");
   });
 

@@ -58,6 +58,17 @@ function RailLink({ page: { path, title, icon }, here }: { readonly page: Pick<P
   );
 }
 
+function BarLink({ page: { path, icon }, name, here }: { readonly page: Page; readonly name: string; readonly here: boolean }) {
+  const count = (COUNTS[path] ?? NO_COUNT)() ?? 0;
+  return (
+    <Link to={path} className="shell-bar-link" aria-current={here ? "page" : undefined}>
+      <Icon name={icon} />
+      {name}
+      {count > 0 && <span className="shell-link-count">{count}</span>}
+    </Link>
+  );
+}
+
 /** The bar at the foot of a narrow screen. */
 export function BottomBar({ onKeys }: { onKeys(): void }) {
   const { path } = useRoute();
@@ -67,12 +78,7 @@ export function BottomBar({ onKeys }: { onKeys(): void }) {
     <nav className="shell-bar" aria-label={SHELL.pages}>
       {["Live", "Inbox", "Boards", "Runs"].map((name) => {
         const page = PAGES.find(({ bar }) => bar === name) as Page;
-        return (
-          <Link key={name} to={page.path} className="shell-bar-link" aria-current={isOf(page, path) ? "page" : undefined}>
-            <Icon name={page.icon} />
-            {name}
-          </Link>
-        );
+        return <BarLink key={name} page={page} name={name} here={isOf(page, path)} />;
       })}
       <Menu
         className="shell-bar-link"
