@@ -114,6 +114,15 @@ it("a follow-up that replaces stops the task and is answered first", async () =>
   expect((await get(at.dashboard, `/api/tasks/${second.taskId}`)).body).toMatchObject({ state: "ok", trace: { channel: "dashboard" } });
 });
 
+it("a task is stopped once; one that does not run is 404", async () => {
+  const at = await guarded();
+  const { taskId } = (await send(at.dashboard, "/api/chat/foo", { text: "hold", chat: "page" })).body as { taskId: string };
+  await expect.poll(() => at.tier.held).toBe(1);
+  expect((await send(at.dashboard, `/api/tasks/${taskId}/stop`)).status).toBe(200);
+  expect((await get(at.dashboard, `/api/tasks/${taskId}`)).body).toMatchObject({ state: "cancelled" });
+  expect(await send(at.dashboard, `/api/tasks/${taskId}/stop`)).toMatchObject({ status: 404, body: { code: "SVC_DASHBOARD_TASK_UNKNOWN" } });
+});
+
 it("AUTH-09 a reader sees tasks and chats and starts none; chats of two tokens are never the same", async () => {
   const at = await guarded({ dashboard: { token: "the-single-bearer-of-old" } });
   const [reader, writer, other] = await Promise.all([at.token("dashboard:read"), at.token("dashboard:write"), at.token("dashboard:write")]);
@@ -123,7 +132,7 @@ it("AUTH-09 a reader sees tasks and chats and starts none; chats of two tokens a
   await expect.poll(async () => (await get(at.dashboard, "/api/chat/foo", bearer(writer.secret))).body).toMatchObject({ turns: [{ answer: "hello" }] });
   expect((await get(at.dashboard, "/api/chat/foo", bearer(other.secret))).body).toMatchObject({ turns: [] });
   expect((await get(at.dashboard, "/api/tasks", bearer(reader.secret))).body).toMatchObject({ tasks: [{ id: body.taskId }] });
-  expect((await send(at.dashboard, `/api/tasks/${body.taskId}/replay`, {}, bearer(reader.secret))).status).toBe(403);
+  for (const what of ["replay", "stop"]) expect((await send(at.dashboard, `/api/tasks/${body.taskId}/${what}`, {}, bearer(reader.secret))).status).toBe(403);
   for (const path of ["/api/tasks", "/api/tasks/marks", "/api/tasks/now", "/api/tasks/agents", "/api/tasks/series", "/api/tasks/events", "/api/chat/foo"])
     expect((await get(at.dashboard, path)).status, path).toBe(401);
 });

@@ -108,30 +108,34 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
   });
 
   it("queues a follow-up by Enter, stops and sends by Ctrl-Enter, and is spoken to by keys alone", async () => {
-    const page = await open("/live?chat=patient");
-    const box = page.getByRole("textbox", { name: "Message to Patient speaker" });
+    const page = await open("/live?chat=still");
+    const box = page.getByRole("textbox", { name: "Message to Still speaker" });
     await page.keyboard.press("Escape");
     await box.waitFor({ state: "detached" });
     await page
-      .getByRole("button", { name: /Patient speaker/ })
+      .getByRole("button", { name: /Still speaker/ })
       .first()
       .focus();
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.activeElement?.id === "live-composer");
+    const turn = (text: string) => page.locator(".live-turn").filter({ hasText: text });
     await page.keyboard.type("the first of three messages");
     await page.keyboard.press("Enter");
-    await page.locator(".live-turn-growing").waitFor();
+    await turn("the first of three").locator(".kit-glyph-running").first().waitFor();
     await page.keyboard.type("the second, which waits");
     await page.keyboard.press("Enter");
-    await page.locator(".live-turn").filter({ hasText: "the second, which waits" }).getByText("queued").waitFor();
+    await turn("the second, which waits").locator(".kit-glyph-queued").first().waitFor();
     await page.keyboard.type("the third, at once");
     await page.keyboard.press("Control+Enter");
-    await page.locator(".live-turn").filter({ hasText: "the first of three" }).locator(".kit-glyph-cancelled").waitFor();
-    const answers = (text: string) => page.locator(".live-turn").filter({ hasText: text }).locator(".live-prose").filter({ hasText: text });
-    await answers("the third, at once").waitFor();
-    await answers("the second, which waits").waitFor();
-    await page.locator(".live-turn-growing").waitFor({ state: "detached" });
+    await turn("the first of three").locator(".kit-glyph-cancelled").waitFor();
+    await turn("the third, at once").locator(".kit-glyph-running").first().waitFor();
+    await turn("the second, which waits").locator(".kit-glyph-queued").first().waitFor();
     await judge(page);
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await turn("the third, at once").locator(".kit-glyph-cancelled").waitFor();
+    await turn("the second, which waits").locator(".kit-glyph-running").first().waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await turn("the second, which waits").locator(".kit-glyph-cancelled").waitFor();
   });
 
   it("draws what is said once a frame, however fast it comes", async () => {

@@ -13,7 +13,7 @@ export const AGENTS = {
   "scheduler-ar": echoAgent({ name: "مساعد الجدولة" }),
   unbroken: echoAgent({ name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamter" }),
   slow: echoAgent({ name: "Slow speaker", local: { mode: "echo", chunks: 12, delayMs: 250, step: true } }),
-  patient: echoAgent({ name: "Patient speaker", local: { mode: "echo", chunks: 40, delayMs: 200 } }),
+  still: echoAgent({ name: "Still speaker", local: { mode: "echo", delayMs: 600_000 } }),
   fast: echoAgent({ name: "Fast speaker", local: { mode: "echo", chunks: 2_000 } }),
   held: echoAgent({ name: "Long worker", local: { mode: "echo", delayMs: 600_000, step: true } }),
 } as const;

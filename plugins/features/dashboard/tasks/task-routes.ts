@@ -97,6 +97,14 @@ export function taskRoutes(ctx: Sources): readonly HttpRoute[] {
       },
     },
     {
+      ...write("/api/tasks/:id/stop"),
+      async handle({ params }) {
+        const task = params.id as string;
+        if (!(await ctx.tasks.cancel(task))) throw fail("SVC_DASHBOARD_TASK_UNKNOWN", { task });
+        return { taskId: task };
+      },
+    },
+    {
       ...write("/api/tasks/:id/replay"),
       body: { type: "object", additionalProperties: false, properties: { message: TEXT, agent: NAME, strategy: NAME } },
       async handle({ params, body, caller }) {

@@ -194,7 +194,8 @@ function Composer({ agent, chat }: { readonly agent: AgentNow; readonly chat: Ch
   const writing = useWriting();
   const may = useMay("dashboard:write");
   const me = useMe();
-  const running = chat.open[0];
+  // One that took the place of another runs before what was said earlier.
+  const running = chat.open.find(({ state }) => state === "running" || state === "waiting") ?? chat.open[0];
   const busy = running !== undefined;
   const write = (value: string) => {
     setText(value);
@@ -231,7 +232,7 @@ function Composer({ agent, chat }: { readonly agent: AgentNow; readonly chat: Ch
           {may || me.data === undefined ? (busy ? LIVE.hintQueue : LIVE.hintSend) : LIVE.mayNotWrite}
         </p>
         {busy && (
-          <Button icon="stop" disabledWhy={writing.why} onClick={() => void stopTask(me.data?.daemons[0]?.url ?? "", running.id)}>
+          <Button icon="stop" disabledWhy={writing.why} onClick={() => void stopTask(running.id)}>
             {LIVE.stop}
           </Button>
         )}

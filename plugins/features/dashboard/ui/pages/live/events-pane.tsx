@@ -37,7 +37,8 @@ export function EventsPane() {
     if (past.data !== undefined) setEvents((now) => merged(past.data?.events ?? [], now ?? []));
   }, [past.data]);
   const arrived = useArrivals((fresh) => setEvents((now) => merged(fresh, now ?? [])));
-  useLive(({ data }) => arrived(data as Envelope), { names: ["event"] });
+  // What came before the stream was open stands in what is read.
+  useLive(({ name, data }) => (name === "event" ? arrived(data as Envelope) : past.reload()), { names: ["event", "snapshot"] });
   const wanted = useMemo(() => events?.filter((event) => fits(event, filter)), [events, filter]);
   const { shown, waiting, enter } = useEntering(
     wanted,

@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { useMe, useWriting } from "../../data/me.ts";
+import { useWriting } from "../../data/me.ts";
 import type { Resource } from "../../data/resource.ts";
 import { Link, navigate } from "../../data/router.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -21,7 +21,6 @@ const ROW = 32;
 /** What runs and what has ended. Both have their own place: what runs pushes nothing away. */
 export function NowPane({ now, nameOf, onTalk }: { readonly now: Resource<TasksNow>; nameOf(agent: string): string; onTalk(agent: string): void }) {
   const kept = useKeptTasks(now.data);
-  const me = useMe();
   const writing = useWriting();
   const [asked, setAsked] = useState<TaskNow>();
   const [stopping, setStopping] = useState<ReadonlySet<string>>(new Set());
@@ -45,7 +44,7 @@ export function NowPane({ now, nameOf, onTalk }: { readonly now: Resource<TasksN
     const { id } = asked as TaskNow;
     setAsked(undefined);
     setStopping((all) => new Set([...all, id]));
-    void stopTask(me.data?.daemons[0]?.url ?? "", id).finally(() => {
+    void stopTask(id).finally(() => {
       setStopping((all) => new Set([...all].filter((other) => other !== id)));
       now.reload();
     });

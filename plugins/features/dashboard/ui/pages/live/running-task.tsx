@@ -19,9 +19,9 @@ export interface KeptTask {
 }
 
 /** Asks the daemon to stop a task; a failure is told. */
-export async function stopTask(node: string, task: string): Promise<void> {
+export async function stopTask(task: string): Promise<void> {
   try {
-    await request("POST", `/api/task/action?${new URLSearchParams({ node, task, kind: "cancel" })}`, {});
+    await request("POST", `/api/tasks/${encodeURIComponent(task)}/stop`);
   } catch (error) {
     toast({ kind: "error", text: LIVE.notStopped, cause: (error as Error).message });
   }
@@ -100,7 +100,10 @@ export function TaskSteps({
   readonly task: Pick<TaskNow, "steps" | "more" | "waits" | "step" | "state" | "startedAt" | "error">;
   readonly ended?: boolean;
 }) {
-  const { steps, more, startedAt } = task;
+  const { startedAt } = task;
+  // Always as many lines: a card that grows would push away what is below it.
+  const more = task.more > 0 ? task.more + 1 : 0;
+  const steps = task.more > 0 ? task.steps.slice(1) : task.steps;
   const last = steps.at(-1);
   const open = last !== undefined && last.durationMs === undefined && last.error === undefined && !ended;
   return (

@@ -61,11 +61,13 @@ export function plotsOf(view: SeriesView): readonly Plot[] {
   ];
 }
 
+const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short" });
 /** The moment of a point, as the axis writes it. */
-export const momentOf = ({ range, from, stepMs }: SeriesView, point: number): string => {
-  const at = from + point * stepMs;
-  return range === "7d" ? when(at, 0).replace(/ \d{4}$/, "") : clock(at, false);
-};
+export const tickOf = ({ range, from, stepMs }: SeriesView, point: number): string =>
+  range === "7d" ? day.format(from + point * stepMs) : clock(from + point * stepMs, false);
+
+/** The moment of a point, whole. */
+export const momentOf = ({ from, stepMs }: SeriesView, point: number): string => when(from + point * stepMs);
 
 /** About six points with a label, so that the last label does not hang over the edge. */
 export function ticksOf(view: SeriesView): readonly number[] {

@@ -10,7 +10,7 @@ import { copyText } from "../../kit/values.tsx";
 import { KIT } from "../../words/kit.ts";
 import { LIVE } from "../../words/live-words.ts";
 import type { Lane, SeriesRange, SeriesView } from "./live-types.ts";
-import { laneWords, momentOf, type Plot, placeOf, plotsOf, spanAt, tableOf, ticksOf } from "./strip-figures.ts";
+import { laneWords, momentOf, type Plot, placeOf, plotsOf, spanAt, tableOf, tickOf, ticksOf } from "./strip-figures.ts";
 import "./strip.css";
 
 /** Lanes that are shown; the others are counted. */
@@ -148,7 +148,7 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
         <div className="live-axis" aria-hidden="true">
           {ticksOf(view).map((point) => (
             <span key={point} style={{ left: `${(point / points) * 100}%` }}>
-              {momentOf(view, point)}
+              {tickOf(view, point)}
             </span>
           ))}
         </div>

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { useMe, useWriting } from "../../data/me.ts";
+import { useWriting } from "../../data/me.ts";
 import { useResource } from "../../data/resource.ts";
 import { Link, navigate, useRoute } from "../../data/router.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -101,7 +101,6 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
   const failed = all.filter(({ failed: bad, step }) => bad && step !== undefined).length;
   const near = neighbours(trace.id, view.older);
   const writing = useWriting();
-  const me = useMe();
   const running = state === "running" || state === "waiting" || state === "queued";
   const step = (by: number) => {
     const at = rows.findIndex(({ id }) => id === chosen);
@@ -170,7 +169,7 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
           {TASKS.copyId}
         </Button>
         {running ? (
-          <Button icon="stop" disabledWhy={writing.why} onClick={() => void stopTask(me.data?.daemons[0]?.url ?? "", trace.id)}>
+          <Button icon="stop" disabledWhy={writing.why} onClick={() => void stopTask(trace.id)}>
             {TASKS.stop}
           </Button>
         ) : (
