@@ -5,7 +5,7 @@ import { listen } from "./listening.ts";
 import { fetchFile } from "./media.ts";
 import { createOutbound } from "./outbound.ts";
 import { type Settings, whyDeaf } from "./settings.ts";
-import type { WireUser } from "./wire.ts";
+import { isId, type WireUser } from "./wire.ts";
 
 /** What the channel's members do once it has started. */
 export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
@@ -31,7 +31,11 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   let running: Promise<void> | undefined;
   let refused: string | undefined;
 
-  const whoAmI = (given: AbortSignal) => api.call<WireUser>({ path: "/users/@me", signal: given });
+  const whoAmI = async (given: AbortSignal): Promise<WireUser> => {
+    const me = await api.call<WireUser | null | undefined>({ path: "/users/@me", signal: given });
+    if (!isId(me?.id) || typeof me.username !== "string") throw channelError("retry", "what answers in place of the platform does not say who this is");
+    return me;
+  };
   const ready = (...notes: readonly (string | undefined)[]): void => {
     const said = notes.filter((note) => note !== undefined).join("; ");
     handle.ready(said === "" ? undefined : said);
@@ -122,8 +126,9 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
     async test(given) {
       try {
         const { username } = await whoAmI(given);
-        const guilds = await api.call<readonly unknown[]>({ path: "/users/@me/guilds", query: { limit: 200 }, signal: given });
-        return `@${username}, in ${guilds.length === 1 ? "one guild" : `${guilds.length} guilds`}`;
+        const listed = await api.call<unknown>({ path: "/users/@me/guilds", query: { limit: 200 }, signal: given });
+        const guilds = Array.isArray(listed) ? listed.length : 0;
+        return `@${username}, in ${guilds === 1 ? "one guild" : `${guilds} guilds`}`;
       } catch (error) {
         if (answeredStatus(error) === 401) throw channelError("permanent", REFUSED_TOKEN);
         throw error;

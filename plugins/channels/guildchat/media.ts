@@ -18,8 +18,8 @@ export async function fetchFile(api: Api, { handle = "", type }: Media, signal: 
   if (!isId(file)) throw channelError("permanent", "this file is not of this channel");
   let found = await api.download(url, LARGEST_IN, signal);
   if (found.status === 403 || found.status === 404) {
-    const { attachments = [] } = await api.call<WireMessage>({ path: at("channels", place, "messages", message), signal });
-    const again = attachments.find(({ id }) => id === file);
+    const post = await api.call<WireMessage | null | undefined>({ path: at("channels", place, "messages", message), signal });
+    const again = Array.isArray(post?.attachments) ? post.attachments.find(({ id }) => id === file) : undefined;
     if (again === undefined) throw channelError("permanent", "the file is not there any more");
     found = await api.download(again.url, LARGEST_IN, signal);
   }

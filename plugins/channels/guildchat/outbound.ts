@@ -43,23 +43,23 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
       const path = at("channels", placeOf(target), "messages");
       if (file === undefined) {
         const { content, components } = bodyOf(out);
-        const { id } = await api.call<{ id: string }>({
+        const made = await api.call<{ id?: unknown } | null | undefined>({
           method: "POST",
           path,
           body: { ...common, content, ...(components.length === 0 ? {} : { components }) },
           signal,
         });
-        return { platformId: id };
+        return { platformId: idOf(made) };
       }
       const upload = await uploadOf(api, file, signal);
-      const { id } = await api.call<{ id: string }>({
+      const made = await api.call<{ id?: unknown } | null | undefined>({
         method: "POST",
         path,
         body: { ...common, attachments: [{ id: 0, filename: upload.name }] },
         upload,
         signal,
       });
-      return { platformId: id };
+      return { platformId: idOf(made) };
     },
     async edit(platformId, out, signal) {
       await api.call({ method: "PATCH", path: messageOf(out.target, platformId), body: bodyOf(out), signal });
@@ -74,6 +74,12 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
       await api.call({ method: "POST", path: at("channels", placeOf(target), "typing"), signal });
     },
   };
+}
+
+/** What was made, by which it can be edited. */
+function idOf(made: { readonly id?: unknown } | null | undefined): string {
+  if (!isId(made?.id)) throw channelError("unknown", "the platform took a message and did not name it");
+  return made.id;
 }
 
 /** A thread is a place of its own. */

@@ -89,8 +89,8 @@ export function createPlaces(
   /** Undefined for a bot, for somebody who shares no guild, and for nobody at all: they write first. */
   const conversationWith = async (user: string, signal: AbortSignal): Promise<string | undefined> => {
     try {
-      const { id } = await api.call<WireChannel>({ method: "POST", path: "/users/@me/channels", body: { recipient_id: user }, signal });
-      return isId(id) ? id : undefined;
+      const made = await api.call<WireChannel | null | undefined>({ method: "POST", path: "/users/@me/channels", body: { recipient_id: user }, signal });
+      return isId(made?.id) ? made.id : undefined;
     } catch (error) {
       const { failure } = error as { failure?: string };
       if (failure === "permanent" || failure === "format") return undefined;
