@@ -39,7 +39,7 @@ function createDice(seed: number): () => number {
 }
 
 /** A folder with a linked phone and the configuration of a daemon, and the far end that knows it. */
-async function prepare(): Promise<{ server: PhoneServer; people: Person[]; start(): Promise<void> }> {
+async function prepare(local: object = { mode: "echo", delayMs: 5 }): Promise<{ server: PhoneServer; people: Person[]; start(): Promise<void> }> {
   const folder = await temporaryFolder();
   mkdirSync(join(folder, ".svc"), { mode: 0o700 });
   const stage = await setStage({ folder, settings: { sessionDir: "session" } });
@@ -52,7 +52,7 @@ async function prepare(): Promise<{ server: PhoneServer; people: Person[]; start
   const config = join(folder, "svc.json");
   const settings = {
     node: { id: "n1", name: "Node 1", bind: "127.0.0.1:0" },
-    agents: { a: { name: "A", workspace: join(folder, "w"), tier: "local", maxConcurrent: 8, queueMode: "followup", local: { mode: "echo", delayMs: 5 } } },
+    agents: { a: { name: "A", workspace: join(folder, "w"), tier: "local", maxConcurrent: 8, queueMode: "followup", local } },
     resume: { maxAttempts: 1_000, crashLoop: { restarts: 10_000, windowMinutes: 1 } },
     channels: {
       phonemsg: {
@@ -148,5 +148,35 @@ describe.skipIf(lacking)("phonemsg", () => {
     await until(() => server.waiting.length === 0, 60_000);
     expect(answers()).toEqual(texts);
     expect(server.nacks).toEqual([]);
+  });
+
+  it("an answer of 30,000 characters with a table and code arrives whole, and grows while it is made", { timeout: 120_000 }, async () => {
+    const { server, people, start } = await prepare({ mode: "echo", delayMs: 4_000, chunks: 8 });
+    const person = people[0] as Person;
+    const tokens = Array.from({ length: 4_200 }, (_, n) => `w${String(n).padStart(5, "0")}`);
+    const part = (from: number, to: number) => tokens.slice(from, to);
+    const rows = Array.from({ length: 100 }, (_, n) => `| ${part(1_000 + 2 * n, 1_002 + 2 * n).join(" | ")} |`);
+    const text = [
+      part(0, 998).join(" "),
+      "",
+      `| ${part(998, 1_000).join(" | ")} |`,
+      "|---|---|",
+      ...rows,
+      "",
+      "```ts",
+      ...part(1_200, 3_000),
+      "```",
+      "",
+      part(3_000, 4_200).join(" "),
+    ].join("\n");
+    expect(text.length).toBeGreaterThan(29_000);
+    await start();
+    await server.say({ from: person, text });
+    const found = () => server.chats.shown.flatMap(({ text: words }) => words.match(/w\d{5}/g) ?? []);
+    await until(() => found().length >= tokens.length, 90_000);
+    expect(found()).toEqual(tokens);
+    expect(server.chats.shown.length).toBeGreaterThan(5);
+    expect(server.chats.shown.some(({ texts }) => texts.length > 1)).toBe(true);
+    for (const { text: words } of server.chats.shown) expect((words.match(/```/g) ?? []).length % 2).toBe(0);
   });
 });
