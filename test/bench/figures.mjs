@@ -20,6 +20,6 @@ export const FIGURES = new Map([
   ["P18", () => import("./p18-decide.mjs")],
   ["P19", () => import("./p19-forge.mjs")],
   ["P20", () => import("./p20-guildchat.mjs")],
-  ["P20", () => import("./p20-pages.mjs")],
   ["P21", () => import("./p21-teamchat.mjs")],
+  ["P22", () => import("./p22-pages.mjs")],
 ]);

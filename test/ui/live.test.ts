@@ -65,6 +65,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await say("home-butler", "wait for me");
     const card = page.locator("[data-task]").filter({ hasText: "wait for me" });
     await card.waitFor();
+    // What other tests began has ended and is gone.
+    await page.waitForFunction(() => [...document.querySelectorAll("[data-task]")].every((one) => /Long worker|Home butler/.test(one.textContent ?? "")));
     const first = page.locator("[data-task]").first();
     const top = async () => (await first.boundingBox())?.y;
     const before = await top();

@@ -77,7 +77,7 @@ async function scroll(page) {
 }
 
 export default {
-  id: "P20",
+  id: "P22",
   title: "pages of the dashboard in a browser",
   against: "the bound",
   lines: [
