@@ -12,10 +12,16 @@ const CHROMIUM = process.env.SVC_UI_BROWSER ?? "/usr/bin/chromium";
 export const NO_BROWSER = existsSync(CHROMIUM) ? undefined : `there is no ${CHROMIUM} (on Debian: apt-get install chromium)`;
 if (NO_BROWSER !== undefined) console.warn(`tests of the pages are skipped: ${NO_BROWSER}`);
 
+const open: Browser[] = [];
+// A hook that is asked for within another one is not heard: this one is the file's.
+afterAll(async () => {
+  for (const browser of open.splice(0)) await browser.close();
+});
+
 /** One browser for a test file, closed after its tests. */
 export async function openBrowser(): Promise<Browser> {
   const { chromium } = await import("playwright-core");
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-  afterAll(() => browser.close());
+  open.push(browser);
   return browser;
 }

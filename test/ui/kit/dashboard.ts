@@ -39,6 +39,12 @@ export interface Dashboard {
 /** The least that a daemon with pages needs: one agent that says things back. */
 export const echoAgent = (more: object = {}) => ({ name: "Echo", workspace: "./w", tier: "local", local: { mode: "echo" }, ...more });
 
+const running: Dashboard[] = [];
+// A hook that is asked for within another one is not heard: this one is the file's.
+afterAll(async () => {
+  for (const dashboard of running.splice(0)) await dashboard.stop();
+});
+
 /** Starts a daemon with its dashboard; both end after the tests of the file. */
 export async function startDashboard({ config = {}, files = {}, env = {}, prepare, seed, token }: DashboardOptions = {}): Promise<Dashboard> {
   const folder = await mkdtemp(join(tmpdir(), "svc-ui-"));
@@ -94,7 +100,7 @@ export async function startDashboard({ config = {}, files = {}, env = {}, prepar
       await rm(folder, { recursive: true, force: true });
     },
   };
-  afterAll(() => at.stop());
+  running.push(at);
   await seed?.(at);
   return at;
 }
