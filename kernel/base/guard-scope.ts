@@ -26,3 +26,13 @@ export function guardScope({ method, path, guard }: Pick<HttpRoute, "method" | "
   if (parameter && !path.split("/").includes(name)) throw refuse(`its guard names the parameter '${name}', which the path does not have`);
   return { family, name };
 }
+
+/**
+ * As `guardScope`, when a plugin provides a route. One for another server may ask for scopes that the plugin of that server declares; where
+ * none of that family is known, that plugin is not here, and the route waits without being served.
+ */
+export function requireScope(route: Pick<HttpRoute, "server" | "method" | "path" | "guard">, scopes: ScopeTable): void {
+  const [, family] = String(route.guard).split(":");
+  if (route.server !== undefined && !scopes.declared.some(({ name }) => name.startsWith(`${family}:`))) return;
+  guardScope(route, scopes);
+}

@@ -2,7 +2,7 @@ import type { Capability, ChannelTraits, HttpReply, HttpRequest, Provided, Provi
 import { PROVIDED } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { fileRoot, type ServedFolder } from "../../base/file-root.ts";
-import { guardScope } from "../../base/guard-scope.ts";
+import { requireScope } from "../../base/guard-scope.ts";
 import type { FileRoute, Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 
 type MemberType = "string" | "number" | "object" | "function";
@@ -89,7 +89,7 @@ export const KINDS = {
     declare: ({ server, method, path, guard }) => `${server === undefined ? "" : `${server}:`}${method} ${path} ${guard}`,
     agreed: ({ guard }) => [`route ${guard}`],
     admit(route, deps) {
-      guardScope(route, deps.tokenScopes);
+      requireScope(route, deps.tokenScopes);
       deps.requireServable(route);
     },
     crosses: true,
@@ -132,7 +132,7 @@ export const KINDS = {
     agreed: ({ guard }) => [`files ${guard}`],
     state(files, scope, deps) {
       const route = fileRoute(files, scope, deps);
-      guardScope(route, deps.tokenScopes);
+      requireScope(route, deps.tokenScopes);
       deps.requireServable(route);
       return { route };
     },
