@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { definePlugin, type Plugin } from "@svc/sdk";
@@ -249,7 +249,26 @@ describe("the single token", () => {
     expect(routes.length).toBeGreaterThan(5);
     // Administration is for those who may change it, also where it is only looked at (AUTH-09).
     const reads = (method: string, path: string) => method === "GET" && !path.startsWith("/api/admin/");
-    for (const { method, path, guard } of routes) expect(guard, `${method} ${path}`).toBe(reads(method, path) ? "scope:dashboard:read" : "scope:dashboard:write");
+    for (const { method, path, guard } of routes)
+      expect(guard, `${method} ${path}`).toBe(reads(method, path) ? "scope:dashboard:read" : "scope:dashboard:write");
+  });
+
+  it("AUTH-09 AUTH-21 through another daemon a reader reads what readers may, and no path leaves the data of that daemon's pages", async () => {
+    const far = await guarded({ dashboard: { token: "the-far-bearer" } });
+    const daemons = [{ name: "far", url: far.daemon, dashboardUrl: far.dashboard, dashboardToken: "the-far-bearer" }];
+    const at = await guarded({ dashboard: { token: "the-single-bearer", daemons } });
+    const [reader, writer] = await Promise.all(["dashboard:read", "dashboard:write"].map((scope) => at.token(scope)));
+    const status = async (path: string, secret = "") => (await rawGet(at.dashboard, `/api/via/far/${path}`, secret)) as number;
+    expect([await status("api/agents", reader?.secret), await status("api/agents", writer?.secret)]).toEqual([200, 200]);
+    expect([await status("api/admin/settings", reader?.secret), await status("api/admin/settings", writer?.secret)]).toEqual([403, 200]);
+    for (const path of [
+      "api/Admin/settings",
+      "api/x/../admin/settings",
+      "api/%2e%2e/api/admin/settings",
+      "api/x/%2e%2e/admin/settings",
+      "api/x%2f..%2fadmin/settings",
+    ])
+      expect(await status(path, reader?.secret), path).toBeGreaterThanOrEqual(400);
   });
 
   it("CFG-04 a single token or a peer's that an unset variable left empty opens nothing", async () => {
@@ -435,3 +454,15 @@ describe("the server", () => {
     await expect(at.kernel.routesPlugin("nowhere")).rejects.toMatchObject({ code: "SVC_SERVER_UNKNOWN" });
   });
 });
+
+/** The status of a path that is sent as it is written: no client has shortened it. */
+function rawGet(base: string, path: string, secret: string): Promise<number> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const asked = request({ hostname, port, path, headers: { authorization: `Bearer ${secret}` } }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    asked.on("error", reject).end();
+  });
+}

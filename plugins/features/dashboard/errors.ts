@@ -14,6 +14,7 @@ export const ERRORS = {
   SVC_DASHBOARD_TASK_UNKNOWN: [404, "No task '{task}' is running or waiting."],
   SVC_DASHBOARD_TRACE_UNKNOWN: [404, "There is no task '{task}': it never was, or its trace is not kept any more (retention.traceDays)."],
   SVC_DASHBOARD_TICKET: [400, "A ticket stands for a token: send the token itself, in the header Authorization: Bearer."],
+  SVC_DASHBOARD_FORBIDDEN: [403, "The token does not allow this; the scope dashboard:write is needed."],
   SVC_DASHBOARD_NOT_FOUND: [404, "There is no {method} {target} here."],
   SVC_DASHBOARD_UNBUILT: [500, "The pages are not in {folder}: install the package anew, or run npm run build where svc is built from its sources."],
   SVC_DASHBOARD_MESSAGE: [400, "A follow-up needs a 'message'."],

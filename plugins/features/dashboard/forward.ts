@@ -28,6 +28,8 @@ const GIVEN = ["etag", "content-disposition", "location", "retry-after", "allow"
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** What pages ask: data only, and not through that daemon for a third one. */
 const ASKABLE = /^(api\/(?!via\/|ticket$|sign-)|workflows\/[^/]+\/run$)/;
+/** What is for those alone who may change it, also where it is only looked at. */
+const ADMINISTRATION = /^api\/admin(\/|$)/i;
 const MAX_BYTES = 26_214_400;
 
 /**
@@ -43,9 +45,12 @@ export function forwardRoutes(find: (name: string) => FarDashboard | undefined, 
     guard: method === "GET" ? "scope:dashboard:read" : "scope:dashboard:write",
     raw: true,
     maxBytes: MAX_BYTES,
-    before({ params: { daemon = "", "*": path = "" } }) {
+    before({ params: { daemon = "", "*": path = "" }, may }) {
       if (find(daemon) === undefined) throw fail("SVC_DASHBOARD_DAEMON_UNKNOWN", { daemon });
-      if (!ASKABLE.test(path)) throw fail("SVC_DASHBOARD_NOT_FOUND", { method, target: `/${path}` });
+      if (!ASKABLE.test(path) || path.split(/[/\\]/).some((part) => part === "." || part === ".."))
+        throw fail("SVC_DASHBOARD_NOT_FOUND", { method, target: `/${path}` });
+      // Our token for that daemon may do what this caller may not (AUTH-09).
+      if (ADMINISTRATION.test(path) && may?.("scope:dashboard:write") !== true) throw fail("SVC_DASHBOARD_FORBIDDEN");
     },
     handle: (request, reply) => forward(find(request.params.daemon as string) as FarDashboard, `/${request.params["*"]}`, request, reply, send),
   }));
