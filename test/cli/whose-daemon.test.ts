@@ -55,6 +55,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   "mcp mcp": ["--agent", "echo"],
   "connect connect": ["--yes"],
   "plugin new": ["--help"],
+  "dashboard dashboard": ["--link"],
 };
 
 /** Counts who looks at a port, and lets each reach the one behind it. */

@@ -69,7 +69,19 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.waitForFunction(() => [...document.querySelectorAll("[data-task]")].every((one) => /Long worker|Home butler/.test(one.textContent ?? "")));
     const first = page.locator("[data-task]").first();
     const top = async () => (await first.boundingBox())?.y;
-    const before = await top();
+    // Cards that ended a moment ago are still to go.
+    let before: number | undefined;
+    await expect
+      .poll(
+        async () => {
+          const last = before;
+          await page.waitForFunction((since) => performance.now() - since > 6_000, await page.evaluate(() => performance.now()), { polling: 500 });
+          before = await top();
+          return before === last;
+        },
+        { timeout: 60_000 },
+      )
+      .toBe(true);
     await card.getByRole("button", { name: "Stop the task of Home butler" }).click();
     await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).click();
     await card.locator(".kit-glyph-cancelled").first().waitFor();

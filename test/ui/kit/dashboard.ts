@@ -96,7 +96,8 @@ export async function startDashboard({ config = {}, files = {}, env = {}, prepar
       await dashboardOf(daemon);
     },
     async stop() {
-      await daemon.kill("SIGTERM");
+      // Tests leave tasks running that would be waited for.
+      await daemon.kill("SIGKILL");
       await rm(folder, { recursive: true, force: true });
     },
   };
