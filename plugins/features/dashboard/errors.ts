@@ -7,7 +7,7 @@ export const ERRORS = {
   SVC_DASHBOARD_REFUSED_THERE: [502, "The dashboard of {name} at {url} does not take our token for it; set dashboardToken of its entry in dashboard.daemons."],
   SVC_DASHBOARD_DAEMON_UNKNOWN: [400, "There is no daemon '{daemon}' in dashboard.daemons; nothing was sent."],
   SVC_DASHBOARD_LINK: [403, "This sign-in link was used already, or is older than 10 minutes; make another with svc dashboard --link."],
-  SVC_DASHBOARD_CLOSED: [503, "The dashboard does not listen: its port is taken, see svc daemon logs and dashboard.port."],
+  SVC_DASHBOARD_CLOSED: [409, "The dashboard does not listen: its port is taken, see svc daemon logs and dashboard.port."],
   SVC_DASHBOARD_NODE: [400, "'{node}' is neither dashboard.daemonUrl nor the url of one of dashboard.daemons; nothing was sent there."],
   SVC_DASHBOARD_AGENT_UNKNOWN: [404, "There is no agent '{agent}'."],
   SVC_DASHBOARD_AGENT_PRIVATE: [403, "Agent {agent} is private; only an agent with access 'public' takes messages here."],

@@ -52,7 +52,12 @@ export function forwardRoutes(find: (name: string) => FarDashboard | undefined, 
       // Our token for that daemon may do what this caller may not (AUTH-09).
       if (ADMINISTRATION.test(path) && may?.("scope:dashboard:write") !== true) throw fail("SVC_DASHBOARD_FORBIDDEN");
     },
-    handle: (request, reply) => forward(find(request.params.daemon as string) as FarDashboard, `/${request.params["*"]}`, request, reply, send),
+    handle(request, reply) {
+      const { daemon = "", "*": path = "" } = request.params;
+      const far = find(daemon);
+      if (far === undefined) throw fail("SVC_DASHBOARD_DAEMON_UNKNOWN", { daemon });
+      return forward(far, `/${path}`, request, reply, send);
+    },
   }));
 }
 
