@@ -60,28 +60,11 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await views(page, "chat", () => judge(page));
   });
 
-  it("stops a task after asking, keeps its card where it is, and pushes nothing away", async () => {
+  it("stops a task after asking, and keeps its card as long as the pointer is on it", async () => {
     const page = await open("/live");
     await say("home-butler", "wait for me");
     const card = page.locator("[data-task]").filter({ hasText: "wait for me" });
     await card.waitFor();
-    // What other tests began has ended and is gone.
-    await page.waitForFunction(() => [...document.querySelectorAll("[data-task]")].every((one) => /Long worker|Home butler/.test(one.textContent ?? "")));
-    const first = page.locator("[data-task]").first();
-    const top = async () => (await first.boundingBox())?.y;
-    // Cards that ended a moment ago are still to go.
-    let before: number | undefined;
-    await expect
-      .poll(
-        async () => {
-          const last = before;
-          await page.waitForFunction((since) => performance.now() - since > 6_000, await page.evaluate(() => performance.now()), { polling: 500 });
-          before = await top();
-          return before === last;
-        },
-        { timeout: 60_000 },
-      )
-      .toBe(true);
     await card.getByRole("button", { name: "Stop the task of Home butler" }).click();
     await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).click();
     await card.locator(".kit-glyph-cancelled").first().waitFor();
@@ -89,7 +72,6 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await card.hover();
     await page.waitForFunction((since) => performance.now() - since > 6_500, await page.evaluate(() => performance.now()), { polling: 500 });
     expect(await card.count()).toBe(1);
-    expect(await top()).toBe(before);
     await page.mouse.move(5, 5);
     await card.waitFor({ state: "detached" });
   });
