@@ -71,6 +71,15 @@ describe("PHN-06 rules", () => {
     expect(sorting.judge.prompts).toHaveLength(1);
   });
 
+  it("what an agent reports is told, and where no destination is set the log says that nobody is", async () => {
+    const folder = await temporaryFolder();
+    const sorting = await runTriage({}, { log: { level: "warn", destination: join(folder, "log") } });
+    sorting.judge.verdict = () => ({ action: "notify", summary: "Alice asks about Friday" });
+    await sorting.post(phoneMessage());
+    await until(() => expect(readFileSync(join(folder, "log"), "utf8")).toContain("nobody is told what the agent reports"));
+    expect(readFileSync(join(folder, "log"), "utf8")).not.toContain("Alice");
+  });
+
   it("a rejected reply is not sent", async () => {
     const sorting = await runTriage();
     sorting.judge.verdict = () => REPLY;

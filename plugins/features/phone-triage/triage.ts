@@ -102,7 +102,7 @@ export class Triage {
       if (work.step === "collect") await this.#collect(item, work, signal);
       else if (work.step === "sort") await this.#sort(item, work, signal);
       else if (work.step === "send") await this.#send(item, work);
-      else await this.#ctx.services.get("notifier")?.notify({ title: work.title, text: work.text, key: `phone-triage:${work.batch}` });
+      else await this.#notify(work);
     } catch (error) {
       if (signal.aborted || item.attempt < MOST_TRIES || codeOf(error) === "SVC_STORE_CONFLICT") throw error;
       this.#ctx.log.error({ step: work.step, batch: work.batch, reason: reasonOf(error) }, "triage of a batch is given up");
@@ -213,6 +213,13 @@ export class Triage {
     const send: Work = { ...reply, step: "send", batch, agent };
     const sends = state === "approved" && kept === digest ? [push(WORK, `${key}-send`, send, { group: reply.chat })] : [];
     await this.#ctx.store.commit([remove(REPLIES, key, row.version), ...sends]);
+  }
+
+  async #notify({ batch, title, text }: Step<"tell">): Promise<void> {
+    const notifier = this.#ctx.services.get("notifier");
+    if (notifier?.destination() === undefined)
+      this.#ctx.log.warn({ batch }, "nobody is told what the agent reports of a phone chat: svc.json has no destination in notifications");
+    await notifier?.notify({ title, text, key: `phone-triage:${batch}` });
   }
 
   #rule(id: string): TriageRule | undefined {

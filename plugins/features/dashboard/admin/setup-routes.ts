@@ -1,4 +1,4 @@
-import type { HttpRoute, PluginContext } from "@svc/sdk";
+import type { HttpRoute, Message, PluginContext } from "@svc/sdk";
 import { admin } from "./settings-routes.ts";
 
 /** What a first run needs to know: the engines of this machine, how others are installed, and what svc.json has already. */
@@ -42,7 +42,8 @@ export function setupRoutes({ settings, env, tasks }: Pick<PluginContext, "setti
       },
       async handle({ body, signal }) {
         const { agent, text } = body as { agent: string; text: string };
-        const message = { entry: "task", channel: "dashboard", chat: "setup", text, agent, freshSession: true, timeoutMinutes: TRY_MINUTES } as const;
+        const options = { freshSession: true, timeoutMinutes: TRY_MINUTES };
+        const message: Message = { entry: "task", channel: "dashboard", chat: "setup", text, agent, options };
         const { ok, reply, error, status, taskId } = await tasks.run(message, undefined, signal);
         return { ok, reply, status, taskId, ...(error === undefined ? {} : { error }) };
       },
