@@ -1,16 +1,35 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+const exclude = ["**/node_modules/**", "**/dist/**", "sdk/template/**"];
+/** Tests that drive a browser: two processes of work each, so they run last and with fewer beside them. */
+const BROWSER = ["test/ui/**/*.test.ts"];
+
+const test = {
+  // Real processes on a shared machine: a test that fails once is run again there, and says so.
+  retry: process.env.CI === "true" ? 2 : 0,
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+
 export default defineConfig({
   test: {
-    // Real processes on a shared machine: a test that fails once is run again there, and says so.
-    retry: process.env.CI === "true" ? 2 : 0,
-    include: ["{sdk,kernel,cli}/**/*.test.ts", "plugins/*/*/**/*.test.ts", "test/{contract,house,faults,embed,rules,cli,ui}/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "**/dist/**", "sdk/template/**"],
     globalSetup: ["test/kit/default-port.ts"],
-    // Most files wait for processes, sockets and disks; the default leaves a processor idle.
-    maxWorkers: availableParallelism() + 1,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    projects: [
+      {
+        test: {
+          ...test,
+          name: "house",
+          include: ["{sdk,kernel,cli}/**/*.test.ts", "plugins/*/*/**/*.test.ts", "test/{contract,house,faults,embed,rules,cli}/**/*.test.ts"],
+          exclude,
+          sequence: { groupOrder: 0 },
+          // Most files wait for processes, sockets and disks; the default leaves a processor idle.
+          maxWorkers: availableParallelism() + 1,
+        },
+      },
+      {
+        test: { ...test, name: "browser", include: BROWSER, exclude, sequence: { groupOrder: 1 }, maxWorkers: 1 },
+      },
+    ],
   },
 });
