@@ -1,56 +1,21 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type GuildFarEnd, startGuildFarEnd, tooMany } from "../kit/guildchat/server.ts";
 import type { Place } from "../kit/guildchat/world.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { createChannelDaemon, createDice, endChannelDaemons } from "./channel-daemon.harness.ts";
 
 /** More with SVC_SOAK: 500 messages are 50 kills. */
 const MESSAGES = Number(process.env.SVC_SOAK ?? 30);
 const KILLS = Math.max(4, Math.round(MESSAGES / 10));
 const WHILE_DOWN = 20;
 
-let daemon: ChildProcess | undefined;
 let far: GuildFarEnd;
-let errors = "";
 afterEach(async () => {
-  await kill();
+  await endChannelDaemons();
   await far.close();
-  errors = "";
 });
-
-const kill = () =>
-  new Promise<void>((resolve) => {
-    const killed = daemon;
-    daemon = undefined;
-    if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return resolve();
-    killed.removeAllListeners("exit");
-    killed.once("exit", () => resolve());
-    killed.kill("SIGKILL");
-  });
-
-const start = (config: string) =>
-  new Promise<void>((resolve, reject) => {
-    daemon = fork(join(import.meta.dirname, "channel-daemon.mjs"), [config, "guildchat"], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
-    daemon.stderr?.on("data", (chunk) => (errors += chunk));
-    daemon.once("message", () => resolve());
-    daemon.once("exit", (code) => reject(new Error(`the daemon ended with ${code} before it was ready:\n${errors}`)));
-  });
-
-/** What was said before the very first connection is nothing for the bot. */
-async function listening(): Promise<void> {
-  while (far.gateway.connected === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
-/** The same faults at every run: a failure can be repeated. */
-function createDice(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-}
 
 /** A far end with channels, threads and direct conversations, and a daemon's configuration for it. */
 async function setStage() {
@@ -84,22 +49,17 @@ async function setStage() {
       .at(place.id)
       .filter(({ author }) => author === far.bot.id)
       .map(({ content }) => content.replaceAll("\\", ""));
-  return { places, writer, config, answers };
-}
-
-/** As long as answers come in, wait; thirty seconds without one are the end. */
-async function settled(missing: () => number): Promise<void> {
-  for (let before = -1; missing() > 0 && missing() !== before; ) {
-    before = missing();
-    for (let patience = 0; patience < 300 && missing() === before; patience += 1) await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const daemon = createChannelDaemon(config, "guildchat");
+  /** What was said before the very first connection is nothing for the bot. */
+  const listening = () => daemon.until("the gateway is connected", () => far.gateway.connected > 0);
+  return { places, writer, answers, daemon, listening };
 }
 
 it(`FAULT-01 FAULT-02 FAULT-05 guildchat ${MESSAGES} messages, ${KILLS} kills, and a platform that throttles, drops, doubles and reorders: every message is answered once, in order`, {
-  timeout: 60_000 + MESSAGES * 2_000,
+  timeout: 600_000 + MESSAGES * 2_000,
 }, async () => {
   const dice = createDice(11);
-  const { places, writer, config, answers } = await setStage();
+  const { places, writer, answers, daemon, listening } = await setStage();
   const trouble = { limited: 0, failed: 0, cut: 0, dropped: 0, doubled: 0, late: 0, sessions: 0 };
   far.fault = ({ method, path }) => {
     if (method === "GET" || path.endsWith("/typing")) return undefined;
@@ -125,7 +85,7 @@ it(`FAULT-01 FAULT-02 FAULT-05 guildchat ${MESSAGES} messages, ${KILLS} kills, a
     return kind;
   };
 
-  await start(config);
+  await daemon.start();
   await listening();
   const said = new Map<Place, string[]>(places.map((place) => [place, []]));
   let kills = 0;
@@ -144,15 +104,15 @@ it(`FAULT-01 FAULT-02 FAULT-05 guildchat ${MESSAGES} messages, ${KILLS} kills, a
     await new Promise((resolve) => setTimeout(resolve, 5 + dice() * 25));
     if (kills < KILLS && n > ((kills + 1) * MESSAGES) / (KILLS + 1)) {
       kills += 1;
-      await kill();
+      await daemon.kill();
       if (dice() < 0.3) far.gateway.forgetSessions();
-      await start(config);
+      await daemon.start();
     }
   }
 
   const missing = () => places.flatMap((place) => (said.get(place) ?? []).filter((text) => !answers(place).includes(text)));
-  await settled(() => missing().length);
-  expect(missing(), errors).toEqual([]);
+  await daemon.settled(() => missing().length);
+  expect(missing(), daemon.said()).toEqual([]);
   for (const place of places)
     expect(
       answers(place).filter((text) => said.get(place)?.includes(text)),
@@ -162,14 +122,14 @@ it(`FAULT-01 FAULT-02 FAULT-05 guildchat ${MESSAGES} messages, ${KILLS} kills, a
   console.info(`${MESSAGES} messages, ${kills} kills, ${JSON.stringify(trouble)}: every message answered once, in order`);
 });
 
-it(`guildchat ${WHILE_DOWN} messages that were written while the daemon was down are answered once each, in order`, { timeout: 120_000 }, async () => {
-  const { places, writer, config, answers } = await setStage();
-  await start(config);
+it(`guildchat ${WHILE_DOWN} messages that were written while the daemon was down are answered once each, in order`, { timeout: 600_000 }, async () => {
+  const { places, writer, answers, daemon, listening } = await setStage();
+  await daemon.start();
   await listening();
   const [first] = places as [Place];
   far.say({ place: first.id, from: writer(first), text: "before" });
-  await settled(() => (answers(first).includes("before") ? 0 : 1));
-  await kill();
+  await daemon.settled(() => (answers(first).includes("before") ? 0 : 1));
+  await daemon.kill();
   // Sessions end at the platform while nobody takes them up.
   far.gateway.forgetSessions();
   const said = Array.from({ length: WHILE_DOWN }, (_, n) => {
@@ -178,19 +138,19 @@ it(`guildchat ${WHILE_DOWN} messages that were written while the daemon was down
     far.say({ place: place.id, from: writer(place), text });
     return { place, text };
   });
-  await start(config);
-  await settled(() => said.filter(({ place, text }) => !answers(place).includes(text)).length);
+  await daemon.start();
+  await daemon.settled(() => said.filter(({ place, text }) => !answers(place).includes(text)).length);
   for (const place of places)
     expect(
       answers(place).filter((text) => text.startsWith("while")),
-      errors,
+      daemon.said(),
     ).toEqual(said.filter((one) => one.place === place).map(({ text }) => text));
   // A second start reads the same histories, and answers nothing again.
   const before = places.flatMap(answers);
-  await kill();
+  await daemon.kill();
   far.gateway.forgetSessions();
-  await start(config);
+  await daemon.start();
   far.say({ place: first.id, from: writer(first), text: "afterwards" });
-  await settled(() => (answers(first).includes("afterwards") ? 0 : 1));
+  await daemon.settled(() => (answers(first).includes("afterwards") ? 0 : 1));
   expect(places.flatMap(answers).filter((text) => text !== "afterwards")).toEqual(before);
 });

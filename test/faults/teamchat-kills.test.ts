@@ -1,40 +1,21 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { startTeamchat, type Teamchat } from "../kit/teamchat/server.ts";
+import { createChannelDaemon, createDice, endChannelDaemons } from "./channel-daemon.harness.ts";
+import { pause } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK: the whole promise is 100 kills. */
 const KILLS = Number(process.env.SVC_SOAK ?? 6);
 const MESSAGES = KILLS * 12;
 const WHILE_DOWN = 20;
 
-let daemon: ChildProcess;
 let far: Teamchat;
 afterEach(async () => {
-  await kill();
+  await endChannelDaemons();
   await far.close();
 });
-
-const kill = () =>
-  new Promise<void>((resolve) => {
-    if (daemon.exitCode !== null || daemon.signalCode !== null) return resolve();
-    daemon.removeAllListeners("exit");
-    daemon.once("exit", () => resolve());
-    daemon.kill("SIGKILL");
-  });
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** The same faults at every run: a failure can be repeated. */
-function createDice(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-}
 
 /** Where somebody says something: a direct conversation, or a thread of a channel. */
 interface Place {
@@ -44,7 +25,7 @@ interface Place {
 }
 
 it(`FAULT-01 FAULT-02 FAULT-05 ${MESSAGES} messages, ${KILLS} kills and ${WHILE_DOWN} words while it is down, with a platform that throttles, doubles, loses and reorders: each is answered once, in order`, {
-  timeout: 60_000 + KILLS * 30_000,
+  timeout: 600_000 + KILLS * 10_000,
 }, async () => {
   const dice = createDice(23);
   far = await startTeamchat();
@@ -94,22 +75,15 @@ it(`FAULT-01 FAULT-02 FAULT-05 ${MESSAGES} messages, ${KILLS} kills and ${WHILE_
     }),
     { mode: 0o600 },
   );
-  let errors = "";
-  const start = () =>
-    new Promise<void>((resolve, reject) => {
-      daemon = fork(join(import.meta.dirname, "teamchat-daemon.mjs"), [config], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
-      daemon.stderr?.on("data", (chunk) => (errors += chunk));
-      daemon.once("message", () => resolve());
-      daemon.once("exit", (code) => reject(new Error(`the daemon ended with ${code} before it was ready:\n${errors}`)));
-    });
+  const daemon = createChannelDaemon(config, "teamchat");
   const say = (place: Place, words: string) => {
     place.said.push(words);
     const text = place.thread === undefined ? words : `<@${bot.id}> ${words}`;
     far.say(place.room, { user: "U1", text, ...(place.thread === undefined ? {} : { thread: place.thread }) });
   };
 
-  await start();
-  await until(() => far.sockets.open() > 0);
+  await daemon.start();
+  await daemon.until("a socket is open", () => far.sockets.open() > 0);
   let kills = 0;
   for (let n = 0; n < MESSAGES; n += 1) {
     say(places[Math.floor(dice() * places.length)] as Place, `message ${n}`);
@@ -119,27 +93,23 @@ it(`FAULT-01 FAULT-02 FAULT-05 ${MESSAGES} messages, ${KILLS} kills and ${WHILE_
     await pause(5 + dice() * 25);
     if (kills < KILLS && n > ((kills + 1) * MESSAGES) / (KILLS + 1)) {
       kills += 1;
-      await kill();
-      await start();
+      await daemon.kill();
+      await daemon.start();
       if (kills % 10 === 0) console.info(`${kills} kills, ${n} messages`);
     }
   }
   // Down for so long that nothing is offered any more: only the history has it.
-  await until(() => far.sockets.open() > 0);
+  await daemon.until("a socket is open", () => far.sockets.open() > 0);
   await pause(300);
-  await kill();
+  await daemon.kill();
   for (let n = 0; n < WHILE_DOWN; n += 1) say(places[n % places.length] as Place, `while down ${n}`);
-  await until(() => far.sockets.pending() === 0);
-  await start();
+  await daemon.until("nothing is offered any more", () => far.sockets.pending() === 0);
+  await daemon.start();
 
   const answers = ({ room, thread }: Place) => far.shown(room, thread).map(({ words }) => words);
   const missing = () => places.flatMap((place) => place.said.filter((words) => !answers(place).includes(words)).map((words) => `${place.room}: ${words}`));
-  // As long as answers come in, wait; forty seconds without one are the end.
-  for (let before = -1; missing().length > 0 && missing().length !== before; ) {
-    before = missing().length;
-    for (let patience = 0; patience < 400 && missing().length === before; patience += 1) await pause(100);
-  }
-  expect(missing(), errors.slice(-4_000)).toEqual([]);
+  await daemon.settled(() => missing().length);
+  expect(missing(), daemon.said().slice(-4_000)).toEqual([]);
   await pause(1_000);
   let doubled = 0;
   let reordered = 0;
@@ -155,10 +125,6 @@ it(`FAULT-01 FAULT-02 FAULT-05 ${MESSAGES} messages, ${KILLS} kills and ${WHILE_
   console.info(
     `${MESSAGES} messages, ${kills} kills, ${cuts} cut connections, ${throttled} throttled: ${doubled} answers are there twice, ${reordered} out of order of ${lost} that were handed out late`,
   );
-  expect(doubled, errors.slice(-4_000)).toBe(0);
+  expect(doubled, daemon.said().slice(-4_000)).toBe(0);
   expect(reordered).toBeLessThanOrEqual(lost);
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause(5);
-}

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -9,6 +10,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocketServer } from "ws";
 import { createSockets, type SocketsOptions } from "./sockets.ts";
+import { openWebSocket } from "./web-socket.ts";
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -198,6 +200,33 @@ describe("AUT-A4 a guarded WebSocket", () => {
     expect(await endOf("/large")).toMatchObject({ code: 1006 });
     await expect(sockets().webSocket("http://example.org")).rejects.toMatchObject({ code: "SVC_WEBSOCKET_URL" });
     await expect(sockets().webSocket("wss://key:secret@example.org")).rejects.toMatchObject({ code: "SVC_WEBSOCKET_URL" });
+  });
+
+  it("AUT-A4 a connection that ends before it is agreed on is refused at once, and one that never agrees after its time", async () => {
+    const port = await listen((socket) => socket.destroy());
+    const ended = async () => {
+      const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+      await once(socket, "close");
+      return socket;
+    };
+    const refusal = { code: "SVC_WEBSOCKET_FAILED", message: expect.stringContaining("hung up") };
+    await expect(openWebSocket(ended, `ws://127.0.0.1:${port}`)).rejects.toMatchObject(refusal);
+    await expect(sockets().webSocket(`ws://127.0.0.1:${port}`, { trustedOrigins: [`ws://127.0.0.1:${port}`] })).rejects.toMatchObject({
+      code: expect.stringMatching(/^SVC_(?:WEBSOCKET|SOCKET)_FAILED$/),
+    });
+    // One sign of a header now and then keeps a connection busy for as long as it likes.
+    const slow = await listen((socket) => {
+      const dripping = setInterval(() => socket.write("X"), 20);
+      socket.on("error", () => undefined).once("close", () => clearInterval(dripping));
+    });
+    await expect(sockets().webSocket(`ws://127.0.0.1:${slow}`, { trustedOrigins: [`ws://127.0.0.1:${slow}`], timeoutMs: 300 })).rejects.toMatchObject({
+      code: "SVC_WEBSOCKET_FAILED",
+    });
+    const mute = await listen((socket) => void socket.on("error", () => undefined));
+    await expect(sockets().webSocket(`ws://127.0.0.1:${mute}`, { trustedOrigins: [`ws://127.0.0.1:${mute}`], timeoutMs: 300 })).rejects.toMatchObject({
+      code: "SVC_WEBSOCKET_FAILED",
+      message: expect.stringContaining("300 ms"),
+    });
   });
 
   it("AUT-A4 messages that are not read hold the far end back", async () => {

@@ -16,6 +16,7 @@ export async function openWebSocket(connect: Sockets["connect"], address: string
   const port = Number(url.port) || (tls ? 443 : 80);
   const trusted = (init.trustedOrigins ?? []).some((origin) => URL.canParse(origin) && new URL(origin).origin === url.origin);
   const host = bare(url.hostname);
+  const { WebSocket: Client } = await import("ws");
   const socket = await connect({
     host,
     port,
@@ -26,16 +27,16 @@ export async function openWebSocket(connect: Sockets["connect"], address: string
   });
   // From here on it is the WebSocket that tells how it ended.
   socket.on("error", () => undefined);
-  const { WebSocket: Client } = await import("ws");
+  // A request over a connection that has ended would never be refused.
+  if (socket.destroyed) throw fail("SVC_WEBSOCKET_FAILED", { host: url.host, reason: "it hung up" });
   const client = new Client(url, [...protocols], {
     headers: { ...headers },
     createConnection: () => socket as never,
     // A bomb needs a coding; without one nothing is decoded.
     perMessageDeflate: false,
     maxPayload: maxBytes,
-    handshakeTimeout: timeoutMs,
   });
-  await agreed(client, socket, url.host);
+  await agreed(client, socket, url.host, timeoutMs);
   return connectionOf(client, pingMs);
 }
 
@@ -47,9 +48,11 @@ function addressOf(address: string): URL {
   return url;
 }
 
-function agreed(client: WebSocket, socket: Duplex, host: string): Promise<void> {
+function agreed(client: WebSocket, socket: Duplex, host: string, timeoutMs: number): Promise<void> {
   return new Promise((done, refuse) => {
+    const timer = setTimeout(() => failed(`it did not agree within ${timeoutMs} ms`), timeoutMs);
     const failed = (reason: string) => {
+      clearTimeout(timer);
       client.on("error", () => undefined);
       client.terminate();
       socket.destroy();
@@ -58,9 +61,15 @@ function agreed(client: WebSocket, socket: Duplex, host: string): Promise<void> 
     client.once("open", done);
     client.once("unexpected-response", (_request, response) => failed(`it answered with status ${response.statusCode}`));
     client.once("error", (error: NodeJS.ErrnoException) => failed(error.code ?? error.message));
-    client.once("close", () => failed("it hung up"));
-    // No message may come before somebody can hear it.
-    client.once("open", () => client.pause());
+    const hungUp = () => failed("it hung up");
+    client.once("close", hungUp);
+    socket.once("close", hungUp);
+    client.once("open", () => {
+      clearTimeout(timer);
+      socket.off("close", hungUp);
+      // No message may come before somebody can hear it.
+      client.pause();
+    });
   });
 }
 
