@@ -1,16 +1,21 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Dashboard, echoAgent, startDashboard } from "./kit/dashboard.ts";
 
 const SECRET = "CANARY-literal-secret-000001";
 const TOKEN = "a-single-bearer-of-the-test";
 let at: Dashboard;
-beforeAll(async () => {
+beforeEach(async () => {
   at = await startDashboard({
     token: TOKEN,
-    config: { providers: { main: { apiKey: SECRET } }, crons: { morning: { schedule: "0 9 * * *", agent: "echo", prompt: "hello", enabled: false } } },
+    config: {
+      agents: { echo: echoAgent({ maxExecutionMinutes: 30 }) },
+      providers: { main: { apiKey: SECRET } },
+      crons: { morning: { schedule: "0 9 * * *", agent: "echo", prompt: "hello", enabled: false } },
+    },
   });
+  return () => at.stop();
 });
 
 const file = () => readFileSync(join(at.folder, "svc.json"), "utf8");

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, echoAgent, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
@@ -12,6 +12,8 @@ describe.skipIf(NO_BROWSER)("the page /admin", () => {
   let at: Dashboard;
   beforeAll(async () => {
     browser = await openBrowser();
+  });
+  beforeEach(async () => {
     at = await startDashboard({
       config: {
         agents: {
@@ -22,6 +24,7 @@ describe.skipIf(NO_BROWSER)("the page /admin", () => {
         webhooks: [{ id: "ci", source: "ci", agentId: "echo" }],
       },
     });
+    return () => at.stop();
   });
   const file = () => readFileSync(join(at.folder, "svc.json"), "utf8");
   const minutes = (page: Page) => page.getByLabel("Max execution minutes");

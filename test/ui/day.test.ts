@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
@@ -35,8 +35,10 @@ describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
   let at: Dashboard;
   let page: Page;
   beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  beforeEach(async () => {
     far = await startForgeA();
-    afterAll(() => far.close());
     far.addUser("ada");
     far.addUser("svc", { bot: true });
     far.addToken(TOKEN, "svc");
@@ -57,8 +59,12 @@ describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
       },
       files: { ".svc/workflows/release.json": ASK },
     });
-    browser = await openBrowser();
     page = await openPage(browser);
+    return async () => {
+      await page.context().close();
+      await at.stop();
+      await far.close();
+    };
   });
   const written = () => JSON.parse(readFileSync(join(at.folder, "svc.json"), "utf8")) as Record<string, Record<string, unknown>>;
   const go = (path: string) => page.goto(at.url + path);

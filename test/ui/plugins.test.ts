@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
@@ -13,7 +13,10 @@ describe.skipIf(NO_BROWSER)("the page /plugins", () => {
   let at: Dashboard;
   beforeAll(async () => {
     browser = await openBrowser();
+  });
+  beforeEach(async () => {
     at = await startDashboard({ config: { metrics: { enabled: true }, plugins: ["./broken.mjs"] }, files: { "broken.mjs": BROKEN } });
+    return () => at.stop();
   });
   const written = () => JSON.parse(readFileSync(join(at.folder, "svc.json"), "utf8")) as { plugins: string[]; metrics: { enabled: boolean } };
 

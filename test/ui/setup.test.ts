@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
@@ -11,8 +11,11 @@ describe.skipIf(NO_BROWSER)("the page /setup", () => {
   let at: Dashboard;
   beforeAll(async () => {
     browser = await openBrowser();
+  });
+  beforeEach(async () => {
     // As a folder is before anybody was asked: a node, and no agent.
     at = await startDashboard({ config: { node: { id: "empty", name: "empty", bind: "127.0.0.1:0" }, agents: {} } });
+    return () => at.stop();
   });
   const written = () => JSON.parse(readFileSync(join(at.folder, "svc.json"), "utf8")) as Record<string, unknown>;
 

@@ -45,7 +45,10 @@ afterAll(async () => {
   for (const dashboard of running.splice(0)) await dashboard.stop();
 });
 
-/** Starts a daemon with its dashboard; both end after the tests of the file. */
+/**
+ * Starts a daemon with its dashboard; both end after the tests of the file, unless they are stopped before. A test that changes what the daemon
+ * keeps has one of its own in `beforeEach`, and stops it: what a failed attempt has left must not fail the next one.
+ */
 export async function startDashboard({ config = {}, files = {}, env = {}, prepare, seed, token }: DashboardOptions = {}): Promise<Dashboard> {
   const folder = await mkdtemp(join(tmpdir(), "svc-ui-"));
   const { dashboard, ...rest } = config as { dashboard?: object };
@@ -96,6 +99,8 @@ export async function startDashboard({ config = {}, files = {}, env = {}, prepar
       await dashboardOf(daemon);
     },
     async stop() {
+      const known = running.indexOf(at);
+      if (known !== -1) running.splice(known, 1);
       // Tests leave tasks running that would be waited for.
       await daemon.kill("SIGKILL");
       await rm(folder, { recursive: true, force: true });

@@ -10,6 +10,7 @@ const HERE_MS = 30_000;
 
 const listeners = new Set<Listener>();
 const watchers = new Set<() => void>();
+const greeters = new Set<() => void>();
 let connection: Connection = { state: "connecting", since: Date.now() };
 let retry: () => void = () => {};
 let joined = false;
@@ -19,8 +20,10 @@ const events: SourceEvents = {
     for (const listener of [...listeners]) listener(frame);
   },
   connection(now) {
+    const opened = now.state === "connected" && connection.state !== "connected";
     connection = now;
     for (const watcher of [...watchers]) watcher();
+    if (opened) for (const greeter of [...greeters]) greeter();
   },
   refused: (why) => session.refuse(why),
 };
@@ -69,6 +72,12 @@ function joinShared(): void {
 export function onFrame(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Hears when this page begins to hear the stream: what was read before may have changed unheard. Gives the way to stop. */
+export function onConnected(greeter: () => void): () => void {
+  greeters.add(greeter);
+  return () => greeters.delete(greeter);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Envelope } from "@svc/sdk";
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { ApiError } from "./api-error.ts";
-import { onFrame } from "./live.ts";
+import { onConnected, onFrame } from "./live.ts";
 import { request } from "./request.ts";
 import { session } from "./session.ts";
 
@@ -69,6 +69,9 @@ async function load(path: string, entry: Entry): Promise<void> {
     entry.again = true;
     return;
   }
+  // An event that waits to be followed is followed by this reading.
+  clearTimeout(entry.timer);
+  entry.timer = undefined;
   const abort = new AbortController();
   entry.abort = abort;
   put(entry, { ...entry.state, loading: true });
@@ -154,9 +157,19 @@ export function useResource<T>(path: string | undefined, { refreshOn, here: own 
   stale.current = refreshOn;
   useEffect(() => {
     if (path === undefined) return undefined;
-    return onFrame(({ name, data }) => {
-      if (name === "event" && stale.current?.(data as Envelope)) soon(path, entryOf(path));
-    });
+    const follow = () => soon(path, entryOf(path));
+    const ends = [
+      onFrame(({ name, data }) => {
+        if (name === "event" && stale.current?.(data as Envelope)) follow();
+      }),
+      // The first reading may be older than the stream, and what happened in between was heard by nobody.
+      onConnected(() => {
+        if (stale.current !== undefined) follow();
+      }),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
   }, [path]);
   const reload = useCallback(() => {
     if (path !== undefined) void load(path, entryOf(path));

@@ -2,7 +2,7 @@ import type { Schema, SettingsDocument, SettingsPreview, SettingsReport } from "
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
 import { request } from "../../data/request.ts";
-import { useResource } from "../../data/resource.ts";
+import { reloadAll, useResource } from "../../data/resource.ts";
 import type { FormError } from "../../forms/form-context.ts";
 import { type FormPath, pathText, valueAt, withValue } from "../../forms/form-path.ts";
 import { type Change, type Conflict, changesBetween, editsOf, mergeChanges } from "../../forms/setting-edits.ts";
@@ -124,6 +124,8 @@ export function useDraft(): Draft {
       setDocument(base?.document ?? {});
       now.current = { base, document: base?.document ?? {} };
       await reread();
+      // What the daemon runs is another thing now; the page does not wait to hear of it.
+      reloadAll();
       return report;
     },
     [changes, base, orMerge, reread],
