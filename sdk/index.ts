@@ -28,6 +28,7 @@ export * from "./models.ts";
 export * from "./names.ts";
 export type * from "./notifier.ts";
 export * from "./peers.ts";
+export type * from "./people.ts";
 export * from "./picture.ts";
 export * from "./plugin.ts";
 export type * from "./processes.ts";

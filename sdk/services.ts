@@ -4,6 +4,7 @@ import type { Forges } from "./forge.ts";
 import type { Models } from "./models.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Peers } from "./peers.ts";
+import type { People } from "./people.ts";
 import type { Provided, SharedKind } from "./provided.ts";
 import type { Workflows } from "./workflows.ts";
 
@@ -31,6 +32,8 @@ export interface ServiceTypes {
   notifier: Notifier;
   /** The other daemons of the mesh. */
   peers: Peers;
+  /** Who is who: roles, superiors, working time, projects, and whom an address belongs to. */
+  people: People;
   /** Processes of agents, actions and people. */
   workflows: Workflows;
   /** Code forges, to the plugins that speak their APIs. */

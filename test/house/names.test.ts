@@ -13,6 +13,7 @@ const ORDINARY = [
   "a2a",
   "approvals",
   "boards",
+  "business",
   "local",
   "metrics",
   "models",

@@ -47,7 +47,7 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-const FEATURES = ["approvals", "dashboard", "tokens", "workflows"].map((name) => join(ROOT, "plugins/features", name));
+const FEATURES = ["approvals", "business", "dashboard", "tokens", "workflows"].map((name) => join(ROOT, "plugins/features", name));
 
 const open: Kernel[] = [];
 afterEach(async () => {

@@ -24,7 +24,7 @@ describe.skipIf(NO_BROWSER)("the pages of the administration", () => {
         crons: { morning: { schedule: "0 9 * * 1-5", agent: "echo", prompt: "Good morning", enabled: true } },
         webhooks: [{ id: "ci", source: "ci", agentId: "echo" }],
         mesh: { enabled: false, peers: [{ name: "far", url: "http://127.0.0.1:9", token: "${FAR_TOKEN}" }] },
-        business: { chart: { ada: { role: "lead", hours: { start: "09:00", end: "17:00", days: ["mon", "tue"] } } } },
+        business: { orgChart: { ada: { role: "lead", workingWindow: { start: "09:00", end: "17:00", days: ["mon", "tue"] } } } },
       },
       env: { FAR_TOKEN: "a-token-of-the-far-peer-0001" },
     });

@@ -103,7 +103,7 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
         agents: { echo: echoAgent() },
         workflows: { enabled: true },
         plugins: ["./asks.mjs"],
-        business: { chart: { bert: { role: "lead" } } },
+        business: { orgChart: { bert: { role: "lead" } } },
       },
       files: {
         "asks.mjs": ASKS,

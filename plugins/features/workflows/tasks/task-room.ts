@@ -1,7 +1,6 @@
 import type { PluginContext } from "@svc/sdk";
 import type { Input } from "../engine/types.ts";
 import type { KnownRun, TaskPort } from "../runs/ports.ts";
-import { rolesOf } from "./business-roles.ts";
 import { createReminders } from "./reminders.ts";
 import { createTaskQuestions } from "./task-questions.ts";
 import { createTaskRows } from "./task-rows.ts";
@@ -9,7 +8,7 @@ import { createTasks, type TaskHost, type Tasks } from "./tasks.ts";
 
 /** What tasks stand on. */
 export interface TaskDeps {
-  readonly ctx: Pick<PluginContext, "jobs" | "log" | "services" | "settings" | "signal" | "store">;
+  readonly ctx: Pick<PluginContext, "jobs" | "log" | "services" | "signal" | "store">;
   /** The runs; asked when they are needed, since each needs the other. */
   host(): TaskHost;
   /** What a task of a replayed run is answered with, from what was recorded; undefined for an ordinary run, whose tasks people answer. */
@@ -36,7 +35,7 @@ export function openTaskRoom({ ctx, host, replayed }: TaskDeps): TaskRoom {
     names: (...given) => host().names(...given),
     evaluate: (...given) => host().evaluate(...given),
   };
-  const tasks = createTasks(rows, late, (actor) => rolesOf(ctx.settings, actor));
+  const tasks = createTasks(rows, late, (actor) => ctx.services.get("people")?.rolesOf(actor) ?? []);
   const questions = createTaskQuestions(ctx, rows, tasks.submit);
   const reminders = createReminders(ctx, rows, questions);
   let stopLooking: (() => void) | undefined;

@@ -67,7 +67,7 @@ function runs(definition: Definition, roles: readonly string[] = []) {
   }
   return {
     rows,
-    tasks: createTasks(rows, host, async () => roles),
+    tasks: createTasks(rows, host, () => roles),
     host,
     state: (runId = "run_1") => states.get(runId) as RunState,
     journal: (runId = "run_1") => journals.get(runId) ?? [],

@@ -58,7 +58,7 @@ const LISTED = 50;
 const LISTED_MOST = 200;
 
 /** Makes the tasks over their rows. */
-export function createTasks({ collection, submitting }: TaskRows, host: TaskHost, rolesOf: (actor: string) => Promise<readonly string[]>): Tasks {
+export function createTasks({ collection, submitting }: TaskRows, host: TaskHost, rolesOf: (actor: string) => readonly string[]): Tasks {
   const known = async (id: string): Promise<TaskRow> => {
     const row = (await collection.get(id))?.value;
     if (row === undefined) throw unknownTask(id);
@@ -75,7 +75,7 @@ export function createTasks({ collection, submitting }: TaskRows, host: TaskHost
     get: async (id) => shownTask(await known(id)),
     async list({ actor, state = "open", run, limit = LISTED, cursor }) {
       const most = Math.min(Math.max(1, limit), LISTED_MOST);
-      const assignees = actor === undefined ? [undefined] : [`actor:${actor}`, ...(await rolesOf(actor)).map((role) => `role:${role}`)];
+      const assignees = actor === undefined ? [undefined] : [`actor:${actor}`, ...rolesOf(actor).map((role) => `role:${role}`)];
       const after = cursor === undefined ? undefined : await cursorOf(cursor, state);
       const pages = await Promise.all([...new Set(assignees)].map((assignee) => page({ state, run, assignee, after, most })));
       const met = pages.flat().sort(state === "open" ? byOrder : (left, right) => byOrder(right, left));

@@ -1,0 +1,76 @@
+/** Service `people`: who is who by the section `business` of svc.json, as it was when the daemon started. Never throws. */
+export interface People {
+  /** All entries of the chart, in its order. */
+  list(): readonly Person[];
+  /** An agent or a person of the chart, by id. */
+  get(id: string): Person | undefined;
+  /** The roles that the chart gives somebody; none for an id that it does not have. */
+  rolesOf(id: string): readonly string[];
+  /** Ids of everybody who has that role. */
+  withRole(role: string): readonly string[];
+  /** Everybody above that id, the nearest first. */
+  superiorsOf(id: string): readonly string[];
+  /** Whether somebody works at that moment (default now) by the own working window, and since or from when. Undefined where none is set. */
+  working(id: string, at?: Date): WorkingState | undefined;
+  /** All projects, in the order of the configuration. */
+  projects(): readonly Project[];
+  /** One of them, by id. */
+  project(id: string): Project | undefined;
+  /** Who writes from that address; the entry that says most about it wins. Undefined for a stranger. */
+  whois(address: Address): Contact | undefined;
+}
+
+/** An agent or a person of the chart. */
+export interface Person {
+  readonly id: string;
+  readonly roles: readonly string[];
+  /** The id of the superior. */
+  readonly reportsTo?: string;
+  readonly workingWindow?: WorkingWindow;
+}
+
+/** When somebody works: wall-clock time of `timezone`, from `start` up to `end`, on `days`. An end before the start is on the next day. */
+export interface WorkingWindow {
+  /** `HH:MM`. */
+  readonly start: string;
+  /** `HH:MM`; the same as `start` is a whole day. */
+  readonly end: string;
+  /** 1 (Monday) to 7, those on which a window starts. */
+  readonly days: readonly number[];
+  /** An IANA name. */
+  readonly timezone: string;
+  /** Percent of that time which may be planned. */
+  readonly utilization?: number;
+}
+
+/** Whether a working window is open. */
+export interface WorkingState {
+  readonly working: boolean;
+  /** The next change, in Unix milliseconds: the end of an open window, the start of the next one. */
+  readonly until: number;
+}
+
+/** A project, its manager and its client. */
+export interface Project {
+  readonly id: string;
+  /** The id of the project manager. */
+  readonly pm?: string;
+  readonly client?: string;
+}
+
+/** An address on a channel, as far as it is known. */
+export interface Address {
+  readonly channel: string;
+  readonly chat?: string;
+  /** The platform's stable id of the sender. */
+  readonly sender?: string;
+  /** The sender's handle, with or without `@`. Handles change hands: an entry that names a sender's id is safer. */
+  readonly username?: string;
+}
+
+/** Whom an address belongs to. */
+export interface Contact {
+  readonly client?: string;
+  readonly project?: string;
+  readonly displayName?: string;
+}
