@@ -207,6 +207,25 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
     expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["first", "second"]);
   });
 
+  it("a message that comes under an older session leaves the one that we write under as it is", async () => {
+    const one = await running();
+    await one.far.say({ from: one.friend, text: "hello" });
+    await until(() => accepted(one).length === 1);
+    await channelOf(one).send(out(one, "hello yourself"), signal);
+    await one.halfStop();
+    await one.start();
+    // A session of ours has been made, and the other side has not heard of it.
+    one.far.fault = () => ({ error: "503" });
+    await expect(channelOf(one).send(out(one, "first"), signal)).rejects.toMatchObject({ failure: "retry" });
+    one.far.fault = undefined;
+    await one.far.say({ from: one.friend, text: "are you there?" });
+    await until(() => accepted(one).length === 1);
+    await channelOf(one).send(out(one, "first"), signal);
+    await channelOf(one).send(out(one, "second"), signal);
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["hello yourself", "first", "second"]);
+    expect(one.far.unopened).toEqual([]);
+  });
+
   it("FAULT-03 while the disk takes no keys nothing is acknowledged, the channel says why, and it goes on by itself", async () => {
     const one = await running();
     const { tasks } = one.context;

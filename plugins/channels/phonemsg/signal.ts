@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { BinaryNode, SocketConfig, WAMessage } from "@whiskeysockets/baileys";
 import type { Session } from "./session/session.ts";
+import { withoutFailedTries } from "./session/tried.ts";
 import type { Vendor } from "./vendor.ts";
 
 type MakeRepository = SocketConfig["makeSignalRepository"];
@@ -53,8 +54,25 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
     },
     makeRepository(auth, logger, lookup) {
       const make = vendor.DEFAULT_CONNECTION_CONFIG.makeSignalRepository as MakeRepository;
-      const inner = make(auth, logger, lookup);
-      const { transaction } = auth.keys as typeof auth.keys & { transaction<T>(work: () => Promise<T>, key: string): Promise<T> };
+      const { keys } = auth;
+      let isTrying = false;
+      const set: typeof keys.set = async (data) => {
+        const entries = isTrying ? Object.entries(data.session ?? {}) : [];
+        if (entries.length === 0) return keys.set(data);
+        const before = await keys.get("session", Object.keys(data.session ?? {}));
+        await keys.set({
+          ...data,
+          session: Object.fromEntries(entries.map(([id, after]) => [id, after === null ? after : withoutFailedTries(before[id], after)])),
+        });
+      };
+      const inner = make({ ...auth, keys: { ...keys, set } as typeof keys }, logger, lookup);
+      const tries = (what: Parameters<typeof inner.decryptMessage>[0]) => {
+        isTrying = what.type === "msg";
+        return inner.decryptMessage(what).finally(() => {
+          isTrying = false;
+        });
+      };
+      const { transaction } = keys as typeof auth.keys & { transaction<T>(work: () => Promise<T>, key: string): Promise<T> };
       let order: Promise<unknown> = Promise.resolve();
       /**
        * One after the other, each in a transaction of its own that is on disk when it resolves. The library itself encrypts within the
@@ -79,7 +97,7 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
         });
       return {
         ...inner,
-        decryptMessage: (what) => opening(() => inner.decryptMessage(what), what.ciphertext, what.jid),
+        decryptMessage: (what) => opening(() => tries(what), what.ciphertext, what.jid),
         decryptGroupMessage: (what) => opening(() => inner.decryptGroupMessage(what), what.msg, what.group),
         encryptMessage: (what) => alone(() => inner.encryptMessage(what)),
         encryptGroupMessage: (what) => alone(() => inner.encryptGroupMessage(what)),

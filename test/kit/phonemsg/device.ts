@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { withoutFailedTries } from "../../../plugins/channels/phonemsg/session/tried.ts";
 import type { Library } from "./library.ts";
 
 /** What others need to write to a device for the first time. */
@@ -29,6 +30,7 @@ export interface Device {
 export function createDevice(lib: Library): Device {
   const values = new Map<string, unknown>();
   const creds = lib.initAuthCreds();
+  let isTrying = false;
   const store = {
     async get(type: string, ids: string[]) {
       return Object.fromEntries(ids.filter((id) => values.has(`${type}/${id}`)).map((id) => [id, values.get(`${type}/${id}`)]));
@@ -37,7 +39,8 @@ export function createDevice(lib: Library): Device {
       for (const [type, entries] of Object.entries(data))
         for (const [id, value] of Object.entries(entries)) {
           if (value === null || value === undefined) values.delete(`${type}/${id}`);
-          else values.set(`${type}/${id}`, value);
+          // A phone keeps nothing of a session that a message did not fit.
+          else values.set(`${type}/${id}`, isTrying && type === "session" ? withoutFailedTries(values.get(`${type}/${id}`), value) : value);
         }
     },
   };
@@ -68,7 +71,13 @@ export function createDevice(lib: Library): Device {
     },
     forget: (address) => repository.deleteSession([address]),
     seal: (address, message) => repository.encryptMessage({ jid: address, data: encode(message) }),
-    open: async (address, type, ciphertext) => decode(await repository.decryptMessage({ jid: address, type, ciphertext })),
+    async open(address, type, ciphertext) {
+      isTrying = type === "msg";
+      const opened = await repository.decryptMessage({ jid: address, type, ciphertext }).finally(() => {
+        isTrying = false;
+      });
+      return decode(opened);
+    },
     async sealGroup(group, own, message) {
       const { ciphertext, senderKeyDistributionMessage } = await repository.encryptGroupMessage({ group, meId: own, data: encode(message) });
       return { ciphertext, key: senderKeyDistributionMessage };
