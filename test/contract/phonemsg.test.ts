@@ -159,6 +159,19 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
     expect(one.far.chats.reactions).toMatchObject([{ chat: GROUP, emoji: "👀", participant: one.friend.address }]);
   });
 
+  it("CHAN-07 phonemsg richMessages: false sends plain words only, with the name in front on a shared number", async () => {
+    const settings = { richMessages: false } as never;
+    const agents = [
+      { id: "anna", name: "Anna", settings },
+      { id: "gard", name: "The Gardener" },
+    ];
+    const one = await running({ agents, settings: { routes: [{ group: "garden", agent: "gard" }] } });
+    for (const agent of ["anna", "gard"]) await channelOf(one).send(out(one, "a *bold* word", { plain: "a bold word", agent, key: agent }), signal);
+    const { platformId = "" } = await channelOf(one).send(out(one, "*a*", { plain: "a", agent: "anna", key: "grows" }), signal);
+    await channelOf(one).edit!(platformId, out(one, "*a b*", { plain: "a b", agent: "anna", key: "grows" }), signal);
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["Anna:\na bold word", "*The Gardener*\na *bold* word", "Anna:\na b"]);
+  });
+
   it("a picture comes in and goes out, byte for byte", async () => {
     const one = await running();
     const picture = new Uint8Array(70_000).map((_, n) => (n * 7) % 253);
@@ -224,6 +237,46 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
     await channelOf(one).send(out(one, "second"), signal);
     expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["hello yourself", "first", "second"]);
     expect(one.far.unopened).toEqual([]);
+  });
+
+  it("what a phone could not open it asks for again, and gets over a restart, an edited message with its newest text", async () => {
+    const one = await running();
+    await one.far.say({ from: one.friend, text: "hello" });
+    await until(() => accepted(one).length === 1);
+    const { platformId = "" } = await channelOf(one).send(out(one, "Once"), signal);
+    const group = { channel: "phonemsg", chat: GROUP };
+    await channelOf(one).send(out(one, "to all", { target: group }), signal);
+    one.far.holdsReceipts = true;
+    const lose = () => one.friend.device.forget(`${one.far.own.number}:${one.far.own.device}@s.whatsapp.net`);
+    await lose();
+    await channelOf(one).edit!(platformId, out(one, "Once upon"), signal);
+    await channelOf(one).edit!(platformId, out(one, "Once upon a time"), signal);
+    await channelOf(one).send(out(one, "second"), signal);
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["Once", "to all"]);
+    expect(one.far.receipts.size).toBe(3);
+    one.far.holdsReceipts = false;
+    await one.halfStop();
+    await one.start();
+    await until(() => one.far.receipts.size === 0 && one.far.chats.shown.length === 3);
+    await until(() => one.far.chats.shown[0]?.text === "Once upon a time");
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["Once upon a time", "to all", "second"]);
+    expect(one.far.unreadable).toEqual([]);
+  });
+
+  it("a member of a group that has lost the group's key, and the owner's own phone, get what they could not open", async () => {
+    const one = await running();
+    const group = { channel: "phonemsg", chat: GROUP };
+    await channelOf(one).send(out(one, "first", { target: group }), signal);
+    await one.friend.device.forgetGroup(GROUP);
+    await one.stranger.device.forgetGroup(GROUP);
+    await channelOf(one).send(out(one, "second", { target: group }), signal);
+    await until(() => one.far.unopened.length > 0 && one.far.receipts.size === 0 && one.far.chats.shown.length === 2);
+    await one.far.forgetOwn();
+    await channelOf(one).send(out(one, "third"), signal);
+    await until(() => one.far.unopened.length > 2 && one.far.receipts.size === 0);
+    await channelOf(one).send(out(one, "fourth"), signal);
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["first", "second", "third", "fourth"]);
+    expect([one.far.unreadable, one.far.unopened.length]).toEqual([[], 3]);
   });
 
   it("FAULT-03 while the disk takes no keys nothing is acknowledged, the channel says why, and it goes on by itself", async () => {

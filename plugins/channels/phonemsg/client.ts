@@ -66,6 +66,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
     sent,
     socket,
     nameOf: (agent) => (several && agent !== undefined ? (ctx.agents.get(agent)?.name ?? agent) : undefined),
+    rich: (agent) => ctx.agents.get(agent ?? config.defaultAgent ?? "")?.settings.richMessages !== false,
     upload: (file, signal) => upload(media, socket(), file, signal),
   });
 
@@ -81,10 +82,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
       return inbound.hear(message);
     },
     attend: directory.attend,
-    sent: async (id) => {
-      const found = await sent.get(id);
-      return found === undefined ? undefined : Buffer.from(found.message, "base64");
-    },
+    sent: outbound.again,
     newestVersion: async () => versionIn((await ctx.fetch("https://web.whatsapp.com/sw.js", { maxBytes: 4_194_304 })).text()),
     changed(next) {
       if (link.state === "open") history.ended(notConnected("the connection ended"));

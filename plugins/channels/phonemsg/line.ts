@@ -1,5 +1,5 @@
 import { type Log, sleep } from "@svc/sdk";
-import type { ConnectionState, WAMessage, WASocket } from "@whiskeysockets/baileys";
+import type { ConnectionState, proto, WAMessage, WASocket } from "@whiskeysockets/baileys";
 import { ON_DEMAND } from "./ingest/history.ts";
 import { quietLog } from "./quiet-log.ts";
 import type { Session } from "./session/session.ts";
@@ -17,7 +17,7 @@ export interface LineDeps {
   /** Listens to what else a socket tells, before it connects. */
   attend(socket: WASocket): void;
   /** A message of ours, for a device that could not open it. */
-  sent(id: string): Promise<Uint8Array | undefined>;
+  sent(id: string): Promise<proto.IMessage | undefined>;
 }
 
 /** The version of the platform's own program that we say we are. */
@@ -123,10 +123,7 @@ function createSocket({ vendor, session, log, server, sent }: LineDeps, version:
     defaultQueryTimeoutMs: 30_000,
     // The session itself tries a refused write again.
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
-    getMessage: async ({ id }) => {
-      const bytes = typeof id === "string" ? await sent(id) : undefined;
-      return bytes === undefined ? undefined : vendor.proto.Message.decode(bytes);
-    },
+    getMessage: async ({ id }) => (typeof id === "string" ? sent(id) : undefined),
   });
   socket.ws.on("frame", signal.saw);
   return socket;

@@ -3,7 +3,7 @@ import { type Channel, channelError, type Media, type Outgoing, type Target } fr
 import type { BinaryNode, proto, WAMessageKey, WASocket } from "@whiskeysockets/baileys";
 import { idOf } from "./heard.ts";
 import { isGroup, type People } from "./people.ts";
-import type { Sent } from "./sent.ts";
+import type { Sent, SentMessage } from "./sent.ts";
 import type { Vendor } from "./vendor.ts";
 
 /** What sending needs. */
@@ -15,13 +15,18 @@ export interface OutboundDeps {
   socket(): WASocket;
   /** The name that stands in front of an agent's words; nothing where it needs none. */
   nameOf(agent: string | undefined): string | undefined;
+  /** Whether the agent writes markup; else its words go out plain. */
+  rich(agent: string | undefined): boolean;
   /** The message of a file that has been handed to the platform. */
   upload(media: Media, signal: AbortSignal): Promise<proto.IMessage>;
   readonly now?: () => number;
 }
 
 /** The members of the channel that write. */
-export type Outbound = Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing">>;
+export interface Outbound extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing">> {
+  /** A message of the last two days for a device that could not open it: of an edited one, and of its edits, the newest text. */
+  again(id: string): Promise<proto.IMessage | undefined>;
+}
 
 const ANSWER_MS = 30_000;
 /** The platform shows no edit of an older message; a minute less, for what lies between. */
@@ -30,7 +35,7 @@ const EDITABLE_MS = 14 * 60_000;
 const REMOVABLE_MS = 2 * 24 * 3_600_000;
 
 /** Makes the members of the channel that write. */
-export function createOutbound({ vendor, people, sent, socket, nameOf, upload, now = Date.now }: OutboundDeps): Outbound {
+export function createOutbound({ vendor, people, sent, socket, nameOf, rich, upload, now = Date.now }: OutboundDeps): Outbound {
   const { proto } = vendor;
 
   /** Sends and waits until the platform has it; the vendor's own call resolves when it has left. */
@@ -63,8 +68,20 @@ export function createOutbound({ vendor, people, sent, socket, nameOf, upload, n
     return { remoteJid: address, id, fromMe, ...(participant === undefined ? {} : { participant }) };
   };
 
-  const worded = ({ text, agent }: Outgoing): string => {
+  const editOf = (address: string, platformId: string, content: proto.IMessage): proto.IMessage => ({
+    protocolMessage: {
+      key: { remoteJid: address, id: platformId, fromMe: true },
+      type: proto.Message.ProtocolMessage.Type.MESSAGE_EDIT,
+      editedMessage: content,
+      timestampMs: now(),
+    },
+  });
+  const bytesOf = (message: proto.IMessage): string => Buffer.from(proto.Message.encode(message).finish()).toString("base64");
+  const messageOf = ({ message }: SentMessage): proto.IMessage => proto.Message.decode(Buffer.from(message, "base64"));
+
+  const worded = ({ text, plain, agent }: Outgoing): string => {
     const name = nameOf(agent);
+    if (!rich(agent)) return name === undefined ? plain : `${name}:\n${plain}`;
     return name === undefined ? text : `*${name}*\n${text}`;
   };
 
@@ -75,14 +92,9 @@ export function createOutbound({ vendor, people, sent, socket, nameOf, upload, n
       const id = messageId(out.key);
       const [file] = out.media ?? [];
       const before = await sent.get(id);
-      const message =
-        before !== undefined
-          ? proto.Message.decode(Buffer.from(before.message, "base64"))
-          : file === undefined
-            ? textOf(worded(out), quoteOf(out.target))
-            : await upload(file, signal);
+      const message = before !== undefined ? messageOf(before) : file === undefined ? textOf(worded(out), quoteOf(out.target)) : await upload(file, signal);
       // On disk first: who could not open it may ask for it after we were killed.
-      if (before === undefined) await sent.keep(id, { address, at: now(), message: Buffer.from(proto.Message.encode(message).finish()).toString("base64") });
+      if (before === undefined) await sent.keep(id, { address, at: now(), message: bytesOf(message) });
       await relay(address, id, message, {}, signal);
       return { platformId: id };
     },
@@ -90,19 +102,28 @@ export function createOutbound({ vendor, people, sent, socket, nameOf, upload, n
       socket();
       const before = await sent.get(platformId);
       if (before === undefined || before.at < now() - EDITABLE_MS) throw channelError("permanent", "this message cannot be edited any more");
-      const key = { remoteJid: before.address, id: platformId, fromMe: true };
-      const message = {
-        protocolMessage: { key, type: proto.Message.ProtocolMessage.Type.MESSAGE_EDIT, editedMessage: textOf(worded(out)), timestampMs: now() },
-      };
-      await relay(before.address, messageId(`${platformId}/${out.key}/${out.text}`), message, { edit: "1" }, signal);
-      await sent.keep(platformId, { ...before, message: Buffer.from(proto.Message.encode(textOf(worded(out))).finish()).toString("base64") });
+      const content = textOf(worded(out));
+      const id = messageId(`${platformId}/${out.key}/${out.text}`);
+      await sent.keep(platformId, { ...before, message: bytesOf(content) });
+      await sent.keep(id, { address: before.address, at: now(), message: "", edits: platformId });
+      await relay(before.address, id, editOf(before.address, platformId, content), { edit: "1" }, signal);
+      // The library's own memory of what it sent would hand out the text before.
+      socket().messageRetryManager?.addRecentMessage(before.address, platformId, content);
+    },
+    async again(id) {
+      const found = await sent.get(id);
+      if (found?.edits === undefined) return found === undefined ? undefined : messageOf(found);
+      const edited = await sent.get(found.edits);
+      return edited === undefined ? undefined : editOf(edited.address, found.edits, messageOf(edited));
     },
     async remove(target, platformId, signal) {
       const before = await sent.get(platformId);
       if (before !== undefined && before.at < now() - REMOVABLE_MS) throw channelError("permanent", "this message cannot be taken back any more");
       const key = await keyOf(target, platformId, true);
       const message = { protocolMessage: { key, type: proto.Message.ProtocolMessage.Type.REVOKE } };
-      await relay(key.remoteJid as string, messageId(`${platformId}/remove`), message, { edit: "7" }, signal);
+      const id = messageId(`${platformId}/remove`);
+      await sent.keep(id, { address: key.remoteJid as string, at: now(), message: bytesOf(message) });
+      await relay(key.remoteJid as string, id, message, { edit: "7" }, signal);
       await sent.forget(platformId);
     },
     async react(target, platformId, emoji, signal) {

@@ -5,14 +5,15 @@ export interface SentMessage {
   readonly address: string;
   /** Unix milliseconds. */
   readonly at: number;
-  /** The message in the platform's own form, in base64. */
+  /** The message in the platform's own form, in base64; of one that was edited, as it is now. */
   readonly message: string;
+  /** It is an edit of this message, whose text is kept there. */
+  readonly edits?: string;
 }
 
 /** What we have sent within the last two days. */
 export interface Sent {
   get(id: string): Promise<SentMessage | undefined>;
-  /** Keeps the first one of an id: later ones are the same message once more. */
   keep(id: string, message: SentMessage): Promise<void>;
   forget(id: string): Promise<void>;
 }

@@ -13,6 +13,8 @@ export interface Shown {
   readonly at: number;
   /** Every text it has had. */
   readonly texts: string[];
+  /** When its sender last changed it: an older change comes too late. */
+  editedAt: number;
 }
 
 /** What the linked number has written, in the order in which it was first seen. */
@@ -44,7 +46,9 @@ export function createChats(lib: Library, now: () => number = Date.now): Chats {
         const found = shown[at];
         if (found === undefined) return;
         if (order.type === Type.REVOKE) shown.splice(at, 1);
-        if (order.type === Type.MESSAGE_EDIT && found.at > now() - EDITABLE_MS) {
+        const editedAt = Number(order.timestampMs ?? 0);
+        if (order.type === Type.MESSAGE_EDIT && found.at > now() - EDITABLE_MS && editedAt >= found.editedAt) {
+          found.editedAt = editedAt;
           found.text = wordsOf(lib.normalizeMessageContent(order.editedMessage));
           found.texts.push(found.text);
           found.edits += 1;
@@ -64,7 +68,7 @@ export function createChats(lib: Library, now: () => number = Date.now): Chats {
         seen.delete(`${chat}/${id}`);
         return;
       }
-      shown.push({ id, chat, text, edits: 0, at: now(), texts: [text], ...(bytes === undefined ? {} : { file: bytes, kind }) });
+      shown.push({ id, chat, text, edits: 0, at: now(), texts: [text], editedAt: 0, ...(bytes === undefined ? {} : { file: bytes, kind }) });
     },
   };
 }

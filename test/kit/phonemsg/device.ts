@@ -16,9 +16,13 @@ const SILENT = { level: "silent", child: () => SILENT, trace() {}, debug() {}, i
 /** A device of somebody, with its keys and its encryption. */
 export interface Device {
   readonly bundle: Bundle;
+  /** The same with a single key, which is given to nobody else. */
+  freshBundle(): Bundle;
   knows(address: string): Promise<boolean>;
   meet(address: string, bundle: Bundle): Promise<void>;
   forget(address: string): Promise<void>;
+  /** The keys of a group, its own and those of others. */
+  forgetGroup(group: string): void;
   seal(address: string, message: Library): Promise<{ readonly type: string; readonly ciphertext: Uint8Array }>;
   open(address: string, type: string, ciphertext: Uint8Array): Promise<Library>;
   sealGroup(group: string, own: string, message: Library): Promise<{ readonly ciphertext: Uint8Array; readonly key: Uint8Array }>;
@@ -51,11 +55,19 @@ export function createDevice(lib: Library): Device {
     return Buffer.concat([lib.proto.Message.encode(message).finish(), Buffer.alloc(size, size)]);
   };
   const decode = (bytes: Uint8Array) => lib.proto.Message.decode(lib.unpadRandomMax16(bytes));
+  const bundle = {
+    registrationId: creds.registrationId,
+    identity: creds.signedIdentityKey.public,
+    signed: { id: creds.signedPreKey.keyId, key: creds.signedPreKey.keyPair.public, signature: creds.signedPreKey.signature },
+  };
+  let singles = 0;
   return {
-    bundle: {
-      registrationId: creds.registrationId,
-      identity: creds.signedIdentityKey.public,
-      signed: { id: creds.signedPreKey.keyId, key: creds.signedPreKey.keyPair.public, signature: creds.signedPreKey.signature },
+    bundle,
+    freshBundle() {
+      singles += 1;
+      const pair = lib.Curve.generateKeyPair();
+      values.set(`pre-key/${singles}`, pair);
+      return { ...bundle, single: { id: singles, key: pair.public } };
     },
     knows: async (address) => (await repository.validateSession(address)).exists,
     async meet(address, { registrationId, identity, signed, single }) {
@@ -70,6 +82,9 @@ export function createDevice(lib: Library): Device {
       });
     },
     forget: (address) => repository.deleteSession([address]),
+    forgetGroup(group) {
+      for (const name of values.keys()) if (name.startsWith(`sender-key/${group}`)) values.delete(name);
+    },
     seal: (address, message) => repository.encryptMessage({ jid: address, data: encode(message) }),
     async open(address, type, ciphertext) {
       isTrying = type === "msg";

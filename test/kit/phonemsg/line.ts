@@ -3,7 +3,7 @@ import type { Device } from "./device.ts";
 import type { Library } from "./library.ts";
 import { type Hello, NoiseServer } from "./noise-server.ts";
 import type { LinkedDevice } from "./phone.ts";
-import { answerQuery, Refused } from "./queries.ts";
+import { answerQuery, keyNodes, Refused } from "./queries.ts";
 import type { PhoneServer, Said, Waiting } from "./server.ts";
 
 /** One connection of a client. */
@@ -33,12 +33,14 @@ interface LineDeps {
   finishCode(stage: Library, identity: Buffer, noiseKey: Buffer): LinkedDevice | undefined;
 }
 
+const receiptName = ({ id, from, participant = "" }: Record<string, string>): string => [id, from, participant].join(" ");
+
 const now = () => String(Math.floor(Date.now() / 1_000));
 
 /** Speaks to one client until it goes. */
 export function openLine(deps: LineDeps): Line {
   const { server, socket, owner, nodeOf, deliver, inOrder, historyOf } = deps;
-  const { lib, own, accounts } = server;
+  const { lib, own, accounts, asked } = server;
   const noise = new NoiseServer(lib);
   let stage: "hello" | "finish" | "nodes" = "hello";
   let client: Hello | undefined;
@@ -100,7 +102,7 @@ export function openLine(deps: LineDeps): Line {
         own,
         uploaded: (bundles) => server.bundles.push(...bundles),
         left: () => (server.bundles.length > 0 ? 30 : 0),
-        ownerBundle: owner.bundle,
+        ownerBundle: () => owner.freshBundle(),
         mediaHost: () => server.mediaUrl.replace("http://", ""),
         linkByCode: (asked) => code(asked),
       });
@@ -183,7 +185,7 @@ export function openLine(deps: LineDeps): Line {
       const reader = accounts.find(jid);
       if (reader === undefined) {
         // The owner's own phone: it shows what its other device has written.
-        await owner.open(sender, enc.attrs.type, enc.content).catch(() => {});
+        await owner.open(sender, enc.attrs.type, enc.content).catch(() => askAgain(node, jid, undefined, to));
         continue;
       }
       try {
@@ -212,24 +214,38 @@ export function openLine(deps: LineDeps): Line {
     server.chats.take(chat, id, opened, () => bytes);
   }
 
-  const askAgain = async (node: Library, jid: string, group: Group | undefined): Promise<void> => {
+  /** A device cannot open a message: it asks for it again, from the second time on with keys for a new session, and gives up after the fifth. */
+  const askAgain = async (node: Library, jid: string, group: Group | undefined, recipient?: string): Promise<void> => {
     const { id } = node.attrs;
     server.unopened.push(id);
-    const count = server.unopened.filter((one) => one === id).length;
-    const { registrationId } = accounts.find(jid)?.device.bundle ?? { registrationId: 0 };
+    const name = `${id} ${jid}`;
+    const count = (asked.get(name) ?? 0) + 1;
+    asked.set(name, count);
+    if (count > 5) return void server.unreadable.push(name);
+    const device = recipient === undefined ? accounts.find(jid)?.device : owner;
+    if (device === undefined) throw new Error(`nobody is ${jid}`);
     const registration = Buffer.alloc(4);
-    registration.writeUInt32BE(registrationId);
+    registration.writeUInt32BE(device.bundle.registrationId);
+    const from = group?.id ?? jid;
     const receipt = {
       tag: "receipt",
-      attrs: { id, from: group?.id ?? jid, type: "retry", t: now(), ...(group === undefined ? {} : { participant: jid }) },
+      attrs: {
+        id,
+        from,
+        type: "retry",
+        t: now(),
+        ...(group === undefined ? {} : { participant: jid }),
+        ...(recipient === undefined ? {} : { recipient }),
+      },
       content: [
         { tag: "retry", attrs: { count: String(count), id, t: now(), v: "1" } },
         { tag: "registration", attrs: {}, content: registration },
+        ...(count === 1 ? [] : [{ tag: "keys", attrs: {}, content: keyNodes(device.freshBundle()) }]),
       ],
     };
     // It waits like a message for a device that is away.
-    server.receipts.set(id, receipt);
-    await send(receipt);
+    server.receipts.set(receiptName(receipt.attrs), receipt);
+    if (!server.holdsReceipts) await send(receipt);
   };
 
   /** The device asks its owner's phone for something. */
@@ -249,7 +265,7 @@ export function openLine(deps: LineDeps): Line {
     if (node.tag === "iq") return query(node);
     if (node.tag === "message") return message(node);
     if (node.tag === "receipt" || (node.tag === "ack" && node.attrs.class === "message")) return settled(node);
-    if (node.tag === "ack" && node.attrs.class === "receipt") server.receipts.delete(node.attrs.id);
+    if (node.tag === "ack" && node.attrs.class === "receipt") server.receipts.delete(receiptName({ ...node.attrs, from: node.attrs.to }));
     if (!["ack", "presence", "chatstate", "ib"].includes(node.tag)) server.refused.push(node.tag);
   }
 

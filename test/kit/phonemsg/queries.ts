@@ -14,7 +14,7 @@ export interface QueryDeps {
   readonly lib: Library;
   readonly accounts: Accounts;
   /** The linked account: its number, hidden id, and the linked device's number. */
-  readonly ownerBundle: Bundle;
+  ownerBundle(): Bundle;
   readonly own: { readonly number: string; readonly hidden: string; readonly device: number };
   /** The client uploads what others need to write to it for the first time. */
   uploaded(bundles: Bundle[], singles: number): void;
@@ -137,15 +137,19 @@ function upload(node: Library, { lib, uploaded }: QueryDeps) {
 
 function keysOf({ accounts, own, ownerBundle }: QueryDeps, jid: string) {
   const mine = [own.number, own.hidden.split("@")[0]].includes(jid.split(/[:@]/)[0]);
-  const bundle = mine ? ownerBundle : accounts.find(jid)?.device.bundle;
+  const bundle = mine ? ownerBundle() : accounts.find(jid)?.device.freshBundle();
   if (bundle === undefined) return element("user", { jid }, [element("error", { code: "404", text: "item-not-found" })]);
-  const { registrationId, identity, signed } = bundle;
-  return element("user", { jid }, [
-    element("registration", {}, big(registrationId, 4)),
+  return element("user", { jid }, [element("registration", {}, big(bundle.registrationId, 4)), ...keyNodes(bundle)]);
+}
+
+/** What others need to write to a device for the first time, as nodes. */
+export function keyNodes({ identity, signed, single }: Bundle) {
+  return [
     element("type", {}, Buffer.from([5])),
     element("identity", {}, identity),
+    ...(single === undefined ? [] : [element("key", {}, [element("id", {}, big(single.id, 3)), element("value", {}, single.key)])]),
     element("skey", {}, [element("id", {}, big(signed.id, 3)), element("value", {}, signed.key), element("signature", {}, signed.signature)]),
-  ]);
+  ];
 }
 
 function devicesOf(jid: string, { lib, accounts, own }: QueryDeps) {

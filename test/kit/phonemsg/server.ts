@@ -54,8 +54,14 @@ export interface PhoneServer {
   readonly refused: string[];
   /** Messages of the device that nobody could open at first. */
   readonly unopened: string[];
+  /** Those that a phone has given up to ask for, each with whose phone. */
+  readonly unreadable: string[];
+  /** How often each of them was asked for. */
+  readonly asked: Map<string, number>;
   /** What people's devices ask for once more, until the device has heard of it. */
   readonly receipts: Map<string, Library>;
+  /** It hears of it at its next connection. */
+  holdsReceipts: boolean;
   /** Requests for messages of the past, by chat. */
   readonly reads: { readonly chat: string; readonly count: number; readonly at: number }[];
   /** Live reads of groups. */
@@ -80,6 +86,8 @@ export interface PhoneServer {
   echo(to: Person, text: string): Promise<void>;
   /** Tells of the names of contacts and chats, as the phone does after linking. */
   sync(contacts: readonly { readonly person: Person; readonly name?: string }[], groups?: readonly Group[]): Promise<void>;
+  /** The owner's own phone loses its session with the device. */
+  forgetOwn(): Promise<void>;
   drop(): void;
   /** The phone unlinks the device. */
   unlink(): void;
@@ -222,7 +230,10 @@ export async function startPhoneServer(): Promise<PhoneServer> {
     nacks: [],
     refused: [],
     unopened: [],
+    unreadable: [],
+    asked: new Map(),
     receipts: new Map(),
+    holdsReceipts: false,
     reads: [],
     groupReads: [],
     connections: 0,
@@ -268,6 +279,7 @@ export async function startPhoneServer(): Promise<PhoneServer> {
           "peer",
         );
       }),
+    forgetOwn: () => owner.forget(address),
     drop() {
       for (const line of lines) line.cut();
     },
