@@ -1,0 +1,134 @@
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { type Confined, codeOf, type Files } from "@svc/sdk";
+import { procedureError } from "./procedure-errors.ts";
+import { MAX_BYTES, readSkill, type Skill } from "./skill.ts";
+
+/** What is in the folder `procedures.dir`: procedures, and drafts below `_drafts` that no turn sees. */
+export interface ProcedureFolder {
+  accepted(): Promise<readonly Skill[]>;
+  drafts(): Promise<readonly Skill[]>;
+  /** Writes a draft under the first free name that begins with `name`; answers with its id. */
+  draft(name: string, text: string): Promise<string>;
+  /** Makes a procedure of a draft. Throws `SVC_PROCEDURE_*`. */
+  promote(id: string, as?: string): Promise<Skill>;
+  /** Puts a draft away below `_drafts/_rejected`; answers with its file. */
+  reject(id: string, reason: string | undefined, at: Date): Promise<string>;
+}
+
+const DRAFTS = "_drafts";
+const REJECTED = "_drafts/_rejected";
+const FILE = /^([a-z0-9][a-z0-9._-]{0,63})\.md$/;
+const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
+/** Of one folder. */
+const MOST = 500;
+const MOST_NAMES = 100;
+
+interface Known {
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly skill: Skill;
+}
+
+/** `dir` is relative to the folder of svc.json; `.svc` is the data folder, wherever that lies. */
+export function openProcedureFolder(files: Files, dir: string): ProcedureFolder {
+  const { confined, folder } = placeOf(files, dir);
+  const known = new Map<string, Known>();
+  const at = (file: string) => join(folder, file);
+  const shown = (file: string) => join(dir, file);
+
+  async function list(below: string): Promise<readonly Skill[]> {
+    const entries = await confined.list(at(below)).catch((error) => {
+      if (codeOf(error) === "SVC_FILE_MISSING") return [];
+      throw error;
+    });
+    const found = entries.filter(({ name, kind }) => kind === "file" && FILE.test(name)).toSorted((left, right) => (left.name < right.name ? -1 : 1));
+    return Promise.all(found.slice(0, MOST).map(({ name, size, mtimeMs }) => skillOf(join(below, name), size, mtimeMs)));
+  }
+
+  async function skillOf(file: string, size: number, mtimeMs: number): Promise<Skill> {
+    const before = known.get(file);
+    if (before?.size === size && before.mtimeMs === mtimeMs) return before.skill;
+    const facts = { id: FILE.exec(file.split("/").at(-1) ?? "")?.[1] ?? file, source: "procedures", file: shown(file) } as const;
+    const skill = await text(file).then(
+      (read) => readSkill(facts, read),
+      (error): Skill => ({ ...facts, name: facts.id, description: "", body: "", problem: (error as Error).message }),
+    );
+    if (known.size > 4 * MOST) known.clear();
+    known.set(file, { size, mtimeMs, skill });
+    return skill;
+  }
+
+  const text = async (file: string): Promise<string> => new TextDecoder("utf-8", { fatal: true }).decode(await confined.read(at(file), MAX_BYTES));
+
+  async function draftOf(id: string): Promise<Skill> {
+    const draft = (await list(DRAFTS)).find((one) => one.id === id);
+    if (draft === undefined) throw procedureError("SVC_PROCEDURE_DRAFT", { id });
+    return draft;
+  }
+
+  return {
+    accepted: () => list("."),
+    drafts: () => list(DRAFTS),
+    async draft(name, written) {
+      const base = slugOf(name);
+      for (let number = 1; number <= MOST_NAMES; number += 1) {
+        const id = number === 1 ? base : `${base.slice(0, 60)}-${number}`;
+        let mine = false;
+        // A name that a procedure has is taken, too: a draft is promoted under its own.
+        if ((await list(".")).some((one) => one.id === id)) continue;
+        await confined.change(at(`${DRAFTS}/${id}.md`), 2 * MAX_BYTES, (before) => {
+          mine = before === undefined;
+          return mine ? written : undefined;
+        });
+        if (mine) return id;
+      }
+      throw procedureError("SVC_PROCEDURE_NAME", { id: name });
+    },
+    async promote(id, as = id) {
+      if (!NAME.test(as)) throw procedureError("SVC_PROCEDURE_NAME", { id: as });
+      const { problem, file } = await draftOf(id);
+      if (problem !== undefined) throw procedureError("SVC_PROCEDURE_BROKEN", { id, reason: problem, file });
+      const written = await text(`${DRAFTS}/${id}.md`);
+      // First the procedure, then the draft: a stop in between leaves both, and the same promotion ends it.
+      await confined.change(at(`${as}.md`), 2 * MAX_BYTES, (before) => {
+        if (before !== undefined && new TextDecoder().decode(before) !== written)
+          throw procedureError("SVC_PROCEDURE_TAKEN", { id: as, file: shown(`${as}.md`), draft: id });
+        return written;
+      });
+      await confined.remove(at(`${DRAFTS}/${id}.md`));
+      const promoted = (await list(".")).find((one) => one.id === as);
+      if (promoted === undefined) throw procedureError("SVC_PROCEDURE_UNKNOWN", { id: as });
+      return promoted;
+    },
+    async reject(id, reason, now) {
+      await draftOf(id);
+      const written = await text(`${DRAFTS}/${id}.md`).catch(() => undefined);
+      const file = `${REJECTED}/${id}.${now.toISOString().replace(/[:.]/g, "-")}.md`;
+      const why = reason === undefined ? "" : `\n<!-- Rejected on ${now.toISOString()}: ${reason.replace(/\s+/g, " ").replace(/--+>?/g, "-").trim()} -->\n`;
+      // What cannot be read is not worth keeping.
+      if (written !== undefined) await confined.write(at(file), written + why);
+      await confined.remove(at(`${DRAFTS}/${id}.md`));
+      return shown(file);
+    },
+  };
+}
+
+/** The data folder is the daemon's own: it is reached through its own capability only. */
+function placeOf(files: Files, dir: string): { readonly confined: Confined; readonly folder: string } {
+  const data = files.data.roots[0] ?? ".svc";
+  const [first, ...below] = dir.split(/[/\\]/);
+  const folder = first === ".svc" ? join(data, ...below) : resolve(files.under(".").roots[0] ?? ".", dir);
+  const path = relative(data, folder);
+  const inside = path !== "" && !path.startsWith("..") && !isAbsolute(path);
+  return { confined: inside ? files.data : files.under(folder), folder };
+}
+
+/** A file's name out of words that somebody else has chosen. */
+export const slugOf = (name: string): string =>
+  name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 60)
+    .replace(/-+$/, "") || "procedure";

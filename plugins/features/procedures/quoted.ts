@@ -1,0 +1,28 @@
+/** Characters that a reader does not see and a model does: controls, directions of writing, joiners, tags. */
+const UNSEEN =
+  /[\u0000-\u0008\u000E-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|[\uFE00-\uFE0F]|\uDB40[\uDC00-\uDFFF]/g;
+const BREAKS = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
+/** Marks by which models tell who speaks, and tags that programs around them use. */
+const MARKS = /<(?=\s*[</|]*\s*(?:\||sys|assistant|user|human|developer|tool|function|instruction|important|im_|begin_of|end_of|start_of|eot|s>))/gi;
+const INST = /\[(?=\/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL))/gi;
+const LONGEST_LINE = 2_000;
+
+/**
+ * Foreign words as data: each line behind `| `, so that none of them can begin a heading, a role or a tag, and none can end the quotation;
+ * without characters that nobody sees; the marks of models for who speaks broken.
+ */
+export function quoted(text: string, limit: number): string {
+  const clean = text.replace(BREAKS, "\n").replace(UNSEEN, "").replace(MARKS, "‹").replace(INST, "[ ");
+  const lines = clean.slice(0, limit).split("\n");
+  const more = clean.length > limit ? ["| (cut here)"] : [];
+  return [...lines.map((line) => `| ${line.trimEnd().slice(0, LONGEST_LINE)}`.trimEnd()), ...more].join("\n");
+}
+
+/** A foreign name in a line of our own: letters, digits and what joins them. */
+export const plainName = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .replace(/[^\p{L}\p{N} ._-]+/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 64) || "unnamed";

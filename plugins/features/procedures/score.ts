@@ -1,0 +1,58 @@
+/** Words that say nothing about what is asked. */
+const EMPTY: ReadonlySet<string> = new Set(
+  (
+    "a about after again all also am an and any are as at be because been but by can could did do does done for from get give had has have he her here him his how i if in " +
+    "into is it its just let like make me more my need no not now of on one or our out over please she should so some than that the their them then there these they this to too " +
+    "up us use want was we were what when where which who why will with would you your"
+  ).split(" "),
+);
+const MOST = 400;
+
+/** The words of a text that can be compared: lower case, without accents, a plural as its singular. Each once. */
+export function termsOf(text: string): ReadonlySet<string> {
+  const words = text
+    .slice(0, 20_000)
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu);
+  const terms = new Set<string>();
+  for (const word of words ?? []) {
+    if (word.length < 2 || EMPTY.has(word)) continue;
+    terms.add(word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word);
+    if (terms.size >= MOST) break;
+  }
+  return terms;
+}
+
+/** How rare terms are among texts: a rare one says more. */
+export type Weigh = (term: string) => number;
+
+/** The weights of terms by how many of `texts` have them. */
+export function weights(texts: readonly ReadonlySet<string>[]): Weigh {
+  const counts = new Map<string, number>();
+  for (const terms of texts) for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+  return (term) => Math.log(1 + (texts.length + 1) / ((counts.get(term) ?? 0) + 1));
+}
+
+/**
+ * How well a description fits a request, from 0 to 1: the share of the one that stands in the other, by weight, whichever share is larger.
+ * A short request fits a long description, and a long request that holds all of a short one fits it, too. One word in common is none
+ * unless the request is that word.
+ */
+export function scoreOf(request: ReadonlySet<string>, description: ReadonlySet<string>, weigh: Weigh): number {
+  const shared = [...request].filter((term) => description.has(term));
+  if (shared.length < Math.min(2, request.size, description.size) || shared.length === 0) return 0;
+  const sum = (terms: Iterable<string>) => [...terms].reduce((total, term) => total + weigh(term), 0);
+  const common = sum(shared);
+  return Math.max(common / sum(request), common / sum(description));
+}
+
+/** How alike two texts are, from 0 to 1 (Dice). */
+export function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  if (one.size === 0 || other.size === 0) return 0;
+  const [small, large] = one.size < other.size ? [one, other] : [other, one];
+  let shared = 0;
+  for (const term of small) if (large.has(term)) shared += 1;
+  return (2 * shared) / (one.size + other.size);
+}
