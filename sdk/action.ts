@@ -1,4 +1,6 @@
 import type { ObjectSchema, Schema } from "./config.ts";
+import type { Topic } from "./delegation.ts";
+import type { TurnOptions } from "./messages.ts";
 
 /** Who calls an action, and the limits of the call. */
 export interface ActionCall {
@@ -11,6 +13,10 @@ export interface ActionCall {
   readonly taskId?: string;
   /** Agents that already worked on the chain the call belongs to, oldest first; `agent` itself is not among them. */
   readonly chain?: readonly string[];
+  /** What that chain is about. */
+  readonly topic?: Topic;
+  /** What the task may do: what the action starts on its behalf may do no more. Absent where nobody restricts it. */
+  readonly autonomy?: TurnOptions["autonomy"];
   /**
    * Names this effect: the same call has it each time it is repeated, such as after a crash. What the action calls is handed it
    * (`Idempotency-Key`, `SVC_IDEMPOTENCY_KEY`), so that it can tell a repetition.
@@ -31,6 +37,11 @@ export interface Action {
   readonly timeoutMs: number;
   /** Why it cannot be used here now: it stays in the catalogue and is offered to no agent. Read each time, so that it may be a getter. */
   readonly unusable?: string | undefined;
+  /**
+   * A run of restricted autonomy may call it as it is: it changes nothing and tells nobody, or holds what it starts to `ActionCall.autonomy`.
+   * Without it such a run asks a person first, or is refused.
+   */
+  readonly restricted?: true;
   run(input: Record<string, unknown>, call: ActionCall): Promise<unknown>;
 }
 
@@ -55,6 +66,6 @@ export interface ActionCaller extends Omit<ActionCall, "signal"> {
 
 /** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */
 export interface Actions {
-  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs" | "unusable">[];
+  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs" | "unusable" | "restricted">[];
   run(name: string, input: unknown, caller: ActionCaller): Promise<ActionEnvelope>;
 }

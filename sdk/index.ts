@@ -9,6 +9,7 @@ export type * from "./channel-setup.ts";
 export { type Choice, type ChoiceButton, type Chosen, choiceData, choiceOf } from "./choices.ts";
 export type * from "./cli.ts";
 export type * from "./config.ts";
+export * from "./delegation.ts";
 export type * from "./engine-offer.ts";
 export * from "./errors.ts";
 export * from "./event-stream.ts";

@@ -1,5 +1,6 @@
 import type { Choice, Chosen } from "./choices.ts";
 import type { Schema } from "./config.ts";
+import type { Topic } from "./delegation.ts";
 
 /** A file that came with a message or goes out with a delivery. Exactly one of `url`, `path`, `data` or `handle` says where the bytes are. */
 export interface Media {
@@ -60,6 +61,8 @@ export interface TurnOptions {
   readonly intent?: string;
   /** Agents that have already worked on this (project, subject) chain, oldest first. */
   readonly chain?: readonly string[];
+  /** Of that chain; inherited by every call that the turn makes. */
+  readonly topic?: Topic;
   /** The agent that asks, where one agent calls another. */
   readonly askedBy?: string;
   /** The task that waits for the answer, where one does: a call that could only wait for it in turn is refused. */

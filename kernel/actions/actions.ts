@@ -1,5 +1,6 @@
 import { type Action, type ActionCall, type ActionEnvelope, type Actions, linked, put, reasonOf, type TraceStep } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
+import { present } from "../base/present.ts";
 import { type SchemaError, schemaCheck } from "../base/schema/schema-check.ts";
 import type { ActionDeps } from "../core/flow/actions-port.ts";
 import { newTaskId, type TaskRecord, TRACES } from "../core/flow/record.ts";
@@ -27,12 +28,12 @@ export function createActions(deps: ActionDeps): Actions {
     }
   }
 
-  /** Agent and chain of the running task that a call is part of, where its door does not name them. */
-  function onBehalf(taskId: string | undefined): Pick<ActionCall, "agent" | "chain"> {
+  /** What a call takes over from the running task that it is part of; of these, its caller may name agent and chain himself. */
+  function onBehalf(taskId: string | undefined): Pick<ActionCall, "agent" | "chain" | "topic" | "autonomy"> {
     const task = taskId === undefined ? undefined : deps.task(taskId);
     if (task === undefined) return {};
-    const { chain } = task.inbound.options ?? {};
-    return { agent: task.agent, ...(chain === undefined ? {} : { chain }) };
+    const { chain, topic, autonomy } = task.inbound.options ?? {};
+    return { agent: task.agent, ...present({ chain, topic, autonomy }) };
   }
 
   async function perform(owned: Owned<Action>, input: unknown, asked: Parameters<Actions["run"]>[2]): Promise<unknown> {
@@ -41,7 +42,9 @@ export function createActions(deps: ActionDeps): Actions {
     if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
     const stop = linked(asked.signal);
     const { step: _step, shown: _shown, ...facts } = asked;
-    const context: ActionCall = { ...onBehalf(asked.taskId), ...facts, signal: stop.signal };
+    const inherited = onBehalf(asked.taskId);
+    const { topic, autonomy } = inherited;
+    const context: ActionCall = { ...inherited, ...facts, ...present({ topic, autonomy }), signal: stop.signal };
     try {
       const output = await call(
         { scope, what: `action ${action.name}`, limitMs: action.timeoutMs, run: () => action.run(input as Record<string, unknown>, context) },
@@ -102,13 +105,14 @@ export function createActions(deps: ActionDeps): Actions {
 
   return {
     list: () =>
-      [...deps.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs, unusable } }) => ({
+      [...deps.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs, unusable, restricted } }) => ({
         name,
         description,
         input,
         output,
         timeoutMs,
         ...(unusable === undefined ? {} : { unusable }),
+        ...(restricted === undefined ? {} : { restricted }),
       })),
     async run(name, input, asked) {
       const began = deps.now();

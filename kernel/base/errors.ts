@@ -42,6 +42,7 @@ export const ERRORS = {
   SVC_AGENT_UNKNOWN: [404, "There is no agent '{agent}'; see svc agent list."],
   SVC_AGENT_UNUSABLE: [503, "Agent {agent} cannot run: {reason}."],
   SVC_INTENT_REFUSED: [403, "Agent {agent} does not handle the intent '{intent}'; see agents.{agent}.intents."],
+  SVC_DELEGATION_LOOP: [409, "Agent {agent} is not asked: it waits for this answer itself ({chain}). Answer with what is known, or say what is missing."],
   SVC_DELEGATION_TOO_DEEP: [
     409,
     "Agent {agent} refuses the hand-off: {depth} other agents already worked on it, and agents.{agent}.maxDelegationDepth is {limit}.",

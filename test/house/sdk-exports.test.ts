@@ -28,6 +28,7 @@ const NAMES = [
   "answerToOf",
   "append",
   "backoffMs",
+  "chainOf",
   "channelError",
   "choiceData",
   "choiceOf",

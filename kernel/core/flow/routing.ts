@@ -33,8 +33,10 @@ export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | unde
 /** Why the agent does not take this: its `intents` (001:L45) or a hand-off chain that is too long (001:L46). */
 export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth, unusable }: AgentSettings): Error | undefined {
   if (unusable !== undefined) return fail("SVC_AGENT_UNUSABLE", { agent: agent.id, reason: unusable });
-  const { intent, chain = [] } = inbound.options ?? {};
+  const { intent, chain = [], callerTask } = inbound.options ?? {};
   if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent: agent.id, intent });
+  // Who waits for the answer waits, over the others, for the agent itself.
+  if (callerTask !== undefined && chain.includes(agent.id)) return fail("SVC_DELEGATION_LOOP", { agent: agent.id, chain: [...chain, agent.id].join(" -> ") });
   const others = new Set(chain.filter((id) => id !== agent.id));
   if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth)
     return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });

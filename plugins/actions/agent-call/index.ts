@@ -40,7 +40,8 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: TIMEOUT_MS,
-      async run(input, { signal, door, agent, taskId: callerTask, chain = [] }) {
+      restricted: true,
+      async run(input, { signal, door, agent, taskId: callerTask, chain = [], topic, autonomy }) {
         const { agentId, message, freshSession = true } = input as { agentId: string; message: string; freshSession?: boolean };
         if (!ctx.agents.get(agentId))
           throw svcError("SVC_AGENT_UNKNOWN", `There is no agent '${agentId}'; see svc agent list.`, { status: 404, field: "agentId" });
@@ -58,6 +59,9 @@ export default definePlugin({
               freshSession,
               ...(agent === undefined ? {} : { askedBy: agent, chain: [...chain.filter((one) => one !== agent), agent] }),
               ...(callerTask === undefined ? {} : { callerTask }),
+              ...(topic === undefined ? {} : { topic }),
+              // Who may only look has nobody act for him.
+              ...(autonomy === undefined ? {} : { autonomy }),
             },
           },
           undefined,

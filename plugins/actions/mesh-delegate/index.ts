@@ -43,7 +43,7 @@ export default definePlugin({
       get unusable() {
         return ctx.services.get("peers") === undefined ? OFF : undefined;
       },
-      async run(input, { agent: asker, chain = [], door, key, signal, taskId: callerTask }) {
+      async run(input, { agent: asker, chain = [], topic, door, key, signal, taskId: callerTask }) {
         const { peer, agent, message, freshSession = true } = input as { peer: string; agent: string; message: string; freshSession?: boolean };
         const peers = ctx.services.get("peers");
         if (peers === undefined) throw svcError("SVC_MESH_DISABLED", `mesh.delegate cannot reach the peer '${peer}': ${OFF}.`, { status: 503 });
@@ -52,7 +52,11 @@ export default definePlugin({
           agent,
           message,
           ...(key === undefined ? {} : { key }),
-          options: { freshSession, ...(asker === undefined ? {} : { askedBy: asker, chain: [...chain.filter((one) => one !== asker), asker] }) },
+          options: {
+            freshSession,
+            ...(asker === undefined ? {} : { askedBy: asker, chain: [...chain.filter((one) => one !== asker), asker] }),
+            ...(topic === undefined ? {} : { topic }),
+          },
         };
         const waiting = door === "agent" && callerTask !== undefined ? await ctx.traces.get(callerTask) : undefined;
         if (waiting?.entry === "channel") {

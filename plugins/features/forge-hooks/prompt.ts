@@ -39,6 +39,7 @@ export function messageOf(run: Run): Message {
       ...(askedBy === undefined ? {} : { askedBy }),
     },
     options: {
+      topic: { project: project.path, subject: placeWords(place) },
       // Who may only read has nothing changed for them.
       ...(right === "write" ? {} : { autonomy: "report" as const }),
       ...(askedBy === undefined ? {} : { askedBy }),

@@ -105,7 +105,7 @@ const headersOf = ({ id, rootId }: Turn, forward: string) => ({ "idempotency-key
 
 function bodyOf({ messages, route }: Turn, node: string, here: string): object {
   const [{ channel, chat, sender, options }] = messages;
-  const { freshSession, timeoutMinutes, chain } = options ?? {};
+  const { freshSession, timeoutMinutes, chain, topic } = options ?? {};
   return {
     peer: node,
     agent: route.agent,
@@ -114,6 +114,7 @@ function bodyOf({ messages, route }: Turn, node: string, here: string): object {
     ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
     // Older peers pass over what they do not know.
     ...(chain === undefined ? {} : { chain: qualified(chain, here) }),
+    ...(topic === undefined ? {} : { topic }),
     context: { channel, chatId: chat, ...(sender === undefined ? {} : { sender: sender.id }) },
   };
 }

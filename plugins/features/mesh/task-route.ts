@@ -10,6 +10,7 @@ import {
   svcError,
   type TaskEvent,
   type TaskResult,
+  type Topic,
 } from "@svc/sdk";
 import { localChain } from "./agent-chain.ts";
 import type { Answers } from "./answers.ts";
@@ -22,6 +23,7 @@ interface TaskBody {
   readonly freshSession?: boolean;
   readonly timeoutMinutes?: number;
   readonly chain?: readonly string[];
+  readonly topic?: Topic;
   readonly context?: { readonly channel?: string; readonly chatId?: string; readonly sender?: string };
 }
 
@@ -57,6 +59,10 @@ export function meshTaskRoute(options: TaskRouteOptions): HttpRoute {
         freshSession: { type: "boolean" },
         timeoutMinutes: { type: "number", minimum: 1, maximum: 240 },
         chain: { type: "array", maxItems: 100, items: { type: "string", maxLength: 200 } },
+        topic: {
+          type: "object",
+          properties: { project: { type: "string", minLength: 1, maxLength: 500 }, subject: { type: "string", minLength: 1, maxLength: 500 } },
+        },
         context: {
           type: "object",
           properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } },
@@ -83,7 +89,7 @@ export function meshTaskRoute(options: TaskRouteOptions): HttpRoute {
 
 /** What a peer asks of an agent here. */
 function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRouteOptions): Message {
-  const { peer, agent, message, context = {}, freshSession, timeoutMinutes, chain } = body as TaskBody;
+  const { peer, agent, message, context = {}, freshSession, timeoutMinutes, chain, topic } = body as TaskBody;
   if (peer !== undefined && peer !== node.name && peer !== node.id)
     throw svcError(
       "SVC_MESH_FORWARDED",
@@ -109,6 +115,7 @@ function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRo
       ...(freshSession === undefined ? {} : { freshSession }),
       ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
       ...(chain === undefined ? {} : { chain: localChain(chain, node.id, agent) }),
+      ...(topic === undefined ? {} : { topic }),
     },
   };
 }

@@ -1,0 +1,25 @@
+import type { Inbound } from "./messages.ts";
+
+/** What work is about: a project, and the issue, merge request or other thing in it. Named by who verified it, never by an agent. */
+export interface Topic {
+  /** `group/project`, `owner/repository`. */
+  readonly project?: string;
+  /** Within the project, as its place calls it: `issue 12`. */
+  readonly subject?: string;
+}
+
+/**
+ * One agent that has worked on a chain of calls. A chain is what is done about one (project, subject); where neither is known, it is what
+ * follows from one root. Calls inherit both, so that no agent leaves its chain by asking in other words.
+ */
+export interface ChainEntry extends Topic {
+  /** An id alone is an agent of this daemon, `<node>/<id>` one of a peer. */
+  readonly agent: string;
+  /** The root event of the task by which the chain has come here. */
+  readonly root: string;
+}
+
+/** The agents that have worked on a message's chain before the one that it is for, oldest first, each once. */
+export function chainOf({ options = {}, rootId: root }: Pick<Inbound, "options" | "rootId">): readonly ChainEntry[] {
+  return [...new Set(options.chain ?? [])].map((agent) => ({ agent, ...options.topic, root }));
+}
