@@ -61,7 +61,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     delivery: { createDeliveries },
     work: { createWork: (worker, commit) => new Lanes(worker, commit) },
-    actions: { createActions },
+    actions: { createActions, tools: () => import("./actions/agent-tools.ts") },
     schedule: { createJobs },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };

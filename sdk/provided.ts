@@ -1,5 +1,5 @@
 import type { Action } from "./action.ts";
-import type { AgentTool } from "./agent-tool.ts";
+import type { AgentTool, AgentToolSet } from "./agent-tool.ts";
 import type { Board } from "./board.ts";
 import type { Capability } from "./capabilities.ts";
 import type { Channel, ChannelHandle } from "./channel.ts";
@@ -31,6 +31,8 @@ export interface Provided {
   authority: Authority;
   /** Offered to agents by the tools server . */
   tool: AgentTool;
+  /** Such tools that come and go, or differ from agent to agent. */
+  toolset: AgentToolSet;
   /** A place for the daemon's state. */
   store: ProvidedStore;
   /** A source of work items. */
@@ -84,6 +86,7 @@ export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> 
   server: { capability: "routes" },
   authority: {},
   tool: {},
+  toolset: {},
   store: { ofPlugins: true },
   board: { ofPlugins: true },
   service: { thingOf: (name, api) => ({ name, api }) as ProvidedService },

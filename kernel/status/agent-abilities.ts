@@ -2,7 +2,7 @@ import { type Agent, reasonOf } from "@svc/sdk";
 import { tierAbilities } from "@svc/sdk/host";
 import { fail } from "../base/errors.ts";
 import type { AgentAbilities } from "../core/boot/status-port.ts";
-import { toolsOf } from "../core/host/agent-tools.ts";
+import type { KernelTools } from "../core/flow/actions-port.ts";
 import type { AgentTable } from "../core/host/agents.ts";
 import { call } from "../core/host/call.ts";
 import type { Live } from "../core/host/live.ts";
@@ -13,7 +13,7 @@ const RESTRICTING = ["access", "permissionMode", "toolUseRequired", "maxConcurre
 const PROBE_MS = 15_000;
 
 /** Looks it up and asks the engine. Throws `SVC_AGENT_UNKNOWN`; an engine that fails is an answer. */
-export async function abilitiesOf(id: string, agents: AgentTable, live: Live): Promise<AgentAbilities> {
+export async function abilitiesOf(id: string, agents: AgentTable, live: Live, tools?: KernelTools["list"]): Promise<AgentAbilities> {
   const settings = agents.settings(id);
   if (settings === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: id });
   const { agent, intents, unusable } = settings;
@@ -29,7 +29,7 @@ export async function abilitiesOf(id: string, agents: AgentTable, live: Live): P
     enforcesAutonomy: abilities?.autonomy.length === 2,
     ...(abilities === undefined ? {} : { abilities }),
     actions: [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined ? [thing.name] : [])).sort(),
-    tools: (await toolsOf(live, id)).map(({ name }) => name).sort(),
+    tools: ((await tools?.(id)) ?? []).map(({ name }) => name).sort(),
     intents,
     mcpServers: Object.keys((agent.settings.mcp ?? {}) as object),
     restrictions: Object.fromEntries(RESTRICTING.flatMap((key) => (agent.settings[key] === undefined ? [] : [[key, agent.settings[key]]]))),

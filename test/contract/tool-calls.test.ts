@@ -7,8 +7,8 @@ import { scriptedTier } from "../kit/scripted.ts";
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 /** Two agents, and a tool of agent `a` that answers who called it. */
-async function withTool() {
-  const tier = scriptedTier();
+async function withTool(abilities: object = {}) {
+  const tier = scriptedTier("scripted", abilities);
   const tool = definePlugin({
     kind: "feature",
     name: "who",
@@ -28,6 +28,9 @@ async function withTool() {
         },
         run: describe,
       });
+      const named = (name: string) => ({ name, description: "d", input: { type: "object" as const }, run: describe });
+      ctx.provide.toolset({ name: "some", tools: (agent) => (agent === "a" ? [named("who"), named("extra")] : []) });
+      ctx.provide.toolset({ name: "broken", tools: () => Promise.reject(new Error("no idea")) });
     },
   });
   const agents = { a: { name: "A", workspace: "./w", tier: "scripted" }, b: { name: "B", workspace: "./v", tier: "scripted" } };
@@ -60,6 +63,19 @@ it("a call names its task only while that task runs for this agent, with the cha
   expect(await call({ "x-svc-task": task })).toEqual({ agent: "a" });
 });
 
+it("a call that names no task may do what the most restricted run of its agent may do", async () => {
+  const { kernel, message, call, tier } = await withTool({ enforcesAutonomy: true });
+  const topic = { project: "acme/shop", subject: "issue 7" };
+  const report = await kernel.tasks.accept(message("hold it", { options: { autonomy: "report", topic } }));
+  await vi.waitFor(() => expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["agent"]), PATIENCE);
+  expect(await call({})).toEqual({ agent: "a", autonomy: "report" });
+  expect(await call({ "x-svc-task": report.taskId })).toEqual({ agent: "a", taskId: report.taskId, autonomy: "report", topic });
+  expect(await call({}, "b")).toEqual({ agent: "b" });
+  tier.release();
+  await vi.waitFor(() => expect(kernel.tasks.running()).toEqual([]), PATIENCE);
+  expect(await call({})).toEqual({ agent: "a" });
+});
+
 it("a process that is kept between the turns of a conversation calls for the one that runs there now, and for no other conversation's", async () => {
   const { kernel, message, call } = await withTool();
   const first = await kernel.tasks.run(message("one"));
@@ -83,10 +99,12 @@ it("session and process are passed on as claims; what has not their shape is lef
 
 it("a tool for some agents is listed for and run by these alone; one that cannot say is withheld", async () => {
   const { names, call } = await withTool();
-  expect([await names("a"), await names("b")]).toEqual([["who", "mine"], ["who"]]);
+  expect([await names("a"), await names("b")]).toEqual([["who", "mine", "extra"], ["who"]]);
   expect(await call({}, "a", "mine")).toEqual({ agent: "a" });
   expect(await call({}, "b", "mine")).toEqual({ status: 404, code: "SVC_TOOL_UNKNOWN" });
   expect(await call({}, "a", "unsure")).toEqual({ status: 404, code: "SVC_TOOL_UNKNOWN" });
+  expect(await call({}, "a", "extra")).toEqual({ agent: "a" });
+  expect(await call({}, "b", "extra")).toEqual({ status: 404, code: "SVC_TOOL_UNKNOWN" });
 });
 
 it("a tool of an isolated plugin knows the same of its caller and of its agents", async () => {

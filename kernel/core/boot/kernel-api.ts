@@ -1,6 +1,7 @@
-import type { Agents, AgentTool, Log, TaskEvent, TaskResult, Tasks, ToolCall, Traces } from "@svc/sdk";
+import type { Agents, Log, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import type { Configuration } from "../config/configuration.ts";
+import type { KernelTools } from "../flow/actions-port.ts";
 import type { ProcessStatus } from "../host/isolation-port.ts";
 import type { routesOf } from "../host/live.ts";
 import type { PluginState } from "../host/plugin-states.ts";
@@ -62,8 +63,6 @@ export interface KernelTasks extends Tasks {
    * and answers with its result. Undefined where none is left: the message was dropped, or is about to be reported after a restart.
    */
   again(id: string, listen?: (event: TaskEvent) => void): Promise<TaskResult | undefined>;
-  /** The running task of the agent that a call is part of whose caller names the task `claimed`; undefined where the tables do not agree. */
-  caller(agent: string, claimed: string): Promise<Pick<ToolCall, "taskId" | "chain"> | undefined>;
 }
 
 /** A kernel: it runs between `start` and `stop`, as often as wanted. What needs a running one throws `SVC_KERNEL_STOPPED` else. */
@@ -101,12 +100,11 @@ export interface Kernel {
   /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
   testChannel(name: string, signal: AbortSignal): Promise<string>;
   /** Tools that plugins offer to this agent. */
-  tools(agent: string): Promise<readonly AgentTool[]>;
-  /**
-   * Runs one for an agent. What the caller says of its task is checked against what runs, and left out where that does not agree. Throws
-   * `SVC_TOOL_UNKNOWN`, also for a tool that this agent has not, `SVC_PLUGIN_TIMEOUT`, and what the tool throws.
-   */
-  runTool(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "chain">): Promise<string>;
+  tools: KernelTools["list"];
+  /** Runs one for an agent. Throws `SVC_TOOL_UNKNOWN`, also for a tool that this agent has not, `SVC_PLUGIN_TIMEOUT`, and what the tool throws. */
+  runTool: KernelTools["run"];
+  /** What is known of a program on this machine that says for which task it runs. */
+  caller: KernelTools["caller"];
   /** Routes of the plugins that are live now. */
   routes(): ReturnType<typeof routesOf>;
   /**

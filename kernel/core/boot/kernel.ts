@@ -12,7 +12,6 @@
  *   9 run       and reload                                                                                             lifecycle.ts, reload.ts
  *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
-import type { AgentTool, ToolCall } from "@svc/sdk";
 import { authoritiesOf, routesOf } from "../host/live.ts";
 import { type Assembly, assemble } from "./assembly.ts";
 import type { HttpPart, HttpServing } from "./http-port.ts";
@@ -102,7 +101,7 @@ class PluginKernel implements Kernel {
     return this.#assembly.host.strategies();
   }
   capability(agent: string): Promise<AgentAbilities> {
-    return this.#assembly.status.abilitiesOf(agent, this.#assembly.settings.agents, this.#live);
+    return this.#assembly.status.abilitiesOf(agent, this.#assembly.settings.agents, this.#live, this.tools);
   }
   async channels(): Promise<readonly ChannelStatus[]> {
     const { deliveries } = this.#life.runtime;
@@ -111,14 +110,14 @@ class PluginKernel implements Kernel {
   testChannel(name: string, signal: AbortSignal): Promise<string> {
     return this.#assembly.status.testChannelOf(name, this.#live, signal);
   }
-  async tools(agent: string): Promise<readonly AgentTool[]> {
-    const { toolsOf } = await import("../host/agent-tools.ts");
-    return toolsOf(this.#live, agent);
+  get tools() {
+    return this.#life.runtime.tools.list;
   }
-  async runTool(name: string, input: Record<string, unknown>, { taskId, ...caller }: Omit<ToolCall, "chain">): Promise<string> {
-    const task = taskId === undefined ? undefined : await this.tasks.caller(caller.agent, taskId);
-    const { runToolOf } = await import("../host/agent-tools.ts");
-    return runToolOf(this.#live, name, input, { ...caller, ...task });
+  get runTool() {
+    return this.#life.runtime.tools.run;
+  }
+  get caller() {
+    return this.#life.runtime.tools.caller;
   }
   routes() {
     return routesOf(this.#live);

@@ -6,13 +6,14 @@ import type { ChannelRender } from "../../base/channel-render.ts";
 import { pluginLog } from "../../base/log-facts.ts";
 import { protectedFiles, realOf } from "../../base/protected-files.ts";
 import type { ScopedStore, StateStore } from "../../base/state-store.ts";
+import type { KernelTools } from "../flow/actions-port.ts";
 import type { Deliveries } from "../flow/deliveries-port.ts";
 import { createTurnMedia, MEDIA_FOLDER } from "../flow/media-port.ts";
 import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
 import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
-import { type Capabilities, createCapabilities } from "../host/capabilities.ts";
+import { type Capabilities, createCapabilities, lazily } from "../host/capabilities.ts";
 import { type ContextDeps, pluginScope } from "../host/context.ts";
 import { scopedJobs } from "../host/plugin-jobs.ts";
 import { createScope } from "../host/scope.ts";
@@ -33,6 +34,7 @@ export interface Runtime {
   readonly pipeline: Pipeline;
   readonly tasks: KernelTasks;
   readonly traces: Traces;
+  readonly tools: KernelTools;
   readonly contexts: ContextDeps;
   /** Ends the schedule and what plugins use of the capabilities. The store stays open. */
   close(): Promise<void>;
@@ -78,6 +80,9 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   const pipeline = new Pipeline({ store: core, bus, deliveries, work, media, log: log.child("flow"), now, live, agents: () => settings.agents, failed });
   const tasks = tasksOf(pipeline);
   const actions = parts.actions.createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed });
+  const tools = lazily<KernelTools>({ list: true, run: true, caller: true }, async () =>
+    (await parts.actions.tools()).createTools({ tasks: pipeline.tasks, records: core.collection(TRACES), live }),
+  );
   const traces = createTraces(core, (id) => pipeline.tasks.get(id)?.record);
   const capabilities = createCapabilities(
     parts.capabilities.rows,
@@ -88,6 +93,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
       agents: settings.directory,
       traces,
       actions,
+      tools,
       health: () => ({ ...health(), ...storeSize(store) }),
       store: ({ id, signal }) => endingStore(store.scope(id), signal, log.child(id)),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
@@ -121,7 +127,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
     schedule.stop();
     await capabilities.close();
   };
-  return { store, core, schedule, jobBook, capabilities, deliveries, pipeline, tasks, traces, contexts, close };
+  return { store, core, schedule, jobBook, capabilities, deliveries, pipeline, tasks, traces, tools, contexts, close };
 }
 
 function storeSize(store: StateStore): Pick<DaemonHealth, "storeBytes"> {

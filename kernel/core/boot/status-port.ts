@@ -2,6 +2,7 @@ import type { ChannelTraits, PluginId, TierAbilities } from "@svc/sdk";
 import type { RootLog } from "../../base/log.ts";
 import type { StateStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/index.ts";
+import type { KernelTools } from "../flow/actions-port.ts";
 import type { LiveTasks } from "../flow/live-tasks.ts";
 import type { AgentTable } from "../host/agents.ts";
 import type { HostEvents } from "../host/host.ts";
@@ -81,7 +82,7 @@ export interface StatusPart {
   /** Writes what becomes of plugins to the log, and publishes what an operator should hear of at once. */
   pluginEvents(log: RootLog, bus: Bus): HostEvents;
   /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
-  abilitiesOf(id: string, agents: AgentTable, live: Live): Promise<AgentAbilities>;
+  abilitiesOf(id: string, agents: AgentTable, live: Live, tools?: KernelTools["list"]): Promise<AgentAbilities>;
   /** Every channel that a running plugin provides, by name. */
   channelsOf(live: Live, unsent: (channel: string) => Promise<number>): Promise<ChannelStatus[]>;
   /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_PLUGIN_TIMEOUT`, `SVC_CHANNEL_TEST`. */

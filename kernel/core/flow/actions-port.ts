@@ -1,8 +1,9 @@
-import type { Actions, Log } from "@svc/sdk";
+import type { Actions, AgentTool, Collection, Log, ToolCall } from "@svc/sdk";
 import type { ScopedStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Live } from "../host/live.ts";
 import type { Scope } from "../host/scope.ts";
+import type { LiveTasks } from "./live-tasks.ts";
 import type { TaskRecord } from "./record.ts";
 
 /** What running actions stands on. */
@@ -17,7 +18,26 @@ export interface ActionDeps {
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
-/** The room that runs actions for agents, people and other plugins. */
+/** What running tools stands on. */
+export interface ToolDeps {
+  readonly tasks: Pick<LiveTasks, "leading" | "record" | "running">;
+  readonly records: Pick<Collection<TaskRecord>, "get">;
+  live(): Live;
+}
+
+/** The running task that a call is part of, and what it takes over from it; only `autonomy` where the tables know no such task. */
+export type Caller = Partial<Pick<ToolCall, "agent" | "taskId" | "chain" | "topic" | "autonomy">>;
+
+/** The tools of running plugins. What a call says of its task is checked against what runs. */
+export interface KernelTools {
+  list(agent: string): Promise<readonly AgentTool[]>;
+  run(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "chain" | "topic" | "autonomy">): Promise<string>;
+  /** Of a program on this machine that names the task which it runs for. */
+  caller(claimed: string): Promise<Caller>;
+}
+
+/** The room that runs actions and tools for agents, people and other plugins. */
 export interface ActionPart {
   createActions(deps: ActionDeps): Actions;
+  tools(): Promise<{ createTools(deps: ToolDeps): KernelTools }>;
 }

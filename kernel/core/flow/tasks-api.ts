@@ -7,7 +7,6 @@ import type { Pipeline } from "./pipeline.ts";
 import { type TaskRecord, TRACES } from "./record.ts";
 import { resultOf } from "./run-facts.ts";
 import { taskResult } from "./task-result.ts";
-import { taskOfCaller } from "./tool-caller.ts";
 import { readRecord } from "./traces.ts";
 
 /** Tasks as plugins and the kernel's own routes get them; every function may be called detached. */
@@ -33,7 +32,6 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       const record = await readRecord(store.collection<TaskRecord>(TRACES), id);
       return record === undefined || record.status === "in-flight" ? undefined : resultOf(record, now());
     },
-    caller: (agent, claimed) => taskOfCaller(tasks, store.collection<TaskRecord>(TRACES), agent, claimed),
     result: (id, signal, listen) => taskResult(pipeline, id, signal, listen && ownDoing(listen)),
     cancel: (id, reason) => pipeline.end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
     async followup(id, { text, replace, sender }) {

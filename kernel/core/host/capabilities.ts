@@ -33,12 +33,13 @@ export interface CoreDeps {
   readonly agents: Agents;
   readonly traces: Traces;
   readonly actions: Actions;
+  readonly tools: AgentTools;
+  live(): Live;
   readonly health: HealthReader;
   store(plugin: PluginScope): Store;
   jobs(scope: Scope): Jobs;
   /** What a running plugin serves under that name; throws for the plugin that asks. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
-  live(): Live;
   /** What changes svc.json, loaded when it is first asked for. */
   settings(): Promise<(asker: SettingsAsker) => Settings>;
   failed(scope: Scope, what: string, error: unknown): void;
@@ -57,7 +58,7 @@ const served = <T>(make: (deps: CoreDeps, plugin: PluginScope) => T, crosses = t
 });
 
 /** Something whose methods, all asynchronous, load it at their first call. The compiler refuses a name that is missing. */
-const lazily = <T extends object>(names: Readonly<Record<keyof T, true>>, load: () => Promise<T>): T =>
+export const lazily = <T extends object>(names: Readonly<Record<keyof T, true>>, load: () => Promise<T>): T =>
   Object.fromEntries(Object.keys(names).map((name) => [name, async (...given: never[]) => ((await load()) as Methods)[name]?.(...given)])) as T;
 type Methods = Readonly<Record<string, (...given: never[]) => unknown>>;
 
@@ -72,7 +73,7 @@ export const CORE_CAPABILITIES = {
   jobs: served(({ jobs }, { scope }) => jobs(scope)),
   models: served(({ service }, { scope }) => servedModels(() => service("models", scope))),
   health: served(({ health }) => health, false),
-  tools: served(({ live }) => lazily<AgentTools>({ list: true, run: true }, async () => (await import("./agent-tools.ts")).agentTools(live)), false),
+  tools: served(({ tools }) => tools, false),
   services: {
     crosses: false,
     async load(deps) {

@@ -42,6 +42,7 @@ const SAMPLES: { readonly [K in ProvidedKind]: Sample<K> } = {
   },
   authority: { thing: { name: "acme", verify: async () => undefined }, shown: "authority acme" },
   tool: { thing: { name: "acme-search", description: "Searches.", input: { type: "object" }, run: async () => "" }, shown: "tool acme-search" },
+  toolset: { thing: { name: "acme-searches", tools: () => [] }, shown: "toolset acme-searches" },
   store: { thing: { name: "acme", open: () => ({ scope: () => ({}) as never }) }, shown: "store acme" },
   board: { thing: { name: "acme", list: async () => [], get: async () => undefined }, shown: "board acme" },
   service: {

@@ -104,6 +104,7 @@ export const KINDS = {
   },
   authority: { members: { name: "string", verify: "function" }, crosses: false },
   tool: { members: { name: "string", input: "object", run: "function" }, crosses: true },
+  toolset: { members: { name: "string", tools: "function" }, crosses: false },
   store: { members: { name: "string", open: "function" }, crosses: false },
   board: { members: { name: "string", list: "function", get: "function" }, crosses: false, shared: true },
   service: {
