@@ -133,6 +133,58 @@ it("MESH-02 one feed:down for an outage of many tries, one feed:up after it, and
   expect(feedEvents(near.events)).toEqual(["feed:down", "feed:up"]);
 });
 
+it("MESH-03 FAULT-42 more than a page that was missed comes whole and in order; what the buffer has dropped is one gap", { timeout: 90_000 }, async () => {
+  const far = await startNode("far", { x: "http://127.0.0.1:1" });
+  const link = await wire(() => baseOf(far.kernel));
+  const near = await startNode("near", { far: link.url });
+  await until(async () => {
+    await announce(far.kernel, "hello");
+    expect(announced(near.events)).toContain("hello");
+  });
+  const missed = (name: string) => announced(near.events).filter((text) => text.startsWith(name));
+  for (const [name, count, gaps] of [
+    ["short", 700, []],
+    ["long", 1_300, ["feed:gap"]],
+  ] as const) {
+    link.switch(false);
+    await until(() => expect(feedEvents(near.events).at(-1)).toBe("feed:down"));
+    for (let n = 0; n < count; n += 1) far.kernel.bus.publish({ kind: "announce", type: "announce", summary: `${name} ${n}` });
+    link.switch(true);
+    await until(() => expect(feedEvents(near.events).at(-1)).toBe("feed:up"));
+    const whole = Array.from({ length: count }, (_, n) => `${name} ${n}`);
+    // The buffer holds a thousand events.
+    expect(missed(name)).toEqual(gaps.length === 0 ? whole : whole.slice(-missed(name).length));
+    expect(missed(name).length).toBeGreaterThanOrEqual(Math.min(count, 990));
+    expect(feedEvents(near.events).filter((type) => type === "feed:gap")).toEqual(gaps);
+  }
+});
+
+it("FAULT-42 MESH-03 an event that a peer sends again is taken once; a gap behind which nothing comes is told once", { timeout: 60_000 }, async () => {
+  const far = await startNode("far", { x: "http://127.0.0.1:1" });
+  await announce(far.kernel, "once");
+  const event = (await recent(far.kernel)).find(({ kind }) => kind === "announce") as Envelope;
+  let streams = 0;
+  let asked = 0;
+  const peer = createServer((request, response) => {
+    if (request.url?.startsWith("/events?")) {
+      streams += 1;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (let time = 0; time < 3; time += 1) response.write(`event: envelope\ndata: ${JSON.stringify(event)}\n\n`);
+      // Broken, so that it is followed anew.
+      return void setTimeout(() => response.destroy(), 700);
+    }
+    if (request.url?.startsWith("/events/recent")) asked += 1;
+    const body = request.url?.startsWith("/events/recent") ? { events: [], gap: true, more: false } : { id: "far" };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => peer.listen(0, "127.0.0.1", resolve));
+  wires.push({ close: () => void peer.close().closeAllConnections() });
+  const near = await startNode("near", { far: `http://127.0.0.1:${(peer.address() as AddressInfo).port}` });
+  await until(() => expect([streams >= 4, asked >= 3]).toEqual([true, true]));
+  expect(announced(near.events)).toEqual(["once"]);
+  expect(feedEvents(near.events).filter((type) => type === "feed:gap")).toHaveLength(1);
+});
+
 it("MESH-03 a peer that restarted, and has forgotten what was last, is one gap; first contact is none", { timeout: 90_000 }, async () => {
   let target = "";
   const link = await wire(() => target);

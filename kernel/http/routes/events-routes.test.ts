@@ -14,6 +14,10 @@ describe("events", () => {
     expect(idsOf((await at.call("/events/recent?limit=3")).body)).toEqual(ids.slice(-3));
     expect(idsOf((await at.call(`/events/recent?limit=3&since=${ids[1]}`)).body)).toEqual(ids.slice(-3));
     expect((await at.call("/events/recent?limit=0")).body).toEqual({ events: [] });
+    const page = async (since: string) => (await at.call(`/events/recent?keep=oldest&limit=4&since=${since}`)).body;
+    expect([idsOf(await page(ids[1] as string)), (await page(ids[1] as string)).more]).toEqual([ids.slice(2, 6), true]);
+    expect([idsOf(await page(ids[5] as string)), (await page(ids[5] as string)).more]).toEqual([ids.slice(6), false]);
+    expect((await at.call("/events/recent?keep=middle")).status).toBe(400);
     for (const limit of ["-1", "x", "1.5"]) expect((await at.call(`/events/recent?limit=${limit}`)).status, limit).toBe(400);
   });
 

@@ -31,16 +31,22 @@ export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   };
 }
 
-/** `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. */
+/**
+ * `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. With `keep=oldest` those next
+ * after `since`, and `more` says whether others follow: for who reads on in pages and may miss none.
+ */
 export function recentEventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   return {
     method: "GET",
     path: "/events/recent",
     guard: "peer",
-    query: { type: "object", properties: { limit: { type: "integer", minimum: 0 } } },
+    query: { type: "object", properties: { limit: { type: "integer", minimum: 0 }, keep: { enum: ["newest", "oldest"] } } },
     handle({ query }) {
-      const { since, limit } = query;
-      return kernel.bus.recent({ ...envelopeFilter(query), ...(since ? { since } : {}), ...(limit === undefined ? {} : { limit: Number(limit) }) });
+      const { since, limit, keep } = query;
+      const asked = { ...envelopeFilter(query), ...(since ? { since } : {}) };
+      if (limit === undefined || keep !== "oldest") return kernel.bus.recent({ ...asked, ...(limit === undefined ? {} : { limit: Number(limit) }) });
+      const { events, ...gap } = kernel.bus.recent(asked);
+      return { events: events.slice(0, Number(limit)), more: events.length > Number(limit), ...gap };
     },
   };
 }

@@ -24,12 +24,25 @@ const IDLE_MS = 60_000;
 /** How soon a stream of another kind shows itself. */
 const EARLY_MS = 500;
 const PAGE = 200;
+/** A wire that breaks within a page of this size gives no page at all. */
+const LEAST_PAGE = 5;
+const MOST_BYTES = 67_108_864;
 const SAVE_MS = 1_000;
 /** What a machine says of itself alone (MESH-05). */
 const LOCAL_KINDS = ["status", "voice"];
 
 /** A peer from before there was a feed. */
 class NoFeed extends Error {}
+
+/** What is known of the wire to a peer, over its connections. */
+interface Wire {
+  /** Events that are asked for at once, when some were missed: fewer after each time that none came. */
+  page: number;
+  /** Events that came on this connection. */
+  came: number;
+  /** The event behind which a gap was told: it is told once, also where nothing has come after it. */
+  gapBehind?: string;
+}
 
 /**
  * Follows the events that one peer publishes itself, until `signal` aborts: first the stream, then what was missed, so that nothing falls
@@ -38,10 +51,12 @@ class NoFeed extends Error {}
 export async function follow(peer: Peer, options: FeedOptions): Promise<void> {
   const { signal, log } = options;
   const state = { down: false, without: false };
+  const wire: Wire = { page: PAGE, came: 0 };
   for (let pause = FIRST_PAUSE_MS; !signal.aborted; ) {
     let waitMs = pause;
+    wire.came = 0;
     try {
-      await once(peer, options, () => {
+      await once(peer, options, wire, () => {
         if (state.down) tell(options, "feed:up", peer);
         [state.down, state.without, pause] = [false, false, FIRST_PAUSE_MS];
       });
@@ -56,7 +71,9 @@ export async function follow(peer: Peer, options: FeedOptions): Promise<void> {
         // However often it is tried, an outage is one event.
         if (!state.down && !state.without) tell(options, "feed:down", peer, reasonOf(error));
         state.down = !state.without;
-        pause = Math.min(2 * pause, MOST_PAUSE_MS);
+        // A wire that breaks again and again, but carries something, is not given rest: it would fall behind for ever.
+        if (wire.came > 0) waitMs = pause = FIRST_PAUSE_MS;
+        else pause = Math.min(2 * pause, MOST_PAUSE_MS);
       }
     }
     await sleep(waitMs, signal).catch(() => undefined);
@@ -72,7 +89,7 @@ const tell = ({ events }: FeedOptions, type: string, { name }: Peer, reason?: st
   });
 
 /** One connection, until it ends. Throws when it cannot be made or breaks. */
-async function once(peer: Peer, options: FeedOptions, up: () => void): Promise<void> {
+async function once(peer: Peer, options: FeedOptions, wire: Wire, up: () => void): Promise<void> {
   const { fetch, signal, skipTypes } = options;
   const node = await nodeOf(peer, options);
   const skip = skipTypes.length === 0 ? "" : `&skip=${encodeURIComponent(skipTypes.join(","))}`;
@@ -87,15 +104,26 @@ async function once(peer: Peer, options: FeedOptions, up: () => void): Promise<v
     });
     if (stream.status === 404) throw new NoFeed();
     if (stream.status !== 200) throw new Error(`it answered ${stream.status}`);
-    await read(stream.body, node, skip, peer, options, up);
+    await read(stream.body, { node, skip, peer, wire, options }, up);
   } finally {
     stop();
     connection.abort();
   }
 }
 
+/** One connection to a peer. */
+interface Connection {
+  /** The id under which the peer publishes. */
+  readonly node: string;
+  readonly skip: string;
+  readonly peer: Peer;
+  readonly wire: Wire;
+  readonly options: FeedOptions;
+}
+
 /** Reads a stream that is open, to its end. */
-async function read(body: AsyncIterable<Uint8Array>, node: string, skip: string, peer: Peer, options: FeedOptions, up: () => void): Promise<void> {
+async function read(body: AsyncIterable<Uint8Array>, connection: Connection, up: () => void): Promise<void> {
+  const { peer, options } = connection;
   const book = new CursorBook(peer.name, options);
   const events = readEventStream(body)[Symbol.asyncIterator]();
   // The stream is open: what comes from now on is in it, and what came before is read beside it.
@@ -105,10 +133,10 @@ async function read(body: AsyncIterable<Uint8Array>, node: string, skip: string,
     // One from before there was a feed says how it is at once, in a stream of another kind.
     const early = await withTimeout(first, EARLY_MS, () => undefined, options.signal);
     if (early?.done === false && early.value.event !== "envelope") throw new NoFeed();
-    await catchUp(peer, node, skip, book, options);
+    await catchUp(connection, book);
     up();
     for (let next = await first; next.done !== true; next = await events.next()) {
-      if (next.value.event === "envelope") take(JSON.parse(next.value.data) as Envelope, node, book, options);
+      if (next.value.event === "envelope") take(JSON.parse(next.value.data) as Envelope, connection, book);
     }
   } finally {
     await book.save();
@@ -116,29 +144,51 @@ async function read(body: AsyncIterable<Uint8Array>, node: string, skip: string,
 }
 
 /** What was missed since the last event that is known. At first contact nothing was. */
-async function catchUp(peer: Peer, node: string, skip: string, book: CursorBook, options: FeedOptions): Promise<void> {
+async function catchUp(connection: Connection, book: CursorBook): Promise<void> {
+  const { peer, wire, options } = connection;
   for (let since = await book.read(); since !== undefined; ) {
-    const answer = await options.fetch(`${base(peer)}/events/recent?origin=local&limit=${PAGE}&since=${encodeURIComponent(since)}${skip}`, {
-      ...access(peer),
-      signal: options.signal,
-      maxBytes: 8_388_608,
-    });
-    if (answer.status !== 200) throw new Error(`it answered ${answer.status} when asked for what was missed`);
-    const { events = [], gap } = JSON.parse(answer.text()) as { events?: readonly Envelope[]; gap?: true };
-    if (gap) tell(options, "feed:gap", peer);
-    for (const event of events) take(event, node, book, options);
-    since = events.length < PAGE ? undefined : events.at(-1)?.id;
+    const { page } = wire;
+    // Until it has come: a page that breaks is asked for anew, and shorter.
+    wire.page = Math.max(LEAST_PAGE, Math.floor(page / 3));
+    let missed = await ask(connection, since, `&keep=oldest&limit=${page}`);
+    // One from before there were pages has left out the oldest of more.
+    if (missed.more === undefined && missed.events.length >= page) missed = await ask(connection, since, "");
+    wire.page = Math.min(PAGE, page * 2);
+    if (missed.gap && wire.gapBehind !== since) tell(options, "feed:gap", peer);
+    if (missed.gap) wire.gapBehind = since;
+    for (const event of missed.events) take(event, connection, book);
+    since = missed.more === true ? missed.events.at(-1)?.id : undefined;
   }
 }
 
-function take(envelope: Envelope, node: string, book: CursorBook, { events, log, skipTypes }: FeedOptions): void {
-  if (envelope.node !== node || LOCAL_KINDS.includes(envelope.kind) || skipTypes.includes(envelope.type)) return;
+interface Missed {
+  readonly events: readonly Envelope[];
+  readonly gap?: true;
+  readonly more?: boolean;
+}
+
+async function ask({ peer, skip, options }: Connection, since: string, page: string): Promise<Missed> {
+  const answer = await options.fetch(`${base(peer)}/events/recent?origin=local&since=${encodeURIComponent(since)}${page}${skip}`, {
+    ...access(peer),
+    signal: options.signal,
+    maxBytes: MOST_BYTES,
+  });
+  if (answer.status !== 200) throw new Error(`it answered ${answer.status} when asked for what was missed`);
+  const { events = [], gap, more } = JSON.parse(answer.text()) as Partial<Missed>;
+  return { events, ...(gap ? { gap } : {}), ...(more === undefined ? {} : { more }) };
+}
+
+function take(envelope: Envelope, { node, wire, options }: Connection, book: CursorBook): void {
+  const { events, log, skipTypes } = options;
+  if (envelope.node !== node) return;
+  wire.came += 1;
   try {
-    events.inject(envelope);
+    if (!LOCAL_KINDS.includes(envelope.kind) && !skipTypes.includes(envelope.type)) events.inject(envelope);
   } catch (error) {
     log.warn({ peer: node, reason: reasonOf(error) }, "an event of a peer is none and was dropped");
     return;
   }
+  // What does not cross is a place to read on from, too: after its restart a peer may have nothing else.
   book.keep(envelope.id);
 }
 
