@@ -26,8 +26,11 @@ export interface SetupHost extends Pick<CliHost, "folder" | "ask" | "readSetting
 export interface ChannelSettings {
   /** Keys of the channel's section and their new values; secrets as `${NAME}`. Others stay as they are. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** What the person does at the platform, said at the end. */
-  readonly next?: string;
+  /**
+   * What the person does at the platform, said at the end. A function is called once the channel works, with the daemon that it works in, or
+   * with none where no daemon runs; what it throws is said, and the change stands.
+   */
+  readonly next?: string | ((daemon: Pick<CliHost, "request"> | undefined) => Promise<string>);
 }
 
 /**

@@ -35,6 +35,7 @@ export * from "./plugin.ts";
 export type * from "./processes.ts";
 export type * from "./program-tier.ts";
 export type * from "./provided.ts";
+export * from "./qr-picture.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";
 export type * from "./scopes.ts";

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { Editor } from "@svc/kernel";
+import type { ChannelSettings } from "@svc/sdk";
 import { changeFile, describeVerdict, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { type Form, formOf } from "../connect/form.ts";
@@ -114,7 +115,7 @@ interface Written {
   readonly options: ConnectOptions;
   readonly questions: Questions | undefined;
   /** What the person does at the platform. */
-  readonly next?: string;
+  readonly next?: ChannelSettings["next"];
 }
 
 /**
@@ -123,15 +124,11 @@ interface Written {
  */
 async function prove(cli: Cli, form: Form, { editor, verdict, provided, variables, options, questions, next: more }: Written): Promise<boolean> {
   const { channel, product } = form;
-  const further = more === undefined ? "" : `\n\n${more}`;
   const name = product === undefined ? channel : `${product} (${channel})`;
   if (!verdict.running) {
     const next = `Next: svc daemon start, then: svc channel test ${channel}`;
-    cli.print(`${name} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}${further}`, {
-      channel,
-      ...verdict,
-      ...(more === undefined ? {} : { next: more }),
-    });
+    const { further, said } = await sayNext(more, undefined, name);
+    cli.print(`${name} is in ${cli.file}. ${describeVerdict(verdict)}\n${next}${further}`, { channel, ...verdict, ...said });
     return false;
   }
   const text = readFileSync(cli.file, "utf8");
@@ -156,9 +153,21 @@ async function prove(cli: Cli, form: Form, { editor, verdict, provided, variable
   const { detail } = outcome;
   const chat = options.chat ?? ((await questions?.text("Send a test message to which chat?", "none")) || "none");
   const messageId = chat === "none" ? undefined : await greet(cli, channel, chat, options);
+  const { further, said } = await sayNext(more, cli, name);
   const words = `${name} is connected: ${detail}${messageId === undefined ? "" : `\nThe test message has the id ${messageId}.`}${further}`;
-  cli.print(words, { channel, ...verdict, detail, ...(more === undefined ? {} : { next: more }), ...(messageId === undefined ? {} : { messageId }) });
+  cli.print(words, { channel, ...verdict, detail, ...said, ...(messageId === undefined ? {} : { messageId }) });
   return false;
+}
+
+/** What the set-up has to say at the end, for people and for programs. */
+async function sayNext(next: Written["next"], daemon: Pick<Cli, "request"> | undefined, name: string) {
+  if (next === undefined) return { further: "", said: {} };
+  try {
+    const words = typeof next === "string" ? next : await next(daemon);
+    return { further: `\n\n${words}`, said: { next: words } };
+  } catch (error) {
+    throw fail("SVC_CLI_TASK_FAILED", { reason: `${name} is set up, but its last step failed: ${(error as Error).message}` });
+  }
 }
 
 const describeBack = async (cli: Cli, editor: Editor, written: string, provided: Provided): Promise<string> =>

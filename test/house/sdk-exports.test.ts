@@ -46,6 +46,7 @@ const NAMES = [
   "plainHandle",
   "push",
   "put",
+  "qrPicture",
   "readEventStream",
   "readPictures",
   "reasonOf",

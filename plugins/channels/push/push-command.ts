@@ -1,4 +1,5 @@
 import type { CliHost, CommandGroup } from "@svc/sdk";
+import { dashboardAt, phonePage } from "./phone-page.ts";
 
 interface Shown {
   readonly id: string;
@@ -28,27 +29,12 @@ const group: CommandGroup = {
 export default group;
 
 async function add(given: string | undefined, cli: CliHost): Promise<void> {
-  const address = given ?? (await cli.ask("Where does the phone reach the dashboard?", { flag: "--url <address>", default: "https://" }));
-  const base = baseOf(address);
-  const { code, expiresAt } = (await cli.request("POST", "/push/codes", {})) as { code: string; expiresAt: number };
-  // Behind the hash: no server or proxy between gets to see it.
-  const page = `${base}/push/index.html#${code}`;
-  const { renderUnicodeCompact } = await import("uqr");
-  const insecure = /^http:\/\/(?!(localhost|127\.0\.0\.1|\[::1\])[:/]?)/.test(`${base}/`)
-    ? "\nBrowsers take notices over https only: put a proxy with a certificate in front of the dashboard."
-    : "";
-  const until = new Date(expiresAt).toLocaleTimeString();
-  cli.print(`${renderUnicodeCompact(page, { ecc: "L" })}\n\n${page}\n\nOpen it on the phone before ${until}; it adds one phone.${insecure}`, {
-    page,
-    code,
-    expiresAt,
-  });
-}
-
-function baseOf(address: string): string {
-  const text = address.trim().replace(/\/+$/, "");
-  if (/^https?:\/\/[^/?#\s]+$/.test(text)) return text;
-  throw Object.assign(new Error(`'${address}' is no address of a dashboard: it looks like https://svc.example.org`), { code: "SVC_CLI_USAGE" });
+  const address = given ?? (await cli.ask("Where does the phone reach the dashboard?", { flag: "--url <address>" }));
+  const base = dashboardAt(address);
+  if (base === undefined)
+    throw Object.assign(new Error(`'${address}' is no address of a dashboard: it looks like https://svc.example.org`), { code: "SVC_CLI_USAGE" });
+  const { words, picture, page, code, expiresAt } = await phonePage(base, cli);
+  cli.print(`${await picture(false)}\n\n${words}`, { page, code, expiresAt });
 }
 
 async function list(cli: CliHost): Promise<void> {
