@@ -51,7 +51,7 @@ export async function rehearse(options: EditorDeps & { readonly parts: KernelPar
     assembly,
     store,
     // The kernel's own server is not there, whose routes one of a plugin could clash with.
-    http: { provide, requireServable: () => {}, serveFile: async () => {} },
+    http: { address: undefined, provide, requireServable: () => {}, serveFile: async () => {} },
     reload: () => Promise.reject(fail("SVC_KERNEL_STOPPED")),
     health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),
   });

@@ -136,12 +136,18 @@ describe("changes of the configuration", () => {
   });
 
   it("CON-D10 a setting that nothing reads yet does not claim to be in force", async () => {
-    const shell = await folder(echoConfig({}, { mesh: { enabled: true } }));
+    const columns = [["triage", "open-backlog"], ["todo"], ["doing"], ["on-hold"], ["review"], ["done", "closed"]].map(([id = "", kind = "scoped-label"]) => ({
+      id,
+      title: id,
+      kind,
+      ...(kind === "scoped-label" ? { mapsToLabel: id } : {}),
+    }));
+    const shell = await folder(echoConfig({}, { boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: ["g/a"] }, columns }] }));
     await shell.svc("daemon", "start");
-    for (const [path, value] of [["mesh.discovery", "mdns"]] as const) {
+    for (const [path, value] of [["boards.0.reconciliation.enabled", "false"]] as const) {
       const { code, out } = await shell.svc("config", "set", path, value);
       expect({ code, out }).toEqual({ code: 0, out: `${path} is set. It is stored and checked, but nothing reads it in this version.\n` });
     }
-    expect(await shell.json("config", "set", "mesh.discovery", "static")).toMatchObject({ applied: false, unread: true });
+    expect(await shell.json("config", "set", "boards.0.reconciliation.enabled", "true")).toMatchObject({ applied: false, unread: true });
   });
 });

@@ -44,8 +44,8 @@ export interface Runtime {
 export interface RuntimeDeps {
   readonly assembly: Assembly;
   readonly store: StateStore;
-  readonly http: Pick<HttpServing, "provide" | "requireServable" | "serveFile">;
-  readonly health: () => Omit<DaemonHealth, "storeBytes">;
+  readonly http: Pick<HttpServing, "address" | "provide" | "requireServable" | "serveFile">;
+  readonly health: () => Omit<DaemonHealth, "listens" | "storeBytes">;
   readonly reload: () => Promise<ReloadReport>;
 }
 
@@ -94,7 +94,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
       traces,
       actions,
       tools,
-      health: () => ({ ...health(), ...storeSize(store) }),
+      health: () => ({ ...health(), ...(http.address && { listens: http.address }), ...storeSize(store) }),
       store: ({ id, signal }) => endingStore(store.scope(id), signal, log.child(id)),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,

@@ -1,6 +1,7 @@
 import { definePlugin, type Peers, type Route, type TaskResult } from "@svc/sdk";
 import { Answers } from "./answers.ts";
 import { createPeerAuthority } from "./authority.ts";
+import type { Discovery } from "./discovery.ts";
 import type { Cursor } from "./feed.ts";
 import { announceRoute, nodeRoute, peerRoutes } from "./mesh-routes.ts";
 import { addNodeTurns } from "./node-turns.ts";
@@ -16,9 +17,9 @@ export default definePlugin<MeshSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "mesh", schema: MESH },
-  capabilities: ["agents", "events", "events:peers", "fetch", "jobs", "routes", "store", "tasks", "traces"],
+  capabilities: ["agents", "events", "events:peers", "fetch", "health", "jobs", "network", "routes", "store", "tasks", "traces"],
   setup(ctx) {
-    const { peers: configured, healthCheck, feed } = ctx.config;
+    const { peers: configured, discovery: how, healthCheck, feed } = ctx.config;
     ctx.provide.authority(createPeerAuthority(configured));
     const wire = createPeers(configured, ctx.fetch);
     const answers = new Answers(ctx);
@@ -44,10 +45,22 @@ export default definePlugin<MeshSettings>({
     const { agents, events, node, tasks, traces } = ctx;
     const deps = { agents, events, node, tasks, traces, peers, answers };
     const taskRoute = meshTaskRoute(deps);
-    for (const route of [taskRoute, meshCancelRoute(deps, taskRoute), announceRoute(ctx), nodeRoute(ctx.node), ...peerRoutes(peers, health)])
+    for (const route of [
+      taskRoute,
+      meshCancelRoute(deps, taskRoute),
+      announceRoute(ctx),
+      nodeRoute(ctx.node),
+      ...peerRoutes(peers, health, () => discovery?.found() ?? []),
+    ])
       ctx.provide.route(route);
+    let discovery: Discovery | undefined;
     return {
       async start() {
+        if (how === "mdns") {
+          const { Discovery: Opened } = await import("./discovery.js");
+          discovery = new Opened({ node: ctx.node.id, listens: ctx.health().listens, log: ctx.log });
+          discovery.start();
+        }
         if (configured.length === 0) return;
         await answers.resume();
         ctx.jobs.every(healthCheck.interval * 1_000, () => health.look());
@@ -60,6 +73,7 @@ export default definePlugin<MeshSettings>({
             (error) => signal.aborted || log.error({ peer: peer.name, err: error }, "a peer's events are no longer followed; restart the daemon"),
           );
       },
+      stop: async () => discovery?.close(),
     };
   },
 });

@@ -49,12 +49,25 @@ async function list(cli: CliHost): Promise<void> {
     if (codeOf(error) === "SVC_CLI_NO_DAEMON" || (error as { status?: number }).status === 404) return undefined;
     throw error;
   });
-  const peers: readonly Listed[] =
-    (running as { peers?: readonly Listed[] } | undefined)?.peers ?? (await peersInFile(cli)).map(({ name, url }) => ({ name, url }));
+  const answer = running as { peers?: readonly Listed[]; found?: readonly Listed[] } | undefined;
+  const peers: readonly Listed[] = answer?.peers ?? (await peersInFile(cli)).map(({ name, url }) => ({ name, url }));
+  const found = (answer?.found ?? []).map((one) => ({ ...one, state: "found", add: addLine(one, peers) }));
   const rows = peers.map(({ name, url, state, reason }) =>
     [name, url, state ?? "the daemon does not run, or the mesh is off", reason].filter(Boolean).join("  "),
   );
-  cli.print(rows.join("\n") || "There is no peer; add one with: svc mesh add <name> <url> --token-env <NAME>", peers);
+  if (rows.length === 0) rows.push("There is no peer; add one with: svc mesh add <name> <url> --token-env <NAME>");
+  if (found.length > 0) rows.push("", "Found on the network, by what they say of themselves; they are no peers, and nothing is sent to them:");
+  for (const { name, url, add } of found) rows.push(`${name}  ${url}  found  ${add}`);
+  cli.print(rows.join("\n"), [...peers, ...found]);
+}
+
+/** How a daemon that was found becomes a peer: a person says so. */
+function addLine({ name, url }: Listed, peers: readonly Listed[]): string {
+  if (peers.some((peer) => peer.name === name)) return `there is a peer ${name} at another address: see that both are not the same name by mistake`;
+  return `add it with: svc mesh add ${name} ${url} --token-env ${name
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, "_")
+    .replace(/^(?=[0-9])/, "N")}_MESH_TOKEN`;
 }
 
 async function add(name: string, url: string, tokenEnv: string, cli: CliHost): Promise<void> {

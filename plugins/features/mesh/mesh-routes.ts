@@ -1,5 +1,6 @@
 import { type HttpRoute, type Peers, type PluginContext, svcError } from "@svc/sdk";
 import type { HealthBook } from "./peer-health.ts";
+import type { FoundDaemon } from "./record-book.ts";
 import { requirePeer } from "./task-route.ts";
 
 const MOST_ANNOUNCED = 2_000;
@@ -37,9 +38,16 @@ export const nodeRoute = (node: PluginContext["node"]): HttpRoute => ({
   handle: () => ({ id: node.id, name: node.name }),
 });
 
-/** `GET /mesh/peers` and `POST /mesh/peers/:name/test`, for this machine, and the same on the dashboard's server for people. */
-export function peerRoutes(peers: Peers, health: HealthBook): readonly HttpRoute[] {
-  const list = () => ({ peers: peers.list().map((peer) => ({ ...peer, ...health.of(peer.name) })) });
+/**
+ * `GET /mesh/peers` and `POST /mesh/peers/:name/test`, for this machine, and the same on the dashboard's server for people. `found` are daemons
+ * that announce themselves and are no peers: they are shown, and nothing else.
+ */
+export function peerRoutes(peers: Peers, health: HealthBook, found: () => readonly FoundDaemon[]): readonly HttpRoute[] {
+  const isPeer = (one: FoundDaemon) => peers.list().some(({ name, url }) => name === one.name && url.replace(/\/+$/, "") === one.url);
+  const list = () => ({
+    peers: peers.list().map((peer) => ({ ...peer, ...health.of(peer.name) })),
+    found: found().filter((one) => !isPeer(one)),
+  });
   const test: HttpRoute["handle"] = ({ params }) => {
     requirePeer(peers, params["name"] as string);
     return health.check(params["name"] as string);

@@ -39,7 +39,12 @@ export const MESH: ObjectSchema = {
         },
       },
     },
-    discovery: { type: "string", enum: ["static", "mdns"], default: "static", unread: true, description: "how peers are found" },
+    discovery: {
+      type: "string",
+      enum: ["static", "mdns"],
+      default: "static",
+      description: "static: peers are those of the file; mdns: daemons of the local network are also shown, and this one is announced there",
+    },
     healthCheck: {
       type: "object",
       default: {},
