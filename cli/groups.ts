@@ -9,7 +9,7 @@ export const GROUPS: readonly GroupEntry[] = [
   { name: "exec", summary: "Run one message to its end and print the answer alone", load: async () => (await import("./commands/exec.js")).default },
   {
     name: "agent",
-    summary: "List, add and remove agents; what each can do; index a workspace",
+    summary: "List, add and remove agents; what each can do and remembers; index a workspace",
     load: async () => (await import("./commands/agent.js")).default,
   },
   { name: "config", summary: "Check, read and change the configuration", load: async () => (await import("./commands/config.js")).default },

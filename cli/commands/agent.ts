@@ -18,7 +18,7 @@ interface ListedAgent {
 
 const group: OwnGroup = {
   name: "agent",
-  summary: "List, add and remove agents; what each can do; index a workspace",
+  summary: "List, add and remove agents; what each can do and remembers; index a workspace",
   commands: [
     { name: "list", args: "", summary: "The agents, and what each one does now", run: (_args, _options, cli) => list(cli) },
     {
@@ -77,6 +77,13 @@ const group: OwnGroup = {
       args: "<id>",
       summary: "Index an agent's workspace, so that rag.lexical can search it",
       run: ([id], _options, cli) => index(cli, id as string),
+    },
+    {
+      name: "memory",
+      args: "<what> <id> [file]",
+      summary: "What an agent remembers in its files: list, show, edit or remove",
+      options: [{ flags: "--text <text>", description: "edit: the new text (default: your editor on a terminal, else standard input)" }],
+      run: async ([what, id, file], { text }, cli) => (await import("./agent-memory.js")).memory(cli, { what, id: id as string, file, text }),
     },
   ],
 };

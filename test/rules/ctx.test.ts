@@ -37,7 +37,7 @@ const rich: Partial<Message> = {
 };
 const registry = JSON.stringify([
   { name: "zeta", at: "https://example.org/z", verified: "2026-01-02" },
-  { name: "alpha", at: "docs/a.md", verified: "2026-01-01", note: "the plan" },
+  { name: "alpha", at: "docs/a.md", verified: "2026-01-01", note: "the plan", sha256: createHash("sha256").update("plan").digest("hex") },
   { name: "unchecked", at: "docs/u.md" },
 ]);
 
@@ -45,7 +45,7 @@ it("CTX-01 CTX-02 all layers stand in the fixed order, references between identi
   const { kernel, message, tier, say } = await runContext({
     agent: { systemPrompt: "You are Ada.\nSecond line.", contextReferences: true, richMessages: false },
     others: { b: { name: "Bob", workspace: "./b", tier: "scripted", systemPrompt: "You check." } },
-    files: { "references/registry.json": registry },
+    files: { "references/registry.json": registry, "docs/a.md": "plan" },
     inline: [adding(intent)],
   });
   await say("before", rich);
@@ -61,7 +61,7 @@ it("CTX-01 CTX-02 all layers stand in the fixed order, references between identi
   expect(textOf(context, "scope")).toContain("A group conversation on botmsg, chat 42.\nFrom: Ann, id 7\n- chatTitle: Team room");
   expect(textOf(context, "landscape")).toContain("- b (Bob): You check.");
   expect(textOf(context, "references")).toBe(
-    "## Verified references\n- alpha: docs/a.md - the plan (checked 2026-01-01)\n- zeta: https://example.org/z (checked 2026-01-02)",
+    "## Verified references\n- alpha: docs/a.md - the plan (verified 2026-01-01)\n- zeta: https://example.org/z (checked 2026-01-02)",
   );
   expect(textOf(context, "artifacts")).toBe("## Artifacts\n- issue: #12\n- image plan.png (image/png, /nowhere/plan.png)\n- in reply to: the earlier words");
   expect(textOf(context, "history")).toBe("## Earlier in this conversation\nUser: Ann: before\nYou: before");

@@ -1,5 +1,110 @@
-import { definePlugin, type Lifecycle } from "@svc/sdk";
+import { definePlugin, type HttpRequest, type HttpRoute, type Lifecycle, type PluginContext } from "@svc/sdk";
+import type { AgentMemory } from "./agent-memory.ts";
 import type { Assembly } from "./assembly.ts";
+import type { ReferenceBook } from "./reference-book.ts";
+
+type Lent = Pick<PluginContext, "agents" | "files" | "fetch">;
+
+const NAME = { type: "string", minLength: 1, maxLength: 200 } as const;
+const FILE = { type: "string", minLength: 1, maxLength: 500 } as const;
+const bodyOf = <T>({ body }: HttpRequest): T => (body ?? {}) as T;
+const idOf = ({ params }: HttpRequest): string => params["id"] ?? "";
+
+async function referencesOf(ctx: Lent, id: string): Promise<ReferenceBook> {
+  const [{ openReferences }, { contextError }] = await Promise.all([import("./reference-book.js"), import("./context-errors.js")]);
+  const agent = ctx.agents.get(id);
+  if (agent === undefined) throw contextError("SVC_CONTEXT_AGENT", { agent: id });
+  return openReferences(ctx, id, ctx.files.under(agent.workspace));
+}
+
+async function memoryOf(ctx: Lent, id: string): Promise<AgentMemory> {
+  const [{ openMemory }, { contextError }] = await Promise.all([import("./agent-memory.js"), import("./context-errors.js")]);
+  const agent = ctx.agents.get(id);
+  if (agent === undefined) throw contextError("SVC_CONTEXT_AGENT", { agent: id });
+  return openMemory(id, ctx.files.under(agent.workspace));
+}
+
+/** What an agent's workspace says and what the agent remembers: read as protected (000:L253), changed by people of this machine. */
+const workspaceRoutes = (ctx: Lent): readonly HttpRoute[] => [
+  {
+    method: "GET",
+    path: "/agents/:id/references",
+    guard: "peer",
+    handle: async (request) => ({ references: await (await referencesOf(ctx, idOf(request))).list() }),
+  },
+  {
+    method: "POST",
+    path: "/agents/:id/references",
+    guard: "loopback",
+    forPeople: true,
+    body: { type: "object", additionalProperties: false, required: ["name", "at"], properties: { name: NAME, at: { ...NAME, maxLength: 2_000 }, note: NAME } },
+    handle: async (request) => ({ reference: await (await referencesOf(ctx, idOf(request))).add(bodyOf(request)) }),
+  },
+  {
+    method: "POST",
+    path: "/agents/:id/references/verify",
+    guard: "loopback",
+    forPeople: true,
+    body: { type: "object", additionalProperties: false, properties: { name: NAME, accept: { type: "boolean" } } },
+    async handle(request) {
+      const { name, accept = false } = bodyOf<{ name?: string; accept?: boolean }>(request);
+      return { references: await (await referencesOf(ctx, idOf(request))).verify(name, accept) };
+    },
+  },
+  {
+    method: "POST",
+    path: "/agents/:id/references/remove",
+    guard: "loopback",
+    forPeople: true,
+    body: { type: "object", additionalProperties: false, required: ["name"], properties: { name: NAME } },
+    async handle(request) {
+      await (await referencesOf(ctx, idOf(request))).remove(bodyOf<{ name: string }>(request).name);
+      return { removed: true };
+    },
+  },
+  {
+    method: "GET",
+    path: "/agents/:id/memory",
+    guard: "peer",
+    query: { type: "object", additionalProperties: false, properties: { file: FILE } },
+    async handle(request) {
+      const memory = await memoryOf(ctx, idOf(request));
+      const { file } = request.query;
+      if (file === undefined) return memory.list();
+      // Where it lies is no business of another machine.
+      return { ...(await memory.show(file)), ...(request.caller.local ? { path: await memory.pathOf(file) } : {}) };
+    },
+  },
+  {
+    method: "PUT",
+    path: "/agents/:id/memory",
+    guard: "loopback",
+    forPeople: true,
+    body: {
+      type: "object",
+      additionalProperties: false,
+      required: ["file", "text"],
+      properties: { file: FILE, text: { type: "string", maxLength: 1_000_000 }, tag: { type: "string", maxLength: 64 } },
+    },
+    async handle(request) {
+      const { file, text, tag } = bodyOf<{ file: string; text: string; tag?: string }>(request);
+      await (await memoryOf(ctx, idOf(request))).edit(file, text, tag);
+      return { file };
+    },
+  },
+  {
+    method: "DELETE",
+    path: "/agents/:id/memory",
+    guard: "loopback",
+    forPeople: true,
+    query: { type: "object", additionalProperties: false, required: ["file"], properties: { file: FILE } },
+    async handle(request) {
+      const { file = "" } = request.query;
+      await (await memoryOf(ctx, idOf(request))).remove(file);
+      return { file, removed: true };
+    },
+  },
+];
 
 /**
  * What an agent is told on a turn (000:L35): the preamble that stays the same, and up to eight layers of this turn, within 6000 tokens.
@@ -15,11 +120,11 @@ export default definePlugin({
   agentConfig: {
     type: "object",
     properties: {
-      contextReferences: { type: "boolean", default: false, description: "add the verified references of the workspace" },
+      contextReferences: { type: "boolean", default: false, description: "add the verified references of the workspace (references/registry.json)" },
       richMessages: { type: "boolean", default: true, description: "buttons, polls and media; false is plain text only" },
     },
   },
-  capabilities: ["files", "agents", "services"],
+  capabilities: ["files", "agents", "services", "routes", "fetch"],
   setup(ctx): Lifecycle {
     let assembly: Assembly | undefined;
     // Read with the first turn: a start has better things to do.
@@ -36,6 +141,7 @@ export default definePlugin({
       phase: "fit",
       step: "context",
     });
+    for (const route of workspaceRoutes(ctx)) ctx.provide.route(route);
     return { stop: async () => assembly?.settled() };
   },
 });
