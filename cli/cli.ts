@@ -75,6 +75,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
       const { changeSettings } = await import("./change.js");
       return changeSettings({ file, dataFolder, request: daemon.request }, edits, how);
     },
+    fileSettings: async () => (await import("./file-settings.js")).fileSettings({ file, dataFolder, request: daemon.request }),
     serve: async (server) => (await import("@svc/kernel")).serveCommand(server, { file, dataFolder, scopes: await scopes() }),
     print(human, value) {
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);

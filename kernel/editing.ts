@@ -2,6 +2,7 @@
 
 import { PARTS } from "./create-kernel.ts";
 import * as editor from "./editor/editor.ts";
+import * as settings from "./editor/file-settings.ts";
 import * as stores from "./editor/find-store.ts";
 import * as rehearsal from "./editor/rehearse.ts";
 
@@ -17,6 +18,9 @@ export const editFile = (options: EditorOptions, edit: Parameters<typeof editor.
 export const checkConfiguration = (options: EditorOptions) => editor.checkConfiguration({ ...options, parts: PARTS });
 /** The schema of every setting that this installation knows. Opens nothing. */
 export const configurationSchema = (options: EditorOptions) => editor.configurationSchema({ ...options, parts: PARTS });
+/** `ctx.settings` with `all-settings` for a program that is no daemon; `reload` has the daemon of the file take a change in. */
+export const fileSettings = (options: EditorOptions, reload: Parameters<typeof settings.fileSettings>[1]) =>
+  settings.fileSettings({ ...options, parts: PARTS }, reload);
 /** Reads, checks and sets up as a start does, in memory, and asks the engines whether they are usable. */
 export const rehearse = (options: EditorOptions) => rehearsal.rehearse({ ...options, parts: PARTS });
 /** The store that a configuration asks for, for looking at the state and copying it. Opens nothing. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */

@@ -12,7 +12,7 @@ export { describeProblem } from "./core/config/configuration.ts";
 export type { AgentTable } from "./core/host/agents.ts";
 export { blame } from "./core/host/call.ts";
 export { createKernel, type KernelOptions } from "./create-kernel.ts";
-export { checkConfiguration, configurationSchema, type EditorOptions, editFile, findStore, openEditor, rehearse } from "./editing.ts";
+export { checkConfiguration, configurationSchema, type EditorOptions, editFile, fileSettings, findStore, openEditor, rehearse } from "./editing.ts";
 export { compareLastGood, type Editor } from "./editor/editor.ts";
 export { editorSchema } from "./editor/editor-schema.ts";
 export type { Rehearsal } from "./editor/rehearse.ts";

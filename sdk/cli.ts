@@ -2,7 +2,7 @@ import type { Confined } from "./files.ts";
 import type { Authority, HttpRoute } from "./http.ts";
 import type { TimeRange } from "./jobs.ts";
 import type { ScopeTable } from "./scopes.ts";
-import type { SettingEdit, SettingsChange, SettingsDocument, SettingsReport } from "./settings.ts";
+import type { SettingEdit, Settings, SettingsChange, SettingsDocument, SettingsReport } from "./settings.ts";
 
 /** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {
@@ -46,6 +46,11 @@ export interface CliHost {
    * Without a daemon the file is changed and `reloadSkipped` begins with `ECONNREFUSED`. A change that the daemon refuses is taken back.
    */
   change(edits: readonly SettingEdit[], options?: Pick<SettingsChange, "expect" | "backup">): Promise<SettingsReport>;
+  /**
+   * All of `ctx.settings` with `all-settings` for the person at this machine, whether or not a daemon runs: each call reads svc.json as it is
+   * then. What `change` writes is taken in by the daemon of this folder; where none runs, `reloadSkipped` begins with `ECONNREFUSED`.
+   */
+  fileSettings(): Promise<Settings>;
   /**
    * Opens an HTTP server in this program, with the admission, guards and limits of the daemon's: `node.hosts`, `node.trustedProxies` and
    * `node.localSecret` of svc.json count. Throws `SVC_SERVER_PORT` and, for a route that cannot be served, `SVC_HTTP_ROUTE`.

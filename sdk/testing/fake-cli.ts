@@ -83,6 +83,7 @@ export function createFakeCli(options: FakeCliOptions = {}): FakeCli {
     readSettings: () => settings.read(),
     section: async (path) => path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document),
     change: (edits, how = {}) => settings.change(edits, { ...how, by: "the command line" }),
+    fileSettings: async () => settings,
     async serve({ host = "127.0.0.1", port = 1, routes }) {
       const server = { request: (method: string, path: string, request?: FakeRequest) => callRoute(routes, method, path, request) };
       served.push(server);

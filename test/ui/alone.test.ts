@@ -1,18 +1,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startDaemon } from "../faults/daemon.harness.ts";
 import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
-import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
+import { type Dashboard, echoAgent, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
+import { views } from "./kit/views.ts";
 
 const TOKEN = "the-single-bearer-of-the-attic";
+const LITERAL = "CANARY-attic-secret-000001";
 const running: ChildProcess[] = [];
 afterAll(() => {
   for (const child of running) child.kill("SIGKILL");
@@ -106,6 +109,78 @@ describe.skipIf(NO_BROWSER !== undefined)("svc dashboard", () => {
     await page.keyboard.press("Escape");
     await judge(page);
     expect(await shown.end()).toBe(0);
+  });
+
+  it("CFG-07 FAULT-70 the svc.json of a stopped daemon is changed by the same editor, and counts from its next start", async () => {
+    const port = await closedPort();
+    const folder = await temporaryFolder();
+    const file = join(folder, "svc.json");
+    const text = () => readFileSync(file, "utf8");
+    const written = JSON.stringify(
+      {
+        node: { id: "here", name: "here", bind: "127.0.0.1:0" },
+        agents: { echo: echoAgent({ maxExecutionMinutes: 30 }) },
+        providers: { main: { apiKey: LITERAL } },
+        dashboard: { enabled: true, port },
+      },
+      null,
+      2,
+    );
+    writeFileSync(file, written);
+    const shown = await alone(folder);
+    const page = await openPage(browser);
+    await page.goto(shown.url);
+    await page.locator(".shell-stale").getByText(`In Admin, ${file} can be changed all the same.`).waitFor();
+    await page.goto(`${new URL(shown.url).origin}/admin#agents/echo`);
+    await page.getByText("The daemon is stopped. What you save goes into svc.json and takes effect at its next start.").waitFor();
+    const minutes = page.getByLabel("Max execution minutes");
+    await minutes.fill("60m");
+    await minutes.blur();
+    await page.locator('[data-path="agents.echo.maxExecutionMinutes"] .form-error').waitFor();
+    await minutes.fill("44");
+    await page.getByRole("button", { name: /Review and save/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText('"maxExecutionMinutes": 44').first().waitFor();
+    await dialog.getByText("The daemon takes the changes in when it starts.").waitFor();
+    await judge(page);
+    expect(text()).toBe(written);
+    await dialog
+      .getByRole("button", { name: /Save for the next start/ })
+      .and(page.locator(":not([aria-busy])"))
+      .click();
+    await page.getByText("Saved in svc.json. It takes effect when the daemon starts.").waitFor();
+    expect(text()).toBe(written.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": 44'));
+    const copies = readdirSync(folder).filter((name) => name.startsWith("svc.json.bak."));
+    expect(copies.map((name) => readFileSync(join(folder, name), "utf8"))).toEqual([written]);
+    expect(await page.content()).not.toContain(LITERAL);
+    await views(page, "admin-stopped", () => judge(page));
+
+    // Somebody changed the file meanwhile: 409 with what it is now, as with a daemon.
+    const base = new URL(shown.url).origin;
+    const token = await page.evaluate(() => localStorage.getItem("svc.token"));
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const headers = { authorization: `Bearer ${token}`, "x-requested-with": "svc-board", "content-type": "application/json" };
+      const answer = await fetch(base + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      return [answer.status, await answer.json()] as [number, Record<string, unknown>];
+    };
+    const edits = [{ path: ["agents", "echo", "maxExecutionMinutes"], value: 45 }];
+    expect(await ask("PATCH", "/api/admin/settings", { edits, expect: "another" })).toMatchObject([409, { code: "SVC_CONFIG_CHANGED" }]);
+    const { revision } = (await ask("GET", "/api/admin/settings"))[1];
+    const wrong = [{ path: ["agents", "echo", "maxExecutionMinutes"], value: "sixty" }];
+    expect(await ask("PATCH", "/api/admin/settings", { edits: wrong, expect: revision })).toMatchObject([400, { path: "agents.echo.maxExecutionMinutes" }]);
+    expect((await fetch(`${base}/api/admin/settings`)).status).toBe(401);
+
+    // The daemon starts with it; from then on its own dashboard is asked, and a change is in force at once.
+    const daemon = await startDaemon(folder, { env: { SVC_LOG_LEVEL: "info" } });
+    try {
+      await expect.poll(() => daemon.said(), { timeout: 60_000 }).toContain("the dashboard listens on");
+      expect(await ask("PATCH", "/api/admin/settings", { edits, expect: revision })).toMatchObject([200, { reloaded: ["agents.echo.maxExecutionMinutes"] }]);
+      await page.getByText("The daemon is stopped.").waitFor({ state: "detached" });
+    } finally {
+      await daemon.kill();
+    }
+    await page.context().close();
+    await shown.end();
   });
 
   it("AUTH-21 sends nothing for who has not opened the link, and nothing to a daemon that svc.json does not name", async () => {

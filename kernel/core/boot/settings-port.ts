@@ -17,8 +17,8 @@ export interface SettingsDeps {
   readonly file: string | undefined;
   readonly dataFolder: string;
   readonly host: Host;
-  readonly log: RootLog;
-  readonly bus: Bus;
+  readonly log: Pick<RootLog, "info">;
+  readonly bus: { publish(event: Parameters<Bus["publish"]>[0]): unknown };
   /** A text as the kernel would read it now. Throws `SVC_CONFIG_*`. */
   open(text: string): ConfigDocument;
   reload(): Promise<ReloadReport>;

@@ -65,7 +65,7 @@ export function forwardRoutes(find: (name: string) => FarDashboard | undefined, 
 export async function forward(
   far: FarDashboard,
   path: string,
-  { method, query, headers, raw, signal }: HttpRequest,
+  { method, query, headers, raw, signal }: Pick<HttpRequest, "method" | "query" | "headers" | "raw" | "signal">,
   reply: HttpReply,
   send: Send,
   bearer: string | undefined = far.token,
@@ -107,6 +107,12 @@ export async function forward(
     chunks.push(chunk);
   }
   reply.status(status).send(Buffer.concat(chunks), type);
+}
+
+/** Whether nothing listens there: what was asked has reached nobody. */
+export function isRefused(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if ((cause as { code?: unknown }).code === "ECONNREFUSED") return true;
+  return false;
 }
 
 /** Why a daemon does not answer, for people (FAULT-70): what the system calls it, what that means, what to do. */

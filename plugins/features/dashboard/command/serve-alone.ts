@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type CliHost, codeOf, type HttpRoute } from "@svc/sdk";
 import { type FarDashboard, farDashboards } from "../far-dashboard.ts";
-import { forward, forwardRoutes, type Got, reasonOf, type Send } from "../forward.ts";
+import { forward, forwardRoutes, type Got, isRefused, reasonOf, type Send } from "../forward.ts";
 import { ASSETS, HEADERS, pageRoutes } from "../page.ts";
 import { type OtherDaemon, THIS_DAEMON } from "../settings.ts";
 import { createSignInLinks } from "../sign-in-links.ts";
 import { createTickets } from "../tickets.ts";
 import type { MeView } from "../who-asks.ts";
+import { offlineSettingsRoutes } from "./offline-settings.ts";
 
 /** What a person asks of it. */
 export interface AloneOptions {
@@ -35,6 +37,8 @@ interface Section {
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const LOOK_MS = 3_000;
+/** The daemon of the folder that the command runs in. */
+const HERE = "this machine";
 
 /**
  * Serves the pages without a daemon of its own: no store, no agents. What a page asks is asked of the dashboards of the configured daemons, with
@@ -48,7 +52,9 @@ export async function serveAlone(cli: CliHost, { daemon, port = 0 }: AloneOption
   const tickets = createTickets();
   const send = sendPlain;
   const find = (name: string) => all.find((one) => one.name === name);
-  const me = meHere(main, all, send);
+  // Of the daemon of this folder, svc.json can be changed while it is stopped.
+  const offline = main.daemonUrl === THIS_DAEMON && main.name === HERE && (await isSetUp(cli)) ? join(cli.folder, "svc.json") : undefined;
+  const me = meHere(main, all, send, offline);
   const routes: HttpRoute[] = [
     ...pageRoutes(async () => true),
     assetRoute(),
@@ -56,6 +62,7 @@ export async function serveAlone(cli: CliHost, { daemon, port = 0 }: AloneOption
     tickets.route,
     me,
     ...forwardRoutes(find, send),
+    ...(offline === undefined ? [] : offlineSettingsRoutes(main, await cli.fileSettings(), send)),
     // All else is asked of the first one.
     ...METHODS.flatMap((method) => ["/api/*", "/workflows/:id/run"].map((path) => passRoute(method, path, main, send))),
   ].map(here);
@@ -79,6 +86,13 @@ async function sectionOf(cli: CliHost): Promise<Section> {
   }
 }
 
+/** Whether there is an svc.json that could be changed. */
+const isSetUp = (cli: CliHost): Promise<boolean> =>
+  cli.readSettings().then(
+    () => true,
+    (error: unknown) => codeOf(error) !== "SVC_CONFIG_MISSING",
+  );
+
 /** The daemon of the line, or that of svc.json with its others. */
 function daemonsOf({ daemonUrl = THIS_DAEMON, daemons = [], bind = "127.0.0.1", port = 4202, token }: Section, given: string | undefined) {
   if (given !== undefined && !URL.canParse(given))
@@ -87,24 +101,30 @@ function daemonsOf({ daemonUrl = THIS_DAEMON, daemons = [], bind = "127.0.0.1", 
   const isHere = (given ?? daemonUrl).replace(/\/+$/, "") === THIS_DAEMON;
   if (!isHere) return far;
   const host = bind === "0.0.0.0" || bind === "::" ? "127.0.0.1" : bind.includes(":") ? `[${bind}]` : bind;
-  return [{ name: "this machine", daemonUrl: THIS_DAEMON, url: `http://${host}:${port}`, ...(token === undefined ? {} : { token }) }, ...far];
+  return [{ name: HERE, daemonUrl: THIS_DAEMON, url: `http://${host}:${port}`, ...(token === undefined ? {} : { token }) }, ...far];
 }
 
 /** `GET /api/me` of the first daemon with the daemons that are known here; it is answered when that one is away, too. */
-function meHere(main: FarDashboard, all: readonly FarDashboard[], send: Send): HttpRoute {
+function meHere(main: FarDashboard, all: readonly FarDashboard[], send: Send, offline: string | undefined): HttpRoute {
   const daemons = all.slice(1).map(({ name, daemonUrl }) => ({ name, url: daemonUrl }));
   return {
     method: "GET",
     path: "/api/me",
     guard: "scope:dashboard:read",
-    async handle({ signal }): Promise<MeView & { readonly problem?: string }> {
+    async handle({ signal }): Promise<MeView & { readonly problem?: string; readonly offline?: { readonly file: string } }> {
       try {
         const { status, body } = await send(`${main.url}/api/me`, { method: "GET", headers: bearerOf(main), signal });
         const text = await textOf(body);
         if (status === 200) return { ...(JSON.parse(text) as MeView), daemons };
         return { ...NOTHING, node: main.name, daemons, problem: `The dashboard at ${main.url} answers ${status}.` };
       } catch (error) {
-        return { ...NOTHING, node: main.name, daemons, problem: words(main, error) };
+        return {
+          ...NOTHING,
+          node: main.name,
+          daemons,
+          problem: words(main, error),
+          ...(offline === undefined || !isRefused(error) ? {} : { offline: { file: offline } }),
+        };
       }
     },
   };

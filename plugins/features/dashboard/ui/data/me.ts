@@ -7,6 +7,8 @@ export interface Me {
   readonly version: string;
   /** Why the daemon behind this dashboard cannot be asked. */
   readonly problem?: string;
+  /** It is stopped, and its svc.json can be changed here all the same. */
+  readonly offline?: { readonly file: string };
   /** The token that was given; absent where this machine needs none. */
   readonly token?: { readonly name: string };
   readonly may: { readonly read: boolean; readonly write: boolean };
@@ -39,4 +41,12 @@ export function useWriting(): { readonly allowed: boolean; readonly why?: string
   const { state } = useConnection();
   if (state === "lost") return { allowed: false, why: "Not connected: nothing can be changed." };
   return may || data === undefined ? { allowed: true } : { allowed: false, why: "This token may read only. Changing needs dashboard:write." };
+}
+
+/** As `useWriting`, for svc.json: that of a stopped daemon of this machine can be changed, too. */
+export function useWritingSettings(): ReturnType<typeof useWriting> & { readonly stopped: boolean } {
+  const writing = useWriting();
+  const { data } = useMe();
+  const stopped = useConnection().state === "lost" && data?.offline !== undefined;
+  return stopped && data?.may.write === true ? { allowed: true, stopped } : { ...writing, stopped };
 }

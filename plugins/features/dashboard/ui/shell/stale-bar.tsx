@@ -14,8 +14,13 @@ const PATIENCE_MS = 3_000;
 export function StaleBar() {
   const { state, since, nextTryAt } = useConnection();
   // Of a daemon behind this program, why it does not answer.
-  const problem = useMe().data?.problem;
+  const me = useMe();
+  const { problem, offline } = me.data ?? {};
   const lost = state === "lost";
+  const { reload } = me;
+  useEffect(() => {
+    if (lost) reload();
+  }, [lost, reload]);
   const [late, setLate] = useState(false);
   useEffect(() => {
     setLate(false);
@@ -30,7 +35,7 @@ export function StaleBar() {
     <section className="shell-stale" aria-label={SHELL.notConnected}>
       <Icon name="offline" />
       <p className="grow">
-        <strong role="status">{SHELL.lostSince(clock(since))}</strong> {problem ?? SHELL.lostMeans}{" "}
+        <strong role="status">{SHELL.lostSince(clock(since))}</strong> {problem ?? SHELL.lostMeans} {offline !== undefined && SHELL.offline(offline.file)}{" "}
         {seconds === undefined ? "" : seconds === 0 ? SHELL.trying : SHELL.nextTry(seconds)}
       </p>
       <Button onClick={retryNow}>{SHELL.tryNow}</Button>

@@ -33,6 +33,7 @@ export const SHELL = {
   notConnected: "not connected",
   lostSince: (time: string) => `Not connected since ${time}.`,
   lostMeans: "What you see is from then; nothing can be changed.",
+  offline: (file: string) => `In Admin, ${file} can be changed all the same.`,
   nextTry: (seconds: number) => `Next try in ${seconds} s.`,
   trying: "Trying now.",
   tryNow: "Try now",

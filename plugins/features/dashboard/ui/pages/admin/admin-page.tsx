@@ -1,7 +1,7 @@
 import "./admin.css";
 import "./admin-tables.css";
 import { type ReactNode, useEffect, useState } from "react";
-import { useMay, useWriting } from "../../data/me.ts";
+import { useMay, useWritingSettings } from "../../data/me.ts";
 import { guardLeaving, navigate, useRoute } from "../../data/router.tsx";
 import { pathText } from "../../forms/form-path.ts";
 import { Button } from "../../kit/button.tsx";
@@ -33,7 +33,7 @@ export default function AdminPage() {
   const draft = useDraft();
   const tab = tabOf(hash);
   const [saving, setSaving] = useState(false);
-  const writing = useWriting();
+  const writing = useWritingSettings();
   const may = useMay("dashboard:write");
   const count = draft.changes.length;
   useEffect(() => {
@@ -61,6 +61,11 @@ export default function AdminPage() {
     <>
       <PageHead title={ADMIN.title} />
       <div className="admin">
+        {writing.stopped && (
+          <p className="admin-stopped" role="status">
+            {ADMIN.stopped}
+          </p>
+        )}
         <div className="admin-tabs">
           <Tabs tabs={tabs} selected={tab} onSelect={open} label={ADMIN.tabs} panel="admin-panel" />
         </div>
@@ -84,7 +89,7 @@ export default function AdminPage() {
         </div>
         <SaveBar draft={draft} onReview={review} onJump={(path) => jump(draft, path)} disabledWhy={writing.why} />
       </div>
-      <SaveDialog draft={draft} open={saving && count > 0} onClose={() => setSaving(false)} />
+      <SaveDialog draft={draft} open={saving && count > 0} stopped={writing.stopped} onClose={() => setSaving(false)} />
     </>
   );
 }

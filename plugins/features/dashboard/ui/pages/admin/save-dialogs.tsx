@@ -13,7 +13,18 @@ import type { Draft } from "./draft.ts";
 import { Lines } from "./lines.tsx";
 
 /** Before a save: what the file gains and loses, what waits for a restart, what somebody else wrote. */
-export function SaveDialog({ draft, open, onClose }: { readonly draft: Draft; readonly open: boolean; onClose(): void }) {
+export function SaveDialog({
+  draft,
+  open,
+  stopped,
+  onClose,
+}: {
+  readonly draft: Draft;
+  readonly open: boolean;
+  /** Nobody takes the file in now. */
+  readonly stopped: boolean;
+  onClose(): void;
+}) {
   const [preview, setPreview] = useState<SettingsPreview>();
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -60,7 +71,7 @@ export function SaveDialog({ draft, open, onClose }: { readonly draft: Draft; re
     <>
       <Button onClick={onClose}>{ADMIN.back}</Button>
       <Button kind="primary" busy={busy || preview === undefined} disabledWhy={why} onClick={save}>
-        {ADMIN.save} <kbd>Ctrl Enter</kbd>
+        {stopped ? ADMIN.saveStopped : ADMIN.save} <kbd>Ctrl Enter</kbd>
       </Button>
     </>
   );
@@ -104,10 +115,9 @@ export function SaveDialog({ draft, open, onClose }: { readonly draft: Draft; re
         )}
         {preview !== undefined && wrong.length === 0 && (
           <p className="admin-note">
-            {ADMIN.backup} {preview.restartRequired.length === 0 ? ADMIN.noRestart : `${ADMIN.restart} `}
-            {preview.restartRequired.map((path) => (
-              <code key={path}>{path} </code>
-            ))}
+            {ADMIN.backup} {stopped ? ADMIN.takenAtStart : ADMIN.takenNow}{" "}
+            {!stopped && (preview.restartRequired.length === 0 ? ADMIN.noRestart : `${ADMIN.restart} `)}
+            {!stopped && preview.restartRequired.map((path) => <code key={path}>{path} </code>)}
           </p>
         )}
       </div>
@@ -119,7 +129,9 @@ export function SaveDialog({ draft, open, onClose }: { readonly draft: Draft; re
 export function tell(report: SettingsReport): void {
   const { reloadSkipped, restartRequired = [], failed = [], backup } = report;
   const kept = backup === undefined ? {} : { cause: ADMIN.backupAt(backup.split("/").at(-1) ?? backup) };
-  if (reloadSkipped !== undefined) toast({ text: ADMIN.savedNot(reloadSkipped), kind: "error" });
+  // As on the command line: nobody was there to take it in.
+  if (reloadSkipped?.startsWith("ECONNREFUSED") === true) toast({ text: ADMIN.savedStopped, ...kept });
+  else if (reloadSkipped !== undefined) toast({ text: ADMIN.savedNot(reloadSkipped), kind: "error" });
   else if (restartRequired.length > 0) toast({ text: ADMIN.savedWaits(restartRequired.join(", ")), ...kept });
   else toast({ text: ADMIN.saved, ...kept });
   for (const { plugin, reason } of failed) toast({ text: ADMIN.failed(plugin, reason), kind: "error" });

@@ -1,7 +1,7 @@
 import type { SettingsReport } from "@svc/sdk";
 import { type ReactNode, useMemo, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
-import { useWriting } from "../../data/me.ts";
+import { useWritingSettings } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import type { FormSurroundings, SecretState } from "../../forms/form-context.ts";
 import { type FormPath, pathText } from "../../forms/form-path.ts";
@@ -62,7 +62,7 @@ function SecretDialog({ asked, draft, onClose }: { readonly asked: Asked; readon
   const [value, setValue] = useState("");
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
-  const writing = useWriting();
+  const writing = useWritingSettings();
   const dirty = draft.changes.length > 0;
   const keep = async () => {
     setBusy(true);

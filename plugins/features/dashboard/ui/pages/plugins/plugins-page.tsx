@@ -29,7 +29,7 @@ const isWrong = ({ state, failures }: PluginView): boolean => state === "failed"
 
 /** The page `/plugins`: what each one provides, costs and breaks, switched on and off. */
 export default function PluginsPage() {
-  const { data, error, loading, slow, reload } = useResource<{ plugins: readonly PluginView[]; revision: string; memory: number }>("/api/admin/plugins", {
+  const { data, error, loading, slow, reload } = useResource<{ plugins: readonly PluginView[]; revision: string; memory?: number }>("/api/admin/plugins", {
     refreshOn: ({ kind, type }) => kind === "status" || type.startsWith("plugin:"),
   });
   const [filter, setFilter] = useState("");
@@ -56,7 +56,7 @@ export default function PluginsPage() {
       <PageHead
         title={PLUGINS.title}
         note={
-          data !== undefined && (
+          data?.memory !== undefined && (
             <>
               {PLUGINS.daemonMemory} <Bytes value={data.memory} />
             </>

@@ -1,0 +1,34 @@
+import { dirname } from "node:path";
+import type { Settings } from "@svc/sdk";
+import { loadEnvironment } from "../base/config-text/environment.ts";
+import type { SettingsAsker, SettingsDeps } from "../core/boot/settings-port.ts";
+import { openDocument } from "../core/config/document.ts";
+import { type EditorDeps, readableText, readEdited } from "./editor.ts";
+import { createSettings } from "./plugin-settings.ts";
+
+/** The person at the machine, who may see and change everything. */
+const PERSON: SettingsAsker = { id: "svc", declares: () => true };
+
+/**
+ * `ctx.settings` with `all-settings` for a program that is no daemon: the same reading, dry run, difference, copy and checks, with the plugins
+ * that the file asks for imported and not set up. `reload` has the daemon of the file take it in; where it rejects, its message is the
+ * `reloadSkipped` of the change.
+ */
+export function fileSettings(options: EditorDeps, reload: SettingsDeps["reload"]): Settings {
+  // Read anew each time: the plugins that the file names may be others by now.
+  const now = async (): Promise<Settings> => {
+    const { host } = await readEdited(options, readableText(options));
+    const { file, dataFolder, env } = options;
+    const open = (text: string) => openDocument({ file, text }, loadEnvironment(dirname(file), env));
+    return createSettings({ file, dataFolder, host, log: { info() {} }, bus: { publish() {} }, open, reload })(PERSON);
+  };
+  return {
+    read: async () => (await now()).read(),
+    schema: async () => (await now()).schema(),
+    change: async (...asked) => (await now()).change(...asked),
+    preview: async (...asked) => (await now()).preview(...asked),
+    plugins: async () => (await now()).plugins(),
+    release: async (...asked) => (await now()).release(...asked),
+    keepSecret: async (...asked) => (await now()).keepSecret(...asked),
+  };
+}
