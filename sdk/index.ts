@@ -38,6 +38,7 @@ export type * from "./provided.ts";
 export * from "./qr-picture.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";
+export * from "./rich-answer.ts";
 export type * from "./scopes.ts";
 export { createScopeTable } from "./scopes.ts";
 export type * from "./settings.ts";

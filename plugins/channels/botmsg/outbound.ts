@@ -1,8 +1,18 @@
-import { type Collection, channelError, type Media, type Outgoing, type Render, type Target } from "@svc/sdk";
+import {
+  type AnswerButton,
+  type AnswerPoll,
+  type Collection,
+  channelError,
+  type Media,
+  type Outgoing,
+  type Render,
+  type RichAnswer,
+  richOf,
+  type Target,
+} from "@svc/sdk";
 import type { Api, InputFile } from "grammy";
 import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
 import { HTML } from "./markup.ts";
-import { type Poll, type Rich, type Row, richOf } from "./rich.ts";
 
 /** What sending needs. */
 export interface OutboundDeps {
@@ -24,6 +34,9 @@ export interface Outbound {
   typing(target: Target, signal: AbortSignal): Promise<void>;
 }
 
+/** One of an answer, or of a delivery with choices, which hands its data back. */
+type Row = readonly (AnswerButton & { readonly data?: string })[];
+
 const CHOOSE = "Please choose:";
 
 /** Makes the sending side of one account. Failures are `ChannelFailure`s. */
@@ -41,9 +54,9 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
 
   const rowsOf = ({ choices = [] }: Outgoing): readonly Row[] => inRows(choices.map(({ label, data }) => ({ label, data })));
 
-  const parse = (out: Outgoing): Rich => (rich() ? richOf(out.text) : { words: out.plain, rows: [] });
+  const parse = (out: Outgoing): RichAnswer => (rich() ? richOf(out.text) : { words: out.plain, rows: [] });
 
-  const shape = (out: Outgoing, { words, rows }: Rich) => {
+  const shape = (out: Outgoing, { words, rows }: RichAnswer) => {
     const text = words === "" ? CHOOSE : words;
     // Without markup there is nothing to parse; so it is, too, when the kernel falls back to the plain words after a format error.
     const marked = rich() && out.text !== out.plain;
@@ -53,7 +66,7 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
     };
   };
 
-  async function ask(out: Outgoing, poll: Poll, signal: AbortSignal): Promise<string> {
+  async function ask(out: Outgoing, poll: AnswerPoll, signal: AbortSignal): Promise<string> {
     const before = (await polls.get(out.key))?.value.id;
     if (before !== undefined) return before;
     const options = poll.options.map((text) => ({ text }));

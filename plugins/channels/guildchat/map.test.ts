@@ -102,6 +102,14 @@ describe("buttons and commands", () => {
     expect(usedOf({ ...press, data: { custom_id: "of somebody else" } }, around())).toBeUndefined();
   });
 
+  it("a button of an answer is its label, said by who pressed it; one that the message does not show is nothing", () => {
+    const said = { ...press, message: { ...post("Tea?", { author: ME }), components: [{ components: [{ custom_id: "say:0", label: "With milk" }] }] } };
+    const { message } = usedOf({ ...said, data: { custom_id: "say:0" } }, around()) ?? {};
+    expect(message).toMatchObject({ text: "With milk", dedupKey: "888000", sender: { id: "70000" } });
+    expect(message).not.toHaveProperty("choice");
+    expect(usedOf({ ...said, data: { custom_id: "say:7" } }, around())).toBeUndefined();
+  });
+
   it("/ask is its text; another command is nothing", () => {
     const ask: WireInteraction = { ...press, type: 2, data: { name: "ask", options: [{ name: "text", value: " what now? " }] } };
     const { message: _post, ...alone } = ask;

@@ -1,4 +1,5 @@
 import { choiceOf, handlesIn, type Media, type Message, plainHandle, type Sender } from "@svc/sdk";
+import { isSaying } from "./buttons.ts";
 import type { Place } from "./places.ts";
 import type { WireAttachment, WireInteraction, WireMessage, WireUser } from "./wire.ts";
 
@@ -76,7 +77,7 @@ export function usedOf(interaction: WireInteraction, around: Around): Heard | un
   const asked = type === 2 && data?.name === COMMAND ? data.options?.find(({ name }) => name === "text")?.value : undefined;
   const label = post?.components?.flatMap(({ components = [] }) => components).find(({ custom_id }) => custom_id === data?.custom_id)?.label;
   const text = type === 3 ? (label ?? choice?.id) : typeof asked === "string" ? asked.trim() : undefined;
-  if (text === undefined || text === "" || (type === 3 && choice === undefined)) return undefined;
+  if (text === undefined || text === "" || (type === 3 && choice === undefined && !isSaying(data?.custom_id ?? ""))) return undefined;
   const message: Message = {
     ...placed(around),
     sender: senderOf(user, undefined, user.bot === true),

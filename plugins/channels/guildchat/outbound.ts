@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Channel, channelError, type Outgoing, type Target } from "@svc/sdk";
 import { type Api, at } from "./api.ts";
+import { choiceRows, MOST, type Shown, shownOf } from "./buttons.ts";
 import { shownAsIs } from "./markup.ts";
 import { uploadOf } from "./media.ts";
 import { isId } from "./wire.ts";
@@ -10,24 +11,17 @@ export type Outbound = Required<Pick<Channel, "send" | "edit" | "remove" | "reac
 
 /** Nobody is called by what is sent: not by a name in it, and not by being answered. */
 const NOBODY = { parse: [], replied_user: false };
-const MOST = 2_000;
-const ROW = 5;
-/** A row of buttons, and a button: see the platform's components. */
-const KIND = { row: 1, button: 2 } as const;
-const STYLE = 2;
 
 /** Makes the sending side. `rich`: does this agent write markup? */
 export function createOutbound(api: Api, rich: (agent: string | undefined) => boolean): Outbound {
-  const words = ({ text, plain, agent }: Outgoing): string => {
-    if (rich(agent) || text === "") return text;
-    const shown = shownAsIs(plain);
-    return shown.length <= MOST ? shown : plain;
+  const shown = (out: Outgoing): Shown => {
+    const { text, plain, agent } = out;
+    // The kernel sends the plain words as text, too, where it fell back to them.
+    if (rich(agent) && text !== plain) return shownOf(text, out);
+    const words = rich(agent) || text === "" ? text : shownAsIs(plain);
+    return { content: words.length <= MOST ? words : plain, components: choiceRows(out) };
   };
-  const bodyOf = (out: Outgoing) => ({
-    content: words(out),
-    allowed_mentions: NOBODY,
-    components: rowsOf(out),
-  });
+  const bodyOf = (out: Outgoing) => ({ ...shown(out), allowed_mentions: NOBODY });
 
   return {
     async send(out, signal) {
@@ -90,9 +84,3 @@ function placeOf({ thread, chat }: Target): string {
 }
 
 const messageOf = (target: Target, id: string): string => at("channels", placeOf(target), "messages", id);
-
-/** At most five buttons beside each other. */
-function rowsOf({ choices = [] }: Outgoing): readonly object[] {
-  const buttons = choices.map(({ label, data }) => ({ type: KIND.button, style: STYLE, label, custom_id: data }));
-  return Array.from({ length: Math.ceil(buttons.length / ROW) }, (_, row) => ({ type: KIND.row, components: buttons.slice(row * ROW, (row + 1) * ROW) }));
-}

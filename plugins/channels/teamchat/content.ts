@@ -1,8 +1,6 @@
-import { channelError, type Outgoing, type Render } from "@svc/sdk";
+import { channelError, type Outgoing, type Render, type RichAnswer, richOf } from "@svc/sdk";
+import { answerButtons, type Block, choiceButtons } from "./buttons.ts";
 import { escaped, MRKDWN } from "./mrkdwn.ts";
-
-/** A block of a message. */
-export type Block = Readonly<Record<string, unknown>>;
 
 /** The arguments that make up what a message shows. */
 export interface Content {
@@ -21,19 +19,21 @@ const PIECE_CHARS = 2_000;
 /** What the platform takes of all blocks together, with room for their form. */
 const BLOCKS_CHARS = 12_000;
 const NOTIFICATION_CHARS = 3_000;
-const BUTTON_CHARS = 75;
+const CHOOSE = "Please choose:";
 
 /** What a message shows of `out`: its markdown as the platform's markup, or with `rich` false its plain words. */
 export function contentOf(out: Outgoing, render: Render, rich: boolean): Content {
-  const buttons = buttonsOf(out);
   // The kernel sends the plain words as text, too, where it fell back to them.
-  if (!rich || out.text === out.plain) return plainContent(out.plain, buttons);
-  const text = render.to(MRKDWN, out.text);
+  if (!rich || out.text === out.plain) return plainContent(out.plain, choiceButtons(out));
+  const answer = richOf(out.text, out.grows);
+  const buttons = [...answerButtons(answer), ...choiceButtons(out)];
+  const words = wordsOf(answer);
+  const text = render.to(MRKDWN, words);
   if (text.length <= TEXT_CHARS && buttons.length === 0) return { text, blocks: [], mrkdwn: true };
-  const sections = sectionsOf(out.text, render);
+  const sections = sectionsOf(words, render);
   if (sections.reduce((sum, section) => sum + section.length, 0) > BLOCKS_CHARS) throw channelError("format", "marked up it is longer than a message may be");
   const blocks = sections.map((section) => ({ type: "section", expand: true, text: { type: "mrkdwn", text: section } }));
-  return { text: notification(escaped(out.plain)), blocks: [...blocks, ...buttons], mrkdwn: true };
+  return { text: notification(escaped(render.to("plain", words))), blocks: [...blocks, ...buttons], mrkdwn: true };
 }
 
 /** Words that nothing reads as markup stand in a block of their own kind. */
@@ -53,13 +53,8 @@ function sectionsOf(markdown: string, render: Render, size = PIECE_CHARS): reado
 
 const notification = (text: string): string => (text.length <= TEXT_CHARS ? text : `${text.slice(0, NOTIFICATION_CHARS).replace(/&[a-z]{0,3}$/, "")} …`);
 
-function buttonsOf({ choices = [] }: Outgoing): readonly Block[] {
-  if (choices.length === 0) return [];
-  const elements = choices.map(({ id, label, data }) => ({
-    type: "button",
-    action_id: `choice:${id}`,
-    text: { type: "plain_text", text: label.slice(0, BUTTON_CHARS), emoji: true },
-    value: data,
-  }));
-  return [{ type: "actions", elements }];
+/** The markdown of an answer beside its buttons, with the question of its poll. */
+export function wordsOf({ words, poll }: RichAnswer): string {
+  const said = poll === undefined ? words : `${words}\n\n**${poll.question}**`.trim();
+  return said === "" ? CHOOSE : said;
 }

@@ -1,4 +1,5 @@
 import { choiceOf, type Media, type Message, type Sender } from "@svc/sdk";
+import { saidBy } from "./buttons.ts";
 import { type EventPayload, isDirect, type Me, type PressPayload, type WireEvent, type WireFile } from "./wire.ts";
 import { handlesIn, mentionedIn, type Names, withoutOwn, wordsIn } from "./words.ts";
 
@@ -83,7 +84,9 @@ export function pressOf(payload: PressPayload, { account, me, names, teamOf }: P
   if (payload.type !== "block_actions" || action?.type !== "button" || chat === undefined || user === undefined || ts === undefined) return undefined;
   const choice = action.value === undefined ? undefined : choiceOf(action.value);
   const label = wordsIn(action.text?.text ?? "", names);
-  if (choice === undefined && (label === "" || action.value === undefined)) return undefined;
+  // The label may be cut where the platform shows it.
+  const said = choice === undefined ? saidBy(action.value ?? "") : label;
+  if (choice === undefined && (said === undefined || said === "")) return undefined;
   const direct = isDirect(chat);
   const thread = payload.container?.thread_ts ?? payload.message?.thread_ts ?? (direct ? undefined : ts);
   const name = names(user) ?? payload.user?.username ?? payload.user?.name;
@@ -96,7 +99,7 @@ export function pressOf(payload: PressPayload, { account, me, names, teamOf }: P
       ...(direct ? { direct: true } : {}),
       ...(thread === undefined ? {} : { thread }),
       sender: { id: user, ...(name === undefined ? {} : { name }) },
-      text: label === "" ? (choice?.id ?? "") : label,
+      text: said || (choice?.id ?? ""),
       platformId: ts,
       dedupKey: `${keyOf(me, chat, ts)}/press/${user}/${action.action_ts ?? action.value}`,
       ...(choice === undefined ? {} : { choice }),

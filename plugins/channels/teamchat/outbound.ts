@@ -1,5 +1,6 @@
-import { channelError, type Outgoing, type Render, type Target } from "@svc/sdk";
-import { type Content, contentOf } from "./content.ts";
+import { channelError, type Outgoing, type Render, richOf, type Target } from "@svc/sdk";
+import { answerButtons } from "./buttons.ts";
+import { type Content, contentOf, wordsOf } from "./content.ts";
 import { emojiName } from "./emoji.ts";
 import { isRefused, refusalIn } from "./failure.ts";
 import type { Files } from "./files.ts";
@@ -41,7 +42,7 @@ export function createOutbound({ api, files, sent, streams, rich, render }: Outb
     const { chat, thread } = out.target;
     if (out.grows && thread !== undefined && isDirect(chat) && out.text !== out.plain && rich(out)) {
       // In a channel only one person would see it grow: there it is edited, which all see.
-      const begun = await streams.begin({ chat, thread, markdown: out.text }, signal);
+      const begun = await streams.begin({ chat, thread, markdown: wordsOf(richOf(out.text, true)) }, signal);
       if (begun !== undefined) return begun;
     }
     const content = contentOf(out, render(), rich(out));
@@ -88,7 +89,9 @@ export function createOutbound({ api, files, sent, streams, rich, render }: Outb
     async edit(messageId, out, signal) {
       const { channel, ts } = placed(out.target, messageId);
       if (rich(out) && out.text !== out.plain && out.choices === undefined) {
-        if (await streams.show(channel, ts, out.text, out.grows === true, sent.mark(out.key), signal)) return;
+        const answer = richOf(out.text, out.grows);
+        const end = { metadata: sent.mark(out.key), blocks: answerButtons(answer) };
+        if (await streams.show(channel, ts, wordsOf(answer), out.grows === true, end, signal)) return;
       } else await endOf(channel, ts, signal);
       await update(channel, ts, contentOf(out, render(), rich(out)), out.key, signal);
     },

@@ -9,12 +9,18 @@ export interface Beginning {
   readonly markdown: string;
 }
 
+/** What a message gets with its end. */
+export interface StreamEnd {
+  readonly metadata: unknown;
+  readonly blocks: readonly object[];
+}
+
 /** Messages that the platform shows as being written, which can be appended to. */
 export interface Streams {
   /** Resolves with its id; undefined where this workspace has no such messages. */
   begin(message: Beginning, signal: AbortSignal): Promise<string | undefined>;
   /** True where the message shows `markdown` now; with `grows` false it has ended, too. False: it is no such message (any more). */
-  show(chat: string, ts: string, markdown: string, grows: boolean, metadata: unknown, signal: AbortSignal): Promise<boolean>;
+  show(chat: string, ts: string, markdown: string, grows: boolean, end: StreamEnd, signal: AbortSignal): Promise<boolean>;
   has(chat: string, ts: string): boolean;
   /** Ends a message that an earlier process left open; false where it was not. */
   end(chat: string, ts: string, signal: AbortSignal): Promise<boolean>;
@@ -73,7 +79,7 @@ export function createStreams(api: WebApi): Streams {
         return undefined;
       }
     },
-    async show(chat, ts, markdown, grows, metadata, signal) {
+    async show(chat, ts, markdown, grows, { metadata, blocks }, signal) {
       const stream = open.get(keyOf(chat, ts));
       if (stream === undefined) return false;
       const whole = unalerting(markdown);
@@ -84,7 +90,7 @@ export function createStreams(api: WebApi): Streams {
         return false;
       }
       const more = wanted.slice(stream.sent.length);
-      if (!grows) return stop(chat, ts, { ...(more === "" ? {} : { markdown_text: more }), metadata }, signal);
+      if (!grows) return stop(chat, ts, { ...(more === "" ? {} : { markdown_text: more }), ...(blocks.length === 0 ? {} : { blocks }), metadata }, signal);
       if (more === "") return true;
       try {
         await api.call("chat.appendStream", { channel: chat, ts, markdown_text: more }, { signal, writes: true });

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { choiceData } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { appManifest, SCOPES } from "./app-manifest.ts";
 import { emojiName } from "./emoji.ts";
@@ -75,8 +77,14 @@ describe("messages", () => {
 
   it("a button of an agent's own message counts as its label; what is no button counts for nothing", () => {
     const press = { type: "block_actions", user: { id: "U1" }, channel: { id: "C1" }, container: { message_ts: "1.2", thread_ts: "1.1" } };
-    const actions = [{ type: "button", value: "x", text: { text: "Yes" }, action_ts: "9.9" }];
+    const actions = [{ type: "button", value: "say:Yes", text: { text: "Yes" }, action_ts: "9.9" }];
     expect(pressOf({ ...press, actions }, place)?.message).toMatchObject({ text: "Yes", thread: "1.1", sender: { id: "U1", name: "Ada Byron" } });
+    const long = [{ type: "button", value: `say:${"y".repeat(90)}`, text: { text: `${"y".repeat(74)}…` } }];
+    expect(pressOf({ ...press, actions: long }, place)?.message.text).toBe("y".repeat(90));
+    // Whatever an agent writes on a button, it is no choice of a delivery.
+    const forged = [{ ...actions[0], value: `say:${choiceData(`out_${randomUUID()}`, "yes")}` }];
+    expect(pressOf({ ...press, actions: forged as never }, place)?.message).not.toHaveProperty("choice");
+    expect(pressOf({ ...press, actions: [{ type: "button", text: { text: "Link" } }] }, place)).toBeUndefined();
     expect(pressOf({ ...press, actions: [{ type: "static_select" }] }, place)).toBeUndefined();
     expect(pressOf({ ...press, type: "view_submission", actions }, place)).toBeUndefined();
   });

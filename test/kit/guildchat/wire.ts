@@ -105,7 +105,9 @@ const record = (fields: Readonly<Record<string, Check>>): Check => {
 };
 
 const MENTIONS = record({ parse: list(oneOf("roles", "users", "everyone")), users: list(snowflake), roles: list(snowflake), replied_user: flag });
-const BUTTON = record({ "type!": oneOf(2), "style!": oneOf(1, 2, 3, 4), label: text(80, 1), "custom_id!": text(100, 1), disabled: flag });
+const PRESSED = record({ "type!": oneOf(2), "style!": oneOf(1, 2, 3, 4), label: text(80, 1), "custom_id!": text(100, 1), disabled: flag });
+const LINK = record({ "type!": oneOf(2), "style!": oneOf(5), label: text(80, 1), "url!": text(512, 1), disabled: flag });
+const BUTTON: Check = (value) => ((value as { style?: unknown } | null)?.style === 5 ? LINK(value) : PRESSED(value));
 const ROW = record({
   "type!": oneOf(1),
   "components!": (value) => list(BUTTON, 5)(value) ?? ((value as unknown[]).length === 0 ? "BASE_TYPE_BAD_LENGTH" : undefined),

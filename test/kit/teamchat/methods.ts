@@ -261,6 +261,12 @@ export const METHODS: Readonly<Record<string, Method>> = {
     run(call) {
       const post = stream(call);
       append(call, post);
+      const { blocks } = call.args;
+      if (blocks !== undefined) {
+        const problem = blocksProblem(blocks);
+        if (problem !== undefined) throw new Refused(problem.error, { response_metadata: { messages: [problem.detail] } });
+        post.blocks = blocks as Post["blocks"];
+      }
       delete post.streaming;
       return { channel: call.args.channel, ts: post.ts };
     },

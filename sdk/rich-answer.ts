@@ -1,0 +1,77 @@
+/** A button of an answer: pressing it sends its label as a message; one with an address opens that. */
+export interface AnswerButton {
+  readonly label: string;
+  readonly url?: string;
+}
+
+/** A poll found in an answer. */
+export interface AnswerPoll {
+  readonly question: string;
+  /** Two to twelve. */
+  readonly options: readonly string[];
+}
+
+/** An answer taken apart: its words, and what a platform shows in its own way. */
+export interface RichAnswer {
+  readonly words: string;
+  /** Buttons that stand beside each other. */
+  readonly rows: readonly (readonly AnswerButton[])[];
+  readonly poll?: AnswerPoll;
+}
+
+const OPENING = /^```(buttons|poll)[ \t]*$/;
+const CLOSING = /^```[ \t]*$/;
+const BUTTON = /\[([^[\]\n]+)\](?:\((https?:\/\/[^)\s]+)\))?/g;
+
+/**
+ * Takes fences named `buttons` and `poll` out of a markdown answer. One that has no end yet (the answer still grows) is left out
+ * altogether, with `grows` also one that the answer ends with: there it may be closed only because what there is of an answer is shown
+ * well formed. One that makes no sense stays in the words as it is.
+ */
+export function richOf(markdown: string, grows = false): RichAnswer {
+  const rows: (readonly AnswerButton[])[] = [];
+  const words: string[] = [];
+  let poll: AnswerPoll | undefined;
+  const lines = markdown.split("\n");
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    const kind = OPENING.exec(line)?.[1];
+    const end = kind === undefined ? -1 : lines.findIndex((other, below) => below > at && CLOSING.test(other));
+    if (kind !== undefined && (end === -1 || (grows && lines.slice(end + 1).every((one) => one.trim() === "")))) break;
+    const body = end === -1 ? [] : lines.slice(at + 1, end);
+    const made = kind === "buttons" ? rowsOf(body) : [];
+    const asked = kind === "poll" && poll === undefined ? pollOf(body) : undefined;
+    rows.push(...made);
+    poll ??= asked;
+    if (end === -1) words.push(line);
+    else {
+      if (made.length === 0 && asked === undefined) words.push(...lines.slice(at, end + 1));
+      at = end;
+    }
+  }
+  return { words: words.join("\n").trim(), rows, ...(poll === undefined ? {} : { poll }) };
+}
+
+/** All buttons of an answer one after the other, for a platform without polls: a pressed option of the poll counts like a pressed button. */
+export const buttonsOf = ({ rows, poll }: RichAnswer): readonly AnswerButton[] => [
+  ...rows.flat(),
+  ...(poll?.options.map((option) => ({ label: option })) ?? []),
+];
+
+function rowsOf(body: readonly string[]): (readonly AnswerButton[])[] {
+  return body
+    .map((line) =>
+      [...line.matchAll(BUTTON)]
+        .map(([, label, url]) => ({ label: (label as string).trim(), ...(url === undefined ? {} : { url }) }))
+        .filter(({ label }) => label !== ""),
+    )
+    .filter((row) => row.length > 0);
+}
+
+/** The first line asks, the lines with a dash are the answers. */
+function pollOf(body: readonly string[]): AnswerPoll | undefined {
+  const [question = "", ...lines] = body.map((line) => line.trim());
+  const options = lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2).trim());
+  if (question === "" || options.length < 2 || options.length > 12) return undefined;
+  return { question: question.slice(0, 300), options: options.map((option) => option.slice(0, 100)) };
+}
