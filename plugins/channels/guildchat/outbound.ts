@@ -49,7 +49,7 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
       const made = await api.call<{ id?: unknown } | null | undefined>({
         method: "POST",
         path,
-        body: { ...common, attachments: [{ id: 0, filename: upload.name }] },
+        body: { ...common, attachments: [{ id: "0", filename: upload.name }] },
         upload,
         signal,
       });

@@ -9,6 +9,7 @@ export const userPayload = ({ id, username, global_name, discriminator, avatar, 
   avatar,
   public_flags: 0,
   flags: 0,
+  primary_guild: null,
   ...(bot ? { bot } : {}),
 });
 
@@ -23,6 +24,7 @@ export function placePayload(world: World, place: Place, who: string): Record<st
     owner_id: who,
     message_count: 1,
     member_count: 1,
+    total_message_sent: 1,
     rate_limit_per_user: 0,
     thread_metadata: { archived, auto_archive_duration: 1440, archive_timestamp: "2026-01-01T00:00:00+00:00", locked: false },
   };
@@ -78,6 +80,17 @@ export function guildPayload(world: World, guild: Guild, who: string): Record<st
   };
 }
 
+/** The platform gives each component of a message a number. */
+function numbered(components: readonly unknown[]): readonly unknown[] {
+  let last = 0;
+  const number = (one: unknown): object => {
+    const { components: inner, ...rest } = one as { components?: readonly unknown[] };
+    last += 1;
+    return { id: last, ...rest, ...(inner === undefined ? {} : { components: inner.map(number) }) };
+  };
+  return components.map(number);
+}
+
 const MENTION = /<@!?(\d+)>/g;
 
 /** A message. `content`: the bot may read it; otherwise it is shown only what is meant for it. `addressOf` writes the address of a file. */
@@ -117,7 +130,7 @@ export function messagePayload(
     embeds: [],
     pinned: false,
     flags: 0,
-    components: readable ? post.components : [],
+    components: readable ? numbered(post.components) : [],
     ...(post.nonce === undefined ? {} : { nonce: post.nonce }),
     ...(post.replyTo === undefined
       ? {}

@@ -202,12 +202,22 @@ export function createRoutes(deps: RouteDeps): (call: Call) => Answer | undefine
           team: null,
           summary: "",
           verify_key: "",
+          type: null,
+          flags_new: String(deps.flags()),
+          redirect_uris: [],
+          interactions_endpoint_url: null,
+          role_connections_verification_url: null,
+          approximate_guild_count: world.guilds.size,
+          approximate_user_install_count: 0,
+          approximate_user_authorization_count: 0,
+          explicit_content_filter: 0,
+          eligible_oauth2_scopes: [],
         }),
     ],
     [
       "GET",
       /^\/users\/@me\/guilds$/,
-      () => ok([...world.guilds.values()].map(({ id, name }) => ({ id, name, icon: null, owner: false, permissions: "0", features: [] }))),
+      () => ok([...world.guilds.values()].map(({ id, name }) => ({ id, name, icon: null, banner: null, owner: false, permissions: "0", features: [] }))),
     ],
     [
       "POST",
@@ -297,7 +307,7 @@ export function createRoutes(deps: RouteDeps): (call: Call) => Answer | undefine
         const wrong = formProblem("command", call.body);
         if (wrong !== undefined) return wrong;
         const name = String(call.body?.name);
-        const made = { id: world.nextId(), application_id: id, version: world.nextId(), type: 1, ...call.body };
+        const made = { id: world.nextId(), application_id: id, version: world.nextId(), type: 1, default_member_permissions: null, ...call.body };
         const status = world.commands.has(name) ? 200 : 201;
         world.commands.set(name, made);
         return { status, body: made };

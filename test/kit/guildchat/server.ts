@@ -292,7 +292,7 @@ export async function startGuildFarEnd({ token = "bot.of.tests" }: { token?: str
 /** 429, as the platform words it. */
 export const tooMany = (seconds: number, global = false): Answer => ({
   status: 429,
-  body: { message: "You are being rate limited.", retry_after: seconds, global },
+  body: { message: "You are being rate limited.", code: 0, retry_after: seconds, global },
   headers: {
     "retry-after": String(Math.ceil(seconds)),
     ...(global ? { "x-ratelimit-global": "true", "x-ratelimit-scope": "global" } : { "x-ratelimit-scope": "user" }),

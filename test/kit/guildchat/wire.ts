@@ -112,7 +112,11 @@ const ROW = record({
   "type!": oneOf(1),
   "components!": (value) => list(BUTTON, 5)(value) ?? ((value as unknown[]).length === 0 ? "BASE_TYPE_BAD_LENGTH" : undefined),
 });
-const ATTACHMENT = record({ "id!": (value) => integer(value) && snowflake(value) && "NUMBER_TYPE_COERCE", filename: text(1024, 1), description: text(1024) });
+const ATTACHMENT = record({
+  "id!": (value) => (/^\d{1,20}$/.test(String(value)) ? undefined : "NUMBER_TYPE_COERCE"),
+  filename: text(1024, 1),
+  description: text(1024),
+});
 const common = { content: text(2_000), flags: integer, allowed_mentions: MENTIONS, components: list(ROW, 5), attachments: list(ATTACHMENT, 10) };
 
 const SHAPES = {
