@@ -1,33 +1,18 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { setStage, until } from "../contract/phonemsg.harness.ts";
-import { temporaryFolder } from "../kit/kernel.ts";
+import { until } from "../contract/phonemsg.harness.ts";
 import type { Person } from "../kit/phonemsg/accounts.ts";
 import { lacking } from "../kit/phonemsg/library.ts";
-import type { PhoneServer } from "../kit/phonemsg/server.ts";
+import { type PhoneDaemon, type PhoneSet, preparePhone } from "./phonemsg.harness.ts";
 
 /** Kills, as many as SVC_SOAK says: the whole promise is 50. */
 const KILLS = Math.min(200, Number(process.env.SVC_SOAK ?? 2));
-const PEOPLE = 5;
 const A_KILL = 8;
 
-let daemon: ChildProcess | undefined;
-let far: PhoneServer | undefined;
-let errors = "";
+let set: PhoneSet | undefined;
 afterEach(async () => {
-  await kill();
-  await far?.close();
+  await set?.close();
+  set = undefined;
 });
-
-const kill = () =>
-  new Promise<void>((resolve) => {
-    if (daemon === undefined || daemon.exitCode !== null || daemon.signalCode !== null) return resolve();
-    daemon.removeAllListeners("exit");
-    daemon.once("exit", () => resolve());
-    daemon.kill("SIGKILL");
-  });
 
 /** The same faults at every run. */
 function createDice(seed: number): () => number {
@@ -38,44 +23,18 @@ function createDice(seed: number): () => number {
   };
 }
 
-/** A folder with a linked phone and the configuration of a daemon, and the far end that knows it. */
-async function prepare(local: object = { mode: "echo", delayMs: 5 }): Promise<{ server: PhoneServer; people: Person[]; start(): Promise<void> }> {
-  const folder = await temporaryFolder();
-  mkdirSync(join(folder, ".svc"), { mode: 0o700 });
-  const stage = await setStage({ folder, settings: { sessionDir: "session" } });
-  await stage.start();
-  await stage.halfStop();
-  const server = stage.far;
-  far = server;
-  const people = Array.from({ length: PEOPLE }, (_, n) => server.accounts.add(`4915110000${n}${n}`, `Person ${n}`));
-  for (const [n, person] of people.entries()) person.hides = n % 2 === 1;
-  const config = join(folder, "svc.json");
-  const settings = {
-    node: { id: "n1", name: "Node 1", bind: "127.0.0.1:0" },
-    agents: { a: { name: "A", workspace: join(folder, "w"), tier: "local", maxConcurrent: 8, queueMode: "followup", local } },
-    resume: { maxAttempts: 1_000, crashLoop: { restarts: 10_000, windowMinutes: 1 } },
-    channels: {
-      phonemsg: {
-        enabled: true,
-        server: server.url,
-        mediaServer: server.mediaUrl,
-        sessionDir: "session",
-        defaultAgent: "a",
-        acknowledge: "",
-        allowFrom: people.map(({ number }) => number),
-      },
-    },
+/** Starts daemons of one folder one after the other; their errors are gathered. */
+async function prepare(local?: object) {
+  set = await preparePhone(local === undefined ? {} : { local });
+  const { server, people, start } = set;
+  const daemons: PhoneDaemon[] = [];
+  return {
+    server,
+    people,
+    start: async () => void daemons.push(await start()),
+    kill: async () => daemons.at(-1)?.kill(),
+    errors: () => daemons.map((daemon) => daemon.said()).join(""),
   };
-  writeFileSync(config, JSON.stringify(settings), { mode: 0o600 });
-  errors = "";
-  const start = () =>
-    new Promise<void>((resolve, reject) => {
-      daemon = fork(join(import.meta.dirname, "phonemsg-daemon.mjs"), [config], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
-      daemon.stderr?.on("data", (chunk) => (errors += chunk));
-      daemon.once("message", () => resolve());
-      daemon.once("exit", (code) => reject(new Error(`the daemon ended with ${code} before it was ready:\n${errors}`)));
-    });
-  return { server, people, start };
 }
 
 /** Waits as long as answers come in; thirty seconds without one are the end. */
@@ -91,7 +50,7 @@ describe.skipIf(lacking)("phonemsg", () => {
     timeout: 60_000 + KILLS * 15_000,
   }, async () => {
     const dice = createDice(11);
-    const { server, people, start } = await prepare();
+    const { server, people, start, kill, errors } = await prepare();
     server.doubles = true;
     let cuts = 0;
     server.fault = () => {
@@ -107,7 +66,7 @@ describe.skipIf(lacking)("phonemsg", () => {
     const ids = new Map<string, string>();
     for (let round = 0; round < KILLS; round += 1) {
       for (let n = 0; n < A_KILL; n += 1) {
-        const person = people[Math.floor(dice() * PEOPLE)] as Person;
+        const person = people[Math.floor(dice() * people.length)] as Person;
         const text = `message ${round}.${n} of ${person.name}`;
         said.get(person)?.push(text);
         ids.set(await server.say({ from: person, text }), text);
@@ -128,10 +87,10 @@ describe.skipIf(lacking)("phonemsg", () => {
     const nacked = [...ids]
       .filter(([id]) => server.nacks.some((nack) => nack.startsWith(id)))
       .map(([id, text]) => `${text} ${server.nacks.find((nack) => nack.startsWith(id))}`);
-    expect(lost, `refused: ${nacked.join(", ")}; ${errors}`).toEqual({ missing: [], refused: [], waiting: 0, unreadable: [] });
-    expect(errors).not.toMatch(/Session error|Closing session|privKey|rootKey|SessionEntry/);
+    expect(lost, `refused: ${nacked.join(", ")}; ${errors()}`).toEqual({ missing: [], refused: [], waiting: 0, unreadable: [] });
+    expect(errors()).not.toMatch(/Session error|Closing session|privKey|rootKey|SessionEntry/);
     const reread = server.chats.shown.filter(({ id }) => server.unopened.includes(id)).map(({ text }) => text);
-    for (const person of people) expect(answers(person), `${person.name}; sent again to be read: ${reread.join(", ")}; ${errors}`).toEqual(said.get(person));
+    for (const person of people) expect(answers(person), `${person.name}; sent again to be read: ${reread.join(", ")}; ${errors()}`).toEqual(said.get(person));
     console.info(
       `${KILLS * A_KILL} messages, ${KILLS} kills, ${cuts} cut connections: each is answered once; ${server.unopened.length} answers had to be sent again to be read`,
     );

@@ -34,9 +34,9 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
   const { config, log } = ctx;
   const vendor = await loadVendor();
   const cut = new AbortController();
-  const session = await openSession(sessionFolder(ctx.files.data.roots[0] as string, config), vendor, { trouble, signal: cut.signal });
   let link: Link = { state: "connecting", reason: "not connected yet" };
   let writeTrouble: string | undefined;
+  const session = await openSession(sessionFolder(ctx.files.data.roots[0] as string, config), vendor, { trouble, signal: cut.signal });
 
   const tell = () => {
     if (writeTrouble !== undefined) handle.down(writeTrouble);

@@ -13,6 +13,8 @@ export interface ConnectionDeps extends LineDeps {
   /** The newest version of the platform's own program, asked for when ours is refused as too old. */
   newestVersion(): Promise<Version | undefined>;
   changed(link: Link): void;
+  /** Waits between two tries; ends early with the signal. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** The one connection to the platform: made anew whenever it ends, as long as the phone has this device linked. */
@@ -26,7 +28,8 @@ export interface Connection {
   stop(): Promise<void>;
 }
 
-/** Another program that has our place usually keeps it. */
+/** Another program that has our place usually keeps it: who comes back at once throws that one out, and is thrown out again. */
+const FIRST_CONFLICT_MS = 15_000;
 const LONGEST_CONFLICT_MS = 300_000;
 const UNPAIRED = "no phone is linked; link one with: svc phonemsg pair";
 const LOGGED_OUT = 401;
@@ -37,7 +40,7 @@ const RESTART = 515;
 
 /** Makes the connection; it is made with `start`. */
 export function createConnection(deps: ConnectionDeps): Connection {
-  const { session, log } = deps;
+  const { session, log, pause = sleep } = deps;
   let link: Link = session.paired ? { state: "connecting", reason: "not connected yet" } : { state: "unpaired", reason: UNPAIRED };
   let wanted: Wanted | undefined;
   let stopped = false;
@@ -53,7 +56,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   };
   /** Ends early when something has been asked for. */
   const wait = async (ms: number) => {
-    await sleep(ms, wake.signal);
+    await pause(ms, wake.signal);
     if (wake.signal.aborted) wake = new AbortController();
   };
   const rouse = () => wake.abort();
@@ -69,10 +72,12 @@ export function createConnection(deps: ConnectionDeps): Connection {
         continue;
       }
       const pairing = session.paired ? undefined : wanted;
+      const began = Date.now();
       const ended = await once(pairing);
       if (stopped) return;
       if (leaving !== undefined) continue;
-      if (ended.opened) failures = 0;
+      // A place that was taken from us again and again was no success each time.
+      if (ended.opened && (ended.code !== REPLACED || Date.now() - began > LONGEST_CONFLICT_MS)) failures = 0;
       failures = await consider(ended, pairing !== undefined, failures);
     }
   }
@@ -105,8 +110,9 @@ export function createConnection(deps: ConnectionDeps): Connection {
     }
     turn({ state: "down", reason: told(code, reason) });
     if (failures === 0) log.warn({ code }, `${told(code, reason)}; trying again`);
-    const longest = code === REPLACED || code === REFUSED ? LONGEST_CONFLICT_MS : LONGEST_PAUSE_MS;
-    await wait(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2));
+    const isConflict = code === REPLACED || code === REFUSED;
+    const [first, longest] = isConflict ? [FIRST_CONFLICT_MS, LONGEST_CONFLICT_MS] : [FIRST_PAUSE_MS, LONGEST_PAUSE_MS];
+    await wait(Math.min(first * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2));
     return failures + 1;
   }
 

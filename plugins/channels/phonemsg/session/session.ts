@@ -71,14 +71,16 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
   const { BufferJSON, initAuthCreds, proto } = vendor;
   const parse = (text: string): unknown => JSON.parse(text, BufferJSON.reviver);
   const pairedFile = join(folder, PAIRED_FILE);
-  let hasPairedFile = false;
-  const stored = (await readFile(pairedFile, "utf8").catch(() => undefined)) ?? journal.get(CREDS);
+  const paired = await readFile(pairedFile, "utf8").catch(() => undefined);
+  let hasPairedFile = paired !== undefined;
+  const stored = paired ?? journal.get(CREDS);
   let creds = stored === undefined ? initAuthCreds() : (parse(stored) as AuthenticationCreds);
 
-  async function write(changes: ReadonlyMap<string, string | undefined>): Promise<void> {
+  /** `changes` is asked at each try: what was learned meanwhile must not be undone by an older write. */
+  async function write(changes: () => ReadonlyMap<string, string | undefined>): Promise<void> {
     for (let failed = false; ; failed = true) {
       try {
-        await journal.set(changes);
+        await journal.set(changes());
         if (failed) stubborn.trouble(undefined);
         return;
       } catch (error) {
@@ -88,6 +90,14 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
         await sleep(AGAIN_MS, stubborn.signal);
       }
     }
+  }
+
+  const ownKeys = () => new Map([[CREDS, JSON.stringify(creds, BufferJSON.replacer)]]);
+  /** They are in the journal now. */
+  async function forgetPairedFile(): Promise<void> {
+    if (!hasPairedFile) return;
+    hasPairedFile = false;
+    await rm(pairedFile, { force: true });
   }
 
   const keys: SessionKeys = {
@@ -108,16 +118,18 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
           const text = value == null ? undefined : JSON.stringify(value, BufferJSON.replacer);
           if (journal.get(`${type}/${id}`) !== text) changes.set(`${type}/${id}`, text);
         }
-      return write(changes);
+      return write(() => changes);
     },
   };
 
+  // What the disk refuses now waits for the next start: a full disk must not keep the channel from starting and saying so.
   const old = [...journal.keys()].filter((key) => key.startsWith(`${TAKEN}/`) && Number(journal.get(key)) < Date.now() - TAKEN_MS);
-  if (old.length > 0) await write(new Map(old.map((key) => [key, undefined])));
-  // Kept in the journal first, then forgotten where it was.
-  if (isPaired(creds)) {
-    await write(new Map([[CREDS, JSON.stringify(creds, BufferJSON.replacer)]]));
-    await rm(pairedFile, { force: true });
+  await journal.set(new Map(old.map((key) => [key, undefined]))).catch(() => {});
+  if (hasPairedFile && isPaired(creds)) {
+    await journal
+      .set(ownKeys())
+      .then(forgetPairedFile)
+      .catch(() => {});
   }
 
   return {
@@ -132,10 +144,8 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
       return isPaired(creds);
     },
     async saveCreds() {
-      await write(new Map([[CREDS, JSON.stringify(creds, BufferJSON.replacer)]]));
-      if (!hasPairedFile) return;
-      hasPairedFile = false;
-      await rm(pairedFile, { force: true });
+      await write(ownKeys);
+      await forgetPairedFile();
     },
     keepPaired() {
       hasPairedFile = true;
