@@ -1,0 +1,36 @@
+import { reasonOf, type StoreCheck } from "@svc/sdk";
+import { newer, schemaVersion } from "./migrate.ts";
+import { Server, type ServerOptions } from "./server.ts";
+import { SCHEMA_VERSION } from "./tables.ts";
+
+/** What must hold between the tables, each with the query that counts what does not. */
+const RULES: Readonly<Record<string, string>> = {
+  "fields of documents that are not there":
+    "SELECT 1 FROM {s}.doc_field f WHERE NOT EXISTS (SELECT 1 FROM {s}.doc d WHERE d.collection = f.collection AND d.key = f.key)",
+  "groups of a queue whose first item nobody can claim":
+    "SELECT 1 FROM {s}.item i WHERE NOT head AND NOT EXISTS (SELECT 1 FROM {s}.item o WHERE o.queue = i.queue AND o.grp = i.grp AND o.seq < i.seq)",
+  "items of a queue that may overtake an earlier one of their group":
+    "SELECT 1 FROM {s}.item i WHERE head AND grp IS NOT NULL AND EXISTS (SELECT 1 FROM {s}.item o WHERE o.queue = i.queue AND o.grp = i.grp AND o.seq < i.seq)",
+  "journals whose last number is not the last": "SELECT 1 FROM {s}.journal j WHERE last < (SELECT max(seq) FROM {s}.entry e WHERE e.journal = j.name)",
+};
+
+/** What is wrong with the state; changes nothing. `quick` asks for the version alone. */
+export async function checkServer(options: ServerOptions, quick: boolean): Promise<StoreCheck | undefined> {
+  const server = await Server.create({ ...options, poolSize: 2 });
+  try {
+    const version = await schemaVersion(server);
+    if (version === undefined) return undefined;
+    if (version > SCHEMA_VERSION) return { file: server.database, problems: [newer(server.database, version).message] };
+    if (quick || version === 0) return { file: server.database, problems: [] };
+    const problems: string[] = [];
+    for (const [what, sql] of Object.entries(RULES)) {
+      const [found] = await server.query<{ n: number }>(`SELECT count(*)::integer AS n FROM (${sql}) AS broken`, [], 600_000);
+      if (found !== undefined && found.n > 0) problems.push(`${found.n} ${what}.`);
+    }
+    return { file: server.database, problems };
+  } catch (error) {
+    return { file: server.database, problems: [reasonOf(error)] };
+  } finally {
+    await server.close();
+  }
+}

@@ -1,0 +1,24 @@
+import { definePlugin } from "@svc/sdk";
+import { checkServer } from "./check.ts";
+import { IDENTITY, openPostgres } from "./open.ts";
+import { STORE, type StoreSettings } from "./settings.ts";
+
+/** The daemon's state in a schema of a PostgreSQL server. */
+export default definePlugin<StoreSettings>({
+  kind: "store",
+  name: "postgres",
+  version: "0.1.0",
+  svc: "^0.1.0",
+  config: { at: "store", schema: STORE },
+  capabilities: ["network"],
+  setup(ctx) {
+    const { url, schema = "svc", poolSize = 8 } = ctx.config;
+    const options = { url, schema, poolSize };
+    ctx.provide.store({
+      name: "postgres",
+      files: [IDENTITY],
+      open: ({ folder }) => openPostgres({ ...options, folder, log: ctx.log }),
+      check: ({ quick = false }) => checkServer(options, quick),
+    });
+  },
+});

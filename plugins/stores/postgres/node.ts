@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Lease } from "@svc/sdk";
+import { fail } from "./errors.ts";
+import type { Server } from "./server.ts";
+
+/** How long a daemon counts as living after its last beat, how often it beats, and after which silence it stops what needs a lease. */
+const LEASE_MS = 7_000;
+const BEAT_MS = 2_000;
+const SILENT_MS = 5_000;
+const LOOK_MS = 250;
+
+interface Held {
+  readonly token: string;
+  readonly abort: AbortController;
+}
+
+/** This boot of the daemon, as the schema knows it: alive as long as it beats. */
+export class Node {
+  readonly boot: number;
+  readonly #server: Server;
+  readonly #beats: Server;
+  readonly #dead: () => void;
+  readonly #held = new Map<string, Held>();
+  readonly #timer: NodeJS.Timeout;
+  #beaten = performance.now();
+  #beating = false;
+
+  private constructor(server: Server, beats: Server, boot: number, dead: () => void) {
+    this.#server = server;
+    this.#beats = beats;
+    this.boot = boot;
+    this.#dead = dead;
+    this.#timer = setInterval(() => void this.#beat(), BEAT_MS);
+    this.#timer.unref();
+  }
+
+  /**
+   * Enters this boot of the daemon with that data folder: earlier boots of the folder are dead, which its lock proves. Waits for the lease of
+   * a daemon of another folder to run out. Throws `SVC_STORE_BUSY` when it does not. `dead` is called when another declared this one dead.
+   */
+  static async begin(server: Server, beats: Server, folder: string, dead: () => void): Promise<Node> {
+    const [begun] = await server.query<{ boot: number }>("SELECT {s}.begin_boot($1, $2, $3)::float8 AS boot", [folder, hostname(), LEASE_MS]);
+    const boot = begun?.boot as number;
+    const node = new Node(server, beats, boot, dead);
+    const until = performance.now() + LEASE_MS + 1_000;
+    const others =
+      "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot <> $1 AND lease_until > clock_timestamp() ORDER BY boot LIMIT 1";
+    for (;;) {
+      const [other] = await server.query<{ name: string; host: string }>(others, [boot]);
+      if (other === undefined) return node;
+      if (performance.now() > until) {
+        await node.end();
+        throw fail("SVC_STORE_BUSY", { database: server.database, other: `node ${other.name} on ${other.host}` });
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  /** As `Store.lease`, by a name that no other owner uses. It ends with the daemon's own lease, whatever `ms` was asked for. */
+  async lease(name: string): Promise<Lease> {
+    const token = randomUUID();
+    const [taken] = await this.#server.query<{ held: boolean }>("SELECT {s}.take_lease($1, $2, $3) AS held", [this.boot, name, token]);
+    const abort = new AbortController();
+    const held = taken?.held === true;
+    if (held) {
+      this.#held.get(name)?.abort.abort(new Error("the lease was asked for again"));
+      this.#held.set(name, { token, abort });
+    } else abort.abort(new Error("another daemon has the lease"));
+    return {
+      held,
+      signal: abort.signal,
+      release: async () => {
+        if (abort.signal.aborted) return;
+        abort.abort(new Error("the lease was given back"));
+        if (this.#held.get(name)?.token === token) this.#held.delete(name);
+        await this.#server.query("DELETE FROM {s}.lease WHERE name = $1 AND token = $2", [name, token]);
+      },
+    };
+  }
+
+  /** Gives back all that it has and is dead at once: nobody has to wait for its lease to run out. */
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#lose("the store was closed");
+    await this.#server.query("UPDATE {s}.node SET alive = false WHERE boot = $1", [this.boot], BEAT_MS);
+  }
+
+  async #beat(): Promise<void> {
+    if (performance.now() - this.#beaten > SILENT_MS) this.#lose("the database was not heard of for too long");
+    if (this.#beating) return;
+    this.#beating = true;
+    const sent = performance.now();
+    try {
+      const [answer] = await this.#beats.query<{ alive: boolean }>("SELECT {s}.beat($1, $2) AS alive", [this.boot, LEASE_MS], SILENT_MS);
+      if (answer?.alive === false) {
+        clearInterval(this.#timer);
+        this.#lose("another daemon took over");
+        this.#dead();
+      } else this.#beaten = sent;
+    } catch {
+      // The next beat tells.
+    } finally {
+      this.#beating = false;
+    }
+  }
+
+  #lose(reason: string): void {
+    for (const { abort } of this.#held.values()) abort.abort(new Error(reason));
+    this.#held.clear();
+  }
+}

@@ -1,0 +1,124 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf, type Log, type StoreDriver, type StoreScope, type SvcError } from "@svc/sdk";
+import { fail } from "./errors.ts";
+import { migrate } from "./migrate.ts";
+import { Node } from "./node.ts";
+import { createScopes } from "./scopes.ts";
+import { Server, type ServerOptions } from "./server.ts";
+import { storeError } from "./server-error.ts";
+import { type SendGroup, Writer } from "./writer.ts";
+
+/** How a schema is opened. */
+export interface OpenOptions extends ServerOptions {
+  /** The data folder, whose lock this process has. Undefined: a schema of its own, which is dropped with `close`. */
+  readonly folder: string | undefined;
+  readonly log?: Log;
+  /** Clocks of a test, in milliseconds: one that runs evenly, and one on the wall. Default: the server's own. */
+  readonly clock?: { readonly steady: () => number; readonly wall: () => number };
+}
+
+/** The daemon's state in one schema. */
+export interface PostgresStore extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "close">> {
+  scope(owner: string): Required<StoreScope>;
+}
+
+/** The file of the data folder that tells it from every other. */
+export const IDENTITY = "store-postgres.id";
+const SIZE_EVERY_MS = 60_000;
+/** Dedup keys are forgotten after 7 days, at the latest an hour later. */
+const FORGET_EVERY_MS = 3_600_000;
+
+/** Opens the store. Throws `SVC_STORE_REFUSED`, `SVC_STORE_UNREACHABLE`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
+export async function openPostgres({ folder, log, clock, ...options }: OpenOptions): Promise<PostgresStore> {
+  const temporary = folder === undefined;
+  const own = temporary ? { ...options, schema: `${options.schema}_${randomBytes(6).toString("hex")}` } : options;
+  const server = await Server.create(own, log);
+  const beats = await Server.create({ ...own, poolSize: 1 }, log);
+  const listeners = new Set<(error: Error) => void>();
+  let node: Node;
+  let used = 0;
+
+  const send: SendGroup = async (number, sets, noted) => {
+    const values = [node.boot, number, JSON.stringify(sets), noted, clock?.steady() ?? null, clock?.wall() ?? null];
+    const [row] = await server.query<{ answers: Awaited<ReturnType<SendGroup>> }>("SELECT {s}.commit_group($1, $2, $3, $4, $5, $6) AS answers", values);
+    return row?.answers ?? [];
+  };
+  const fenced = (error: SvcError) => {
+    log?.error({ database: server.database }, error.message);
+    for (const listener of listeners) listener(error);
+  };
+  const writer = new Writer(send, server.database, fenced, log);
+
+  async function look(): Promise<void> {
+    const sql = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relkind = 'r'`;
+    used = (await server.query<{ bytes: number }>(sql, [own.schema]))[0]?.bytes ?? used;
+  }
+  const forget = () => server.query("DELETE FROM {s}.seen WHERE at < coalesce($1, {s}.now_ms()) - 604800000", [clock?.steady() ?? null]);
+
+  try {
+    await migrate(server);
+    node = await Node.begin(server, beats, identity(folder), () => writer.fail(fail("SVC_STORE_FENCED", { database: server.database })));
+    await look();
+  } catch (error) {
+    await Promise.allSettled([server.close(), beats.close()]);
+    throw storeError(error, server.database);
+  }
+
+  const timers = [setInterval(() => look().catch(() => {}), SIZE_EVERY_MS), setInterval(() => forget().catch(() => {}), FORGET_EVERY_MS)];
+  for (const timer of timers) timer.unref();
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    for (const timer of timers) clearInterval(timer);
+    await writer.close();
+    await node
+      .end()
+      .catch((error: Error) => log?.warn({ reason: error.message }, "the database was not told that this daemon has ended: it learns it in some seconds"));
+    if (temporary)
+      await server.query("DROP SCHEMA {s} CASCADE").catch((error: Error) => log?.warn({ reason: error.message }, `the schema ${own.schema} was left there`));
+    await Promise.all([server.close(), beats.close()]);
+  }
+
+  return {
+    scope: createScopes({
+      server,
+      writer,
+      steady: () => clock?.steady(),
+      lease: (name) => node.lease(name),
+      closed: () => closing !== undefined,
+    }),
+    async reclaim(name) {
+      await writer.step(async () => void (await server.query("SELECT {s}.reclaim($1, $2)", [node.boot, name])));
+    },
+    health() {
+      const reason = writer.trouble;
+      return reason === undefined ? { ok: true } : { ok: false, reason };
+    },
+    onFailure(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    size: () => ({ used }),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** What the data folder is called in the schema, wherever it is moved to; made where there is none. */
+function identity(folder: string | undefined): string {
+  if (folder === undefined) return randomUUID();
+  const file = join(folder, IDENTITY);
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  const made = randomUUID();
+  writeFileSync(file, `${made}\n`, { mode: 0o600, flag: "wx" });
+  return made;
+}

@@ -1,0 +1,61 @@
+/** The migrations of a schema, each from the version of its place to the next. `{s}` is the schema, quoted. They only go forward. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  -- A daemon from its start to its end. Declared dead it writes nothing more under this number.
+  CREATE TABLE {s}.node (
+    boot bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    folder text NOT NULL,                 -- identity of the data folder, whose lock proves that earlier boots of it are dead
+    name text,                            -- node.id
+    host text NOT NULL,
+    alive boolean NOT NULL DEFAULT true,
+    lease_until timestamptz NOT NULL,
+    flush bigint NOT NULL DEFAULT 0,      -- the last group of writes, and its answers: a group whose reply was lost is asked for again
+    answers jsonb
+  ) WITH (fillfactor = 50);
+
+  -- Keys and texts are compared by their bytes, as every other store does.
+  CREATE TABLE {s}.doc (
+    collection text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, version bigint NOT NULL, value text NOT NULL,
+    PRIMARY KEY (collection, key)
+  );
+  -- A row for each declared field of a document: kind 0 is a number, 1 a text; numbers come first.
+  CREATE TABLE {s}.doc_field (
+    collection text COLLATE "C" NOT NULL, field text COLLATE "C" NOT NULL, kind smallint NOT NULL, num double precision NOT NULL,
+    txt text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL,
+    PRIMARY KEY (collection, key, field)
+  );
+  CREATE UNIQUE INDEX doc_field_value ON {s}.doc_field (collection, field, kind, num, txt, key);
+  -- Which fields are declared; above key \`filled_to\` documents from before may lack their row. Null: all have it.
+  CREATE TABLE {s}.doc_index (
+    collection text COLLATE "C" NOT NULL, field text COLLATE "C" NOT NULL, filled_to text COLLATE "C",
+    PRIMARY KEY (collection, field)
+  );
+
+  -- The lock of a group: a change of which item of it is the first holds this row.
+  CREATE TABLE {s}.queue_group (queue text COLLATE "C" NOT NULL, grp text COLLATE "C" NOT NULL, pushes bigint NOT NULL DEFAULT 1, PRIMARY KEY (queue, grp))
+    WITH (fillfactor = 50);
+  CREATE TABLE {s}.item (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    queue text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, grp text COLLATE "C",
+    head boolean NOT NULL,                -- no earlier item of its group is there
+    due bigint NOT NULL,                  -- when it may be claimed: the end of a delay or of a lease; 0 is at once
+    since bigint NOT NULL,                -- when due was set: a delay set in what is now the future counts as over
+    leased boolean NOT NULL DEFAULT false, again boolean NOT NULL DEFAULT false, attempt integer NOT NULL DEFAULT 0,
+    owner bigint, value text NOT NULL,
+    UNIQUE (queue, id)
+  );
+  CREATE INDEX item_group ON {s}.item (queue, grp, seq) WHERE grp IS NOT NULL;
+  CREATE INDEX item_head ON {s}.item (queue, seq) WHERE head;
+  CREATE INDEX item_owner ON {s}.item (owner) WHERE leased;
+  CREATE TABLE {s}.seen (queue text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL, at bigint NOT NULL, PRIMARY KEY (queue, key));
+  CREATE INDEX seen_at ON {s}.seen (at);
+
+  CREATE TABLE {s}.journal (name text COLLATE "C" PRIMARY KEY, last bigint NOT NULL) WITH (fillfactor = 50);
+  CREATE TABLE {s}.entry (journal text COLLATE "C" NOT NULL, seq bigint NOT NULL, at bigint NOT NULL, value text NOT NULL, PRIMARY KEY (journal, seq));
+
+  CREATE TABLE {s}.lease (name text COLLATE "C" PRIMARY KEY, boot bigint NOT NULL, token uuid NOT NULL);
+  `,
+];
+
+/** The version that this program makes and understands. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
