@@ -58,8 +58,7 @@ describe("the check of the section", () => {
   it("names what is not there, what is there twice, and what matches nobody", () => {
     expect(check(SECTION)).toEqual(["warning projects[2].pm is no agent: while INTENT_PM_GATE_ENABLED is true, messages about 'human' are refused"]);
     const wrong: BusinessSettings = {
-      timezone: "Mars/Olympus",
-      orgChart: { a: { reportsTo: "nobody", workingWindow: { start: "09:00", end: "10:00", days: "mon-xyz", timezone: "Nowhere" } } },
+      orgChart: { a: { reportsTo: "nobody", workingWindow: { start: "09:00", end: "10:00", days: "mon-xyz" } } },
       projects: [
         { id: "p", pm: "nobody" },
         { id: "p", client: "X" },
@@ -74,9 +73,7 @@ describe("the check of the section", () => {
       ],
     };
     expect(check(wrong).map((line) => line.split(" ").slice(0, 2).join(" "))).toEqual([
-      "error timezone",
       "error orgChart.a.reportsTo",
-      "error orgChart.a.workingWindow.timezone",
       "error orgChart.a.workingWindow.days",
       "error projects[0].pm",
       "error projects[1].id",
