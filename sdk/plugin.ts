@@ -38,7 +38,7 @@ export interface Plugin<C = Record<string, unknown>> {
   readonly version: string;
   /** The lowest version of `@svc/sdk` that it needs: `>=0.1.0`. Of a range only its lowest version counts: the generation in the manifest decides the rest. */
   readonly svc: string;
-  /** The section of svc.json it owns, such as `channels.acme`. Without a schema: a section of the kernel, such as `session`, that it reads. */
+  /** The section of svc.json it owns, such as `channels.acme`. Without a schema: a section of the kernel, such as `session`, that it reads, or one of another first-party plugin, beside which it runs. */
   readonly config?: {
     readonly at: string;
     /** Of an object or of a list: `ctx.config` is what it describes. */

@@ -80,9 +80,10 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
   if (source.manifest !== undefined && source.id !== id) {
     throw fail("SVC_PLUGIN_SHAPE", { plugin: source.id, file: `${source.entry} (it calls itself ${id})` });
   }
-  // A section without a schema is the kernel's: the plugin only reads it, and its manifest claims nothing.
+  // A section without a schema is the kernel's, or that of another plugin of ours, beside which this one runs: the plugin only reads it.
   const owned = plugin.config?.schema && plugin.config.at;
-  if (source.manifest !== undefined && owned !== source.manifest.section) {
+  const beside = plugin.config?.schema === undefined && source.manifest?.activate === "section" && plugin.config?.at === source.manifest.section;
+  if (source.manifest !== undefined && owned !== source.manifest.section && !beside) {
     throw fail("SVC_PLUGIN_SECTION", {
       plugin: id,
       section: owned ?? "no section",

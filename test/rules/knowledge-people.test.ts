@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
-import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { baseOf, post, type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { openShell } from "../kit/svc.ts";
 
 const feature = (name: string) => join(ROOT, "plugins/features", name);
@@ -61,6 +61,65 @@ describe("CFG-22 the gate of project managers", () => {
     const document = JSON.parse(await readFile(file, "utf8"));
     await writeFile(file, JSON.stringify({ ...document, business: { ...business, projects: [], contactMap: [] } }));
     expect(await running.kernel.reload()).toMatchObject({ restartRequired: expect.arrayContaining(["business.contactMap", "business.projects"]) });
+  });
+});
+
+describe("CFG-22 the ledger", () => {
+  const topic = { project: "group/app", subject: "issue 12" };
+  const start = (mode: string) =>
+    runKernel({
+      config: { business: {}, agents: Object.fromEntries(["a", "b", "c"].map((id) => [id, { name: id, workspace: "./w", tier: "scripted" }])) },
+      known: [feature("ledger"), feature("business")],
+      env: { INTENT_LEDGER_MODE: mode },
+      listen: true,
+    });
+  const ask = async ({ kernel, message }: Running, agent: string, options: object = {}) => {
+    const { ok, agent: ran, error } = await kernel.tasks.run(message("hello", { agent, options: { topic, ...options } }));
+    return ok ? ran : (error ?? "");
+  };
+  const entry = async ({ kernel }: Running) => {
+    const response = await fetch(`${baseOf(kernel)}/ledger?${new URLSearchParams(topic)}`);
+    return ((await response.json()) as { entry?: Record<string, unknown> }).entry;
+  };
+
+  it("off keeps nothing", async () => {
+    const running = await start("off");
+    expect(await ask(running, "a")).toBe("a");
+    expect(await entry(running)).toBeUndefined();
+  });
+
+  it("shadow changes no route: each message goes where it would go without it, and the entry says who differs", async () => {
+    const running = await start("shadow");
+    for (const agent of ["a", "b", "c", "b"]) expect(await ask(running, agent)).toBe(agent);
+    expect(await ask(running, "c", { askedBy: "b", chain: ["b"] })).toBe("c");
+    await expect.poll(() => entry(running)).toMatchObject({ agent: "a", turns: 1, other: { agent: "c", times: 4 } });
+  });
+
+  it("authoritative sends a subject to who has it, lets the holder hand on, refuses others, and hears a person's word", async () => {
+    const running = await start("authoritative");
+    expect(await ask(running, "a")).toBe("a");
+    expect(await ask(running, "b")).toBe("a");
+    expect(await ask(running, "b", { askedBy: "a", chain: ["a"] })).toBe("b");
+    expect(await ask(running, "c", { askedBy: "b", chain: ["a", "b"] })).toBe("c");
+    expect(await ask(running, "c", { askedBy: "b", chain: ["b"] })).toMatch(/The ledger has 'a' for 'issue 12' of 'group\/app'/);
+    expect(await ask(running, "b", { topic: undefined })).toBe("b");
+    expect(await entry(running)).toMatchObject({ agent: "a", turns: 2, project: "group/app", subject: "issue 12", root: expect.any(String) });
+    const base = baseOf(running.kernel);
+    const { version } = (await entry(running)) as { version: number };
+    expect((await post(base, "/ledger/assign", { ...topic, agent: "nobody" })).status).toBe(404);
+    expect((await post(base, "/ledger/assign", { ...topic, agent: "b", expect: version - 1 })).status).toBe(409);
+    expect((await post(base, "/ledger/assign", { ...topic, agent: "b", expect: version })).status).toBe(200);
+    expect(await ask(running, "a")).toBe("b");
+    expect((await post(base, "/ledger/release", topic)).body).toMatchObject({ released: true });
+    expect(await ask(running, "c")).toBe("c");
+  });
+
+  it("of two that begin at once one has the subject, and the other is refused with the holder's name", async () => {
+    const running = await start("authoritative");
+    const said = await Promise.all([ask(running, "a"), ask(running, "b")]);
+    const holder = (await entry(running))?.["agent"];
+    expect(said.filter((one) => one === holder).length).toBeGreaterThan(0);
+    expect(said.every((one) => one === holder || one.includes(`The ledger has '${holder}'`))).toBe(true);
   });
 });
 

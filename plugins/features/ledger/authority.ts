@@ -1,0 +1,57 @@
+import type { Agents, Inbound, Route, TierEvent, Turn } from "@svc/sdk";
+import type { Entries } from "./entries.ts";
+import type { Matter } from "./topic-of.ts";
+
+/** What the mode `authoritative` stands on. */
+export interface AuthorityDeps {
+  readonly entries: Entries;
+  readonly agents: Pick<Agents, "get">;
+  matterOf(message: Inbound): Matter | undefined;
+}
+
+/** Entries whose caller waits for the answer itself. */
+const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
+
+/**
+ * The way of a message to the agent that has its subject; undefined where nobody has it, or it goes there anyway. What one agent asks of
+ * another goes where it was asked to: `refusalOf` judges it.
+ */
+export async function routeOf(message: Inbound, { entries, agents, matterOf }: AuthorityDeps): Promise<Route | undefined> {
+  if (message.options?.askedBy !== undefined) return undefined;
+  const matter = matterOf(message);
+  const holder = matter && (await entries.get(matter))?.agent;
+  if (holder === undefined || holder === message.agent || agents.get(holder) === undefined) return undefined;
+  const { entry, channel, chat, account, thread, platformId } = message;
+  return {
+    agent: holder,
+    conversation: [holder, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
+    reply: {
+      channel: ANSWERED_DIRECTLY.has(entry) ? "http" : channel,
+      chat,
+      ...(account === undefined ? {} : { account }),
+      ...(thread === undefined ? {} : { thread }),
+      ...(platformId === undefined ? {} : { replyTo: platformId }),
+    },
+  };
+}
+
+/**
+ * Takes the subject of a turn for its agent, or says why it may not run: another agent has it, and has not handed it on. The holder keeps
+ * what others do for it. An agent that is not configured any more has lost what it had.
+ */
+export async function refusalOf(
+  { id, agent, rootId, messages: [message] }: Turn,
+  { entries, agents, matterOf }: AuthorityDeps,
+): Promise<AsyncGenerator<TierEvent> | undefined> {
+  const matter = matterOf(message);
+  if (matter === undefined) return undefined;
+  const holder = await entries.claim({ ...matter, agent: agent.id, root: rootId, task: id }, (held) => agents.get(held) === undefined);
+  const { askedBy, chain = [] } = message.options ?? {};
+  if (holder === undefined || holder === askedBy || chain.includes(holder)) return undefined;
+  const { project, subject } = matter;
+  return refused(`The ledger has '${holder}' for '${subject}' of '${project}': ask that agent, or give it to '${agent.id}' with svc ledger assign.`);
+}
+
+async function* refused(message: string): AsyncGenerator<TierEvent> {
+  yield { type: "error", kind: "ledger", message };
+}
