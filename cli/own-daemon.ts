@@ -40,11 +40,15 @@ export function ownDaemon(home: Home): OwnDaemon {
   return {
     async request(method, path, body, headers = {}) {
       const terms = await agree(home, method);
-      return ask(home.address(), method, path, body, { ...terms, headers: { ...headers, ...terms.headers } });
+      return ask(home.address(), method, path, body, { ...terms, headers: { ...WORKS_FOR, ...headers, ...terms.headers } });
     },
     async *frames(method, path, body, { headers = {}, signal } = {}) {
       const terms = await agree(home, method);
-      yield* stream(home.address(), method, path, body, { ...terms, ...(signal === undefined ? {} : { signal }), headers: { ...headers, ...terms.headers } });
+      yield* stream(home.address(), method, path, body, {
+        ...terms,
+        ...(signal === undefined ? {} : { signal }),
+        headers: { ...WORKS_FOR, ...headers, ...terms.headers },
+      });
     },
   };
 }
@@ -65,6 +69,11 @@ async function agree(home: Home, method: Method): Promise<Terms> {
     await ask(home.address(), "GET", "/health", undefined, { headers: expected, judge });
   return { headers: { ...proof, ...expected }, judge };
 }
+
+/** The task of an agent that has started this program, so that what it asks for stands on the same chain. */
+const WORKS_FOR: Readonly<Record<string, string>> = /^[\w.:@-]{1,200}$/.test(process.env.SVC_TASK_ID ?? "")
+  ? { "x-svc-task": process.env.SVC_TASK_ID ?? "" }
+  : {};
 
 const LOCAL_PROOF = "x-svc-local";
 

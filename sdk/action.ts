@@ -13,10 +13,12 @@ export interface ActionCall {
   readonly taskId?: string;
   /** Agents that already worked on the chain the call belongs to, oldest first; `agent` itself is not among them. */
   readonly chain?: readonly string[];
+  /** The session of the program that calls, as it names it: a claim that nobody has verified. */
+  readonly session?: string;
   /** What that chain is about. */
   readonly topic?: Topic;
   /** What the task may do: what the action starts on its behalf may do no more. Absent where nobody restricts it. */
-  readonly autonomy?: TurnOptions["autonomy"];
+  readonly autonomy?: NonNullable<TurnOptions["autonomy"]>;
   /**
    * Names this effect: the same call has it each time it is repeated, such as after a crash. What the action calls is handed it
    * (`Idempotency-Key`, `SVC_IDEMPOTENCY_KEY`), so that it can tell a repetition.
@@ -42,6 +44,8 @@ export interface Action {
    * Without it such a run asks a person first, or is refused.
    */
   readonly restricted?: true;
+  /** Called again with the same `ActionCall.key`, it goes on with the first call, and does nothing twice. */
+  readonly repeatable?: true;
   run(input: Record<string, unknown>, call: ActionCall): Promise<unknown>;
 }
 
@@ -60,12 +64,14 @@ export interface ActionCaller extends Omit<ActionCall, "signal"> {
   readonly signal?: AbortSignal;
   /** The id of a `step` that the calling tier has begun for this call: the trace then has the call there, and not once more. */
   readonly step?: string;
+  /** A person has agreed to this very call: a run of restricted autonomy may have it. */
+  readonly approved?: true;
   /** What the envelope and the trace show as input, where the real one holds secrets. */
   readonly shown?: unknown;
 }
 
 /** Capability `actions`: call what other plugins provided. Never throws: a failure is in the envelope. Each call is a step in a trace. */
 export interface Actions {
-  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs" | "unusable" | "restricted">[];
+  list(): readonly Pick<Action, "name" | "description" | "input" | "output" | "timeoutMs" | "unusable" | "restricted" | "repeatable">[];
   run(name: string, input: unknown, caller: ActionCaller): Promise<ActionEnvelope>;
 }

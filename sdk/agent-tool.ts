@@ -31,7 +31,7 @@ export interface AgentTools {
    * Runs one in the agent's name. What is said of the task is checked against what runs, and left out where that does not agree. Throws
    * `SVC_TOOL_UNKNOWN`, also for a tool that the agent has not, `SVC_PLUGIN_TIMEOUT` after `limitMs`, and what the tool throws.
    */
-  run(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "chain" | "topic" | "autonomy">): Promise<string>;
+  run(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "rootId" | "chain" | "topic" | "autonomy">): Promise<string>;
 }
 
 /** Who calls a tool. `agent` is the one that the tools server was started for; any program of this machine can name any agent. */
@@ -42,7 +42,9 @@ export interface ToolCall {
    * another agent, or one that is over and whose conversation runs no other; then nothing but `agent` is known.
    */
   readonly taskId?: string;
-  /** Of that task: agents that have already worked on its chain, oldest first, without this one. */
+  /** Of that task: the root event from which the call follows. */
+  readonly rootId?: string;
+  /** Agents that have already worked on its chain, oldest first, without this one. */
   readonly chain?: readonly string[];
   /** What that chain is about. */
   readonly topic?: Topic;
@@ -50,7 +52,7 @@ export interface ToolCall {
    * What the task may do; absent where nobody restricts it. Of a call without a task: what the most restricted run of the agent may do at
    * the moment, since it may be a call of that one.
    */
-  readonly autonomy?: TurnOptions["autonomy"];
+  readonly autonomy?: NonNullable<TurnOptions["autonomy"]>;
   /** The session of the program that the tools server belongs to, as it names it. A claim that nobody has verified. */
   readonly session?: string;
   /** The process that started the tools server. A claim that nobody has verified: compare it with what you know of that process. */

@@ -1,4 +1,4 @@
-import type { Inbound } from "./messages.ts";
+import type { Inbound, TurnOptions } from "./messages.ts";
 
 /** What work is about: a project, and the issue, merge request or other thing in it. Named by who verified it, never by an agent. */
 export interface Topic {
@@ -22,4 +22,24 @@ export interface ChainEntry extends Topic {
 /** The agents that have worked on a message's chain before the one that it is for, oldest first, each once. */
 export function chainOf({ options = {}, rootId: root }: Pick<Inbound, "options" | "rootId">): readonly ChainEntry[] {
   return [...new Set(options.chain ?? [])].map((agent) => ({ agent, ...options.topic, root }));
+}
+
+/** The running task that a call is part of, as far as the kernel's own tables agree with who names it. */
+export interface CallingTask extends Pick<TurnOptions, "chain" | "topic" | "autonomy"> {
+  readonly agent: string;
+  readonly taskId: string;
+  readonly rootId: string;
+}
+
+/**
+ * What a message takes over from the task that waits for its answer: who asks, the chain with the asker on it, what that is about, and what
+ * may be done. Of a caller who is no agent's task only what is known of him.
+ */
+export function optionsOfCall({ agent, taskId, chain = [], topic, autonomy }: Partial<CallingTask>): TurnOptions {
+  return {
+    ...(agent === undefined ? {} : { askedBy: agent, chain: [...chain.filter((one) => one !== agent), agent] }),
+    ...(taskId === undefined ? {} : { callerTask: taskId }),
+    ...(topic === undefined ? {} : { topic }),
+    ...(autonomy === undefined ? {} : { autonomy }),
+  };
 }

@@ -1,4 +1,5 @@
 import type { Schema } from "./config.ts";
+import type { CallingTask } from "./delegation.ts";
 
 /**
  * Who may call a route. `open`: anyone who passes admission. `loopback`: this machine only, no bearer helps.
@@ -68,6 +69,8 @@ export interface Caller {
   /** The scoped token's id and scopes, where one was given. */
   readonly token?: { readonly id: string; readonly name: string; readonly scopes: readonly string[] };
   readonly peer?: string;
+  /** The running task of an agent on whose behalf a program of this machine calls: it has named it (`x-svc-task`), and it runs. */
+  readonly task?: CallingTask;
 }
 
 /** How a handler answers other than by its return value, which is sent as JSON. */

@@ -3,6 +3,7 @@ export type * from "./agent-tool.ts";
 export type * from "./agents.ts";
 export type * from "./approvals.ts";
 export type * from "./attachments.ts";
+export type * from "./callables.ts";
 export type * from "./capabilities.ts";
 export type * from "./channel.ts";
 export type * from "./channel-setup.ts";

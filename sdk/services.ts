@@ -1,5 +1,6 @@
 import type { Approvals } from "./approvals.ts";
 import type { Attachments } from "./attachments.ts";
+import type { Callables } from "./callables.ts";
 import type { Forges } from "./forge.ts";
 import type { Models } from "./models.ts";
 import type { Notifier } from "./notifier.ts";
@@ -30,6 +31,8 @@ export interface ServiceTypes {
   attachments: Attachments;
   /** Notices to them. */
   notifier: Notifier;
+  /** Which actions agents may call. */
+  callables: Callables;
   /** The other daemons of the mesh. */
   peers: Peers;
   /** Who is who: roles, superiors, working time, projects, and whom an address belongs to. */

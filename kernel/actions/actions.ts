@@ -40,10 +40,12 @@ export function createActions(deps: ActionDeps): Actions {
     const { thing: action, scope } = owned;
     const wrongInput = whatIsWrong(owned, "input", input);
     if (wrongInput !== undefined) throw fail("SVC_ACTION_INPUT", { action: action.name, reason: wrongInput });
-    const stop = linked(asked.signal);
-    const { step: _step, shown: _shown, ...facts } = asked;
+    const { step: _step, shown: _shown, approved, ...facts } = asked;
     const inherited = onBehalf(asked.taskId);
-    const { topic, autonomy } = inherited;
+    const { topic, autonomy = asked.autonomy } = inherited;
+    if ((autonomy === "report" || autonomy === "propose") && action.restricted !== true && approved !== true)
+      throw fail("SVC_ACTION_RESTRICTED", { action: action.name, autonomy });
+    const stop = linked(asked.signal);
     const context: ActionCall = { ...inherited, ...facts, ...present({ topic, autonomy }), signal: stop.signal };
     try {
       const output = await call(
@@ -105,14 +107,13 @@ export function createActions(deps: ActionDeps): Actions {
 
   return {
     list: () =>
-      [...deps.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs, unusable, restricted } }) => ({
+      [...deps.live().actions.values()].map(({ thing: { name, description, input, output, timeoutMs, unusable, restricted, repeatable } }) => ({
         name,
         description,
         input,
         output,
         timeoutMs,
-        ...(unusable === undefined ? {} : { unusable }),
-        ...(restricted === undefined ? {} : { restricted }),
+        ...present({ unusable, restricted, repeatable }),
       })),
     async run(name, input, asked) {
       const began = deps.now();

@@ -22,7 +22,8 @@ export function createTools(deps: ToolDeps): KernelTools {
       const owned = await find(name, caller.agent, deps.live());
       if (owned === undefined) throw fail("SVC_TOOL_UNKNOWN", { tool: name });
       const { limitMs = TOOL_MS } = asked;
-      return call({ scope: owned.scope, what: `tool ${name}`, limitMs, run: () => owned.thing.run(input, caller) }, [], caller.signal);
+      const run = () => call({ scope: owned.scope, what: `tool ${name}`, limitMs, run: () => owned.thing.run(input, caller) }, [], caller.signal);
+      return caller.rootId === undefined ? run() : deps.bus.within({ rootId: caller.rootId }, run);
     },
     caller: (claimed) => callerOf(deps, undefined, claimed),
   };

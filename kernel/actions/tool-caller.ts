@@ -26,11 +26,12 @@ export async function callerOf(
   return autonomy === undefined ? {} : { autonomy };
 }
 
-function factsOf({ id, agent, inbound: { options = {} } }: TaskRecord): Caller {
+function factsOf({ id, agent, inbound: { rootId, options = {} } }: TaskRecord): Caller {
   const { chain, topic, autonomy } = options;
   return {
     agent,
     taskId: id,
+    rootId,
     ...(chain === undefined ? {} : { chain }),
     ...(topic === undefined ? {} : { topic }),
     ...(autonomy === undefined ? {} : { autonomy }),

@@ -57,6 +57,7 @@ export const ERRORS = {
   SVC_TASK_DUPLICATE: [409, "This message was already accepted as task {task}."],
   SVC_ACTION_UNKNOWN: [404, "There is no action '{action}'; see svc actions builtin."],
   SVC_ACTION_INPUT: [400, "Action {action}: {reason}."],
+  SVC_ACTION_RESTRICTED: [403, "Action {action} is not run: the run that calls it may only {autonomy}, and the action may change something."],
   SVC_ACTION_OUTPUT: [500, "Action {action} answered in a shape it does not promise: {reason}."],
   SVC_ACTION_TIMEOUT: [504, "Action {action} took longer than {ms} ms."],
   SVC_HTTP_TARGET: [400, "The request target must be a path of this server, such as /health."],

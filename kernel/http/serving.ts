@@ -33,6 +33,7 @@ export function openServing(deps: HttpDeps, { isIsolated, isStartedBy }: SocketO
       scopes,
       isIsolated,
       isChild,
+      taskOf: async (claimed: string) => (await kernel?.caller(claimed)) ?? {},
       ...reach.served(() => reach.bind().host),
       admit: (headers) => requireMeant(headers, instance()),
       headers: () => {

@@ -55,7 +55,7 @@ it("a call names its task only while that task runs for this agent, with the cha
   const accepted = await kernel.tasks.accept(message("hold it", { options: { chain: ["z"] } }));
   await vi.waitFor(() => expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["agent"]), PATIENCE);
   const task = accepted.taskId;
-  expect(await call({ "x-svc-task": task })).toEqual({ agent: "a", taskId: task, chain: ["z"] });
+  expect(await call({ "x-svc-task": task })).toEqual({ agent: "a", taskId: task, rootId: accepted.rootId, chain: ["z"] });
   expect(await call({ "x-svc-task": task }, "b")).toEqual({ agent: "b" });
   expect(await call({ "x-svc-task": "task_none" })).toEqual({ agent: "a" });
   tier.release();
@@ -69,7 +69,7 @@ it("a call that names no task may do what the most restricted run of its agent m
   const report = await kernel.tasks.accept(message("hold it", { options: { autonomy: "report", topic } }));
   await vi.waitFor(() => expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["agent"]), PATIENCE);
   expect(await call({})).toEqual({ agent: "a", autonomy: "report" });
-  expect(await call({ "x-svc-task": report.taskId })).toEqual({ agent: "a", taskId: report.taskId, autonomy: "report", topic });
+  expect(await call({ "x-svc-task": report.taskId })).toEqual({ agent: "a", taskId: report.taskId, rootId: report.rootId, autonomy: "report", topic });
   expect(await call({}, "b")).toEqual({ agent: "b" });
   tier.release();
   await vi.waitFor(() => expect(kernel.tasks.running()).toEqual([]), PATIENCE);
@@ -81,7 +81,7 @@ it("a process that is kept between the turns of a conversation calls for the one
   const first = await kernel.tasks.run(message("one"));
   const second = await kernel.tasks.accept(message("hold two"));
   await vi.waitFor(() => expect(kernel.tasks.running().map(({ id }) => id)).toEqual([second.taskId]), PATIENCE);
-  expect(await call({ "x-svc-task": first.taskId })).toEqual({ agent: "a", taskId: second.taskId });
+  expect(await call({ "x-svc-task": first.taskId })).toEqual({ agent: "a", taskId: second.taskId, rootId: second.rootId });
   const elsewhere = await kernel.tasks.cancel(second.taskId);
   expect(elsewhere).toBe(true);
   await vi.waitFor(() => expect(kernel.tasks.running()).toEqual([]), PATIENCE);

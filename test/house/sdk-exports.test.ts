@@ -44,6 +44,7 @@ const NAMES = [
   "keepTrying",
   "linked",
   "onAbort",
+  "optionsOfCall",
   "plainHandle",
   "push",
   "put",

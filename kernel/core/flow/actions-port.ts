@@ -22,16 +22,17 @@ export interface ActionDeps {
 export interface ToolDeps {
   readonly tasks: Pick<LiveTasks, "leading" | "record" | "running">;
   readonly records: Pick<Collection<TaskRecord>, "get">;
+  readonly bus: Pick<Bus, "within">;
   live(): Live;
 }
 
 /** The running task that a call is part of, and what it takes over from it; only `autonomy` where the tables know no such task. */
-export type Caller = Partial<Pick<ToolCall, "agent" | "taskId" | "chain" | "topic" | "autonomy">>;
+export type Caller = Partial<Pick<ToolCall, "agent" | "taskId" | "rootId" | "chain" | "topic" | "autonomy">>;
 
 /** The tools of running plugins. What a call says of its task is checked against what runs. */
 export interface KernelTools {
   list(agent: string): Promise<readonly AgentTool[]>;
-  run(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "chain" | "topic" | "autonomy">): Promise<string>;
+  run(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "rootId" | "chain" | "topic" | "autonomy">): Promise<string>;
   /** Of a program on this machine that names the task which it runs for. */
   caller(claimed: string): Promise<Caller>;
 }

@@ -1,4 +1,4 @@
-import type { EventStream, HttpRequest, HttpRoute, Message, TaskEvent, TaskResult } from "@svc/sdk";
+import { type EventStream, type HttpRequest, type HttpRoute, type Message, optionsOfCall, type TaskEvent, type TaskResult } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 import { type FrameStream, frameOf } from "../event-stream.ts";
@@ -20,7 +20,7 @@ const MAX_KEY = 200;
  * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
  * `Idempotency-Key` again gets the answer of the task that it named first, with `duplicate: true`, and waits for it if need be.
  */
-export function taskRoute(kernel: Pick<Kernel, "agents" | "strategies" | "tasks">): HttpRoute {
+export function taskRoute(kernel: Pick<Kernel, "agents" | "bus" | "strategies" | "tasks">): HttpRoute {
   const frames = createFramer();
   return {
     method: "POST",
@@ -47,7 +47,8 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "strategies" | "tasks"
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
       const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
       const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
-      const result = await kernel.tasks.run(message, listen).catch((error) => firstAnswer(error, stream, listen));
+      const run = () => kernel.tasks.run(message, listen);
+      const result = await inRoot(kernel, request, run).catch((error) => firstAnswer(error, stream, listen));
       if (stream === undefined) return result;
       stream.event("done", result);
       stream.end();
@@ -71,13 +72,20 @@ export function askRoute(kernel: Pick<Kernel, "defaultAgent" | "tasks">): HttpRo
     path: "/ask",
     guard: "peer",
     body: { type: "object", properties: { message: { type: "string", minLength: 1 }, text: { type: "string", minLength: 1 } } },
-    async handle({ body }) {
+    async handle({ body, caller }) {
       const given = body as { readonly message?: string; readonly text?: string };
       const text = given.message ?? given.text;
       if (text === undefined) throw fail("SVC_HTTP_INVALID", { subject: "'message'", reason: "is missing", path: "message", field: "message" });
       const agent = kernel.defaultAgent;
       if (agent === undefined) throw fail("SVC_AGENT_NO_DEFAULT");
-      const { ok, reply, taskId, error, errorKind } = await kernel.tasks.run({ entry: "ask", channel: "http", chat: "ask", text, agent });
+      const { ok, reply, taskId, error, errorKind } = await kernel.tasks.run({
+        entry: "ask",
+        channel: "http",
+        chat: "ask",
+        text,
+        agent,
+        options: optionsOfCall(caller.task ?? {}),
+      });
       return { agent, reply, taskId, ...(ok ? {} : { ok, error, errorKind }) };
     },
   };
@@ -96,6 +104,10 @@ function createFramer(): (event: TaskEvent) => string {
   };
 }
 
+/** What an agent asks for follows from the root of its own task. */
+const inRoot = <T>({ bus }: Pick<Kernel, "bus">, { caller: { task } }: HttpRequest, run: () => T): T =>
+  task === undefined ? run() : bus.within({ rootId: task.rootId }, run);
+
 function messageOf({ body, headers, caller }: HttpRequest, strategies: Kernel["strategies"]): Message & { readonly agent: string } {
   const { agent, message, contextStrategy, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
   if (contextStrategy !== undefined && !strategies().includes(contextStrategy)) throw unknownStrategy(strategies());
@@ -112,6 +124,7 @@ function messageOf({ body, headers, caller }: HttpRequest, strategies: Kernel["s
     ...(context.sender === undefined ? {} : { sender: { id: context.sender } }),
     ...(typeof key === "string" ? { dedupKey: `http:${who}:${key}` } : {}),
     options: {
+      ...optionsOfCall(caller.task ?? {}),
       ...(contextStrategy === undefined ? {} : { contextStrategy }),
       ...(freshSession === undefined ? {} : { freshSession }),
       ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),

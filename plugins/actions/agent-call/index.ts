@@ -1,4 +1,4 @@
-import { definePlugin, svcError } from "@svc/sdk";
+import { codeOf, definePlugin, type Message, optionsOfCall, svcError, type TaskResult } from "@svc/sdk";
 
 /** An agent may run for 240 minutes by its own limit; this one is only there so that a call ends. */
 const TIMEOUT_MS = 245 * 60_000;
@@ -14,6 +14,17 @@ export default definePlugin({
   svc: "^0.1.0",
   capabilities: ["agents", "tasks"],
   setup(ctx) {
+    /** Called again after a restart it is the task that was begun before it. */
+    async function resultOf(message: Message, signal: AbortSignal): Promise<TaskResult> {
+      try {
+        return await ctx.tasks.run(message, undefined, signal);
+      } catch (error) {
+        const { task } = error as { task?: string };
+        if (codeOf(error) !== "SVC_TASK_DUPLICATE" || task === undefined) throw error;
+        return ctx.tasks.result(task, signal);
+      }
+    }
+
     ctx.provide.action({
       name: "agent.call",
       description: "Ask another agent of this machine and wait for its answer.",
@@ -40,14 +51,15 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: TIMEOUT_MS,
-      restricted: true,
-      async run(input, { signal, door, agent, taskId: callerTask, chain = [], topic, autonomy }) {
+      repeatable: true,
+      async run(input, call) {
+        const { signal, door, agent, key } = call;
         const { agentId, message, freshSession = true } = input as { agentId: string; message: string; freshSession?: boolean };
         if (!ctx.agents.get(agentId))
           throw svcError("SVC_AGENT_UNKNOWN", `There is no agent '${agentId}'; see svc agent list.`, { status: 404, field: "agentId" });
         signal.throwIfAborted();
         const asker = agent ?? door;
-        const result = await ctx.tasks.run(
+        const result = await resultOf(
           {
             entry: "agent-call",
             channel: "agent-call",
@@ -55,16 +67,10 @@ export default definePlugin({
             chat: freshSession ? `${asker}-${crypto.randomUUID()}` : asker,
             agent: agentId,
             text: message,
-            options: {
-              freshSession,
-              ...(agent === undefined ? {} : { askedBy: agent, chain: [...chain.filter((one) => one !== agent), agent] }),
-              ...(callerTask === undefined ? {} : { callerTask }),
-              ...(topic === undefined ? {} : { topic }),
-              // Who may only look has nobody act for him.
-              ...(autonomy === undefined ? {} : { autonomy }),
-            },
+            ...(key === undefined ? {} : { dedupKey: `agent-call:${key}` }),
+            // Who may only look has nobody act for him: what restricts the caller comes along.
+            options: { freshSession, ...optionsOfCall(call) },
           },
-          undefined,
           signal,
         );
         signal.throwIfAborted();

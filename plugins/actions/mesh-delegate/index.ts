@@ -1,4 +1,4 @@
-import { answerToOf, definePlugin, svcError } from "@svc/sdk";
+import { answerToOf, definePlugin, optionsOfCall, svcError } from "@svc/sdk";
 
 /** A person waits in the conversation, and is not kept waiting for another machine (MESH-07). */
 const LATER = "It has been asked. Its answer will come to you as a new message in this conversation: do not wait for it, and end your turn.";
@@ -39,11 +39,13 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: 245 * 60_000,
+      repeatable: true,
       // As the mesh is now: it may be turned on and off while the daemon runs.
       get unusable() {
         return ctx.services.get("peers") === undefined ? OFF : undefined;
       },
-      async run(input, { agent: asker, chain = [], topic, door, key, signal, taskId: callerTask }) {
+      async run(input, call) {
+        const { door, key, signal, taskId: callerTask } = call;
         const { peer, agent, message, freshSession = true } = input as { peer: string; agent: string; message: string; freshSession?: boolean };
         const peers = ctx.services.get("peers");
         if (peers === undefined) throw svcError("SVC_MESH_DISABLED", `mesh.delegate cannot reach the peer '${peer}': ${OFF}.`, { status: 503 });
@@ -52,18 +54,15 @@ export default definePlugin({
           agent,
           message,
           ...(key === undefined ? {} : { key }),
-          options: {
-            freshSession,
-            ...(asker === undefined ? {} : { askedBy: asker, chain: [...chain.filter((one) => one !== asker), asker] }),
-            ...(topic === undefined ? {} : { topic }),
-          },
+          options: { freshSession, ...optionsOfCall(call) },
         };
         const waiting = door === "agent" && callerTask !== undefined ? await ctx.traces.get(callerTask) : undefined;
         if (waiting?.entry === "channel") {
-          const { taskId } = await peers.send(peer, task, answerToOf(waiting));
+          const { callerTask: _nobodyWaits, ...options } = task.options;
+          const { taskId } = await peers.send(peer, { ...task, options }, answerToOf(waiting));
           return { peer, agent, taskId, reply: LATER, durationMs: 0 };
         }
-        const result = await peers.run(peer, { ...task, signal, options: { ...task.options, ...(callerTask === undefined ? {} : { callerTask }) } });
+        const result = await peers.run(peer, { ...task, signal });
         signal.throwIfAborted();
         const { ok, taskId, reply, durationMs } = result;
         if (!ok) {

@@ -128,8 +128,11 @@ export default definePlugin({
         additionalProperties: false,
       },
       timeoutMs: 30_000,
-      async run(input, { signal }) {
+      restricted: true,
+      async run(input, { signal, agent: asker, autonomy = "act" }) {
         const { agentId, query, limit = 10 } = input as { agentId: string; query: string; limit?: number };
+        if (autonomy !== "act" && agentId !== asker)
+          throw svcError("SVC_INDEX_FOREIGN", `This run may only ${autonomy}, and search the index of its own agent alone.`, { status: 403, field: "agentId" });
         const agent = agentOf(agentId);
         const { toMatch } = await import("./query.js");
         const match = toMatch(query);

@@ -4,6 +4,7 @@ import {
   type HttpRequest,
   type HttpRoute,
   type Message,
+  optionsOfCall,
   type PeerAnswerTo,
   type Peers,
   type PluginContext,
@@ -126,7 +127,7 @@ function outward(request: HttpRequest, options: TaskRouteOptions): Message {
   return messageTo(peer, task);
 }
 
-function asked({ body, headers }: HttpRequest, { peers }: TaskRouteOptions): PeerTask & { readonly peer: string } {
+function asked({ body, headers, caller }: HttpRequest, { peers }: TaskRouteOptions): PeerTask & { readonly peer: string } {
   const { peer, agent, message, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
   if (peer === undefined) throw svcError("SVC_MESH_PEER", "'peer' must name the daemon that has the agent; see svc mesh list.", { status: 400, field: "peer" });
   requirePeer(peers, peer);
@@ -138,7 +139,11 @@ function asked({ body, headers }: HttpRequest, { peers }: TaskRouteOptions): Pee
     agent,
     message,
     ...(typeof key === "string" && key !== "" && key.length <= MOST_KEY ? { key: `http:${key}` } : {}),
-    options: { ...(freshSession === undefined ? {} : { freshSession }), ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }) },
+    options: {
+      ...optionsOfCall(caller.task ?? {}),
+      ...(freshSession === undefined ? {} : { freshSession }),
+      ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
+    },
   };
 }
 
@@ -208,6 +213,7 @@ export const CHANNEL = "mesh";
 
 /** A root and a cause come from a peer alone (MESH-06). */
 function rooted<T>({ caller, headers }: HttpRequest, { events }: TaskRouteOptions, work: () => Promise<T>): Promise<T> {
+  if (caller.task !== undefined) return events.within({ rootId: caller.task.rootId }, work);
   const { "x-svc-root-id": rootId, "x-svc-parent-id": parentId } = headers;
   if (caller.peer === undefined || typeof rootId !== "string" || !ID.test(rootId)) return work();
   return events.within({ rootId, ...(typeof parentId === "string" && ID.test(parentId) ? { parentId } : {}) }, work);

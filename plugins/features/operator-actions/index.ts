@@ -73,7 +73,7 @@ export default definePlugin({
         if (!builtin().some((action) => action.name === name))
           throw svcError("SVC_ACTION_UNKNOWN", `There is no action '${name}'; see svc actions builtin.`, { status: 404 });
         // The running task that a program on this machine calls for: its agent, and who called that one, count for the call.
-        const task = caller.local ? query["task"] : undefined;
+        const task = caller.task?.taskId ?? (caller.local ? query["task"] : undefined);
         return ctx.actions.run(name, body ?? {}, { door: doorOf(query), signal, ...(task === undefined || task === "" ? {} : { taskId: task }) });
       },
     });
