@@ -17,6 +17,9 @@ export const ERRORS = {
   SVC_DASHBOARD_FORBIDDEN: [403, "The token does not allow this; the scope dashboard:write is needed."],
   SVC_DASHBOARD_NOT_FOUND: [404, "There is no {method} {target} here."],
   SVC_DASHBOARD_UNBUILT: [500, "The pages are not in {folder}: install the package anew, or run npm run build where svc is built from its sources."],
+  SVC_DASHBOARD_SETUP_TERMINAL: [409, "The set-up of {channel} runs in a terminal on the daemon's machine: svc connect {channel}."],
+  SVC_DASHBOARD_SETUP_UNKNOWN: [404, "This set-up has ended, or the daemon was restarted; nothing was written. Begin again."],
+  SVC_DASHBOARD_SETUP_ANSWERED: [409, "This question was answered already."],
   SVC_DASHBOARD_MESSAGE: [400, "A follow-up needs a 'message'."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 

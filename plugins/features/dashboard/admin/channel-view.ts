@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { InstalledPlugin, PluginContext } from "@svc/sdk";
+import { runsHere } from "./channel-setups.ts";
 
 /** What the set-up of a channel asks for. */
 export interface ConnectForm {
@@ -11,8 +12,10 @@ export interface ConnectForm {
   /** Where the agent that answers, and those who may write, are named. */
   readonly agent?: string;
   readonly allow?: string;
-  /** It asks and checks by itself: on the command line. */
-  readonly asks: boolean;
+  /** Where the address of another server than the public one is set. */
+  readonly server?: string;
+  /** It asks and checks by itself: `page`, walked here; `terminal`, on the command line. */
+  readonly asks?: "page" | "terminal";
 }
 
 /** A channel that is set up, or could be. */
@@ -66,7 +69,8 @@ const timeOf = (at: string | number): number => (typeof at === "number" ? at : D
 const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);
 
 /** What is asked to set a channel up: read from its manifest, its sample and its README, so that a new channel needs nothing here. */
-export async function connectForm({ folder, manifest }: InstalledPlugin): Promise<ConnectForm> {
+export async function connectForm(plugin: InstalledPlugin): Promise<ConnectForm> {
+  const { folder, manifest } = plugin;
   const sample = folder === undefined ? {} : sectionOf(await readJson(join(folder, "sample.json")), manifest?.section);
   const leaves = leavesOf(sample);
   const agent = manifest?.connect?.agent ?? leaves.find(([path]) => AGENT_KEYS.has(path.split(".").at(-1) ?? ""))?.[0];
@@ -79,7 +83,8 @@ export async function connectForm({ folder, manifest }: InstalledPlugin): Promis
     }),
     ...(agent === undefined ? {} : { agent }),
     ...(allow === undefined ? {} : { allow }),
-    asks: manifest?.connect?.module !== undefined,
+    ...(manifest?.connect?.server === undefined ? {} : { server: manifest.connect.server }),
+    ...(manifest?.connect?.module === undefined ? {} : { asks: runsHere(plugin) ? "page" : "terminal" }),
   };
 }
 
@@ -111,5 +116,13 @@ function explanationIn(readme: string): string {
     .replace(/^# .*$/m, "")
     .trim()
     .split(/\n\s*\n/)[0];
-  return [what, after.trim().split(/\n\s*\n/)[0]].filter(Boolean).join("\n\n");
+  return [what, after.trim().split(/\n\s*\n/)[0]].filter(Boolean).map(asText).join("\n\n");
 }
+
+/** Markdown as plain sentences: lines end where their maker meant them to, signs are gone. */
+const asText = (block = ""): string =>
+  block
+    .replace(/\n(?!\s*(?:\d+\.|[-*]) )\s*/g, " ")
+    .replace(/<(https?:[^>]+)>/g, "$1")
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+    .replaceAll(/\*\*|`/g, "");

@@ -1,8 +1,21 @@
 import { type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
-import { admin } from "./settings-routes.ts";
+import type { ChannelSetups } from "./channel-setups.ts";
+import { admin, whoIs } from "./settings-routes.ts";
 
-/** The channels with how they stand, the questions of one that is to be connected, and a message to try it. */
-export function channelsRoutes({ settings, tasks, traces }: Pick<PluginContext, "settings" | "tasks" | "traces">): readonly HttpRoute[] {
+/** The channels with how they stand, the set-up of one that is to be connected, and a message to try it. */
+export function channelsRoutes(ctx: Pick<PluginContext, "settings" | "tasks" | "traces" | "fetch" | "env" | "signal">): readonly HttpRoute[] {
+  const { settings, tasks, traces } = ctx;
+  let setups: ChannelSetups | undefined;
+  const open = async () => {
+    setups ??= (await import("./channel-setups.js")).createChannelSetups(ctx);
+    return setups;
+  };
+  const installed = async (name = "") => {
+    const { channelNamed } = await import("./channel-view.js");
+    const plugin = channelNamed(await settings.plugins(), name);
+    if (plugin === undefined) throw svcError("SVC_DASHBOARD_CHANNEL", `There is no installed channel '${name}'.`, { status: 404 });
+    return plugin;
+  };
   return [
     {
       ...admin("GET", "channels"),
@@ -14,12 +27,34 @@ export function channelsRoutes({ settings, tasks, traces }: Pick<PluginContext, 
     {
       ...admin("GET", "channels/:name/connect"),
       async handle({ params }) {
-        const { channelNamed, connectForm } = await import("./channel-view.js");
-        const plugin = channelNamed(await settings.plugins(), params["name"] ?? "");
-        if (plugin === undefined) throw svcError("SVC_DASHBOARD_CHANNEL", `There is no installed channel '${params["name"]}'.`, { status: 404 });
-        return connectForm(plugin);
+        const { connectForm } = await import("./channel-view.js");
+        return connectForm(await installed(params["name"]));
       },
     },
+    {
+      ...admin("POST", "channels/:name/setup"),
+      forPeople: true,
+      body: { type: "object", additionalProperties: false, properties: { server: { type: "string", minLength: 1, maxLength: 500 } } },
+      async handle({ params, body, caller }) {
+        return (await open()).begin(await installed(params["name"]), params["name"] ?? "", body as { server?: string }, whoIs(caller));
+      },
+    },
+    { ...admin("GET", "setups/:id"), handle: async ({ params }) => (await open()).look(params["id"] ?? "") },
+    {
+      ...admin("POST", "setups/:id/answer"),
+      forPeople: true,
+      body: {
+        type: "object",
+        additionalProperties: false,
+        required: ["number", "value"],
+        properties: { number: { type: "integer", minimum: 1 }, value: { type: "string", maxLength: 20_000 } },
+      },
+      async handle({ params, body }) {
+        const { number, value } = body as { number: number; value: string };
+        return (await open()).answer(params["id"] ?? "", number, value);
+      },
+    },
+    { ...admin("DELETE", "setups/:id"), handle: async ({ params }) => (await open()).end(params["id"] ?? "") },
     {
       ...admin("POST", "channels/:name/message"),
       forPeople: true,

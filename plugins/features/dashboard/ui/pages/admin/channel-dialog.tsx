@@ -1,4 +1,5 @@
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
+import type { SetupView } from "../../../admin/channel-setups.ts";
 import type { ChannelView, ConnectForm } from "../../../admin/channel-view.ts";
 import type { ApiError } from "../../data/api-error.ts";
 import { request } from "../../data/request.ts";
@@ -14,6 +15,8 @@ import { StateView } from "../../kit/state-view.tsx";
 import { Mono } from "../../kit/values.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
 import type { Draft } from "./draft.ts";
+import { SetupTalk } from "./setup-talk.tsx";
+import { TestMessage } from "./test-message.tsx";
 
 const LOOK_MS = 500;
 const PATIENCE_MS = 30_000;
@@ -37,6 +40,7 @@ export function ConnectDialog({
   const [allow, setAllow] = useState("");
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [failure, setFailure] = useState<string>();
+  const [next, setNext] = useState<string>();
   const [phase, setPhase] = useState<"asking" | "writing" | "watching" | ChannelView>("asking");
   const section = channel.section.split(".");
   const has = (path: string) => draft.base.secrets.some((secret) => secret.path === `${channel.section}.${path}` && secret.set);
@@ -92,11 +96,21 @@ export function ConnectDialog({
   }, [phase, channel.name, onChanged]);
 
   const done = isFields(phase) ? (phase as unknown as ChannelView) : undefined;
+  const written = useCallback(
+    (view: SetupView) => {
+      setNext(view.next);
+      void draft.reread();
+      setPhase("watching");
+    },
+    [draft.reread],
+  );
+  const serverAt = form.data?.server?.split(".") ?? [];
+  const server = form.data?.server === undefined ? undefined : valueAt(draft.document, [...section, ...serverAt]);
   const busy = phase === "writing" || phase === "watching";
   const actions =
-    done?.state === "ready" || form.data?.asks === true ? (
-      <Button kind="primary" onClick={onClose}>
-        {PARTS.done}
+    done?.state === "ready" || form.data?.asks !== undefined ? (
+      <Button {...(done?.state === "ready" ? { kind: "primary" as const } : {})} onClick={onClose}>
+        {done?.state === "ready" ? PARTS.done : PARTS.close}
       </Button>
     ) : (
       <Button kind="primary" busy={busy} onClick={connect}>
@@ -108,7 +122,15 @@ export function ConnectDialog({
       <StateView loading={form.loading} error={form.error} what="The set-up" onRetry={form.reload}>
         <div className="admin-secret">
           <p className="admin-prose">{form.data?.explanation}</p>
-          {form.data?.asks === true ? (
+          {form.data?.asks === "page" ? (
+            (phase === "asking" || (done !== undefined && done.state !== "ready")) && (
+              <SetupTalk
+                channel={channel.name}
+                onWritten={written}
+                {...(form.data.server === undefined ? {} : { server: typeof server === "string" ? server : "" })}
+              />
+            )
+          ) : form.data?.asks === "terminal" ? (
             <>
               <p>{PARTS.connectAsks}</p>
               <Mono>{`svc connect ${channel.name}`}</Mono>
@@ -144,8 +166,15 @@ export function ConnectDialog({
             {failure !== undefined && <p className="form-error">{failure}</p>}
             {phase === "watching" && <Glyph state="running" word label={PARTS.connecting} />}
             {done !== undefined && done.state === "ready" && <Glyph state="ok" word label={done.reason ?? PARTS.connected} />}
+            {next !== undefined && (
+              <div className="admin-talk-next">
+                <h3>{PARTS.connectNext}</h3>
+                <p className="admin-prose">{next}</p>
+              </div>
+            )}
             {done !== undefined && done.state !== "ready" && <p className="form-error">{PARTS.connectFailed(done.reason ?? PARTS.states[done.state])}</p>}
           </div>
+          {done?.state === "ready" && <TestMessage channel={done} />}
         </div>
       </StateView>
     </Dialog>

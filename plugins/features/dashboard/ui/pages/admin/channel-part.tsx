@@ -1,17 +1,14 @@
 import { useState } from "react";
 import type { ChannelView } from "../../../admin/channel-view.ts";
-import type { ApiError } from "../../data/api-error.ts";
 import { useWriting } from "../../data/me.ts";
-import { request } from "../../data/request.ts";
 import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
-import { Field, TextInput } from "../../kit/field.tsx";
 import { Glyph } from "../../kit/glyph.tsx";
-import { toast } from "../../kit/toast.ts";
 import { Ago } from "../../kit/values.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
 import { ConnectDialog } from "./channel-dialog.tsx";
 import type { Draft } from "./draft.ts";
+import { TestMessage } from "./test-message.tsx";
 
 /** Whether a channel is connected, what came in last, the way to connect it and a message to try it. */
 export function ChannelPart({ channel, draft, onChanged }: { readonly channel: ChannelView | undefined; readonly draft: Draft; onChanged(): void }) {
@@ -46,46 +43,9 @@ export function ChannelPart({ channel, draft, onChanged }: { readonly channel: C
 }
 
 function MessageDialog({ channel, onClose }: { readonly channel: ChannelView; onClose(): void }) {
-  const [chat, setChat] = useState("");
-  const [text, setText] = useState("A test from the dashboard.");
-  const [failure, setFailure] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const send = async () => {
-    setBusy(true);
-    setFailure(undefined);
-    try {
-      const answer = await request<{ waiting?: true }>("POST", `/api/admin/channels/${encodeURIComponent(channel.channels[0] ?? channel.name)}/message`, {
-        chat,
-        text,
-      });
-      toast({ text: answer.waiting === true ? PARTS.sendWaits : PARTS.sent });
-      onClose();
-    } catch (error) {
-      setFailure((error as ApiError).message);
-    } finally {
-      setBusy(false);
-    }
-  };
-  const actions = (
-    <Button kind="primary" busy={busy} onClick={send}>
-      {PARTS.send}
-    </Button>
-  );
   return (
-    <Dialog title={PARTS.testMessageTitle(channel.name)} open onClose={onClose} actions={actions}>
-      <form
-        className="admin-secret"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!busy) void send();
-        }}
-      >
-        <Field label={PARTS.chat} hint={PARTS.chatHint} error={failure}>
-          {(control) => <TextInput {...control} value={chat} onChange={(event) => setChat(event.target.value)} />}
-        </Field>
-        <Field label={PARTS.text}>{(control) => <TextInput {...control} dir="auto" value={text} onChange={(event) => setText(event.target.value)} />}</Field>
-        <button type="submit" hidden />
-      </form>
+    <Dialog title={PARTS.testMessageTitle(channel.name)} open onClose={onClose}>
+      <TestMessage channel={channel} onSent={onClose} />
     </Dialog>
   );
 }
