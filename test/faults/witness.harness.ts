@@ -40,8 +40,8 @@ const AT_ONCE = 8;
 /** So long nothing happens before what has not arrived counts as lost. */
 const PATIENCE_MS = 15_000;
 
-/** With so many chats on each way in and out. */
-export async function createWitness(folder: string, chats: number): Promise<Witness> {
+/** With so many chats on each way in and out; `config` is more of the daemon's svc.json. */
+export async function createWitness(folder: string, chats: number, config: object = {}): Promise<Witness> {
   const ledger = join(folder, "ledger");
   const platform = await openPlatform();
   const started: { said(): string }[] = [];
@@ -53,6 +53,7 @@ export async function createWitness(folder: string, chats: number): Promise<Witn
     agents: { ledger: agent },
     node: { id: "faults", name: "Faults", bind: "127.0.0.1:0" },
     plugins: [join(import.meta.dirname, "ledger.mjs")],
+    ...config,
   });
 
   /** The message that is next in a chat: the one that is not acknowledged yet, or a new one. */
