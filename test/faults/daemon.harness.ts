@@ -21,6 +21,8 @@ export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What runs it, such as strace with its options. */
   readonly prefix?: readonly string[];
+  /** Where the program is: this repository, unless another build of it is meant. */
+  readonly root?: string;
 }
 
 const running = new Set<DaemonProcess>();
@@ -40,8 +42,8 @@ export interface Launched {
 }
 
 /** Starts the daemon of `folder`, which holds a svc.json. */
-export function launch(folder: string, { env = {}, prefix = [] }: DaemonOptions = {}): Launched {
-  const [command, ...args] = [...prefix, process.execPath, join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"];
+export function launch(folder: string, { env = {}, prefix = [], root = ROOT }: DaemonOptions = {}): Launched {
+  const [command, ...args] = [...prefix, process.execPath, join(root, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"];
   const child: ChildProcess = spawn(command as string, args, {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],

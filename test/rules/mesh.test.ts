@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import delegate from "../../plugins/actions/mesh-delegate/index.ts";
 import mesh from "../../plugins/features/mesh/index.ts";
 import operatorActions from "../../plugins/features/operator-actions/index.ts";
+import { foreignWire } from "../kit/foreign-wire.ts";
 import { baseOf, runKernel } from "../kit/kernel.ts";
 
 const TOKEN = "the-token-that-both-nodes-hold";
@@ -128,7 +129,7 @@ describe("MESH-08 each failure is told as what it is", () => {
     });
     expect(await ask({ message: "x", context: { channel: "botmsg" } })).toMatchObject({ status: 400, body: { code: "SVC_MESH_CONTEXT" } });
     // On this machine nobody needs a token; the wire between them makes the caller a stranger.
-    const wrong = await startNode("n4", { n2: await strangers(baseOf(far.kernel)) }, { token: "another-token-than-theirs" });
+    const wrong = await startNode("n4", { n2: await foreignWire(() => baseOf(far.kernel)) }, { token: "another-token-than-theirs" });
     expect((await post(baseOf(wrong.kernel), "/mesh/task", { peer: "n2", agent: "far", message: "x" })).body).toMatchObject({
       ok: false,
       errorKind: "SVC_MESH_TOKEN",
@@ -168,19 +169,3 @@ it("EVT-10 and EVT-11: an announcement is one event with its whole text, in the 
   expect(await announce({ text: `${text}y` })).toMatchObject({ status: 400, body: { code: "SVC_MESH_ANNOUNCE" } });
   expect(near.events.filter(({ kind }) => kind === "announce")).toHaveLength(2);
 });
-
-/** A wire that has callers look like those of another machine. */
-async function strangers(target: string): Promise<string> {
-  const { createServer } = await import("node:http");
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const part of request) body += part;
-    const { authorization = "" } = request.headers;
-    const init = { method: request.method ?? "GET", headers: { authorization, "content-type": "application/json", "x-forwarded-for": "203.0.113.7" } };
-    const answer = await fetch(target + request.url, body === "" ? init : { ...init, body });
-    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  server.unref();
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
-}

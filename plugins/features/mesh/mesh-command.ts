@@ -51,23 +51,21 @@ async function list(cli: CliHost): Promise<void> {
   });
   const answer = running as { peers?: readonly Listed[]; found?: readonly Listed[] } | undefined;
   const peers: readonly Listed[] = answer?.peers ?? (await peersInFile(cli)).map(({ name, url }) => ({ name, url }));
-  const found = (answer?.found ?? []).map((one) => ({ ...one, state: "found", add: addLine(one, peers) }));
+  const found = (answer?.found ?? []).map((one) => ({ ...one, state: "found", ...nextStep(one, peers) }));
   const rows = peers.map(({ name, url, state, reason }) =>
     [name, url, state ?? "the daemon does not run, or the mesh is off", reason].filter(Boolean).join("  "),
   );
   if (rows.length === 0) rows.push("There is no peer; add one with: svc mesh add <name> <url> --token-env <NAME>");
   if (found.length > 0) rows.push("", "Found on the network, by what they say of themselves; they are no peers, and nothing is sent to them:");
-  for (const { name, url, add } of found) rows.push(`${name}  ${url}  found  ${add}`);
+  for (const { name, url, add, note } of found) rows.push(`${name}  ${url}  found  ${add === undefined ? note : `add it with: ${add}`}`);
   cli.print(rows.join("\n"), [...peers, ...found]);
 }
 
 /** How a daemon that was found becomes a peer: a person says so. */
-function addLine({ name, url }: Listed, peers: readonly Listed[]): string {
-  if (peers.some((peer) => peer.name === name)) return `there is a peer ${name} at another address: see that both are not the same name by mistake`;
-  return `add it with: svc mesh add ${name} ${url} --token-env ${name
-    .toUpperCase()
-    .replace(/[^A-Z0-9]/g, "_")
-    .replace(/^(?=[0-9])/, "N")}_MESH_TOKEN`;
+function nextStep({ name, url }: Listed, peers: readonly Listed[]): { readonly add?: string; readonly note?: string } {
+  if (peers.some((peer) => peer.name === name)) return { note: `calls itself by the name of the peer ${name}, at another address than that one's` };
+  const variable = `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_MESH_TOKEN`;
+  return { add: `svc mesh add ${name} ${url} --token-env ${/^[0-9]/.test(variable) ? `_${variable}` : variable}` };
 }
 
 async function add(name: string, url: string, tokenEnv: string, cli: CliHost): Promise<void> {
