@@ -116,6 +116,11 @@ describe.skipIf(reason !== undefined)("a daemon of an earlier version as the pee
     expect((await give("newer", { agent: "nobody", message: "x" })).body).toMatchObject({ ok: false, errorKind: "SVC_AGENT_UNKNOWN" });
     expect((await give("older", { agent: "nobody", message: "x" })).body).toMatchObject({ ok: false, errorKind: "SVC_AGENT_UNKNOWN" });
     expect((await give("newer", { peer: "mistaken", message: "x" })).body).toMatchObject({ ok: false, errorKind: "SVC_MESH_TOKEN" });
+    // So it speaks of a member that it has not heard of; a task goes to it without one.
+    expect(await ask(port("older"), "/mesh/task", { peer: "newer", agent: "ledger", message: "x", topic: {} })).toMatchObject({
+      status: 400,
+      body: { code: "SVC_HTTP_INVALID", path: "topic", error: expect.stringMatching(/not a known field/) },
+    });
     expect((await ask(port("newer"), "/send", { channel: "push", chatId: "default", text: "x" })).body).toMatchObject({
       error: expect.stringContaining("the peer 'older' answered 404"),
     });

@@ -42,6 +42,8 @@ interface Wire {
   came: number;
   /** The event behind which a gap was told: it is told once, also where nothing has come after it. */
   gapBehind?: string;
+  /** That it sends what is no event was told. */
+  told?: true;
 }
 
 /**
@@ -132,11 +134,11 @@ async function read(body: AsyncIterable<Uint8Array>, connection: Connection, up:
   try {
     // One from before there was a feed says how it is at once, in a stream of another kind.
     const early = await withTimeout(first, EARLY_MS, () => undefined, options.signal);
-    if (early?.done === false && early.value.event !== "envelope") throw new NoFeed();
+    if (early?.done === false && early.value.event === "status") throw new NoFeed();
     await catchUp(connection, book);
     up();
     for (let next = await first; next.done !== true; next = await events.next()) {
-      if (next.value.event === "envelope") take(JSON.parse(next.value.data) as Envelope, connection, book);
+      if (next.value.event === "envelope") take(envelopeOf(next.value.data), connection, book);
     }
   } finally {
     await book.save();
@@ -157,7 +159,8 @@ async function catchUp(connection: Connection, book: CursorBook): Promise<void> 
     if (missed.gap && wire.gapBehind !== since) tell(options, "feed:gap", peer);
     if (missed.gap) wire.gapBehind = since;
     for (const event of missed.events) take(event, connection, book);
-    since = missed.more === true ? missed.events.at(-1)?.id : undefined;
+    const last = missed.events.at(-1)?.id;
+    since = missed.more === true && last !== since ? last : undefined;
   }
 }
 
@@ -178,18 +181,30 @@ async function ask({ peer, skip, options }: Connection, since: string, page: str
   return { events, ...(gap ? { gap } : {}), ...(more === undefined ? {} : { more }) };
 }
 
-function take(envelope: Envelope, { node, wire, options }: Connection, book: CursorBook): void {
+/** What a frame holds, or nothing where that is no JSON: it is dropped as any other that is no envelope. */
+function envelopeOf(data: string): Envelope | undefined {
+  try {
+    return JSON.parse(data) as Envelope;
+  } catch {
+    return undefined;
+  }
+}
+
+function take(envelope: Envelope | null | undefined, { peer, node, wire, options }: Connection, book: CursorBook): void {
   const { events, log, skipTypes } = options;
-  if (envelope.node !== node) return;
+  if (envelope?.node !== undefined && envelope.node !== node) return;
   wire.came += 1;
   try {
-    if (!LOCAL_KINDS.includes(envelope.kind) && !skipTypes.includes(envelope.type)) events.inject(envelope);
+    const { kind, type } = envelope ?? {};
+    if (!LOCAL_KINDS.includes(String(kind)) && !skipTypes.includes(String(type))) events.inject(envelope as Envelope);
   } catch (error) {
-    log.warn({ peer: node, reason: reasonOf(error) }, "an event of a peer is none and was dropped");
+    // A peer of another version may send many of them.
+    if (!wire.told) log.warn({ peer: peer.name, reason: reasonOf(error) }, "an event of a peer is none and was dropped; others like it are dropped in silence");
+    wire.told = true;
     return;
   }
   // What does not cross is a place to read on from, too: after its restart a peer may have nothing else.
-  book.keep(envelope.id);
+  if (typeof envelope?.id === "string") book.keep(envelope.id);
 }
 
 /** Under which id the peer publishes: its own word, on the connection that its address and token make. */

@@ -1,5 +1,6 @@
 import { codeOf, type Events, type PeerAnswer, type Peers, type PluginContext, reasonOf, sleep, type TaskResult, type TierEvent, type Turn } from "@svc/sdk";
 import { qualified } from "./agent-chain.ts";
+import { askAnyVersion } from "./older-peer.ts";
 
 /** One question to the peer; a longer task is asked for again under the same key, and goes on there meanwhile. */
 const ROUND_MS = 120_000;
@@ -66,7 +67,7 @@ async function cancel(turn: Turn, node: string, { peers, signal, log, here }: Ha
     timeoutMs: CANCEL_MS,
   } as const;
   try {
-    const { status } = await peers.request(node, request);
+    const { status } = await askAnyVersion(peers, node, request);
     if (status !== 200) log.warn({ task: turn.id, peer: node, status }, "a cancelled task may go on at the peer: it did not take the cancellation");
   } catch (error) {
     log.warn({ task: turn.id, peer: node, reason: reasonOf(error) }, "a cancelled task may go on at the peer: it could not be told");
@@ -78,7 +79,7 @@ async function ask(turn: Turn, node: string, { peers, signal, here }: Handing, f
   let answer: PeerAnswer;
   try {
     const post = (path: string) =>
-      peers.request(node, { method: "POST", path, headers: headersOf(turn, forward), body: bodyOf(turn, node, here), signal, timeoutMs: ROUND_MS });
+      askAnyVersion(peers, node, { method: "POST", path, headers: headersOf(turn, forward), body: bodyOf(turn, node, here), signal, timeoutMs: ROUND_MS });
     answer = await post("/mesh/task");
     // One from before there were mesh tasks has no such path, and takes them as any other.
     if (answer.status === 404 && (answer.body as { code?: string } | undefined)?.code !== "SVC_AGENT_UNKNOWN") answer = await post("/task");
@@ -103,7 +104,7 @@ async function ask(turn: Turn, node: string, { peers, signal, here }: Handing, f
 
 const headersOf = ({ id, rootId }: Turn, forward: string) => ({ "idempotency-key": id, "x-svc-root-id": rootId, "x-svc-parent-id": forward });
 
-function bodyOf({ messages, route }: Turn, node: string, here: string): object {
+function bodyOf({ messages, route }: Turn, node: string, here: string): Readonly<Record<string, unknown>> {
   const [{ channel, chat, sender, options }] = messages;
   const { freshSession, timeoutMinutes, chain, topic } = options ?? {};
   return {
@@ -112,7 +113,6 @@ function bodyOf({ messages, route }: Turn, node: string, here: string): object {
     message: messages.map(({ text }) => text).join("\n\n"),
     ...(freshSession === undefined ? {} : { freshSession }),
     ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
-    // Older peers pass over what they do not know.
     ...(chain === undefined ? {} : { chain: qualified(chain, here) }),
     ...(topic === undefined ? {} : { topic }),
     context: { channel, chatId: chat, ...(sender === undefined ? {} : { sender: sender.id }) },

@@ -4,6 +4,7 @@ import {
   type HttpRequest,
   type HttpRoute,
   type Message,
+  type ObjectSchema,
   optionsOfCall,
   type PeerAnswerTo,
   type Peers,
@@ -33,6 +34,32 @@ const MOST_KEY = 200;
 const LOOKED_AT = 500;
 const ID = /^[A-Za-z0-9_:.-]{1,120}$/;
 
+/** Of a task. A peer of a later version may send more (FAULT-72); from this machine, a member that is unknown is a mistake. */
+const BODY = {
+  type: "object",
+  additionalProperties: true,
+  required: ["agent", "message"],
+  properties: {
+    peer: { type: "string", minLength: 1, maxLength: 200 },
+    agent: { type: "string", minLength: 1, maxLength: 200 },
+    message: { type: "string", minLength: 1 },
+    stream: { type: "boolean", default: false },
+    freshSession: { type: "boolean" },
+    timeoutMinutes: { type: "number", minimum: 1, maximum: 240 },
+    chain: { type: "array", maxItems: 100, items: { type: "string", maxLength: 200 } },
+    topic: {
+      type: "object",
+      additionalProperties: true,
+      properties: { project: { type: "string", minLength: 1, maxLength: 500 }, subject: { type: "string", minLength: 1, maxLength: 500 } },
+    },
+    context: {
+      type: "object",
+      additionalProperties: true,
+      properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } },
+    },
+  },
+} as const satisfies ObjectSchema;
+
 /** What the route works with. */
 export interface TaskRouteOptions extends Pick<PluginContext, "agents" | "events" | "node" | "tasks" | "traces"> {
   readonly peers: Pick<Peers, "list">;
@@ -49,27 +76,7 @@ export function meshTaskRoute(options: TaskRouteOptions): HttpRoute {
     method: "POST",
     path: "/mesh/task",
     guard: "peer",
-    body: {
-      type: "object",
-      required: ["agent", "message"],
-      properties: {
-        peer: { type: "string", minLength: 1, maxLength: 200 },
-        agent: { type: "string", minLength: 1, maxLength: 200 },
-        message: { type: "string", minLength: 1 },
-        stream: { type: "boolean", default: false },
-        freshSession: { type: "boolean" },
-        timeoutMinutes: { type: "number", minimum: 1, maximum: 240 },
-        chain: { type: "array", maxItems: 100, items: { type: "string", maxLength: 200 } },
-        topic: {
-          type: "object",
-          properties: { project: { type: "string", minLength: 1, maxLength: 500 }, subject: { type: "string", minLength: 1, maxLength: 500 } },
-        },
-        context: {
-          type: "object",
-          properties: { channel: { type: "string", minLength: 1 }, chatId: { type: "string", minLength: 1 }, sender: { type: "string", minLength: 1 } },
-        },
-      },
-    },
+    body: BODY,
     async handle(request, reply) {
       const { stream = false, context } = request.body as TaskBody;
       if (request.caller.peer === undefined && context?.chatId !== undefined && !stream) {
@@ -129,6 +136,8 @@ function outward(request: HttpRequest, options: TaskRouteOptions): Message {
 
 function asked({ body, headers, caller }: HttpRequest, { peers }: TaskRouteOptions): PeerTask & { readonly peer: string } {
   const { peer, agent, message, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
+  const unknown = Object.keys(body as object).find((name) => !Object.hasOwn(BODY.properties, name));
+  if (unknown !== undefined) throw svcError("SVC_HTTP_INVALID", `'${unknown}' is not a known field.`, { status: 400, path: unknown, field: unknown });
   if (peer === undefined) throw svcError("SVC_MESH_PEER", "'peer' must name the daemon that has the agent; see svc mesh list.", { status: 400, field: "peer" });
   requirePeer(peers, peer);
   if ((context.channel === undefined) !== (context.chatId === undefined))
