@@ -42,7 +42,7 @@ interface Wire {
   came: number;
   /** The event behind which a gap was told: it is told once, also where nothing has come after it. */
   gapBehind?: string;
-  /** That it sends what is no event was told. */
+  /** It was told that something came that is not an event. */
   told?: true;
 }
 
