@@ -22,4 +22,5 @@ export const FIGURES = new Map([
   ["P20", () => import("./p20-guildchat.mjs")],
   ["P21", () => import("./p21-teamchat.mjs")],
   ["P22", () => import("./p22-pages.mjs")],
+  ["P23", () => import("./p23-phonemsg.mjs")],
 ]);
