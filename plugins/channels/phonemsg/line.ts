@@ -126,7 +126,28 @@ function createSocket({ vendor, session, log, server, sent }: LineDeps, version:
     getMessage: async ({ id }) => (typeof id === "string" ? sent(id) : undefined),
   });
   socket.ws.on("frame", signal.saw);
+  leaveOutUnreadable(socket, log);
   return socket;
+}
+
+/**
+ * The library does not catch what it throws at a frame that it cannot read: an error without an owner. Such a frame is left out; if none can be
+ * read any more, the library itself finds the connection dead.
+ */
+function leaveOutUnreadable({ ws }: WASocket, log: Log): void {
+  for (const read of ws.listeners("message") as ((data: Uint8Array) => Promise<void> | void)[]) {
+    const next = async (data: Uint8Array): Promise<void> => {
+      try {
+        await read(data);
+      } catch {
+        log.warn({}, "the platform sent something that the protocol library cannot read; it is left out");
+        // What stands behind it is read now, not with the next frame.
+        await next(new Uint8Array());
+      }
+    };
+    ws.off("message", read);
+    ws.on("message", (data: Uint8Array) => void next(data));
+  }
 }
 
 /** Hand a message over until it is kept. Rejects when the connection ends first: then it was not acknowledged and comes again. */
