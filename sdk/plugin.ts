@@ -108,7 +108,7 @@ export function definePlugin<C = Record<string, unknown>>(plugin: Plugin<C>): Pl
 /**
  * The static `"svc"` member of a plugin's package.json: read before any of its code runs.
  * `activate`: `always`; `section` when its section of svc.json is present; `enabled` when that section has `enabled: true`;
- * `agent` when an agent names its tier; `needed` when a plugin that runs declares a capability that it `serves`.
+ * `agent` when an agent names its tier or, of anything but a tier, has one of its keys; `needed` when a plugin that runs declares a capability that it `serves`.
  */
 export interface Manifest {
   /** The generation of the plugin API: 1. */

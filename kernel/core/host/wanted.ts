@@ -44,7 +44,7 @@ export function isWanted(hosted: HostedPlugin, wanted: Wanted, plugins: readonly
     case "enabled":
       return (section as { enabled?: unknown } | null | undefined)?.enabled === true;
     case "agent":
-      return wanted.tiers.has(manifest?.name ?? "");
+      return manifest?.kind === "tier" ? wanted.tiers.has(manifest.name) : (manifest?.agentKeys ?? []).some(wanted.hasAgentKey);
     case "needed": {
       const served = manifest?.serves ?? hosted.plugin?.serves ?? [];
       return plugins.some((other) => activation(other) !== "needed" && usesAny(other, served) && isWanted(other, wanted, plugins));
