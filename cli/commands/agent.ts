@@ -75,7 +75,7 @@ const group: OwnGroup = {
     {
       name: "index",
       args: "<id>",
-      summary: "Index an agent's workspace, so that rag.lexical can search it",
+      summary: "Index an agent's workspace now: its words for rag.lexical, with codeindex its code for svc_code",
       run: ([id], _options, cli) => index(cli, id as string),
     },
     {
@@ -184,19 +184,38 @@ interface Indexed {
   readonly durationMs: number;
 }
 
-async function index(cli: Cli, id: string): Promise<void> {
-  const path = `/api/agents/${encodeURIComponent(id)}/index`;
-  const done = cli.terminal ? await watchIndex(cli, path) : ((await cli.request("POST", path)) as Indexed);
-  const { files, read, removed, pieces, durationMs } = done;
-  cli.print(`The workspace of ${id} is indexed: ${files} files (${read} read, ${removed} gone), ${pieces} places, ${(durationMs / 1000).toFixed(1)} s.`, done);
+interface IndexedCode extends Omit<Indexed, "pieces"> {
+  readonly definitions: number;
+  readonly skipped: number;
 }
 
+async function index(cli: Cli, id: string): Promise<void> {
+  const path = `/api/agents/${encodeURIComponent(id)}`;
+  const done = await run<Indexed>(cli, `${path}/index`);
+  const code = await run<IndexedCode>(cli, `${path}/code-index`).catch((error) => {
+    // No agent has a code index, or this one has none.
+    if (["SVC_HTTP_NOT_FOUND", "SVC_CODE_OFF"].includes((error as { code?: string }).code ?? "")) return undefined;
+    throw error;
+  });
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const { files, read, removed, pieces, durationMs } = done;
+  const words = `The workspace of ${id} is indexed: ${files} files (${read} read, ${removed} gone), ${pieces} places, ${seconds(durationMs)}.`;
+  if (code === undefined) return cli.print(words, done);
+  const skipped = code.skipped === 0 ? "" : `, ${code.skipped} left out as too large or binary`;
+  cli.print(
+    `${words}\nIts code, too: ${code.files} files (${code.read} read, ${code.removed} gone${skipped}), ${code.definitions} definitions, ${seconds(code.durationMs)}.`,
+    { ...done, code },
+  );
+}
+
+const run = <T>(cli: Cli, path: string): Promise<T> => (cli.terminal ? watchIndex<T>(cli, path) : (cli.request("POST", path) as Promise<T>));
+
 /** On a terminal the count grows in place. */
-async function watchIndex(cli: Cli, path: string): Promise<Indexed> {
-  let done: Indexed | undefined;
+async function watchIndex<T>(cli: Cli, path: string): Promise<T> {
+  let done: T | undefined;
   for await (const { event, data } of cli.frames("POST", path)) {
     if (event === "progress") process.stderr.write(`\r${(data as Indexed).files} files looked at, ${(data as Indexed).read} read`);
-    if (event === "done") done = data as Indexed;
+    if (event === "done") done = data as T;
     if (event === "error") {
       const { error, code = "SVC_CLI_TASK_FAILED" } = data as { error: string; code?: string };
       throw coded(code, error);

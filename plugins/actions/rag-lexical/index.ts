@@ -26,12 +26,6 @@ export default definePlugin({
   name: "rag-lexical",
   version: "0.1.0",
   svc: "^0.1.0",
-  agentConfig: {
-    type: "object",
-    properties: {
-      codeindex: { type: "boolean", default: false, description: "build and refresh the index of words of the workspace, for rag.lexical" },
-    },
-  },
   capabilities: ["agents", "files", "jobs", "routes"],
   setup(ctx) {
     const thread = laterThread();
@@ -76,7 +70,7 @@ export default definePlugin({
       return done.finally(() => listeners.delete(listener));
     };
 
-    const wanted = (agent: Agent) => agent.settings.codeindex === true;
+    const wanted = (agent: Agent) => agent.settings["codeindex"] === true;
 
     const refresh = async () => {
       const present = new Set((await ctx.files.own.list(".").catch(() => [])).map(({ name }) => name));
