@@ -20,6 +20,8 @@ export interface Acknowledgements {
   ops(inbound: Inbound): readonly Op[];
   /** Something may have become possible on that channel. */
   wake(channel: string): void;
+  /** The same in a moment: a quick answer is not kept waiting for the network and the disk by it. */
+  soon(channel: string): void;
   /** Begins no more, lets what is in flight finish for `graceMs`, then cuts it. The rest stays for the next start. */
   stop(graceMs: number): Promise<void>;
 }
@@ -39,6 +41,9 @@ const TRIES = 3;
 /** Later it would say nothing that the answer does not. */
 const WORTH_MS = 120_000;
 
+/** Nobody notices it, and an answer that needs no engine is through by then. */
+const MOMENT_MS = 100;
+
 const queueOf = (channel: string): string => `acks/${channel}`;
 
 /** Best effort: what fails is tried a few times within two minutes, at the pace that the platform allows, and never told to anybody. */
@@ -46,6 +51,8 @@ export function createAcknowledgements(deps: AcknowledgementDeps): Acknowledgeme
   const { store, log, pace, backoff, now, live } = deps;
   const busy = new Map<string, Promise<void>>();
   const again = new Set<string>();
+  /** Channels that are looked at in a moment. */
+  const soon = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
   const cut = new AbortController();
   let stopping = false;
@@ -91,10 +98,15 @@ export function createAcknowledgements(deps: AcknowledgementDeps): Acknowledgeme
 
   async function later(channel: string, id: string, ms: number, value: Acknowledgement): Promise<void> {
     await store.queue<Acknowledgement>(queueOf(channel)).release(id, stopping ? 0 : ms, value);
+    wakeIn(channel, ms + 1);
+  }
+
+  function wakeIn(channel: string, ms: number): void {
     const timer = setTimeout(() => {
       timers.delete(timer);
+      soon.delete(channel);
       wake(channel);
-    }, ms + 1);
+    }, ms);
     timer.unref();
     timers.add(timer);
   }
@@ -110,6 +122,11 @@ export function createAcknowledgements(deps: AcknowledgementDeps): Acknowledgeme
       return [push(queueOf(channel), id, value, { group: conversationKey(target) })];
     },
     wake,
+    soon(channel) {
+      if (stopping || soon.has(channel)) return;
+      soon.add(channel);
+      wakeIn(channel, MOMENT_MS);
+    },
     async stop(graceMs) {
       stopping = true;
       for (const timer of timers) clearTimeout(timer);

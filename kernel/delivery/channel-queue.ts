@@ -49,6 +49,7 @@ export class ChannelQueue {
   #busy = false;
   #again = false;
   #sweepDue = false;
+  #expecting = false;
 
   constructor(channel: string, deps: OutboxDeps) {
     this.#channel = channel;
@@ -58,6 +59,15 @@ export class ChannelQueue {
 
   /** Something may have become possible. */
   wake(): void {
+    void this.#work();
+  }
+
+  /**
+   * A delivery is put into the queue by a commit that is being handed over: claimed along with it, in one transaction where the store
+   * groups its writes, it is not kept waiting for the disk a second time. Where there is none after all, nothing is claimed.
+   */
+  expect(): void {
+    this.#expecting = true;
     void this.#work();
   }
 
@@ -99,7 +109,9 @@ export class ChannelQueue {
           await this.#expire();
         }
         const free = PARALLEL - this.#onWire.size;
-        if (this.#stopping || free <= 0 || !this.#ready() || (await this.#queue.size()) <= this.#onWire.size) continue;
+        const expecting = this.#expecting;
+        this.#expecting = false;
+        if (this.#stopping || free <= 0 || !this.#ready() || (!expecting && (await this.#queue.size()) <= this.#onWire.size)) continue;
         for (const item of await this.#queue.claim(free, LEASE_MS)) if (!this.#onWire.has(item.id)) this.#begin(item);
       } while (this.#again && !this.#stopping);
     } catch (error) {

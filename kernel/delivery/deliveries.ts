@@ -215,7 +215,7 @@ export class ChannelDeliveries implements Deliveries {
   }
 
   accepted({ channel }: Inbound): void {
-    if (this.#state === "running" && this.#deps.live().channels.get(channel)?.thing.traits.ack !== undefined) this.#acks.wake(channel);
+    if (this.#state === "running" && this.#deps.live().channels.get(channel)?.thing.traits.ack !== undefined) this.#acks.soon(channel);
   }
 
   channelState({ thing: channel, state }: ProvidedChannel): void {
@@ -275,7 +275,10 @@ export class ChannelDeliveries implements Deliveries {
     const { bus, now } = this.#deps;
     const rootId = bus.current()?.rootId;
     const entry = sealEntry(delivery, { at: now(), progress, ...(rootId === undefined ? {} : { rootId }) });
-    return delivery.held === undefined ? this.choices.push(entry) : [this.withheld.op(entry, unjudged)];
+    if (delivery.held !== undefined) return [this.withheld.op(entry, unjudged)];
+    // Behind the commit, which follows at once.
+    queueMicrotask(() => this.#state === "running" && this.#outbox.expect(delivery.target.channel));
+    return this.choices.push(entry);
   }
 
   /** Tell the senders of answers that were given up, once a chat. Proactive deliveries and notices go in silence. */

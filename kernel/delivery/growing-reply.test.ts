@@ -253,6 +253,9 @@ describe("a reply that grows", () => {
     });
     const one = await world(far);
     const reply = stream(one);
+    // Not for an answer that is there at once.
+    expect(typing).toBeUndefined();
+    await until(() => typing !== undefined);
     expect(typing?.aborted).toBe(false);
     reply.text(words(20));
     await until(() => far.calls.length === 1);

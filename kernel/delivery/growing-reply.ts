@@ -26,6 +26,8 @@ const BLOCK = 60;
 const PATIENCE = 3;
 /** Platforms show that somebody is typing for about five seconds. */
 const TYPING_EVERY_MS = 4_500;
+/** An answer that needs no engine is there by then: it is not kept waiting behind the call. */
+const TYPING_AFTER_MS = 100;
 const TYPING_AT_MOST_MS = 600_000;
 
 /**
@@ -166,15 +168,16 @@ function startTyping(target: Target, { thing: channel }: ProvidedChannel): () =>
   if (channel.typing === undefined) return () => {};
   const own = new AbortController();
   const tell = () => void Promise.resolve(channel.typing?.(target, own.signal)).catch(() => {});
+  const first = setTimeout(tell, TYPING_AFTER_MS);
   const every = setInterval(tell, TYPING_EVERY_MS);
   const enough = setTimeout(() => stop(), TYPING_AT_MOST_MS);
   every.unref();
   enough.unref();
   const stop = () => {
+    clearTimeout(first);
     clearInterval(every);
     clearTimeout(enough);
     own.abort();
   };
-  tell();
   return stop;
 }

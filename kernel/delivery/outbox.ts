@@ -6,6 +6,8 @@ export interface Outbox {
   wake(channel: string): void;
   /** The same, and first let go what has grown too old. */
   sweep(channel: string): void;
+  /** A commit that is being handed over puts a delivery into that queue. */
+  expect(channel: string): void;
   /** Claim no more, let what is in flight finish for `graceMs`, then cut it. What is not done stays for the next start. */
   stop(graceMs: number): Promise<void>;
 }
@@ -21,6 +23,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   let stopping = false;
   return {
     wake: (channel) => void (stopping || queueOf(channel).wake()),
+    expect: (channel) => void (stopping || queueOf(channel).expect()),
     sweep: (channel) => void (stopping || queueOf(channel).sweep()),
     async stop(graceMs) {
       stopping = true;

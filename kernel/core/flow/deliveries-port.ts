@@ -10,7 +10,7 @@ export interface Deliveries {
   reaches(target: Target): boolean;
   /**
    * The writes that put a delivery into the outbox, or keep one that a tap withholds (`held`); they go into the transaction that ends the
-   * task. The `deliver` hook has run; `unjudged` where it failed, so that it is asked again before a release.
+   * task, which is handed to the store at once: the outbox claims along with it. The `deliver` hook has run; `unjudged` where it failed, so that it is asked again before a release.
    */
   ops(delivery: Delivery, unjudged?: boolean): readonly Op[];
   /** That transaction is durable: send as soon as the channel is ready, or tell that it is withheld. */
