@@ -8,6 +8,7 @@ import * as engine from "@svc/sdk/engine";
 import * as host from "@svc/sdk/host";
 import * as program from "@svc/sdk/program-tier";
 import * as testing from "@svc/sdk/testing";
+import * as loop from "@svc/sdk/tool-loop";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pluginFolders, ROOT, read } from "./house.ts";
@@ -155,6 +156,7 @@ const HOST_NAMES = [
   "whyNoScope",
   "workingStore",
 ];
+const LOOP_NAMES = ["atMost", "byModelName", "daemonTools", "runCalls", "runToolLoop", "summaryOf"];
 const PROGRAM_NAMES = ["PERMISSION_MODES", "programSection", "programSettings"];
 const TESTING_NAMES = [
   "actionContract",
@@ -189,6 +191,7 @@ describe("@svc/sdk", () => {
     expect(Object.keys(testing).sort()).toEqual(TESTING_NAMES);
     expect(Object.keys(engine).sort()).toEqual(ENGINE_NAMES);
     expect(Object.keys(program).sort()).toEqual(PROGRAM_NAMES);
+    expect(Object.keys(loop).sort()).toEqual(LOOP_NAMES);
     expect(Object.keys(host).sort()).toEqual(HOST_NAMES);
   });
 

@@ -1,5 +1,5 @@
 import { coversName, type PluginContext, type Turn } from "@svc/sdk";
-import type { Tool } from "./tool.ts";
+import type { Tool } from "@svc/sdk/tool-loop";
 
 /** The actions that the agent's configuration allows, as tools. Each call is judged, timed and traced by the daemon. */
 export function actionTools(ctx: Pick<PluginContext, "actions">, turn: Turn, allowed: readonly string[]): Tool[] {

@@ -9,7 +9,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   agentConfig,
-  capabilities: ["actions", "files", "media", "models", "spawn", "warm"],
+  capabilities: ["actions", "files", "media", "models", "services", "spawn", "tools", "warm"],
   setup(ctx): Lifecycle {
     const servers = createServerPool(() => ctx.warm);
     ctx.provide.tier({
@@ -20,7 +20,8 @@ export default definePlugin({
         const { runTurn } = await import("./run.js");
         yield* runTurn(ctx, servers, turn, context, signal);
       },
-      actions: (agent) => (agent.settings.permissionMode === "plan" ? [] : readAgent(agent).actions),
+      actions: (agent) =>
+        agent.settings.permissionMode === "plan" ? [] : [...readAgent(agent).actions, ...(ctx.services.get("callables")?.patterns(agent) ?? [])],
       probe: async (agent) => (agent === undefined ? { ok: true, detail: "each agent's provider decides" } : ctx.models.usable(agent.id)),
     });
     return {};

@@ -10,12 +10,11 @@ import {
   tierFailure,
 } from "@svc/sdk";
 import { checkSchema, createFakeContext, createMemoryFiles } from "@svc/sdk/testing";
+import { atMost, byModelName, runCalls, summaryOf, type Tool, type ToolAnswer } from "@svc/sdk/tool-loop";
 import { describe, expect, it } from "vitest";
 import { actionTools } from "./actions.ts";
-import { runCalls, type ToolAnswer } from "./calls.ts";
 import plugin from "./index.ts";
 import { agentConfig, readAgent } from "./settings.ts";
-import { atMost, byModelName, summaryOf, type Tool } from "./tool.ts";
 
 const tool = (name: string, run: Tool["run"] = async () => name): Tool => ({ name, description: name, input: { type: "object" }, run });
 

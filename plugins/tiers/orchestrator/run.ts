@@ -1,37 +1,16 @@
-import {
-  type ModelCall,
-  type ModelEvent,
-  type ModelMessage,
-  type PluginContext,
-  type TierEvent,
-  type TierFailure,
-  type Turn,
-  type TurnContext,
-  tierFailure,
-  turnMessages,
-  type Usage,
-} from "@svc/sdk";
+import type { PluginContext, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { byModelName, daemonTools, runToolLoop } from "@svc/sdk/tool-loop";
 import { actionTools } from "./actions.ts";
-import { runCalls, type ToolAnswer } from "./calls.ts";
 import type { ServerPool } from "./server-pool.ts";
 import { openServers } from "./servers.ts";
 import { readAgent } from "./settings.ts";
-import { byModelName } from "./tool.ts";
-
-/** How much of the history is sent: less each time that the model finds the conversation too long. */
-const SHARES = [1, 0.25, 0];
 
 /**
- * One turn, top to bottom:
- *
- *   tool servers -> model call -> no tools wanted -> usage, done
- *      |               ^   |'-> fails: usage so far, error
- *      |               |   v
- *      |               '- the calls, side by side: each a step, each failure an answer to the model
- *      '-> one that fails or hangs: a step with its error, the turn goes on without it
+ * One turn: tool servers, then the loop of model and tools. A server that fails or hangs is a step with its error, and the turn goes on
+ * without it.
  */
 export async function* runTurn(
-  ctx: Pick<PluginContext, "actions" | "files" | "media" | "models" | "spawn">,
+  ctx: Pick<PluginContext, "actions" | "files" | "media" | "models" | "services" | "spawn" | "tools">,
   pool: ServerPool,
   turn: Turn,
   context: TurnContext,
@@ -42,134 +21,24 @@ export async function* runTurn(
   // Planning is thinking without doing.
   const plans = turn.agent.settings.permissionMode === "plan";
   const servers = plans ? undefined : await openServers(ctx, pool, turn, settings.serverTimeoutSeconds * 1000, signal);
-  const bill = createBill();
   try {
     yield* servers?.missing ?? [];
-    const tools = byModelName(plans ? [] : [...actionTools(ctx, turn, settings.actions), ...(servers?.tools ?? [])]);
+    const actions = plans ? [] : actionTools(ctx, turn, settings.actions);
+    const others = plans ? [] : (await daemonTools(ctx, turn)).filter(({ name }) => !actions.some((action) => action.name === name));
     const { model, maxOutputTokens } = turn.messages[0].options ?? {};
-    const call: Omit<ModelCall, "messages"> = {
+    yield* runToolLoop(ctx.models, {
       agent: turn.agent.id,
       ...(model === undefined ? {} : { model }),
       system: context.system,
-      tools: [...tools].map(([name, { description, input }]) => ({ name, description, input })),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       signal,
-    };
-    const talk: Talk = {
-      past: (share) => turnMessages(context, given, share),
-      shares: context.history.length === 0 ? [0] : [...SHARES],
-      since: [],
-      begun: false,
-    };
-    for (let round = 1; round <= settings.maxSteps; round += 1) {
-      const said = yield* ask(ctx.models, call, talk, bill);
-      if (said === undefined) break;
-      if (said.type === "error") {
-        yield* bill.event();
-        yield said;
-        return;
-      }
-      const { reply, stopped } = said;
-      const { calls = [] } = reply;
-      if (calls.length === 0) {
-        yield* bill.event();
-        yield talk.begun ? { type: "done" } : tierFailure("no-answer", `The model gave no answer; it stopped with '${stopped}'.`);
-        return;
-      }
-      if (round === settings.maxSteps) {
-        yield* bill.event();
-        yield tierFailure(
-          "step-limit",
-          `The work was not done after ${settings.maxSteps} model calls; raise agents.${turn.agent.id}.orchestrator.maxSteps, or ask for less at once.`,
-        );
-        return;
-      }
-      const answers = yield* runCalls(calls, tools, round, signal);
-      if (answers === undefined) break;
-      talk.since.push(reply, resultsOf(answers));
-    }
-    // Ended from outside: report what was spent all the same.
-    yield* bill.event();
+      context,
+      given,
+      tools: byModelName([...actions, ...others, ...(servers?.tools ?? [])]),
+      maxSteps: settings.maxSteps,
+      advice: `raise agents.${turn.agent.id}.orchestrator.maxSteps, or ask for less at once.`,
+    });
   } finally {
     await servers?.release(!signal.aborted);
   }
-}
-
-/** The conversation of one turn. */
-interface Talk {
-  past(share: number): ModelMessage[];
-  /** Shares of the history that may still be tried. */
-  shares: number[];
-  readonly since: ModelMessage[];
-  /** Something was said: the words of the next step stand apart from it. */
-  begun: boolean;
-}
-
-/** One call of the model, with less history where it finds the conversation too long. Undefined when the signal aborted. */
-async function* ask(
-  models: PluginContext["models"],
-  call: Omit<ModelCall, "messages">,
-  talk: Talk,
-  bill: Bill,
-): AsyncGenerator<TierEvent, Extract<ModelEvent, { type: "end" | "error" }> | undefined> {
-  for (;;) {
-    const last = talk.since.at(-1);
-    // The next step sends all of it again.
-    const since = last === undefined ? [] : [...talk.since.slice(0, -1), { ...last, cache: true }];
-    let apart = talk.begun;
-    let failure: TierFailure | undefined;
-    for await (const event of models.stream({ ...call, messages: [...talk.past(talk.shares[0] ?? 0), ...since] })) {
-      if (event.type === "end") return event;
-      if (event.type === "error") failure = event;
-      else if (event.type === "usage") bill.add(event);
-      else {
-        if (event.type === "text") {
-          if (apart) yield { type: "text", text: "\n\n" };
-          apart = false;
-          talk.begun = true;
-        }
-        yield event;
-      }
-    }
-    if (failure?.kind !== "context" || talk.shares.length < 2) return failure;
-    const [left] = talk.shares.splice(0, 1);
-    yield { type: "step", step: { id: `history ${left}`, name: "history", phase: "end", output: "too long for the model; shortened" } };
-  }
-}
-
-const resultsOf = (answers: readonly ToolAnswer[]): ModelMessage => ({
-  role: "tool",
-  results: answers.map(({ call: { id, name }, text, failed }) => ({ id, name, text, ...(failed ? { failed } : {}) })),
-});
-
-/** What the calls of a turn have cost together. */
-interface Bill {
-  add(cost: Extract<ModelEvent, { type: "usage" }>): void;
-  /** Empty until a vendor has sent a count. */
-  event(): TierEvent[];
-}
-
-function createBill(): Bill {
-  let spent: Usage | undefined;
-  let model: string | undefined;
-  return {
-    add(cost) {
-      model = cost.model;
-      spent = sum(spent, cost.usage);
-    },
-    event: () => (spent === undefined ? [] : [{ type: "usage", usage: spent, ...(model === undefined ? {} : { model }) }]),
-  };
-}
-
-function sum(before: Usage | undefined, more: Usage): Usage {
-  if (before === undefined) return more;
-  const both = (left = 0, right = 0) => left + right;
-  const cost = before.cost === undefined && more.cost === undefined ? {} : { cost: both(before.cost, more.cost) };
-  return {
-    input: before.input + more.input,
-    output: before.output + more.output,
-    cacheRead: both(before.cacheRead, more.cacheRead),
-    cacheCreate: both(before.cacheCreate, more.cacheCreate),
-    ...cost,
-  };
 }

@@ -3,9 +3,9 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { ObjectSchema, PluginContext, Turn } from "@svc/sdk";
+import type { Tool } from "@svc/sdk/tool-loop";
 import { childTransport } from "./child-transport.ts";
 import type { ServerEntry } from "./servers.ts";
-import type { Tool } from "./tool.ts";
 
 /** A tool that takes longer is given up. */
 const CALL_MS = 10 * 60_000;

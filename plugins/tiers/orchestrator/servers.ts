@@ -1,6 +1,6 @@
 import { codeOf, type PluginContext, reasonOf, type TierEvent, type Turn } from "@svc/sdk";
+import type { Tool } from "@svc/sdk/tool-loop";
 import { closeAll, type ServerPool } from "./server-pool.ts";
-import type { Tool } from "./tool.ts";
 
 /** An entry of `mcpServers` in `.mcp.json`, or of `agents.<id>.mcp`. */
 export interface ServerEntry {

@@ -25,7 +25,7 @@ export const agentConfig: ObjectSchema = {
           type: "array",
           items: { type: "string", minLength: 1 },
           default: DEFAULTS.actions,
-          description: "actions that the model may call, * for any characters; empty means none",
+          description: "actions that the model may call beside those of agents.<id>.actions, * for any characters",
         },
         maxSteps: { type: "integer", minimum: 1, maximum: 200, default: DEFAULTS.maxSteps, description: "model calls of one turn, at most" },
         serverTimeoutSeconds: {

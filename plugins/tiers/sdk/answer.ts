@@ -1,33 +1,26 @@
-import { type PluginContext, type TierEvent, type Turn, type TurnContext, tierFailure, turnMessages } from "@svc/sdk";
+import type { PluginContext, TierEvent, Turn, TurnContext } from "@svc/sdk";
+import { byModelName, daemonTools, runToolLoop } from "@svc/sdk/tool-loop";
 
-/** How much of the history is sent: less each time that the model finds the conversation too long. */
-const SHARES = [1, 0.25, 0];
+/** Model calls of one turn: more is work for the tier orchestrator, which can be told how many. */
+const MOST_STEPS = 25;
 
-/** One turn: one call of the agent's model, and once more with less history where that is too long for it. */
-export async function* answer(ctx: Pick<PluginContext, "media" | "models">, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
-  if (signal.aborted) return;
+/** What this tier borrows. */
+export type Borrowed = Pick<PluginContext, "media" | "models" | "services" | "tools">;
+
+/** One turn: a call of the agent's model, and one more after each round of the tools that the agent may use. */
+export async function* answer(ctx: Borrowed, turn: Turn, context: TurnContext, signal: AbortSignal): AsyncGenerator<TierEvent> {
   const given = await ctx.media.pictures(context.media);
   const { model, maxOutputTokens } = turn.messages[0].options ?? {};
-  for (const share of context.history.length === 0 ? [0] : SHARES) {
-    const call = {
-      agent: turn.agent.id,
-      ...(model === undefined ? {} : { model }),
-      system: context.system,
-      messages: turnMessages(context, given, share),
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-      signal,
-    };
-    let tooLong = false;
-    for await (const event of ctx.models.stream(call)) {
-      if (event.type === "end") {
-        yield event.reply.text === "" ? tierFailure("no-answer", `The model gave no answer; it stopped with '${event.stopped}'.`) : { type: "done" };
-        return;
-      }
-      tooLong = event.type === "error" && event.kind === "context" && share > 0;
-      if (tooLong) break;
-      yield event;
-    }
-    if (!tooLong) return;
-    yield { type: "step", step: { id: `history ${share}`, name: "history", phase: "end", output: "too long for the model; shortened" } };
-  }
+  yield* runToolLoop(ctx.models, {
+    agent: turn.agent.id,
+    ...(model === undefined ? {} : { model }),
+    system: context.system,
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    signal,
+    context,
+    given,
+    tools: byModelName(await daemonTools(ctx, turn)),
+    maxSteps: MOST_STEPS,
+    advice: "ask for less at once, or give the agent the tier orchestrator and raise its maxSteps.",
+  });
 }

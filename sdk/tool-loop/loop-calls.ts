@@ -1,5 +1,7 @@
-import { type ModelToolCall, reasonOf, type TierEvent } from "@svc/sdk";
-import { atMost, summaryOf, type Tool } from "./tool.ts";
+import { reasonOf } from "../errors.ts";
+import type { ModelToolCall } from "../models.ts";
+import type { TierEvent } from "../tier.ts";
+import { atMost, summaryOf, type Tool } from "./loop-tool.ts";
 
 /** What came of it, in the words that the model hears. */
 export interface ToolAnswer {

@@ -1,4 +1,4 @@
-import type { ObjectSchema } from "@svc/sdk";
+import type { ObjectSchema } from "../config.ts";
 
 /** Something that the model may call. */
 export interface Tool {
