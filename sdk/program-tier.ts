@@ -1,4 +1,5 @@
 import type { Agent } from "./agents.ts";
+import type { Callables } from "./callables.ts";
 import type { ObjectSchema } from "./config.ts";
 
 /** The keys that the section of every tier on a program has. */
@@ -51,4 +52,20 @@ export function programSettings({ settings }: Pick<Agent, "settings">): ProgramS
     servers: Object.keys(serverEntries),
     serverEntries,
   };
+}
+
+/** Whether an entry of a tool server is this service's own, `svc mcp --agent <id>`, however svc is started. */
+export function isOwnServer(entry: unknown): boolean {
+  const { command, args } = (typeof entry === "object" && entry !== null ? entry : {}) as { readonly command?: unknown; readonly args?: unknown };
+  const words = [command, ...(Array.isArray(args) ? args : [])].map((word) =>
+    String(word)
+      .replace(/^.*[/\\]/, "")
+      .replace(/\.(?:mjs|cmd)$/, ""),
+  );
+  return words.some((word, at) => word === "svc" && words[at + 1] === "mcp");
+}
+
+/** Patterns of the actions that the agent can call from within its program: `Tier.actions`. None without this service's tools server among its own. */
+export function actionsThrough(callables: Callables | undefined, agent: Agent): readonly string[] {
+  return Object.values(programSettings(agent).serverEntries).some(isOwnServer) ? (callables?.patterns(agent) ?? []) : [];
 }

@@ -2,7 +2,7 @@ import type { ObjectSchema } from "../config.ts";
 
 /** Something that the model may call. */
 export interface Tool {
-  /** What steps and `toolUseRequired` call it: `http.fetch`, `mcp__files__read`. */
+  /** What steps and `toolUseRequired` call it: `http.fetch`, `files__read`. */
   readonly name: string;
   readonly description: string;
   readonly input: ObjectSchema;

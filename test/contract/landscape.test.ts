@@ -21,7 +21,7 @@ it.each([
   const { say, tier } = await runContext({ inline, others, callable });
   const text = textOf(await say("hello"), "landscape");
   expect(text).toContain("- b (Bob): You check.");
-  expect(text.includes("agent.call")).toBe(told);
+  expect(text.includes("agent_call")).toBe(told);
   expect(tier.turns[0]?.turn.actions).toEqual(told ? ["agent.call"] : []);
 });
 

@@ -157,7 +157,7 @@ const HOST_NAMES = [
   "workingStore",
 ];
 const LOOP_NAMES = ["atMost", "byModelName", "daemonTools", "runCalls", "runToolLoop", "summaryOf"];
-const PROGRAM_NAMES = ["PERMISSION_MODES", "programSection", "programSettings"];
+const PROGRAM_NAMES = ["PERMISSION_MODES", "actionsThrough", "isOwnServer", "programSection", "programSettings"];
 const TESTING_NAMES = [
   "actionContract",
   "boardContract",

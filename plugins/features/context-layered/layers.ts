@@ -52,7 +52,14 @@ function describeSender({ sender }: Inbound): string {
 const factLine = ([key, value]: [string, string | number | boolean]): string => `- ${oneLine(key, 60)}: ${oneLine(String(value))}`;
 
 /** The other agents of this node and the daemons of the mesh, and how to reach them where the agent can. Empty for the only one. */
-export function landscape({ agent, actions = [] }: Turn, agents: readonly Agent[], node: string, peers: readonly { readonly name: string }[] = []): Layer {
+export function landscape(
+  { agent, actions: callable = [], messages }: Turn,
+  agents: readonly Agent[],
+  node: string,
+  peers: readonly { readonly name: string }[] = [],
+): Layer {
+  // What a restricted run is refused is nothing that it could be told to use.
+  const actions = (messages[0].options?.autonomy ?? "act") === "act" ? callable : [];
   const others = agents.filter(({ id }) => id !== agent.id);
   const more = others.length - ROSTER;
   const roster = others.slice(0, ROSTER).map(({ id, name, systemPrompt = "" }) => {
@@ -61,11 +68,11 @@ export function landscape({ agent, actions = [] }: Turn, agents: readonly Agent[
   });
   return layer("landscape", "Landscape", [
     others.length > 0 &&
-      `Other agents on the node ${oneLine(node, 60)}${actions.includes("agent.call") ? "; ask one with the action agent.call {agentId, message}" : ""}:`,
+      `Other agents on the node ${oneLine(node, 60)}${actions.includes("agent.call") ? "; ask one with the tool agent_call {agentId, message}" : ""}:`,
     ...roster,
     more > 0 && `- and ${more} more`,
     peers.length > 0 &&
-      `Other machines of the mesh${actions.includes("mesh.delegate") ? "; ask an agent there with the action mesh.delegate {peer, agent, message}" : ""}: ${peers
+      `Other machines of the mesh${actions.includes("mesh.delegate") ? "; ask an agent there with the tool mesh_delegate {peer, agent, message}" : ""}: ${peers
         .slice(0, ROSTER)
         .map(({ name }) => oneLine(name, 60))
         .join(", ")}${peers.length > ROSTER ? ` and ${peers.length - ROSTER} more` : ""}`,

@@ -1,5 +1,6 @@
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Agent, isLoaderVariable } from "@svc/sdk";
+import { isOwnServer } from "@svc/sdk/program-tier";
 import { applyEdits, type Edit, modify, type ParseError, parse } from "jsonc-parser";
 
 /** Entries of `mcpServers` by name, as they stand in the file. */
@@ -28,18 +29,12 @@ export function serversOf(agents: readonly Agent[], dataFolder?: string): { read
         refused.push({ agent: id, server, reason: "another agent with this workspace has a different server of this name" });
       else {
         asked.set(server, entry);
-        servers[server] = dataFolder !== undefined && isOwn(entry) ? findingUs(entry, dataFolder) : entry;
+        servers[server] = dataFolder !== undefined && isOwnServer(entry) ? findingUs(entry, dataFolder) : entry;
       }
     }
   }
   return { servers, refused };
 }
-
-/** `svc mcp --agent <id>`, however svc is started. */
-const isOwn = ({ command, args }: Readonly<Record<string, unknown>>): boolean => {
-  const words = [command, ...(Array.isArray(args) ? args : [])].map((word) => basename(String(word)).replace(/\.(?:mjs|cmd)$/, ""));
-  return words.includes("mcp") && words.includes("svc") && words.indexOf("svc") === words.indexOf("mcp") - 1;
-};
 
 function findingUs(entry: Readonly<Record<string, unknown>>, dataFolder: string): Readonly<Record<string, unknown>> {
   const env = (entry.env ?? {}) as Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { definePlugin, type Tier } from "@svc/sdk";
-import { PERMISSION_MODES } from "@svc/sdk/program-tier";
+import { actionsThrough, PERMISSION_MODES } from "@svc/sdk/program-tier";
 import { type AcpSettings, agentConfig, sectionSchema } from "./settings.ts";
 
 /** Runs agents on any program that speaks the Agent Client Protocol. */
@@ -32,6 +32,7 @@ export default definePlugin<AcpSettings>({
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner)(turn, context, signal);
       },
+      actions: (agent) => actionsThrough(ctx.services.get("callables"), agent),
       async probe(agent) {
         const { probe } = await import("./probe.js");
         return probe(ctx, agent);

@@ -1,6 +1,6 @@
 import { definePlugin, type Lifecycle } from "@svc/sdk";
 import type { KeyRelays, ToolServers } from "@svc/sdk/engine";
-import { PERMISSION_MODES } from "@svc/sdk/program-tier";
+import { actionsThrough, PERMISSION_MODES } from "@svc/sdk/program-tier";
 import { createGuardLog } from "./guard-log.ts";
 import { guardRoutes } from "./guard-routes.ts";
 import type { SandboxLevels } from "./sandbox-level.ts";
@@ -52,6 +52,7 @@ export default definePlugin<Section>({
         keys ??= createKeyRelays();
         yield* runTurn(ctx, { log, sandboxes, servers, keys, switchesOf: switches }, turn, context, signal);
       },
+      actions: (agent) => actionsThrough(ctx.services.get("callables"), agent),
       async probe(agent) {
         const { probe } = await import("./probe.js");
         return probe(ctx, { sandboxes, switchesOf: switches }, agent);

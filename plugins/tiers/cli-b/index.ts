@@ -1,5 +1,5 @@
 import { definePlugin, type ProgramSection, type Tier } from "@svc/sdk";
-import { PERMISSION_MODES, programSection } from "@svc/sdk/program-tier";
+import { actionsThrough, PERMISSION_MODES, programSection } from "@svc/sdk/program-tier";
 import { READ } from "./variables.ts";
 
 /** Runs agents on the Codex program. */
@@ -19,6 +19,7 @@ export default definePlugin<ProgramSection>({
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner)(turn, context, signal);
       },
+      actions: (agent) => actionsThrough(ctx.services.get("callables"), agent),
       async probe(agent) {
         const { probe } = await import("./probe.js");
         return probe(ctx, agent);

@@ -1,5 +1,5 @@
 import { definePlugin, type ProgramSection } from "@svc/sdk";
-import { PERMISSION_MODES, programSection } from "@svc/sdk/program-tier";
+import { actionsThrough, PERMISSION_MODES, programSection } from "@svc/sdk/program-tier";
 import type { Runner } from "./run.ts";
 import { READ } from "./variables.ts";
 
@@ -20,6 +20,7 @@ export default definePlugin<ProgramSection>({
         runner ??= import("./run.js").then(({ createRunner }) => createRunner(ctx));
         yield* (await runner).run(turn, context, signal);
       },
+      actions: (agent) => actionsThrough(ctx.services.get("callables"), agent),
       async probe(agent) {
         const { probe } = await import("./probe.js");
         return probe(ctx, agent);
