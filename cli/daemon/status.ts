@@ -13,6 +13,16 @@ interface EngineLine {
   readonly detail: string;
 }
 
+/** A window of a budget, as the plugin that counts them tells it. */
+interface BudgetLine {
+  readonly agent: string;
+  readonly period: string;
+  readonly to: string;
+  readonly caps: readonly { readonly measure: string; readonly used: number; readonly cap: number }[];
+}
+
+/** The plugin that counts what agents use. */
+const BUDGETS = "feature-budgets";
 /** An engine that takes longer to answer is shown without a word on it, in milliseconds. */
 const PROBE_MS = 4_000;
 
@@ -26,6 +36,7 @@ export async function status(cli: Cli, { plugins: listed }: { readonly plugins: 
   const counts = new Map<string, number>();
   for (const { state } of health.plugins) counts.set(state, (counts.get(state) ?? 0) + 1);
   const { plugins, ...rest } = health;
+  const budgets = plugins.some(({ id, state }) => id === BUDGETS && state === "running") ? await budgetsOf(cli) : undefined;
   const facts = {
     ...rest,
     address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -35,6 +46,7 @@ export async function status(cli: Cli, { plugins: listed }: { readonly plugins: 
     engines,
     channels: channels.map(({ name, state, reason, unsent }) => ({ name, state, ...(reason === undefined ? {} : { reason }), unsent })),
     plugins: listed ? plugins : Object.fromEntries(counts),
+    ...(budgets === undefined ? {} : { budgets }),
   };
   cli.print(describe(facts, counts), facts);
   if (!health.ok) process.exitCode = 1;
@@ -47,10 +59,11 @@ type Facts = Omit<Health, "plugins"> & {
   readonly agents: readonly AgentLine[];
   readonly engines: readonly EngineLine[];
   readonly channels: readonly Pick<ChannelStatus, "name" | "state" | "reason" | "unsent">[];
+  readonly budgets?: readonly BudgetLine[];
 };
 
 function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
-  const { node, state, version, pid, uptimeSeconds, address, folder, log, tasks, agents, engines, channels, lastCrash, problems } = facts;
+  const { node, state, version, pid, uptimeSeconds, address, folder, log, tasks, agents, engines, channels, lastCrash, problems, budgets = [] } = facts;
   const rows: (readonly [string, string])[] = [
     ["address", address],
     ["folder", folder],
@@ -60,6 +73,7 @@ function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
     ["engines", engines.map(({ tier, ok, detail }) => `${tier} ${ok ? "ok" : `not usable: ${detail}`}`).join("; ")],
     ["channels", channels.map(({ name, state: now, reason }) => `${name} ${now}${reason === undefined ? "" : ` (${reason})`}`).join(", ") || "none"],
     ["plugins", [...counts].map(([what, count]) => `${count} ${what}`).join(", ")],
+    ...budgets.filter(({ caps }) => caps.length > 0).map(budgetRow),
     ["last crash", lastCrash === undefined ? "none known" : `before the start of ${new Date(lastCrash).toLocaleString()}`],
   ];
   return [
@@ -68,6 +82,19 @@ function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
     ...problems.map((problem) => `problem: ${problem}`),
   ].join("\n");
 }
+
+function budgetRow({ agent, period, to, caps }: BudgetLine): readonly [string, string] {
+  const used = caps.map(({ measure, used: amount, cap }) => `${measure} ${Number(amount.toFixed(4))} of ${cap}`).join(", ");
+  const full = caps.some(({ used: amount, cap }) => amount >= cap) ? `used up until ${to}: ` : "";
+  return ["budget", `${agent === "*" ? "all agents" : agent}, this ${period}: ${full}${used}`];
+}
+
+/** What is not known hides nothing else. */
+const budgetsOf = (cli: Cli): Promise<readonly BudgetLine[] | undefined> =>
+  (cli.request("GET", "/budgets") as Promise<{ budgets: readonly BudgetLine[] }>).then(
+    ({ budgets }) => budgets,
+    () => undefined,
+  );
 
 /** One agent of each tier is asked: what it says of its engine holds for the others. */
 async function probe(cli: Cli, agents: readonly AgentLine[]): Promise<EngineLine[]> {
