@@ -20,6 +20,7 @@ it("a kill loses no turn of a budget and counts none twice, though each is run a
   let daemon = await startDaemon(folder);
   const accepted = new Set<string>();
   for (let kill = 0; kill < KILLS; kill += 1) {
+    const before = accepted.size;
     const sent = Array.from({ length: EACH }, (_, at) =>
       handOver(daemon.port, { agent: "echo", message: "hello", context: { channel: "mail", chatId: `c${kill}-${at}` } }, `k${kill}-${at}`).then(
         ({ taskId }) => accepted.add(taskId),
@@ -27,6 +28,8 @@ it("a kill loses no turn of a budget and counts none twice, though each is run a
         () => undefined,
       ),
     );
+    // Something is there to be lost.
+    await expect.poll(() => accepted.size, { timeout: 30_000, interval: 2 }).toBeGreaterThan(before);
     await pause((kill % 9) * 6);
     await daemon.kill("SIGKILL");
     await Promise.all(sent);
