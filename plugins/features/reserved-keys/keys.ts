@@ -53,18 +53,6 @@ const VOICE: ObjectSchema = {
   },
 };
 
-/** `agents.<id>.presence` (001:L79). */
-const PRESENCE: ObjectSchema = {
-  type: "object",
-  description: "on-screen presence",
-  properties: {
-    color: text("colour as #RRGGBB", { pattern: "^#[0-9A-Fa-f]{6}$" }),
-    initial: text("up to two letters", { maxLength: 2 }),
-    label: text("label"),
-    allowActions: flag("permit to act; without it, act falls back to teach"),
-  },
-};
-
 /** The keys, as a part of `agents.<id>`. */
 export const AGENT: ObjectSchema = {
   type: "object",
@@ -72,7 +60,6 @@ export const AGENT: ObjectSchema = {
     forgeAutoReply: flag("in place of the forge channel's autoReplyLegacy"),
     integrations: { type: "array", items: INTEGRATION, default: [], description: "external accounts" },
     voice: VOICE,
-    presence: PRESENCE,
   },
 };
 
