@@ -21,6 +21,7 @@ export interface Cap {
 
 /** All agents together, as a key of counters; no agent can be called so. */
 export const ALL = "*";
+/** Where nothing was used yet. */
 export const NOTHING: Used = { turns: 0, tokens: 0, micros: 0 };
 const MEASURES: readonly Measure[] = ["turns", "tokens", "money"];
 
