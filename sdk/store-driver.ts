@@ -31,9 +31,37 @@ export interface StoreDriver {
   diskBytes?(): number | undefined;
   /** Gives the disk back some of what is free, in a few milliseconds; false when nothing could be given. Default: false. */
   shrink?(): boolean;
+  /** All that is stored, in any order of names; of one name in the order of its keys, items or numbers. For `svc db copy`. */
+  records?(): AsyncIterable<StoreRecord>;
+  /** Stores what another store's `records` gave, as it was there. Throws `SVC_STORE_CONFLICT` where anything is stored already. For `svc db copy`. */
+  restore?(records: AsyncIterable<StoreRecord>): Promise<void>;
   /** Called when the kernel has stopped; resolves when the writes that were handed over are stored. Idempotent. */
   close?(): Promise<void>;
 }
+
+/** One thing that a store keeps. `name` is `<owner>/<name>`, `value` is JSON text. Times are milliseconds from now: the clocks of two stores need not agree. */
+export type StoreRecord =
+  /** A collection with its declared indexes; before its documents. */
+  | { readonly kind: "collection"; readonly name: string; readonly indexes: readonly string[] }
+  | { readonly kind: "document"; readonly name: string; readonly key: string; readonly version: number; readonly value: string }
+  | {
+      readonly kind: "item";
+      readonly name: string;
+      readonly id: string;
+      readonly group?: string;
+      readonly dueInMs: number;
+      /** A claim of it has neither ended nor given it back. */
+      readonly leased: boolean;
+      readonly redelivered: boolean;
+      readonly attempt: number;
+      readonly value: string;
+    }
+  /** A dedup key of a queue. */
+  | { readonly kind: "seen"; readonly name: string; readonly key: string; readonly ageMs: number }
+  /** A journal with the last number that it gave; before its entries. */
+  | { readonly kind: "journal"; readonly name: string; readonly last: number }
+  /** `at` in Unix milliseconds. */
+  | { readonly kind: "entry"; readonly name: string; readonly seq: number; readonly at: number; readonly value: string };
 
 /** One owner's state, with what only the kernel asks for. What a driver leaves out, the kernel does with `list` and `commit`, a page at a time. */
 export interface StoreScope extends Omit<Store, "queue" | "lease"> {

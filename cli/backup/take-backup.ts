@@ -26,6 +26,8 @@ export interface Contents {
   readonly from: string;
   readonly files: number;
   readonly bytes: number;
+  /** The store that keeps the state elsewhere: it is not in here. */
+  readonly stateIn?: string;
 }
 
 /** Of a running daemon, of this machine, or made anew: nothing that a restored folder needs. */
@@ -59,7 +61,8 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
       await cp(file, join(partial, name), { dereference: true });
       await chmod(join(partial, name), 0o600);
     }
-    const contents: Contents = { version, takenAt, from: cli.folder, ...(await sizeOf(partial)) };
+    const elsewhere = store.backup === undefined ? { stateIn: store.name } : {};
+    const contents: Contents = { version, takenAt, from: cli.folder, ...(await sizeOf(partial)), ...elsewhere };
     await writeFile(join(partial, CONTENTS), `${JSON.stringify(contents, null, 2)}\n`, { mode: 0o600 });
     await rename(partial, folder);
     return { folder, ...contents };

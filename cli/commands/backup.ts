@@ -14,7 +14,9 @@ const group: OwnGroup = {
         const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
         const taken = await takeBackup(cli, folder, version);
         const size = `${taken.files} files, ${(taken.bytes / 1_048_576).toFixed(1)} MB`;
-        cli.print(`The backup is in ${taken.folder} (${size}). It holds credentials: keep it as safe as the daemon.`, taken);
+        const missing =
+          taken.stateIn === undefined ? "" : `\nThe state is not in it: the store ${taken.stateIn} keeps it on a server, whose own tools back it up.`;
+        cli.print(`The backup is in ${taken.folder} (${size}). It holds credentials: keep it as safe as the daemon.${missing}`, taken);
       },
     },
   ],

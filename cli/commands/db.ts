@@ -28,6 +28,17 @@ const group: OwnGroup = {
         if (!sound) process.exitCode = EXIT.failed;
       },
     },
+    {
+      name: "copy",
+      args: "",
+      summary: "Copy the state from another store into the one of this folder's configuration, which must be empty, and compare both",
+      options: [{ flags: "--from <store>", description: "sqlite, or a configuration file that asks for the store to read", required: true }],
+      async run(_args, { from }, cli) {
+        const { copyState } = await import("../state/copy-state.js");
+        const copied = await copyState(cli, from as string);
+        cli.print(`${copied.records} records are copied from ${copied.from} to ${copied.to}; both are the same.\nNext: svc daemon start`, copied);
+      },
+    },
   ],
 };
 

@@ -8,7 +8,7 @@ type Optional = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
 /** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
-export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size">> {
+export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore">> {
   scope(owner: string): ScopedStore;
   size(): { readonly used: number; readonly free: number };
 }

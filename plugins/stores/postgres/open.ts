@@ -5,6 +5,7 @@ import { codeOf, type Log, type StoreDriver, type StoreScope, type SvcError } fr
 import { fail } from "./errors.ts";
 import { migrate } from "./migrate.ts";
 import { Node } from "./node.ts";
+import { restoreRecords, storedRecords } from "./records.ts";
 import { createScopes } from "./scopes.ts";
 import { Server, type ServerOptions } from "./server.ts";
 import { storeError } from "./server-error.ts";
@@ -20,7 +21,7 @@ export interface OpenOptions extends ServerOptions {
 }
 
 /** The daemon's state in one schema. */
-export interface PostgresStore extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "close">> {
+export interface PostgresStore extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "records" | "restore" | "close">> {
   scope(owner: string): Required<StoreScope>;
 }
 
@@ -102,6 +103,8 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
       return () => listeners.delete(listener);
     },
     size: () => ({ used }),
+    records: () => storedRecords(server),
+    restore: (records) => restoreRecords(server, records),
     close() {
       closing ??= close();
       return closing;

@@ -15,6 +15,8 @@ export interface ServerOptions {
 const CONNECT_MS = 5_000;
 /** After how long a connection that does not answer is given up; what it was asked may still be done. */
 const ANSWER_MS = 15_000;
+/** The same for a migration, and for the copy of a whole store. */
+const LONG_MS = 12 * 3_600_000;
 
 /** Connections to the server. One statement is one transaction, and no state of a session is used: a pooler in between may share them out. */
 export class Server {
@@ -55,12 +57,15 @@ export class Server {
     });
   }
 
-  /** Runs statements that have no values, in one transaction. */
-  async transaction(work: (run: <Row extends object>(sql: string) => Promise<readonly Row[]>) => Promise<void>): Promise<void> {
-    await this.#with(60_000, async (client) => {
+  /** Runs statements in one transaction. */
+  async transaction(work: (run: <Row extends object>(sql: string, values?: readonly unknown[]) => Promise<readonly Row[]>) => Promise<void>): Promise<void> {
+    await this.#with(LONG_MS, async (client) => {
       await client.query("BEGIN");
       try {
-        await work(async <Row extends object>(sql: string) => (await client.query<Row>(sql.replaceAll("{s}", this.schema))).rows);
+        await work(async <Row extends object>(sql: string, values?: readonly unknown[]) => {
+          const text = sql.replaceAll("{s}", this.schema);
+          return (await (values === undefined ? client.query<Row>(text) : client.query<Row>(text, [...values]))).rows;
+        });
         await client.query("COMMIT");
       } catch (error) {
         await client.query("ROLLBACK").catch(() => {});

@@ -1,6 +1,7 @@
 import { type Log, put, type StoreDriver } from "@svc/sdk";
 import { Connection } from "./connection.ts";
 import { DocumentTable } from "./document-table.ts";
+import { restoreRecords, storedRecords } from "./records.ts";
 import { createScopes, type DatabaseScope } from "./scopes.ts";
 import { type ClockNote, SteadyClock } from "./steady-clock.ts";
 
@@ -47,6 +48,8 @@ export function openStore({ file, log, now = Date.now, monotonic }: DatabaseOpti
   return {
     scope: scopes.scope,
     reclaim: scopes.reclaim,
+    records: () => storedRecords(connection.database, clock.now),
+    restore: (records) => restoreRecords(connection, records, clock.now),
     health() {
       const reason = connection.trouble;
       return reason === undefined ? { ok: true } : { ok: false, reason };

@@ -1,0 +1,127 @@
+import { createHash, type Hash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { codeOf, type ProvidedStore, type StoreDriver, type StoreRecord } from "@svc/sdk";
+import type { Cli } from "../cli.ts";
+import { fail } from "../errors.ts";
+import { storeFor } from "../store.ts";
+
+/** The default store, by the name that people give it. */
+const DEFAULT = "sqlite";
+const TOLD_EVERY = 50_000;
+
+/** What a copy is made of and into, and what was copied. */
+export interface CopiedState {
+  readonly from: string;
+  readonly to: string;
+  readonly records: number;
+  /** Of all names, SHA-256 of what stands in them: the same in both stores. */
+  readonly hash: string;
+}
+
+/**
+ * Copies the state from the store that the configuration `from` asks for, or from `sqlite`, into the store of this folder, which must be empty;
+ * then reads both and compares them. No daemon may run on the folder. Throws `SVC_DAEMON_RUNNING`, `SVC_CLI_USAGE`, `SVC_STORE_CONFLICT`.
+ */
+export async function copyState(cli: Cli, from: string): Promise<CopiedState> {
+  const { tryLock } = await import("@svc/kernel");
+  mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
+  const lock = tryLock(join(cli.dataFolder, "daemon.lock"));
+  if ("holder" in lock) throw fail("SVC_CLI_USAGE", { reason: `a daemon (pid ${lock.holder.pid}) runs on this folder; stop it first with: svc daemon stop` });
+  try {
+    return await copy(cli, from);
+  } finally {
+    lock.release();
+  }
+}
+
+async function copy(cli: Cli, from: string): Promise<CopiedState> {
+  // Without a configuration the default store is asked for, which needs none.
+  const file = from === DEFAULT ? join(cli.dataFolder, "no-configuration.json") : resolve(from);
+  const source = await storeFor({ file, dataFolder: cli.dataFolder });
+  const target = await storeFor(cli);
+  if (source.name === target.name && (from === DEFAULT || dirname(file) === cli.folder))
+    throw fail("SVC_CLI_USAGE", { reason: `${cli.file} asks for the store ${target.name}, too: change it to the new store first, then copy from the old one` });
+  const open = (store: ProvidedStore) => store.open({ folder: cli.dataFolder, now: Date.now });
+  const old = await open(source);
+  try {
+    const next = await open(target);
+    try {
+      return { from: source.name, to: target.name, ...(await copied(old, next, cli)) };
+    } finally {
+      await next.close?.();
+    }
+  } finally {
+    await old.close?.();
+  }
+}
+
+async function copied(old: StoreDriver, next: StoreDriver, cli: Pick<Cli, "say">): Promise<Pick<CopiedState, "records" | "hash">> {
+  const all = (driver: StoreDriver) => {
+    if (driver.records === undefined || driver.restore === undefined) throw fail("SVC_CLI_USAGE", { reason: "one of the two stores cannot be copied" });
+    return driver.records();
+  };
+  all(next);
+  cli.say("Copying...");
+  try {
+    await next.restore?.(counted(all(old), (count) => cli.say(`${count} records`)));
+  } catch (error) {
+    if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+    throw fail("SVC_CLI_EXISTS", {
+      what: "State in the store that is copied into",
+      next: "copy into an empty one: another store.schema, or a data folder without svc.db",
+    });
+  }
+  cli.say("Comparing both...");
+  const [one, other] = [await summary(all(old)), await summary(all(next))];
+  const different = [...new Set([...one.keys(), ...other.keys()])].filter((name) => one.get(name)?.hash !== other.get(name)?.hash);
+  if (different.length > 0)
+    throw fail("SVC_CLI_TASK_FAILED", {
+      reason: `The copy differs from what it was made of in ${different.join(", ")}: do not use it. The old state is as it was.`,
+    });
+  const records = [...one.values()].reduce((sum, { count }) => sum + count, 0);
+  const hash = createHash("sha256").update(JSON.stringify([...one].toSorted(([a], [b]) => (a < b ? -1 : 1))));
+  return { records, hash: hash.digest("hex") };
+}
+
+async function* counted(records: AsyncIterable<StoreRecord>, tell: (count: number) => void): AsyncGenerator<StoreRecord> {
+  let count = 0;
+  for await (const record of records) {
+    yield record;
+    count += 1;
+    if (count % TOLD_EVERY === 0) tell(count);
+  }
+}
+
+/** By kind and name: how many there are, and the hash of what counts in them, in their order. Times that pass are left out. */
+async function summary(records: AsyncIterable<StoreRecord>): Promise<ReadonlyMap<string, { readonly count: number; readonly hash: string }>> {
+  const hashes = new Map<string, { count: number; readonly hash: Hash }>();
+  for await (const record of records) {
+    const content = contentOf(record);
+    if (content === undefined) continue;
+    const name = `${record.kind} ${record.name}`;
+    const entry = hashes.get(name) ?? { count: 0, hash: createHash("sha256") };
+    entry.count += 1;
+    entry.hash.update(`${JSON.stringify(content)}\n`);
+    hashes.set(name, entry);
+  }
+  return new Map([...hashes].map(([name, { count, hash }]) => [name, { count, hash: hash.digest("hex") }]));
+}
+
+function contentOf(record: StoreRecord): readonly unknown[] | undefined {
+  switch (record.kind) {
+    case "document":
+      return [record.key, record.version, record.value];
+    case "item":
+      return [record.id, record.group, record.leased, record.redelivered, record.attempt, record.value];
+    case "seen":
+      return [record.key];
+    case "journal":
+      return [record.last];
+    case "entry":
+      return [record.seq, record.at, record.value];
+    default:
+      // One store knows of a collection without documents, another may not.
+      return undefined;
+  }
+}

@@ -1,0 +1,140 @@
+import type { StoreRecord } from "@svc/sdk";
+import type { Database } from "better-sqlite3";
+import type { Connection } from "./connection.ts";
+import { DocumentTable } from "./document-table.ts";
+import { fail } from "./errors.ts";
+import { JournalTable } from "./journal-table.ts";
+import { QueueTable } from "./queue-table.ts";
+
+interface ItemRow {
+  readonly item: string;
+  readonly line: string | null;
+  readonly due: number;
+  readonly leased: number;
+  readonly attempt: number;
+  readonly again: number;
+  readonly value: string;
+}
+
+/** The document in which this store notes how its own clock runs: no other store has a use for it. */
+const CLOCK = { name: "core/marks", key: "clock" };
+const isClock = (name: string, key: string): boolean => name === CLOCK.name && key === CLOCK.key;
+/** Records that are stored in one transaction. */
+const AT_ONCE = 500;
+
+/** All that the database holds. Nobody else writes to it meanwhile. */
+export async function* storedRecords(database: Database, steady: () => number): AsyncGenerator<StoreRecord> {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%:%' ORDER BY name").pluck().all() as string[];
+  const all = (table: string, order: string) => database.prepare(`SELECT * FROM "${table}" ORDER BY ${order}`).iterate();
+  for (const table of tables) {
+    const name = table.slice(table.indexOf(":") + 1);
+    if (table.startsWith("documents:")) {
+      const columns = database.pragma(`table_info("${table}")`) as { readonly name: string }[];
+      const indexes = columns.filter((column) => column.name.startsWith(":")).map((column) => column.name.slice(1));
+      yield { kind: "collection", name, indexes };
+      for (const row of all(table, "key")) {
+        const { key, version, value } = row as { key: string; version: number; value: string };
+        if (!isClock(name, key)) yield { kind: "document", name, key, version, value };
+      }
+    } else if (table.startsWith("queue:")) {
+      for (const row of all(table, "id")) yield itemOf(name, row as ItemRow, steady());
+    } else if (table.startsWith("seen:")) {
+      for (const row of all(table, "key")) {
+        const { key, at } = row as { key: string; at: number };
+        yield { kind: "seen", name, key, ageMs: steady() - at };
+      }
+    } else if (table.startsWith("journal:")) {
+      const last = (database.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?").pluck().get(table) as number | undefined) ?? 0;
+      yield { kind: "journal", name, last };
+      for (const row of all(table, "seq")) yield { kind: "entry", name, ...(row as { seq: number; at: number; value: string }) };
+    }
+  }
+}
+
+function itemOf(name: string, { item, line, due, leased, attempt, again, value }: ItemRow, now: number): StoreRecord {
+  return {
+    kind: "item",
+    name,
+    id: item,
+    ...(line === null ? {} : { group: line }),
+    dueInMs: Math.max(0, due - now),
+    leased: leased === 1,
+    redelivered: again === 1,
+    attempt,
+    value,
+  };
+}
+
+/** Stores what another store gave. Throws `SVC_STORE_CONFLICT` where the database has state already. */
+export async function restoreRecords(connection: Connection, records: AsyncIterable<StoreRecord>, steady: () => number): Promise<void> {
+  const { database } = connection;
+  for await (const record of storedRecords(database, steady)) {
+    if (record.kind !== "collection") throw fail("SVC_STORE_CONFLICT", { collection: record.name, key: "any" });
+  }
+  const made = new Set<string>();
+  const inserts = new Map<string, (record: StoreRecord & { readonly kind: "document" }) => void>();
+  const make = (table: string, create: () => { create(): void }) => {
+    if (!made.has(table)) create().create();
+    made.add(table);
+  };
+  const store = (record: StoreRecord) => {
+    const { name } = record;
+    switch (record.kind) {
+      case "collection":
+        inserts.set(name, documentInsert(database, name, record.indexes));
+        return;
+      case "document":
+        inserts.get(name)?.(record);
+        return;
+      case "item":
+        make(`queue:${name}`, () => new QueueTable(database, name, steady));
+        return insertItem(database, record, steady());
+      case "seen":
+        make(`queue:${name}`, () => new QueueTable(database, name, steady));
+        return database.prepare(`INSERT INTO "seen:${name}" (key, at) VALUES (?, ?)`).run(record.key, steady() - record.ageMs);
+      case "journal":
+        make(`journal:${name}`, () => new JournalTable(database, name, Date.now));
+        if (record.last > 0) database.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)").run(`journal:${name}`, record.last);
+        return;
+      default:
+        return database.prepare(`INSERT INTO "journal:${name}" (seq, at, value) VALUES (?, ?, ?)`).run(record.seq, record.at, record.value);
+    }
+  };
+  const group = database.transaction((some: readonly StoreRecord[]) => some.forEach(store));
+  let waiting: StoreRecord[] = [];
+  for await (const record of records) {
+    waiting.push(record);
+    if (waiting.length < AT_ONCE) continue;
+    group(waiting);
+    waiting = [];
+  }
+  group(waiting);
+  // One write through the connection syncs all that was stored before it.
+  await connection.write([]);
+}
+
+/** Makes the collection, and the way to store a document of it with the version that it had. */
+function documentInsert(database: Database, name: string, indexes: readonly string[]) {
+  const table = new DocumentTable(database, name);
+  table.declare(indexes);
+  table.create();
+  const columns = indexes.map((field) => `, ":${field}"`).join("");
+  const insert = database.prepare(`INSERT INTO "documents:${name}" (value${columns}, key, version) VALUES (${"?, ".repeat(indexes.length + 2)}?)`);
+  return ({ key, version, value }: StoreRecord & { readonly kind: "document" }): void => {
+    const [, ...fields] = table.bind({ op: "put", collection: name, key, value: JSON.parse(value) });
+    insert.run(value, ...fields, version);
+  };
+}
+
+function insertItem(
+  database: Database,
+  { name, id, group, dueInMs, leased, redelivered, attempt, value }: StoreRecord & { readonly kind: "item" },
+  now: number,
+): void {
+  const table = `"queue:${name}"`;
+  const line = group ?? null;
+  const head = line === null || database.prepare(`SELECT 1 FROM ${table} WHERE line = ? LIMIT 1`).get(line) === undefined ? 1 : 0;
+  database
+    .prepare(`INSERT INTO ${table} (item, line, head, due, since, leased, attempt, again, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    .run(id, line, head, dueInMs > 0 ? now + dueInMs : 0, now, leased ? 1 : 0, attempt, redelivered ? 1 : 0, value);
+}
