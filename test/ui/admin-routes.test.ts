@@ -49,6 +49,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body?: unknown])
   ["POST", "/api/admin/setup/try", { agent: "echo", text: "x" }],
   ["GET", "/api/admin/schedules"],
   ["POST", "/api/admin/schedules/morning/run"],
+  ["POST", "/api/admin/schedules/morning/decide", { approved: true }],
   ["GET", "/api/admin/actions"],
   ["POST", "/api/admin/actions/http.fetch/run", {}],
   ["GET", "/api/admin/tokens"],

@@ -1,4 +1,5 @@
 import { type HttpRequest, type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
+import { changeJobs, jobIn, verdict } from "./job-changes.ts";
 import { type CronState, overviewOf } from "./overview.ts";
 import { type Runner, unknownJob } from "./runner.ts";
 import type { CronsSettings } from "./settings.ts";
@@ -39,6 +40,24 @@ export function addRoutes(ctx: PluginContext<CronsSettings>, state: CronState & 
   const admin = { server: "dashboard", guard: "scope:dashboard:write" } as const;
   ctx.provide.route({ ...admin, method: "GET", path: "/api/admin/schedules", handle: async () => ({ schedules: await overviewOf(ctx, state) }) });
   ctx.provide.route({ ...admin, method: "POST", path: "/api/admin/schedules/:id/run", forPeople: true, handle: run });
+  ctx.provide.route({
+    ...admin,
+    method: "POST",
+    path: "/api/admin/schedules/:id/decide",
+    forPeople: true,
+    body: { type: "object", additionalProperties: false, required: ["approved"], properties: { approved: { type: "boolean" } } },
+    async handle({ params: { id = "" }, body, caller }) {
+      const { approved } = body as { approved: boolean };
+      const who = caller.token?.name ?? caller.address;
+      const report = await changeJobs(ctx.settings, `the dashboard (${who}): ${approved ? "approved" : "rejected"} the job ${id}`, (written) => {
+        const { approval } = jobIn(written, id);
+        if (approval === undefined)
+          throw svcError("SVC_CRON_DECIDED", `Nothing waits for a decision on the job '${id}': somebody has decided it.`, { status: 409 });
+        return [verdict(id, approval, approved)];
+      });
+      return { id, approved, ...report };
+    },
+  });
   ctx.provide.route({
     method: "POST",
     path: "/crons/:id/fire",

@@ -81,6 +81,10 @@ export const ADMIN = {
   secretFirst: "Save or discard your changes first: this is written at once.",
   document: "The document",
   documentNote: "svc.json as it stands, credentials hidden. Lines with errors are marked.",
+  edit: "Edit",
+  editDone: "Done",
+  editNote: "Credentials stay hidden: *** keeps what the file has. Comments and spacing stay as they are in the file; values are taken from here.",
+  brokenText: "The text is no JSON now: mend it, or discard.",
   problems: "What is wrong",
   noProblems: "Nothing is wrong with svc.json.",
   line: (line: number) => `line ${line}`,
@@ -88,6 +92,23 @@ export const ADMIN = {
   otherSections: "Sections",
   wholeFile: "svc.json",
   unknownSection: "No plugin of this version reads this section. It is kept as it is.",
+} as const;
+
+/** What a JSON text may go on with. */
+const WANTED = {
+  value: 'a value: a text in "...", a number, true, false, null, [ or {',
+  name: 'a name in "..."',
+  colon: "a colon",
+  commaOrBrace: "a comma or }",
+  commaOrBracket: "a comma or ]",
+  end: "the end of the text",
+} as const;
+
+/** Sentences about a text that is no JSON. */
+export const TEXT = {
+  wholeObject: "The whole of it is one object: it begins with { and ends with }.",
+  wanted: WANTED,
+  expected: (wanted: keyof typeof WANTED, found: string): string => `Here stands ${found === "" ? "nothing more" : found}; expected is ${WANTED[wanted]}.`,
 } as const;
 
 /** The ten tabs. */

@@ -46,7 +46,7 @@ export default function AdminPage() {
       removeEventListener("beforeunload", closing);
     };
   }, [count]);
-  const review = () => count > 0 && writing.allowed && setSaving(true);
+  const review = () => count > 0 && !draft.broken && writing.allowed && setSaving(true);
   const open = (id: TabId) => navigate(`#${id}`);
   useKeys(
     {

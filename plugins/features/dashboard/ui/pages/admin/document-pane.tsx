@@ -1,11 +1,13 @@
 import "./document.css";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { navigate } from "../../data/router.tsx";
 import { pathText, readPath } from "../../forms/form-path.ts";
+import { Button } from "../../kit/button.tsx";
 import { classes } from "../../kit/class-names.ts";
 import { Icon } from "../../kit/icon.tsx";
 import { Pane } from "../../kit/pane.tsx";
 import { ADMIN } from "../../words/admin.ts";
+import { DocumentEditor } from "./document-editor.tsx";
 import { linesByPath } from "./document-lines.ts";
 import type { Draft } from "./draft.ts";
 import { placeOf } from "./tab-items.ts";
@@ -13,6 +15,7 @@ import { placeOf } from "./tab-items.ts";
 /** The file as it stands, line by line, with what is wrong at its line; opened at the line of a path. */
 export function DocumentPane({ draft, path }: { readonly draft: Draft; readonly path: string | undefined }) {
   const { base } = draft;
+  const [editing, setEditing] = useState(false);
   const text = base.text ?? "";
   const places = useMemo(() => linesByPath(text), [text]);
   const marked = useRef<HTMLLIElement>(null);
@@ -21,8 +24,19 @@ export function DocumentPane({ draft, path }: { readonly draft: Draft; readonly 
     if (first > 0) marked.current?.scrollIntoView({ block: "center" });
   }, [first]);
   const wrong = new Map(base.problems.flatMap((problem) => (problem.line === undefined ? [] : [[problem.line, problem] as const])));
+  const edit = (
+    <Button aria-pressed={editing} onClick={() => setEditing(!editing)}>
+      {editing ? ADMIN.editDone : ADMIN.edit}
+    </Button>
+  );
+  if (editing)
+    return (
+      <Pane className="admin-document" title={ADMIN.document} label={ADMIN.document} actions={edit}>
+        <DocumentEditor draft={draft} line={first} />
+      </Pane>
+    );
   return (
-    <Pane className="admin-document" title={ADMIN.document} label={ADMIN.document}>
+    <Pane className="admin-document" title={ADMIN.document} label={ADMIN.document} actions={edit}>
       <section className="admin-problems" aria-label={ADMIN.problems}>
         {base.problems.length === 0 ? (
           <p className="meta">{ADMIN.noProblems}</p>

@@ -28,6 +28,9 @@ export interface Draft {
   readonly errors: readonly FormError[];
   readonly readAt: number;
   readonly theirWork: TheirWork | undefined;
+  /** The text that is being typed is no JSON now: what it said last stands, and cannot be saved. */
+  readonly broken: boolean;
+  setBroken(broken: boolean): void;
   put(path: FormPath, value: unknown): void;
   discard(): void;
   /** Has the server check what was changed, and answers what a save would do. Undefined where the file has changed meanwhile. */
@@ -53,6 +56,7 @@ export function useDraft(): Draft {
   const [checked, setChecked] = useState<SettingsPreview>();
   const [theirWork, setTheirWork] = useState<TheirWork>();
   const [readAt, setReadAt] = useState(0);
+  const [broken, setBroken] = useState(false);
   const now = useRef({ base, document });
   now.current = { base, document };
 
@@ -136,9 +140,10 @@ export function useDraft(): Draft {
     [checked, base],
   );
   return {
-    loading: (base === undefined && error === undefined) || schema.loading,
+    // What is read again stays in sight meanwhile, and so does what is typed in it.
+    loading: (base === undefined && error === undefined) || (schema.data === undefined && schema.loading),
     slow: schema.slow,
-    error: error ?? schema.error,
+    error: error ?? (schema.data === undefined ? schema.error : undefined),
     schema: schema.data?.schema ?? {},
     base: base ?? NOTHING,
     document,
@@ -146,10 +151,13 @@ export function useDraft(): Draft {
     errors,
     readAt,
     theirWork,
+    broken,
+    setBroken,
     put: (path, value) => setDocument((before: unknown) => withValue(before, path, value)),
     discard() {
       setDocument(base?.document ?? {});
       setTheirWork(undefined);
+      setBroken(false);
     },
     check,
     save,

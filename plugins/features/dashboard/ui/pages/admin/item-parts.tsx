@@ -58,7 +58,17 @@ export function aboveOf(tab: TabId, item: Item, draft: Draft, facts: LiveFacts):
     case "channels":
       return <ChannelPart channel={facts.channels?.find(({ name }) => name === item.id)} draft={draft} onChanged={facts.reload} />;
     case "schedules":
-      return <SchedulePart id={item.id} job={facts.schedules?.find(({ id }) => id === item.id)} onChanged={facts.reload} />;
+      return (
+        <SchedulePart
+          id={item.id}
+          job={facts.schedules?.find(({ id }) => id === item.id)}
+          onChanged={facts.reload}
+          onDecided={() => {
+            facts.reload();
+            void draft.reread();
+          }}
+        />
+      );
     case "webhooks": {
       const id = valueAt(value, ["id"]);
       return <WebhookPart webhook={facts.webhooks?.find((one) => one.id === id)} value={value} onChanged={facts.reload} />;

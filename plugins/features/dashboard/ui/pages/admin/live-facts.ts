@@ -18,7 +18,7 @@ export interface ScheduleFacts {
   };
   readonly failures: number;
   readonly turnedOff?: number;
-  readonly approval?: object;
+  readonly approval?: { readonly action: "create" | "delete"; readonly requestedBy: string; readonly requestedAt: string };
 }
 
 /** A webhook, as the daemon serves it. */

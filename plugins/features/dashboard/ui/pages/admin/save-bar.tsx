@@ -18,7 +18,7 @@ export function SaveBar({
 }) {
   const { changes, errors, readAt } = draft;
   const wrong = errors.filter(({ severity }) => severity !== "warning");
-  if (changes.length === 0 && wrong.length === 0) return null;
+  if (changes.length === 0 && wrong.length === 0 && !draft.broken) return null;
   const [first] = wrong;
   const clock = new Date(readAt).toLocaleTimeString(undefined, { hour12: false });
   return (
@@ -31,10 +31,10 @@ export function SaveBar({
       <span className="meta grow cut">
         {ADMIN.changes(changes.length)} · {ADMIN.readAt(clock)}
       </span>
-      {changes.length > 0 && (
+      {(changes.length > 0 || draft.broken) && (
         <>
           <Button onClick={draft.discard}>{ADMIN.discard}</Button>
-          <Button kind="primary" disabledWhy={disabledWhy} onClick={onReview}>
+          <Button kind="primary" disabledWhy={disabledWhy ?? (draft.broken ? ADMIN.brokenText : undefined)} onClick={onReview}>
             {ADMIN.review} <kbd>Ctrl S</kbd>
           </Button>
         </>

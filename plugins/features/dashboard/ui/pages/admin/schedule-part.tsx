@@ -11,7 +11,18 @@ import { PARTS } from "../../words/admin-parts.ts";
 import type { ScheduleFacts } from "./live-facts.ts";
 
 /** When a schedule runs next, how its last run went, and a run by hand. */
-export function SchedulePart({ id, job, onChanged }: { readonly id: string; readonly job: ScheduleFacts | undefined; onChanged(): void }) {
+export function SchedulePart({
+  id,
+  job,
+  onChanged,
+  onDecided,
+}: {
+  readonly id: string;
+  readonly job: ScheduleFacts | undefined;
+  onChanged(): void;
+  /** svc.json is another one now. */
+  onDecided(): void;
+}) {
   const [busy, setBusy] = useState(false);
   const writing = useWriting();
   const run = async () => {
@@ -24,6 +35,19 @@ export function SchedulePart({ id, job, onChanged }: { readonly id: string; read
     } finally {
       setBusy(false);
       onChanged();
+    }
+  };
+  const decide = async (approved: boolean) => {
+    setBusy(true);
+    try {
+      await request("POST", `/api/admin/schedules/${encodeURIComponent(id)}/decide`, { approved });
+      const runs = (job?.approval?.action === "create") === approved;
+      toast({ text: runs ? PARTS.decidedRuns(id) : PARTS.decidedGone(id) });
+    } catch (error) {
+      toast({ text: (error as ApiError).message, kind: "error" });
+    } finally {
+      setBusy(false);
+      onDecided();
     }
   };
   const last = job?.last;
@@ -69,6 +93,17 @@ export function SchedulePart({ id, job, onChanged }: { readonly id: string; read
       <Button busy={busy} disabledWhy={writing.why ?? (job === undefined ? PARTS.notYet : undefined)} onClick={run}>
         {PARTS.runNow}
       </Button>
+      {job?.approval !== undefined && (
+        <section className="admin-decision" aria-label={PARTS.decision}>
+          <p>{job.approval.action === "create" ? PARTS.asksCreate(job.approval.requestedBy) : PARTS.asksDelete(job.approval.requestedBy)}</p>
+          <Button kind="primary" busy={busy} disabledWhy={writing.why} onClick={() => decide(job.approval?.action === "create")}>
+            {job.approval.action === "create" ? PARTS.approveCreate : PARTS.rejectDelete}
+          </Button>
+          <Button kind="danger" busy={busy} disabledWhy={writing.why} onClick={() => decide(job.approval?.action !== "create")}>
+            {job.approval.action === "create" ? PARTS.rejectCreate : PARTS.approveDelete}
+          </Button>
+        </section>
+      )}
     </div>
   );
 }

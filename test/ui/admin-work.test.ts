@@ -1,0 +1,90 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
+import { type Dashboard, echoAgent, startDashboard } from "./kit/dashboard.ts";
+import { judge, openPage } from "./kit/judge.ts";
+import { views } from "./kit/views.ts";
+
+const LITERAL = "CANARY-work-secret-0000001";
+const pending = (action: string) => ({
+  schedule: "0 9 * * 1-5",
+  agent: "echo",
+  prompt: "Good morning",
+  enabled: true,
+  approval: { action, requestedBy: "echo", requestedAt: "2026-01-05T09:00:00.000Z" },
+});
+
+describe.skipIf(NO_BROWSER)("what a person decides in the administration", () => {
+  let browser: Browser;
+  let at: Dashboard;
+  let page: Page;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  const begin = async (options: Parameters<typeof startDashboard>[0]) => {
+    at = await startDashboard(options);
+    page = await openPage(browser);
+  };
+  beforeEach(() => async () => {
+    await page?.context().close();
+    await at?.stop();
+  });
+  const file = () => readFileSync(join(at.folder, "svc.json"), "utf8");
+  const written = () => JSON.parse(file()) as Record<string, Record<string, unknown>>;
+
+  it("CRON-03 a schedule that waits is let run or refused at its tab, once", async () => {
+    await begin({ config: { crons: { morning: pending("create"), evening: pending("create"), noon: pending("delete") } } });
+    await page.goto(`${at.url}/admin#schedules/morning`);
+    await page.getByText("echo made it and asks to let it run.").waitFor();
+    await views(page, "approval", () => judge(page));
+    await page.getByRole("button", { name: "Let it run" }).click();
+    await page.getByText("morning runs by its schedule.").waitFor();
+    await page.locator(".admin-moment").first().waitFor();
+    expect(written()["crons"]?.["morning"]).not.toHaveProperty("approval");
+    await page.goto(`${at.url}/admin#schedules/evening`);
+    await page.getByRole("button", { name: "Refuse and remove it" }).click();
+    await page.getByText("evening is taken out.").waitFor();
+    expect(Object.keys(written()["crons"] ?? {})).toEqual(["morning", "noon"]);
+    await page.goto(`${at.url}/admin#schedules/noon`);
+    await page.getByText("echo asks to delete it.", { exact: false }).waitFor();
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await page.getByText("noon runs by its schedule.").waitFor();
+    expect(written()["crons"]?.["noon"]).not.toHaveProperty("approval");
+    await expect(at.api("POST", "/api/admin/schedules/noon/decide", { approved: true })).rejects.toThrow("409");
+    await expect(at.api("POST", "/api/admin/schedules/nothing/decide", { approved: true })).rejects.toThrow("404");
+  });
+
+  it("CFG-06 CFG-07 the document is typed in as text: what is wrong stands at its line, and only what was changed is written", async () => {
+    await begin({ config: { agents: { echo: echoAgent({ maxExecutionMinutes: 30 }) }, providers: { main: { apiKey: LITERAL } } } });
+    const before = file();
+    await page.goto(`${at.url}/admin#advanced/document`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const text = page.getByRole("textbox", { name: "svc.json" });
+    const shown = await text.inputValue();
+    expect(shown).toContain('"apiKey": "***"');
+    const line = shown.split("\n").findIndex((one) => one.includes("maxExecutionMinutes")) + 1;
+    // No JSON: said at its line, and nothing can be saved.
+    await text.fill(shown.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": thirty'));
+    await page.getByRole("button", { name: new RegExp(`^line ${line}:`) }).waitFor();
+    expect(await page.getByRole("button", { name: /Review and save/ }).getAttribute("aria-disabled")).toBe("true");
+    // JSON that the daemon would refuse: its words, at the line as it is typed.
+    await text.fill(`// a note\n${shown.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": "thirty"')}`);
+    await page.getByRole("button", { name: `line ${line + 1}` }).waitFor();
+    await page.locator(`.admin-text-gutter .admin-text-error[data-line="${line + 1}"]`).waitFor();
+    await views(page, "document-edit", () => judge(page));
+    await text.fill(shown.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": 33'));
+    await page.getByRole("button", { name: /Review and save/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText('"maxExecutionMinutes": 33').first().waitFor();
+    await dialog
+      .getByRole("button", { name: /Save and reload/ })
+      .and(page.locator(":not([aria-busy])"))
+      .click();
+    await page.getByText("Saved. In force now.").waitFor();
+    expect(file()).toBe(before.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": 33'));
+    await expect.poll(() => text.inputValue()).toContain('"maxExecutionMinutes": 33');
+    expect(await page.content()).not.toContain(LITERAL);
+  });
+});
