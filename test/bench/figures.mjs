@@ -23,4 +23,5 @@ export const FIGURES = new Map([
   ["P21", () => import("./p21-teamchat.mjs")],
   ["P22", () => import("./p22-pages.mjs")],
   ["P23", () => import("./p23-phonemsg.mjs")],
+  ["P24", () => import("./p24-mesh.mjs")],
 ]);

@@ -34,6 +34,12 @@ export const atMost = (most, unit) =>
     (value) => value <= most,
     `<= ${most} ${unit}`,
   );
+export const atLeast = (least, unit) =>
+  judge(
+    (_floor, ours) => ours,
+    (value) => value >= least,
+    `>= ${least} ${unit}`,
+  );
 export const shareAtMost = (percent) =>
   judge(
     (floor, ours) => (100 * (ours - floor)) / ours,
