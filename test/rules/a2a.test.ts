@@ -105,6 +105,11 @@ describe("A2A", () => {
       expect(ids([...before, ...after])).toEqual(ids([...before, ...after]).map((_, n) => n));
       expect(words(dialect, [...before, ...after])).toBe(TEXT);
       expect(dialect.isFinal(results(after).at(-1) as Json)).toBe(true);
+      // Ids that are none of this task's.
+      for (const none of ["-1", "1e1", "0x2", "5.5", "999", "99999999999999999999"])
+        expect((await at.call(dialect.again, { id }, { headers: { ...headers, "last-event-id": none } })).body, none).toMatchObject({
+          error: { code: -32602 },
+        });
       // Once more, after its end: what was missed is still there.
       expect(await at.stream(dialect.again, { id }, { headers: { ...headers, "last-event-id": "5" } })).toHaveLength(after.length - 1);
     });
@@ -158,14 +163,30 @@ describe("A2A", () => {
         7,
         -32005,
       ],
+      [
+        JSON.stringify({
+          jsonrpc: "2.0",
+          id: 7,
+          method: "message/send",
+          params: { message: { parts: [{ kind: "file", file: { bytes: "!?", mimeType: "text/plain" } }] } },
+        }),
+        7,
+        -32602,
+      ],
     ];
     for (const [text, id, code] of cases)
       expect(await at.post(text), text.slice(0, 100)).toMatchObject({ status: 200, body: { jsonrpc: "2.0", id, error: { code } } });
-    const wrong = await at.call("tasks/get", { id: "x" }, { headers: { "a2a-version": "7.0" } });
-    expect(wrong.body).toMatchObject({ error: { code: -32009 } });
+    for (const version of ["7.0", "1.1", "1.0; x", "1.0.0.0", "v1.0"])
+      expect((await at.call("tasks/get", { id: "x" }, { headers: { "a2a-version": version } })).body, version).toMatchObject({ error: { code: -32009 } });
+    expect((await at.call("tasks/get", { id: "x" }, { headers: { "a2a-version": "1.0.3" } })).body).toMatchObject({ error: { code: -32001 } });
     expect((await at.call("tasks/get", { id: "x" }, { headers: { "content-type": "text/plain" } })).body).toMatchObject({ error: { code: -32005 } });
     const silent = await at.post(JSON.stringify({ jsonrpc: "2.0", method: "tasks/get", params: { id: "x" } }));
     expect([silent.status, silent.body]).toEqual([204, undefined]);
+    // One that begins a task has no stream either, and the task runs.
+    const params = { id: "unheard", message: { role: "user", parts: [{ type: "text", text: "x" }] } };
+    const begun = await at.post(JSON.stringify({ jsonrpc: "2.0", method: "tasks/sendSubscribe", params }));
+    expect([begun.status, begun.body]).toEqual([204, undefined]);
+    expect((await at.call("tasks/get", { id: "unheard" })).body).toMatchObject({ result: { id: "unheard" } });
   });
 
   it("files of text and data reach the agent in words", async () => {

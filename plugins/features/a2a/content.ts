@@ -45,7 +45,10 @@ function wordsOf(part: Json, at: number): string {
   if (part["data"] !== undefined) return `\`\`\`json\n${JSON.stringify(part["data"], null, 2)}\n\`\`\``;
   // Generation 1.0 has the file's members in the part itself.
   const file = typeof part["file"] === "object" && part["file"] !== null ? (part["file"] as Json) : part;
-  const name = String(file["name"] ?? file["filename"] ?? "file").slice(0, 200);
+  // It stands in a line of ours.
+  const name = String(file["name"] ?? file["filename"] ?? "file")
+    .slice(0, 200)
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ");
   const type = String(file["mimeType"] ?? file["mediaType"] ?? "").toLowerCase();
   const bytes = file["bytes"] ?? file["raw"];
   const address = file["uri"] ?? file["url"];
@@ -57,6 +60,7 @@ function wordsOf(part: Json, at: number): string {
 function fileOf(name: string, type: string, bytes: string, at: number): string {
   if (!TEXT_TYPE.test(type))
     throw new RpcError("contentType", `'message.parts[${at}]' is a file of the type ${type || "unknown"}; files of text and addresses are taken.`);
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(bytes)) throw new RpcError("params", `'message.parts[${at}]' is no base64.`);
   try {
     return `File '${name}' (${type}):\n${new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(bytes, "base64"))}`;
   } catch {

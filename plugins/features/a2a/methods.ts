@@ -81,9 +81,8 @@ export function methodsOf(options: MethodsOptions): ReadonlyMap<string, Method> 
     (dialect: Dialect, overIsAnError: boolean): Method =>
     (params, _signal, lastEventId) => {
       const task = book.get(params["id"]);
-      const after = lastEventId === undefined ? undefined : Number(lastEventId);
-      if (after !== undefined && !(Number.isInteger(after) && after >= 0))
-        throw new RpcError("params", "The header last-event-id must be the id of an event of this task.");
+      const after = lastEventId === undefined ? undefined : /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN;
+      if (after !== undefined && !(after <= task.seq)) throw new RpcError("params", "The header last-event-id must be the id of an event of this task.");
       if (after === undefined && overIsAnError && task.isFinal) throw new RpcError("unsupported", `This task is over: it is ${task.state}.`);
       return { task, dialect, ...(after === undefined ? {} : { after }) };
     };

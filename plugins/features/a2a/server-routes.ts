@@ -42,8 +42,9 @@ export function serverRoutes({ card, guarded, ...options }: ServerOptions): read
           requireJson(request);
           call = parseCall(request.raw ?? new Uint8Array());
           const answer = await run(call, request);
-          if ("task" in answer) return await stream(call, answer, reply);
+          // Nobody waits for an answer; the task goes on.
           if (call.id === undefined) return undefined;
+          if ("task" in answer) return await stream(call, answer, reply);
           return answerTo(call.id, answer.result);
         } catch (error) {
           return call.id === undefined && call.method !== "" ? undefined : failureOf(call.id, error);
@@ -63,7 +64,7 @@ function requireJson({ headers }: HttpRequest): void {
 }
 
 /** `0.3.0` is `0.3`. */
-const minorOf = (version: string): string => /^\d+\.\d+/.exec(version.trim())?.[0] ?? version.trim();
+const minorOf = (version: string): string => /^(\d+\.\d+)(\.\d+)?$/.exec(version.trim())?.[1] ?? version.trim();
 
 /**
  * Tells a task's frames as they come, numbered, until the final one or until the caller is gone. From the first one on unless the caller
