@@ -1,5 +1,6 @@
 import * as sdk from "@svc/sdk";
 import * as engine from "@svc/sdk/engine";
+import * as foreign from "@svc/sdk/foreign-text";
 import * as host from "@svc/sdk/host";
 import * as program from "@svc/sdk/program-tier";
 import * as testing from "@svc/sdk/testing";
@@ -11,7 +12,7 @@ import { declaredIn } from "./reference.ts";
 it("AUT-8 the reference names everything that the sdk exports", () => {
   const page = read("docs/sdk-reference.md");
   const named = new Set([...page.matchAll(/^#### (\w+)$/gm)].map(([, name]) => name));
-  const values = [sdk, testing, engine, host, loop, program].flatMap((entry) => Object.keys(entry));
+  const values = [sdk, testing, engine, foreign, host, loop, program].flatMap((entry) => Object.keys(entry));
   const types = ["Message", "ChannelTraits", "Jobs", "Guard", "Sockets", "StreamingFetch", "StoreDriver", "ChannelSubject", "TierSubject", "Manifest"];
   expect([...values, ...types].filter((name) => !named.has(name))).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import * as sdk from "@svc/sdk";
 import * as engine from "@svc/sdk/engine";
+import * as foreign from "@svc/sdk/foreign-text";
 import * as host from "@svc/sdk/host";
 import * as program from "@svc/sdk/program-tier";
 import * as testing from "@svc/sdk/testing";
@@ -158,6 +159,7 @@ const HOST_NAMES = [
 ];
 const LOOP_NAMES = ["atMost", "byModelName", "daemonTools", "runCalls", "runToolLoop", "summaryOf"];
 const PROGRAM_NAMES = ["PERMISSION_MODES", "actionsThrough", "isOwnServer", "programSection", "programSettings"];
+const FOREIGN_NAMES = ["plainName", "quoted", "termsOf"];
 const TESTING_NAMES = [
   "actionContract",
   "boardContract",
@@ -192,6 +194,7 @@ describe("@svc/sdk", () => {
     expect(Object.keys(engine).sort()).toEqual(ENGINE_NAMES);
     expect(Object.keys(program).sort()).toEqual(PROGRAM_NAMES);
     expect(Object.keys(loop).sort()).toEqual(LOOP_NAMES);
+    expect(Object.keys(foreign).sort()).toEqual(FOREIGN_NAMES);
     expect(Object.keys(host).sort()).toEqual(HOST_NAMES);
   });
 

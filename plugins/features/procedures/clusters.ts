@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Trace, Traces } from "@svc/sdk";
-import { likeness, termsOf } from "./score.ts";
+import { termsOf } from "@svc/sdk/foreign-text";
+import { likeness } from "./score.ts";
 
 /** One request that ended well. */
 export interface Run {

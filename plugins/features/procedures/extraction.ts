@@ -1,7 +1,7 @@
 import { type PluginContext, reasonOf, type Schema } from "@svc/sdk";
+import { quoted } from "@svc/sdk/foreign-text";
 import { type Cluster, clustersOf, gather, isLike, type Run } from "./clusters.ts";
 import type { ProcedureFolder } from "./procedure-folder.ts";
-import { quoted } from "./quoted.ts";
 import type { ProcedureSettings } from "./settings.ts";
 import { skillText } from "./skill.ts";
 

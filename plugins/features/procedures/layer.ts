@@ -1,6 +1,6 @@
 import type { Layer } from "@svc/sdk";
-import { plainName, quoted } from "./quoted.ts";
-import { scoreOf, termsOf, weights } from "./score.ts";
+import { plainName, quoted, termsOf } from "@svc/sdk/foreign-text";
+import { scoreOf, weights } from "./score.ts";
 import type { Skill } from "./skill.ts";
 
 /** Between artifacts and history. */

@@ -1,3 +1,4 @@
+import { plainName, quoted, termsOf } from "@svc/sdk/foreign-text";
 import { createFakeContext } from "@svc/sdk/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -5,8 +6,7 @@ import { clustersOf, gather } from "./clusters.ts";
 import procedures from "./index.ts";
 import { ranked } from "./layer.ts";
 import { slugOf } from "./procedure-folder.ts";
-import { plainName, quoted } from "./quoted.ts";
-import { likeness, termsOf } from "./score.ts";
+import { likeness } from "./score.ts";
 import { checkProcedures, type ProcedureSettings } from "./settings.ts";
 import { readSkill, skillText } from "./skill.ts";
 

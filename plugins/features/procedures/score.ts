@@ -1,30 +1,3 @@
-/** Words that say nothing about what is asked. */
-const EMPTY: ReadonlySet<string> = new Set(
-  (
-    "a about after again all also am an and any are as at be because been but by can could did do does done for from get give had has have he her here him his how i if in " +
-    "into is it its just let like make me more my need no not now of on one or our out over please she should so some than that the their them then there these they this to too " +
-    "up us use want was we were what when where which who why will with would you your"
-  ).split(" "),
-);
-const MOST = 400;
-
-/** The words of a text that can be compared: lower case, without accents, a plural as its singular. Each once. */
-export function termsOf(text: string): ReadonlySet<string> {
-  const words = text
-    .slice(0, 20_000)
-    .normalize("NFKD")
-    .replace(/\p{M}+/gu, "")
-    .toLowerCase()
-    .match(/[\p{L}\p{N}]+/gu);
-  const terms = new Set<string>();
-  for (const word of words ?? []) {
-    if (word.length < 2 || EMPTY.has(word)) continue;
-    terms.add(word.length > 3 && word.endsWith("s") && !word.endsWith("ss") ? word.slice(0, -1) : word);
-    if (terms.size >= MOST) break;
-  }
-  return terms;
-}
-
 /** How rare terms are among texts: a rare one says more. */
 export type Weigh = (term: string) => number;
 
