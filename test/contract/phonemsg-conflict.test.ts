@@ -28,6 +28,7 @@ it.skipIf(lacking)("a place that another program takes each time is asked for le
     hear: async () => {},
     attend() {},
     sent: async () => undefined,
+    settled: async () => {},
     newestVersion: async () => undefined,
     changed(link) {
       links.push(link);

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Outgoing } from "@svc/sdk";
+import { createMemoryStore } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Pairing } from "../../plugins/channels/phonemsg/pair-routes.ts";
 import { lacking } from "../kit/phonemsg/library.ts";
@@ -261,6 +262,40 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
     await until(() => one.far.chats.shown[0]?.text === "Once upon a time");
     expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["Once upon a time", "to all", "second"]);
     expect(one.far.unreadable).toEqual([]);
+  });
+
+  it("an answer leaves only when it is kept for those who ask for it again, and not at all while it cannot be", async () => {
+    const store = createMemoryStore();
+    const gate: { open?: () => void; refuse?: (error: Error) => void } = {};
+    const { collection } = store;
+    Object.assign(store, {
+      collection(name: string, options: never) {
+        const rows = collection.call(store, name, options);
+        if (name !== "sent") return rows;
+        const put = async (...row: [never, never]) => {
+          await new Promise<void>((resolve, reject) => Object.assign(gate, { open: resolve, refuse: reject }));
+          return rows.put(...row);
+        };
+        return { ...rows, put };
+      },
+    });
+    const one = await running({ store });
+    await one.far.say({ from: one.friend, text: "hello" });
+    await until(() => accepted(one).length === 1);
+    for (const [n, end] of ([() => gate.refuse?.(new Error("the disk is full")), () => gate.open?.()] as const).entries()) {
+      const sending = channelOf(one).send(out(one, "answer"), signal);
+      sending.catch(() => {});
+      // What comes in takes its turn behind the keys of the answer: those are made by then.
+      await until(() => gate.open !== undefined);
+      await one.far.say({ from: one.friend, text: `meanwhile ${n}` });
+      await until(() => accepted(one).length === 2 + n);
+      expect(one.far.writes).toBe(0);
+      end();
+      if (n === 0) await expect(sending).rejects.toThrow("the disk is full");
+      else await sending;
+      gate.open = undefined;
+    }
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["answer"]);
   });
 
   it("a member of a group that has lost the group's key, and the owner's own phone, get what they could not open", async () => {

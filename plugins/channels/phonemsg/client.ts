@@ -83,6 +83,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
     },
     attend: directory.attend,
     sent: outbound.again,
+    settled: sent.settled,
     newestVersion: async () => versionIn((await ctx.fetch("https://web.whatsapp.com/sw.js", { maxBytes: 4_194_304 })).text()),
     changed(next) {
       if (link.state === "open") history.ended(notConnected("the connection ended"));

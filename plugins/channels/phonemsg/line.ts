@@ -18,6 +18,8 @@ export interface LineDeps {
   attend(socket: WASocket): void;
   /** A message of ours, for a device that could not open it. */
   sent(id: string): Promise<proto.IMessage | undefined>;
+  /** Resolves when all that is being sent has been kept. */
+  settled(): Promise<void>;
 }
 
 /** The version of the platform's own program that we say we are. */
@@ -106,8 +108,12 @@ export function openLine(deps: LineDeps, use: LineUse): { readonly ended: Promis
   };
 }
 
-function createSocket({ vendor, session, log, server, sent }: LineDeps, version: Version | undefined, hear: (message: WAMessage) => Promise<void>): WASocket {
-  const signal = createSignal({ vendor, session, hear });
+function createSocket(
+  { vendor, session, log, server, sent, settled }: LineDeps,
+  version: Version | undefined,
+  hear: (message: WAMessage) => Promise<void>,
+): WASocket {
+  const signal = createSignal({ vendor, session, hear, settled });
   const socket = vendor.default({
     auth: { creds: session.creds, keys: session.keys },
     logger: quietLog(log),

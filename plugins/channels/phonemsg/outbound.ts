@@ -93,9 +93,9 @@ export function createOutbound({ vendor, people, sent, socket, nameOf, rich, upl
       const [file] = out.media ?? [];
       const before = await sent.get(id);
       const message = before !== undefined ? messageOf(before) : file === undefined ? textOf(worded(out), quoteOf(out.target)) : await upload(file, signal);
-      // On disk first: who could not open it may ask for it after we were killed.
-      if (before === undefined) await sent.keep(id, { address, at: now(), message: bytesOf(message) });
-      await relay(address, id, message, {}, signal);
+      // It leaves when it is on disk: who could not open it may ask for it after we were killed.
+      const kept = before === undefined ? sent.keep(id, { address, at: now(), message: bytesOf(message) }) : undefined;
+      await Promise.all([kept, relay(address, id, message, {}, signal)]);
       return { platformId: id };
     },
     async edit(platformId, out, signal) {
@@ -104,9 +104,11 @@ export function createOutbound({ vendor, people, sent, socket, nameOf, rich, upl
       if (before === undefined || before.at < now() - EDITABLE_MS) throw channelError("permanent", "this message cannot be edited any more");
       const content = textOf(worded(out));
       const id = messageId(`${platformId}/${out.key}/${out.text}`);
-      await sent.keep(platformId, { ...before, message: bytesOf(content) });
-      await sent.keep(id, { address: before.address, at: now(), message: "", edits: platformId });
-      await relay(before.address, id, editOf(before.address, platformId, content), { edit: "1" }, signal);
+      await Promise.all([
+        sent.keep(platformId, { ...before, message: bytesOf(content) }),
+        sent.keep(id, { address: before.address, at: now(), message: "", edits: platformId }),
+        relay(before.address, id, editOf(before.address, platformId, content), { edit: "1" }, signal),
+      ]);
       // The library's own memory of what it sent would hand out the text before.
       socket().messageRetryManager?.addRecentMessage(before.address, platformId, content);
     },

@@ -104,6 +104,7 @@ async function pair(host: SetupHost, vendor: Vendor, session: Session, server: s
     hear: () => new Promise(() => {}),
     attend: () => {},
     sent: async () => undefined,
+    settled: async () => {},
     newestVersion: async () => undefined,
     changed: () => {},
   });

@@ -19,16 +19,23 @@ export interface SignalDeps {
   readonly session: Session;
   /** Takes a message; resolves when it is kept or rightly dropped. */
   hear(message: WAMessage): Promise<void>;
+  /** Resolves when all that is being sent has been kept; nothing leaves before. */
+  settled(): Promise<void>;
 }
 
 /**
  * Incoming: a message is handed over before the key that opened it is spent, and only then acknowledged. Killed in between, it comes again and
  * can be opened again. Outgoing: the key is spent on disk before the message leaves, so that none is ever used for two messages.
  */
-export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
+export function createSignal({ vendor, session, hear, settled }: SignalDeps): Signal {
   const nodes = new WeakMap<Uint8Array, BinaryNode>();
   // What a message sets in motion must not believe itself to be inside of the transaction that opened it.
   const outside = AsyncLocalStorage.snapshot();
+
+  const isOwnAccount = (jid: string): boolean => {
+    const { id = "", lid = "" } = session.creds.me ?? {};
+    return [id, lid].some((own) => own !== "" && vendor.areJidsSameUser(own, jid));
+  };
 
   /** A message of no words, for one that was taken before. */
   const nothing = Buffer.from([1]);
@@ -74,14 +81,31 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
       };
       const { transaction } = keys as typeof auth.keys & { transaction<T>(work: () => Promise<T>, key: string): Promise<T> };
       let order: Promise<unknown> = Promise.resolve();
+      let sealing = new Map<boolean, Promise<unknown>>();
       /**
        * One after the other, each in a transaction of its own that is on disk when it resolves. The library itself encrypts within the
        * transaction of a whole send: there a key that a message has just moved on is read as it was before, and written back so.
        */
       const alone = <T>(work: () => Promise<T>): Promise<T> => {
-        const done = order.then(() => outside(work));
+        const done = Promise.all([order, ...sealing.values()]).then(() => outside(work));
+        sealing = new Map();
         order = done.catch(() => {});
         return done;
+      };
+      const onceKept = async <T>(sealed: Promise<T>): Promise<T> => {
+        const whole = await sealed;
+        await settled();
+        return whole;
+      };
+      /** As `alone`, but what the owner's own phone gets of a message is sealed beside what its recipient gets: they wait for the disk once. */
+      const seal = <T>(jid: string, work: () => Promise<T>): Promise<T> => {
+        const isOwn = isOwnAccount(jid);
+        const done = Promise.all([order, sealing.get(isOwn)]).then(() => outside(work));
+        sealing.set(
+          isOwn,
+          done.catch(() => {}),
+        );
+        return onceKept(done);
       };
       const opening = (open: () => Promise<Uint8Array>, ciphertext: Uint8Array, key: string): Promise<Uint8Array> =>
         alone(async () => {
@@ -99,8 +123,8 @@ export function createSignal({ vendor, session, hear }: SignalDeps): Signal {
         ...inner,
         decryptMessage: (what) => opening(() => tries(what), what.ciphertext, what.jid),
         decryptGroupMessage: (what) => opening(() => inner.decryptGroupMessage(what), what.msg, what.group),
-        encryptMessage: (what) => alone(() => inner.encryptMessage(what)),
-        encryptGroupMessage: (what) => alone(() => inner.encryptGroupMessage(what)),
+        encryptMessage: (what) => seal(what.jid, () => inner.encryptMessage(what)),
+        encryptGroupMessage: (what) => onceKept(alone(() => inner.encryptGroupMessage(what))),
         processSenderKeyDistributionMessage: (what) => alone(() => inner.processSenderKeyDistributionMessage(what)),
         getSenderKeyDistributionMessage: (what) => alone(() => inner.getSenderKeyDistributionMessage(what)),
         hasSenderKey: (what) => alone(() => inner.hasSenderKey(what)),
