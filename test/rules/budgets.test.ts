@@ -50,7 +50,7 @@ describe("budgets", () => {
     expect(await kernel.tasks.run(message("2"))).toMatchObject({ ok: true });
     const refused = await kernel.tasks.run(message("2"));
     expect(refused).toMatchObject({ ok: false, errorKind: "budget" });
-    expect(refused.error).toMatch(/400 tokens of 300 tokens in this hour \(budgets\.agents\.a\.hour\.tokens\)\. There is room again at \d{4}-/);
+    expect(refused.error).toMatch(/400 of 300 tokens in this hour \(budgets\.agents\.a\.hour\.tokens\)\. There is room again at \d{4}-/);
     const { budgets } = (await (await fetch(`${baseOf(kernel)}/budgets`)).json()) as { budgets: readonly Line[] };
     expect(budgets.find(({ agent, period }) => agent === "a" && period === "day")).toMatchObject({ turns: 2, tokens: 400, money: 4 });
     expect(budgets.find(({ agent, period }) => agent === "*" && period === "hour")).toMatchObject({ turns: 2, tokens: 400 });

@@ -1,5 +1,5 @@
 import type { CommandGroup } from "@svc/sdk";
-import { amountWords, type Measure } from "./caps.ts";
+import { amountWords, type Measure, shareWords } from "./caps.ts";
 import type { Line } from "./routes.ts";
 
 const group: CommandGroup = {
@@ -26,7 +26,7 @@ function wordsOf({ agent, period, to, caps, ...used }: Line): string {
   const parts = MEASURES.map((measure) => {
     const cap = caps.find((one) => one.measure === measure);
     const words = amountWords(used[measure], measure);
-    return cap === undefined ? words : `${words} of ${amountWords(cap.cap, measure)} (${cap.setting})`;
+    return cap === undefined ? words : `${shareWords(used[measure], cap.cap, measure)} (${cap.setting})`;
   });
   return `${agent === "*" ? "all agents" : agent}, this ${period} until ${to}: ${parts.join(", ")}`;
 }

@@ -84,7 +84,7 @@ describe("counting", () => {
     const said = await Promise.all(Array.from({ length: 100 }, (_, at) => meter.begin(`t${at}`, "ada", 1)));
     expect(said.filter((one) => one === undefined)).toHaveLength(7);
     expect(said.at(-1)).toBe(
-      "The budget of the agent 'ada' is used up: 7 turns of 7 turns in this hour (budgets.agents.ada.hour.turns). There is room again at 2026-05-04T11:00:00.000Z; or raise the setting.",
+      "The budget of the agent 'ada' is used up: 7 of 7 turns in this hour (budgets.agents.ada.hour.turns). There is room again at 2026-05-04T11:00:00.000Z; or raise the setting.",
     );
     expect(await used("ada", "hour")).toMatchObject({ turns: 7 });
     expect(await used("*", "day")).toMatchObject({ turns: 7 });
@@ -143,7 +143,7 @@ describe("counting", () => {
     await meter.begin("t1", "ada", 1);
     expect(await meter.begin("t1", "ada", 2)).toBeUndefined();
     await meter.count("t1", "ada", tokens(60), undefined, false);
-    expect(await meter.begin("t1", "ada", 3)).toContain("60 tokens of 50 tokens");
+    expect(await meter.begin("t1", "ada", 3)).toContain("60 of 50 tokens");
   });
 
   it("money counts by the table, exactly, and a model without a price is told", async () => {
@@ -208,7 +208,7 @@ describe("svc budgets", () => {
     await command.commands[0]?.run(["ada"], {}, cli);
     await command.commands[0]?.run(["nobody"], {}, cli);
     expect(cli.printed.map(({ human }) => human)).toEqual([
-      "ada, this hour until t: 2 turns of 9 turns (s), 30 tokens, $0.50",
+      "ada, this hour until t: 2 of 9 turns (s), 30 tokens, $0.50",
       "Nothing was used yet, and no cap is set.",
     ]);
   });

@@ -48,9 +48,14 @@ export function capsOf(settings: BudgetSettings, agent: string, period: Period |
 export const amountOf = ({ turns, tokens, micros }: Used, measure: Measure): number =>
   measure === "turns" ? turns : measure === "tokens" ? tokens : micros / 1_000_000;
 
-/** For people: `12 turns`, `1.50 dollars`. */
-export const amountWords = (amount: number, measure: Measure): string =>
-  measure === "money" ? `$${amount.toFixed(amount < 0.1 ? 4 : 2)}` : `${Math.round(amount)} ${measure}`;
+const dollars = (amount: number): string => `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
+
+/** For people: `12 turns`, `$1.50`. */
+export const amountWords = (amount: number, measure: Measure): string => (measure === "money" ? dollars(amount) : `${Math.round(amount)} ${measure}`);
+
+/** For people: `12 of 20 turns`, `$1.50 of $5.00`. */
+export const shareWords = (amount: number, cap: number, measure: Measure): string =>
+  `${measure === "money" ? dollars(amount) : Math.round(amount)} of ${amountWords(cap, measure)}`;
 
 /** The price of a model: its own, else that of the longest beginning. */
 export function priceOf(prices: Readonly<Record<string, Price>> = {}, model = ""): Price | undefined {

@@ -1,5 +1,5 @@
 import { type Collection, codeOf, type Doc, type Op, put, type Store, type Usage } from "@svc/sdk";
-import { ALL, amountOf, amountWords, type Cap, capsOf, NOTHING, type Period, priceOf, spentOf, type Used } from "./caps.ts";
+import { ALL, amountOf, type Cap, capsOf, NOTHING, type Period, priceOf, shareWords, spentOf, type Used } from "./caps.ts";
 import type { BudgetSettings } from "./settings.ts";
 import type { Window, Windows } from "./windows.ts";
 
@@ -133,7 +133,7 @@ export class Meter {
         // What runs again after a restart was let in once.
         if (amount < cap || (measure === "turns" && !starts)) continue;
         const whose = value.agent === ALL ? "all agents together" : `the agent '${value.agent}'`;
-        return `The budget of ${whose} is used up: ${amountWords(amount, measure)} of ${amountWords(cap, measure)} in this ${value.period} (${setting}). There is room again at ${new Date(value.to).toISOString()}; or raise the setting.`;
+        return `The budget of ${whose} is used up: ${shareWords(amount, cap, measure)} in this ${value.period} (${setting}). There is room again at ${new Date(value.to).toISOString()}; or raise the setting.`;
       }
     return undefined;
   }

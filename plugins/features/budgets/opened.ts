@@ -1,5 +1,5 @@
 import type { PluginContext } from "@svc/sdk";
-import { ALL, amountWords } from "./caps.ts";
+import { ALL, shareWords } from "./caps.ts";
 import { Meter, type Standing } from "./meter.ts";
 import type { BudgetSettings } from "./settings.ts";
 import { Windows } from "./windows.ts";
@@ -29,7 +29,7 @@ export function openBudgets(
     settings,
     warn({ agent, amount, measure, cap, setting, window }) {
       const whose = agent === ALL ? "all agents together" : agent;
-      const summary = `${whose}: ${amountWords(amount, measure)} of ${amountWords(cap, measure)} in this ${window.period} (${setting})`;
+      const summary = `${whose}: ${shareWords(amount, cap, measure)} in this ${window.period} (${setting})`;
       ctx.log.warn({ agent, setting }, `${summary}; further turns are refused at the cap`);
       ctx.events.publish({
         kind: "status",

@@ -1,5 +1,9 @@
 /** A card of the dashboard: what is used of each cap, and until when it counts. */
-const WORDS = { turns: (n) => `${n} turns`, tokens: (n) => `${n.toLocaleString()} tokens`, money: (n) => `$${n.toFixed(2)}` };
+/** The caps of which most is used; a daemon with many agents has many. */
+const MOST = 6;
+const dollars = (amount) => `$${amount.toFixed(2)}`;
+const share = (used, cap, measure) =>
+  measure === "money" ? `${dollars(used)} of ${dollars(cap)}` : `${Math.round(used).toLocaleString()} of ${cap.toLocaleString()} ${measure}`;
 
 /** Shows the counters in `place`, and again while turns end. */
 export async function mount(place, host) {
@@ -15,8 +19,11 @@ export async function mount(place, host) {
   const draw = async () => {
     try {
       const { budgets } = await host.request("GET", "/api/budgets");
-      list.replaceChildren(...budgets.flatMap((budget) => budget.caps.map((cap) => row(budget, cap))));
-      note.textContent = list.childElementCount === 0 ? "No cap is set: see budgets in the configuration." : "";
+      const all = budgets.flatMap((budget) => budget.caps.map((cap) => ({ budget, cap, share: cap.used / cap.cap })));
+      const shown = all.sort((one, other) => other.share - one.share).slice(0, MOST);
+      list.replaceChildren(...shown.map(({ budget, cap }) => row(budget, cap)));
+      const more = all.length - shown.length;
+      note.textContent = all.length === 0 ? "No cap is set: see budgets in the configuration." : more > 0 ? `${more} more, less used: svc budgets` : "";
     } catch (error) {
       note.textContent = `The budgets could not be read: ${error.message}`;
     }
@@ -42,10 +49,13 @@ function row({ agent, period, to }, { measure, used, cap }) {
   const value = document.createElement("dd");
   const meter = document.createElement("meter");
   meter.max = cap;
+  meter.optimum = 0;
+  meter.low = cap * 0.8;
+  meter.high = cap * 0.99;
   meter.value = Math.min(used, cap);
   meter.setAttribute("aria-label", `${whose.textContent}, ${measure} this ${period}`);
   const words = document.createElement("span");
-  words.textContent = `${WORDS[measure](used)} of ${WORDS[measure](cap)}, until ${new Date(to).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
+  words.textContent = `${share(used, cap, measure)}, until ${new Date(to).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
   value.append(meter, words);
   group.append(name, value);
   if (used >= cap) group.className = "budgets-full";

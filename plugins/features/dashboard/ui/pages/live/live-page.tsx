@@ -5,6 +5,7 @@ import { navigate, useQuery } from "../../data/router.tsx";
 import { useCommand } from "../../kit/commands.ts";
 import { useKeys } from "../../kit/keys.ts";
 import { PageHead } from "../../kit/page-head.tsx";
+import { PanelCards } from "../../kit/panel-view.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
 import { LIVE } from "../../words/live-words.ts";
 import { AgentsPane } from "./agents-pane.tsx";
@@ -84,6 +85,7 @@ export default function LivePage() {
             folded={folded}
             onFold={fold}
           />
+          <PanelCards />
           <div className="live-below">
             <NowPane now={now} nameOf={nameOf} onTalk={open} />
             {partner === undefined && <EventsPane />}
