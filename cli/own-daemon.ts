@@ -27,7 +27,7 @@ export interface Home {
 
 /** The daemon of one folder, and never another one. */
 export interface OwnDaemon {
-  request(method: Method, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
+  request(method: Method, path: string, body?: unknown, headers?: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<unknown>;
   frames(method: "GET" | "POST", path: string, body?: unknown, options?: Pick<Terms, "headers" | "signal">): AsyncGenerator<Frame>;
 }
 
@@ -38,9 +38,13 @@ export interface OwnDaemon {
  */
 export function ownDaemon(home: Home): OwnDaemon {
   return {
-    async request(method, path, body, headers = {}) {
+    async request(method, path, body, headers = {}, signal) {
       const terms = await agree(home, method);
-      return ask(home.address(), method, path, body, { ...terms, headers: { ...WORKS_FOR, ...headers, ...terms.headers } });
+      return ask(home.address(), method, path, body, {
+        ...terms,
+        ...(signal === undefined ? {} : { signal }),
+        headers: { ...WORKS_FOR, ...headers, ...terms.headers },
+      });
     },
     async *frames(method, path, body, { headers = {}, signal } = {}) {
       const terms = await agree(home, method);

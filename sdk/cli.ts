@@ -16,9 +16,15 @@ export interface CliHost {
   scopes(): Promise<ScopeTable>;
   /**
    * Asks the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when none answers, and an error with the
-   * daemon's own code, message and status when it refuses.
+   * daemon's own code, message and status when it refuses. When `signal` aborts, the daemon hears that nobody waits any more.
    */
-  request(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<unknown>;
+  request(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<unknown>;
   /** As `Jobs.next`, whether or not a daemon runs. */
   next(expression: string, timezone?: string, range?: TimeRange): Promise<readonly Date[]>;
   /**

@@ -8,6 +8,7 @@ import { type Guarded, guarded } from "./auth.harness.ts";
 const MCP = join(import.meta.dirname, "../../plugins/features/mcp");
 const MANIFESTS = ["tokens", "dashboard"].map((name) => join(import.meta.dirname, "../../plugins/features", name));
 
+const gates: (() => void)[] = [];
 /** A plugin with tools: one for all agents, one for `foo`, one that says how it was called, one that fails. */
 const tools = definePlugin({
   kind: "feature",
@@ -19,6 +20,12 @@ const tools = definePlugin({
     const input = { type: "object", properties: { n: { type: "number" } } } as const;
     ctx.provide.tool({ name: "acme_double", description: "Twice the number.", input, run: async ({ n }, { agent }) => `${agent}: ${2 * Number(n)}` });
     ctx.provide.tool({ name: "acme_secret", description: "For foo.", input, for: (agent) => agent === "foo", run: async () => "foo's" });
+    ctx.provide.tool({
+      name: "acme_hold",
+      description: "Waits until it is let go.",
+      input,
+      run: (_input, { session = "nobody" }) => new Promise((resolve) => gates.push(() => resolve(`held for ${session}`))),
+    });
     ctx.provide.tool({ name: "acme_fail", description: "Fails.", input, run: () => Promise.reject(new Error("the shelf is empty")) });
   },
 }) as Plugin<never>;
@@ -37,7 +44,7 @@ it("an MCP client elsewhere lists and calls the tools of the agent that its toke
   const { secret } = await place.token("mcp:foo");
   const client = await connect(place, "foo", secret);
   const { tools: listed } = await client.listTools();
-  expect(listed.map(({ name }) => name).sort()).toEqual(["acme_double", "acme_fail", "acme_secret"]);
+  expect(listed.map(({ name }) => name).sort()).toEqual(["acme_double", "acme_fail", "acme_hold", "acme_secret"]);
   expect(listed.find(({ name }) => name === "acme_double")).toMatchObject({ description: "Twice the number.", inputSchema: { type: "object" } });
   expect(await client.callTool({ name: "acme_double", arguments: { n: 21 } })).toMatchObject({ content: [{ type: "text", text: "foo: 42" }] });
   expect(await client.callTool({ name: "acme_fail", arguments: {} })).toMatchObject({
@@ -48,6 +55,24 @@ it("an MCP client elsewhere lists and calls the tools of the agent that its toke
     isError: true,
     content: [{ text: expect.stringContaining("acme_nothing") }],
   });
+  await client.close();
+});
+
+it("a client that asks for it hears that a long call goes on; the session that it names goes with the call", async () => {
+  const place = await run();
+  const { secret } = await place.token("mcp:foo");
+  const client = new Client({ name: "test", version: "1.0.0" });
+  const requestInit = { headers: { authorization: `Bearer ${secret}`, "x-svc-session": "desk-1", "x-svc-task": "task_none" } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${place.daemon}/mcp/foo`), { requestInit }) as never);
+  const heard: string[] = [];
+  // It ends when the client has heard of it: told at the end alone, it would wait for ever.
+  const onprogress = ({ message }: { message?: string | undefined }) => {
+    heard.push(message ?? "");
+    for (const go of gates.splice(0)) go();
+  };
+  const answer = await client.callTool({ name: "acme_hold", arguments: {} }, undefined, { onprogress });
+  expect(answer).toMatchObject({ content: [{ type: "text", text: "held for desk-1" }] });
+  expect(heard[0]).toMatch(/^acme_hold is under way, \d+ s$/);
   await client.close();
 });
 

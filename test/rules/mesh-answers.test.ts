@@ -106,7 +106,7 @@ describe("MESH-07 an answer that nobody waits for comes as a new message into it
   });
 });
 
-it("FAULT-44 an agent that a peer's agent asks back is not asked again, and the hops are named; agents of one name on two machines are two", async () => {
+it("RUN-10 FAULT-44 an agent that a peer's agent asks back is not asked again, and the hops are named; agents of one name on two machines are two", async () => {
   const { far, near } = await pair();
   const back = await startNode("n2", { n1: baseOf(near.kernel) }, "far");
   // What far does for a of n1 asks a of n1 again: refused there, at once.

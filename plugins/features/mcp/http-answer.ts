@@ -1,5 +1,5 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import type { AgentTools, HttpRequest, Log } from "@svc/sdk";
+import { type AgentTools, type HttpRequest, type Log, readEventStream } from "@svc/sdk";
 import { toolServer } from "./tool-server.ts";
 
 /** One request of an MCP client. */
@@ -13,7 +13,8 @@ export interface McpCall extends Pick<HttpRequest, "headers" | "signal" | "body"
 export interface McpAnswer {
   readonly status: number;
   readonly type: string;
-  readonly text: string;
+  /** Whole, or its messages as they come: a client that wants to hear how far a call is. */
+  readonly text: string | AsyncIterable<unknown>;
   /** Further headers. */
   readonly more: readonly (readonly [name: string, value: string])[];
 }
@@ -27,7 +28,7 @@ export async function answer({ agent, tools, body, headers, signal, log }: McpCa
     () =>
       toolServer({
         list: () => tools.list(agent),
-        run: (name, input, asked) => tools.run(name, input, { agent, signal: AbortSignal.any([asked, signal]) }),
+        run: (name, input, asked) => tools.run(name, input, { agent, ...claimsOf(headers), signal: AbortSignal.any([asked, signal]) }),
       }),
     { onerror: (error) => log.debug({ reason: error.message }, "a request of an MCP client was refused") },
   );
@@ -42,5 +43,21 @@ export async function answer({ agent, tools, body, headers, signal, log }: McpCa
     const value = response.headers.get(name);
     return value === null ? [] : [[name, value] as const];
   });
-  return { status: response.status, type: response.headers.get("content-type") ?? "application/json", text: await response.text(), more };
+  const type = response.headers.get("content-type") ?? "application/json";
+  const streamed = response.ok && type.startsWith("text/event-stream") && response.body !== null;
+  return { status: response.status, type, text: streamed ? messagesOf(response.body) : await response.text(), more };
+}
+
+async function* messagesOf(body: NonNullable<Response["body"]>): AsyncGenerator<unknown> {
+  for await (const { data } of readEventStream(body as AsyncIterable<Uint8Array>)) if (data !== "") yield JSON.parse(data);
+}
+
+/** For which task and session a program calls, as it says: the daemon passes the task on where it runs for this agent. */
+function claimsOf(headers: HttpRequest["headers"]): { readonly taskId?: string; readonly session?: string } {
+  const claim = (name: string) => {
+    const { [name]: value } = headers;
+    return typeof value === "string" && /^[\w.:@-]{1,200}$/.test(value) ? value : undefined;
+  };
+  const [taskId, session] = [claim("x-svc-task"), claim("x-svc-session")];
+  return { ...(taskId === undefined ? {} : { taskId }), ...(session === undefined ? {} : { session }) };
 }

@@ -28,7 +28,10 @@ export function mcpRoute({ agents, tools, log }: Pick<PluginContext, "agents" | 
         const { status, type, text, more } = await answer({ agent, tools, body, headers, signal, log });
         reply.status(status);
         for (const [name, value] of more) reply.header(name, value);
-        reply.send(text, type);
+        if (typeof text === "string") return reply.send(text, type);
+        const stream = reply.stream({ deferred: true });
+        for await (const message of text) stream.event("message", message);
+        stream.end();
       } finally {
         underWay -= 1;
       }

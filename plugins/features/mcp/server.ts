@@ -24,7 +24,7 @@ export async function serve(agent: string, cli: CliHost, env: Readonly<Record<st
   const tools = async () => ((await cli.request("GET", path)) as { tools: ListedTool[] }).tools;
   const source: ToolSource = {
     list: tools,
-    run: async (name, input) => ((await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input, claims)) as { text: string }).text,
+    run: async (name, input, signal) => ((await cli.request("POST", `${path}/${encodeURIComponent(name)}`, input, claims, signal)) as { text: string }).text,
     underWay,
   };
 

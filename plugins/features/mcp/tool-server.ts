@@ -20,21 +20,38 @@ export interface ToolSource {
 /** Longest text of one tool result; foreign text may be endless (000:L371). */
 const LONGEST = 40_000;
 
+/** How often a client that asked for it hears that its call goes on. */
+const PROGRESS_MS = 2_000;
+
 /** An MCP server of one agent's tools, for one connection or one request. */
 export function toolServer({ list, run, underWay = (answer) => answer }: ToolSource): Server {
   const server = new Server({ name: "svc", version: "0.1.0" }, { capabilities: { tools: {} } });
   const listed = async () => ({
     tools: (await list()).map(({ name, description, input }) => ({ name, description, inputSchema: input as never })),
   });
-  const called = async (name: string, input: Record<string, unknown>, signal: AbortSignal) => {
+  const called = async (name: string, input: Record<string, unknown>, signal: AbortSignal, progress: (seconds: number) => void) => {
+    const began = Date.now();
+    const pulse = setInterval(() => progress(Math.round((Date.now() - began) / 1000)), PROGRESS_MS);
     try {
       const text = await run(name, input, signal);
       return { content: [{ type: "text" as const, text: text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)` }] };
     } catch (error) {
       return { content: [{ type: "text" as const, text: (error as Error).message }], isError: true };
+    } finally {
+      clearInterval(pulse);
     }
   };
   server.setRequestHandler("tools/list", () => underWay(listed()));
-  server.setRequestHandler("tools/call", ({ params }, { mcpReq }) => underWay(called(params.name, params.arguments ?? {}, mcpReq.signal)));
+  server.setRequestHandler("tools/call", ({ params: { name, arguments: input = {} } }, { mcpReq: { signal, notify, _meta } }) => {
+    const { progressToken } = _meta ?? {};
+    const tell = async (progress: number) => {
+      if (progressToken === undefined) return;
+      // A client that is gone hears nothing; its call is ended by the connection.
+      await notify({ method: "notifications/progress", params: { progressToken, progress, message: `${name} is under way, ${progress} s` } }).catch(
+        () => undefined,
+      );
+    };
+    return underWay(called(name, input, signal, (seconds) => void tell(seconds)));
+  });
   return server;
 }

@@ -138,6 +138,9 @@ function asked({ body, headers, caller }: HttpRequest, { peers }: TaskRouteOptio
   const { peer, agent, message, freshSession, timeoutMinutes, context = {} } = body as TaskBody;
   const unknown = Object.keys(body as object).find((name) => !Object.hasOwn(BODY.properties, name));
   if (unknown !== undefined) throw svcError("SVC_HTTP_INVALID", `'${unknown}' is not a known field.`, { status: 400, path: unknown, field: unknown });
+  const { autonomy = "act" } = caller.task ?? {};
+  // A peer of an earlier version knows no such restriction.
+  if (autonomy !== "act") throw svcError("SVC_MESH_RESTRICTED", `A run that may only ${autonomy} gives nothing to agents of other machines.`, { status: 403 });
   if (peer === undefined) throw svcError("SVC_MESH_PEER", "'peer' must name the daemon that has the agent; see svc mesh list.", { status: 400, field: "peer" });
   requirePeer(peers, peer);
   if ((context.channel === undefined) !== (context.chatId === undefined))

@@ -1,7 +1,7 @@
 import { type AgentTool, reasonOf, svcError, type Traces, type WorkflowHead, type WorkflowRun, type Workflows } from "@svc/sdk";
 
-/** An agent's call waits no longer: programs give up on tools that say nothing for a minute. */
-const WAIT_MS = 50_000;
+/** An agent's call waits no longer: programs give up on tools that say nothing for half a minute or a whole one. */
+const WAIT_MS = 25_000;
 const SHOWN = 20_000;
 
 /** Runs that agents of runs have started, one from within the other, at most: as many as sub-processes. */
@@ -50,7 +50,7 @@ export function workflowTools(workflows: Used, traces: () => Pick<Traces, "get">
     },
     {
       name: "svc_workflow_wait",
-      description: "Waits up to 50 seconds for the end of a run and tells its output, or what it waits for. Call it again while it is not over.",
+      description: "Waits up to 25 seconds for the end of a run and tells its output, or what it waits for. Call it again while it is not over.",
       input: { type: "object", additionalProperties: false, required: ["run"], properties: { run: { type: "string", minLength: 1, maxLength: 200 } } },
       async run({ run: id }, { signal }) {
         const runId = String(id);
