@@ -44,6 +44,8 @@ export default definePlugin<Settings>({
     return {
       async start() {
         const { createClient } = await import("./client.js");
+        // Stopped meanwhile.
+        if (ctx.signal.aborted) return;
         client = createClient(ctx, handle);
         client.start();
       },
