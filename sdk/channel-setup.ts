@@ -1,4 +1,5 @@
 import type { CliHost } from "./cli.ts";
+import { svcError } from "./errors.ts";
 import type { GuardedFetch } from "./fetch.ts";
 
 /** What the set-up of a channel may use. Its `ask` throws, naming the option, where nobody is there to answer. */
@@ -39,3 +40,20 @@ export interface ChannelSettings {
  * into the section; an error of its own ends the set-up and nothing was written.
  */
 export type ChannelSetup = (host: SetupHost) => Promise<ChannelSettings>;
+
+/**
+ * The agent that answers, of those of `document`: the one of the line, the only one, or the one that the person names; `usual` is proposed,
+ * by default the node's. Throws `SVC_SETUP_AGENT` where there is no such agent.
+ */
+export async function chosenAgent({ given, ask }: Pick<SetupHost, "given" | "ask">, document: object, usual?: string): Promise<string> {
+  const { agents = {}, node } = document as { readonly agents?: object; readonly node?: { readonly defaultAgent?: string } };
+  const ids = Object.keys(agents);
+  const [only] = ids;
+  const proposed = usual ?? node?.defaultAgent ?? only;
+  const choices = ids.map((id) => ({ id, label: id }));
+  const asked = () => ask("Which agent answers?", { flag: "--agent <id>", choices, ...(proposed === undefined ? {} : { default: proposed }) });
+  const agent = given.agent ?? (ids.length === 1 ? only : await asked());
+  if (agent !== undefined && ids.includes(agent)) return agent;
+  const there = ids.join(", ") || "none";
+  throw svcError("SVC_SETUP_AGENT", `There is no agent '${agent ?? ""}'; there are ${there}. Add one with: svc agent add <id>`, { status: 400 });
+}

@@ -6,7 +6,7 @@ export type * from "./attachments.ts";
 export type * from "./callables.ts";
 export type * from "./capabilities.ts";
 export type * from "./channel.ts";
-export type * from "./channel-setup.ts";
+export * from "./channel-setup.ts";
 export { type Choice, type ChoiceButton, type Chosen, choiceData, choiceOf } from "./choices.ts";
 export type * from "./cli.ts";
 export type * from "./config.ts";

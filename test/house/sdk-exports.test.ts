@@ -35,6 +35,7 @@ const NAMES = [
   "channelError",
   "choiceData",
   "choiceOf",
+  "chosenAgent",
   "codeOf",
   "complete",
   "coversName",

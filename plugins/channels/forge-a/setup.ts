@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { type ChannelSettings, type ChannelSetup, reasonOf, type SetupHost, svcError } from "@svc/sdk";
+import { type ChannelSettings, type ChannelSetup, chosenAgent, reasonOf, type SetupHost, svcError } from "@svc/sdk";
 import { type Api, at, createApi } from "./client.ts";
 import { PUBLIC_HOST, type Route, type Settings } from "./settings.ts";
 import { fieldsOf, numberOf, textOf, userOf } from "./shapes.ts";
@@ -36,7 +36,7 @@ const setUp: ChannelSetup = async (host) => {
   const api = createApi(host, address ?? PUBLIC_HOST);
   const token = await host.secret(TOKEN);
   const project = await projectOf(host, api);
-  const agent = await agentOf(host, document);
+  const agent = await chosenAgent(host, document);
   host.say(`Asking ${api.origin} ...`);
   const login = await check(api, token.value, project);
   const secret = await host.keep(SECRET, randomBytes(24).toString("hex"));
@@ -61,17 +61,6 @@ async function projectOf({ given, ask }: SetupHost, { home }: Api): Promise<stri
   const path = (text.startsWith(`${home}/`) ? text.slice(home.length) : text).replace(/\/-\/.*$/, "").replace(/^\/+|\/+$|\.git$/g, "");
   if (!/^[\w.-]+(?:\/[\w.-]+)+$/.test(path)) throw refuse(`'${said}' is no project of ${home}: write its path, group/project, or * for all`);
   return path;
-}
-
-async function agentOf({ given, ask }: SetupHost, { agents = {}, node }: Document): Promise<string> {
-  const ids = Object.keys(agents);
-  const [only] = ids;
-  const usual = node?.defaultAgent ?? only;
-  const choice = { flag: "--agent <id>", choices: ids.map((id) => ({ id, label: id })), ...(usual === undefined ? {} : { default: usual }) };
-  const agent = given.agent ?? (ids.length === 1 ? only : await ask("Which agent answers?", choice));
-  if (agent === undefined || !ids.includes(agent))
-    throw refuse(`There is no agent '${agent ?? ""}'; there are ${ids.join(", ") || "none"}. Add one with: svc agent add <id>`);
-  return agent;
 }
 
 async function hookOf({ given, ask }: SetupHost, port: number): Promise<string> {

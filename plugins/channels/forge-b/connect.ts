@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { type ChannelSettings, type ChannelSetup, reasonOf, type SetupHost, svcError } from "@svc/sdk";
+import { type ChannelSettings, type ChannelSetup, chosenAgent, reasonOf, type SetupHost, svcError } from "@svc/sdk";
 import { type Api, at, createApi, inRepository } from "./api.ts";
 import { answeredStatus } from "./failure.ts";
 import { createIdentities, type Identity } from "./identity.ts";
@@ -26,7 +26,7 @@ const setUp: ChannelSetup = async (host) => {
   const apiRoot = host.given.server ?? before.apiRoot;
   const who = await whoOf(host);
   const repo = await repositoryOf(host);
-  const agent = await agentOf(host, document);
+  const agent = await chosenAgent(host, document);
   const api = createApi(host, apiRoot ?? PUBLIC_API);
   host.say("Asking the forge who this is ...");
   const name = await check(api, who.checked, repo);
@@ -89,23 +89,6 @@ async function repositoryOf(host: SetupHost): Promise<string> {
   if (repo === "*") return repo;
   if (owner === undefined || name === undefined) throw wrong(`'${repo}' is no repository: write owner/repo, or * for all`);
   return `${owner}/${name}`;
-}
-
-async function agentOf({ given, ask }: SetupHost, { agents = {}, node }: Document): Promise<string> {
-  const ids = Object.keys(agents);
-  const usual = node?.defaultAgent ?? ids[0];
-  const agent =
-    given.agent ??
-    (ids.length === 1
-      ? ids[0]
-      : await ask("Which agent answers?", {
-          flag: "--agent <id>",
-          choices: ids.map((id) => ({ id, label: id })),
-          ...(usual === undefined ? {} : { default: usual }),
-        }));
-  if (agent === undefined || !ids.includes(agent))
-    throw wrong(`There is no agent '${agent ?? ""}'; there are ${ids.join(", ") || "none"}. Add one with: svc agent add <id>`);
-  return agent;
 }
 
 async function addressOf({ given, ask }: SetupHost, { channels }: Document): Promise<string> {

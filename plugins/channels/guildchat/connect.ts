@@ -1,4 +1,4 @@
-import { type ChannelSettings, type ChannelSetup, reasonOf, type SetupHost, svcError } from "@svc/sdk";
+import { type ChannelSettings, type ChannelSetup, chosenAgent, reasonOf, type SetupHost, svcError } from "@svc/sdk";
 import { type Api, createApi } from "./api.ts";
 import { answeredStatus } from "./failure.ts";
 import { ENTRY, PUBLIC_API, type Settings } from "./settings.ts";
@@ -40,7 +40,7 @@ const setUp: ChannelSetup = async (host) => {
   const api = createApi(host, token, apiRoot);
   host.say("Asking Discord who this is ...");
   const { me, application, guilds } = await check(api, apiRoot ?? PUBLIC_API);
-  const agent = await agentOf(host, document);
+  const agent = await chosenAgent(host, document);
   const allowFrom = await allowOf(host, before, application);
   const settings: ChannelSettings["settings"] = {
     enabled: true,
@@ -72,23 +72,6 @@ async function check(api: Api, root: string): Promise<Checked> {
     if ((error as { code?: string }).code === "SVC_GUILDCHAT_SETUP") throw error;
     throw wrong(`${new URL(root).host} could not be asked: ${reasonOf(error)}`);
   }
-}
-
-async function agentOf({ given, ask }: SetupHost, { agents = {}, node }: Document): Promise<string> {
-  const ids = Object.keys(agents);
-  const usual = node?.defaultAgent ?? ids[0];
-  const agent =
-    given.agent ??
-    (ids.length === 1
-      ? ids[0]
-      : await ask("Which agent answers?", {
-          flag: "--agent <id>",
-          choices: ids.map((id) => ({ id, label: id })),
-          ...(usual === undefined ? {} : { default: usual }),
-        }));
-  if (agent === undefined || !ids.includes(agent))
-    throw wrong(`There is no agent '${agent ?? ""}'; there are ${ids.join(", ") || "none"}. Add one with: svc agent add <id>`);
-  return agent;
 }
 
 /** Who may write: as the line says, else as it was, else as the person says, who most often is the one that made the application. */

@@ -1,4 +1,4 @@
-import { type ChannelSettings, type ChannelSetup, type SetupHost, svcError } from "@svc/sdk";
+import { type ChannelSettings, type ChannelSetup, chosenAgent, type SetupHost, svcError } from "@svc/sdk";
 import { appManifest } from "./app-manifest.ts";
 import { checkWorkspace } from "./check.ts";
 import type { Settings } from "./settings.ts";
@@ -44,7 +44,7 @@ const setUp: ChannelSetup = async (host) => {
   const appToken = await host.secret(APP_TOKEN);
   const problem = tokensProblem({ botToken: botToken.value, appToken: appToken.value });
   if (problem !== undefined) throw wrong(`${problem.key === "botToken" ? botToken.name : appToken.name} ${inVariables(problem.words, appToken.name)}`);
-  const agent = await agentOf(host, document);
+  const agent = await chosenAgent(host, document);
   host.say("Asking the platform about both tokens ...");
   const api = createWebApi(host, botToken.value.trim(), apiRoot);
   const { who, team, problems } = await checkWorkspace(api, appToken.value.trim(), AbortSignal.timeout(CHECK_MS));
@@ -67,23 +67,6 @@ export default setUp;
 
 /** The words speak of the settings; the person has just filled variables. */
 const inVariables = (words: string, appToken: string): string => words.replace("and appToken the", `and ${appToken} the`);
-
-async function agentOf({ given, ask }: SetupHost, { agents = {}, node }: Document): Promise<string> {
-  const ids = Object.keys(agents);
-  const usual = node?.defaultAgent ?? ids[0];
-  const agent =
-    given.agent ??
-    (ids.length === 1
-      ? ids[0]
-      : await ask("Which agent answers?", {
-          flag: "--agent <id>",
-          choices: ids.map((id) => ({ id, label: id })),
-          ...(usual === undefined ? {} : { default: usual }),
-        }));
-  if (agent === undefined || !ids.includes(agent))
-    throw wrong(`There is no agent '${agent ?? ""}'; there are ${ids.join(", ") || "none"}. Add one with: svc agent add <id>`);
-  return agent;
-}
 
 /** Who may write: kept where the section has a list already. */
 async function listOf({ given, ask }: SetupHost, { allowFrom = [] }: Settings, team: string | undefined): Promise<readonly string[]> {
