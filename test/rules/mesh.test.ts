@@ -1,10 +1,11 @@
-import type { Plugin } from "@svc/sdk";
+import { join } from "node:path";
+import type { Envelope, Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import delegate from "../../plugins/actions/mesh-delegate/index.ts";
 import mesh from "../../plugins/features/mesh/index.ts";
 import operatorActions from "../../plugins/features/operator-actions/index.ts";
 import { foreignWire } from "../kit/foreign-wire.ts";
-import { baseOf, runKernel } from "../kit/kernel.ts";
+import { baseOf, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 const TOKEN = "the-token-that-both-nodes-hold";
 const inline = [mesh, delegate, operatorActions] as unknown as Plugin<never>[];
@@ -151,6 +152,42 @@ describe("MESH-08 each failure is told as what it is", () => {
       { name: "n3", state: "down" },
     ]);
     expect(JSON.stringify(peers)).not.toContain(TOKEN);
+  });
+});
+
+describe("what becomes of a peer is an event", () => {
+  const of = (events: readonly Envelope[]) =>
+    events.filter(({ kind, type }) => kind === "mesh" && !type.startsWith("feed:")).map(({ type, data }) => `${type} ${data?.["peer"]}`);
+
+  it("lost once, recovered once, and other agents than before, however often it is asked", async () => {
+    const far = await startNode("n2", { n1: NOWHERE }, { agent: "far" });
+    const other = await startNode("n2", { n1: NOWHERE }, { agent: "another" });
+    let target = baseOf(far.kernel);
+    const near = await startNode("n1", { n2: await foreignWire(() => target) });
+    const look = () => post(baseOf(near.kernel), "/mesh/peers/n2/test", {});
+    expect((await look()).body).toMatchObject({ state: "up" });
+    for (const now of [NOWHERE, NOWHERE, baseOf(far.kernel), baseOf(far.kernel), baseOf(other.kernel), baseOf(other.kernel)]) {
+      target = now;
+      await look();
+    }
+    expect(of(near.events)).toEqual(["added n2", "lost n2", "recovered n2", "skills-changed n2"]);
+    expect(near.events.find(({ type }) => type === "skills-changed")?.data).toEqual({ peer: "n2", agents: ["another"] });
+  });
+
+  it("added and removed, over restarts, once each", async () => {
+    const folder = await temporaryFolder();
+    const options = { file: join(folder, "svc.json"), dataFolder: join(folder, ".svc") };
+    const seen: string[][] = [];
+    for (const peers of [
+      { n2: NOWHERE, n3: NOWHERE },
+      { n2: NOWHERE, n3: NOWHERE },
+      { n3: "http://127.0.0.1:2", n4: NOWHERE },
+    ] as Record<string, string>[]) {
+      const near = await startNode("n1", peers, options);
+      seen.push(of(near.events));
+      await near.kernel.stop({ drainSeconds: 0 });
+    }
+    expect(seen).toEqual([["added n2", "added n3"], [], ["added n4", "removed n2"]]);
   });
 });
 

@@ -3,6 +3,7 @@ import { Answers } from "./answers.ts";
 import { createPeerAuthority } from "./authority.ts";
 import type { Discovery } from "./discovery.ts";
 import type { Cursor } from "./feed.ts";
+import { tellChanges } from "./known-peers.ts";
 import { announceRoute, nodeRoute, peerRoutes } from "./mesh-routes.ts";
 import { addNodeTurns } from "./node-turns.ts";
 import { HealthBook } from "./peer-health.ts";
@@ -35,7 +36,7 @@ export default definePlugin<MeshSettings>({
       },
     };
     ctx.provide.service("peers", peers);
-    const health = new HealthBook(peers, ctx.log, healthCheck.timeout * 1_000);
+    const health = new HealthBook(peers, ctx, healthCheck.timeout * 1_000);
     // Tasks for peers are stored here first; the turn is then handed over.
     ctx.hooks.route.tap(({ channel, chat, agent = "", facts }): Route | undefined => {
       const node = channel === CHANNEL ? facts?.["peer"] : undefined;
@@ -61,6 +62,7 @@ export default definePlugin<MeshSettings>({
           discovery = new Opened({ node: ctx.node.id, listens: ctx.health().listens, log: ctx.log });
           discovery.start();
         }
+        await tellChanges(configured, ctx);
         if (configured.length === 0) return;
         await answers.resume();
         ctx.jobs.every(healthCheck.interval * 1_000, () => health.look());

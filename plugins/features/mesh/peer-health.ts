@@ -1,4 +1,4 @@
-import { type Log, type Peers, reasonOf } from "@svc/sdk";
+import { type Events, type Log, type Peers, reasonOf } from "@svc/sdk";
 
 /** How a peer was when it was asked last. */
 export interface PeerHealth {
@@ -9,16 +9,20 @@ export interface PeerHealth {
   readonly reason?: string;
 }
 
-/** Asks peers how they are. Each change of a peer is one line of the log, however often it is asked. */
+/** Asks peers how they are. Each change of a peer is one line of the log and one event, however often it is asked. */
 export class HealthBook {
   readonly #states = new Map<string, PeerHealth>();
+  /** The agents that it had when it was up last, by peer. */
+  readonly #agents = new Map<string, string>();
   readonly #peers: Peers;
   readonly #log: Log;
+  readonly #events: Pick<Events, "publish">;
   readonly #timeoutMs: number;
 
-  constructor(peers: Peers, log: Log, timeoutMs: number) {
+  constructor(peers: Peers, { log, events }: { readonly log: Log; readonly events: Pick<Events, "publish"> }, timeoutMs: number) {
     this.#peers = peers;
     this.#log = log;
+    this.#events = events;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -34,14 +38,28 @@ export class HealthBook {
   async check(peer: string): Promise<PeerHealth & { readonly agents?: readonly string[] }> {
     const before = this.of(peer).state;
     const now = await this.#ask(peer);
-    const { agents: _agents, ...health } = now;
+    const { agents, ...health } = now;
     this.#states.set(peer, health);
+    if (before === "up" && now.state !== "up") this.#tell("lost", peer, { reason: now.reason });
+    if (before !== "up" && before !== "unknown" && now.state === "up") this.#tell("recovered", peer, {});
+    if (agents !== undefined) this.#compare(peer, agents);
     if (now.state !== before && !(before === "unknown" && now.state === "up"))
       this.#log[now.state === "up" ? "info" : "warn"](
         { peer, ...(now.reason === undefined ? {} : { reason: now.reason }) },
         now.state === "up" ? "a peer is up" : "a peer is not reached",
       );
     return now;
+  }
+
+  #compare(peer: string, agents: readonly string[]): void {
+    const before = this.#agents.get(peer);
+    const now = JSON.stringify(agents.toSorted());
+    this.#agents.set(peer, now);
+    if (before !== undefined && before !== now) this.#tell("skills-changed", peer, { agents });
+  }
+
+  #tell(type: string, peer: string, facts: Readonly<Record<string, unknown>>): void {
+    this.#events.publish({ kind: "mesh", type, summary: `the peer ${peer}: ${type}`, data: { peer, ...facts } });
   }
 
   async #ask(peer: string): Promise<PeerHealth & { readonly agents?: readonly string[] }> {
