@@ -266,14 +266,14 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
 
   it("an answer leaves only when it is kept for those who ask for it again, and not at all while it cannot be", async () => {
     const store = createMemoryStore();
-    const gate: { open?: () => void; refuse?: (error: Error) => void } = {};
+    const gate: { closed: boolean; open?: () => void; refuse?: (error: Error) => void } = { closed: false };
     const { collection } = store;
     Object.assign(store, {
       collection(name: string, options: never) {
         const rows = collection.call(store, name, options);
         if (name !== "sent") return rows;
         const put = async (...row: [never, never]) => {
-          await new Promise<void>((resolve, reject) => Object.assign(gate, { open: resolve, refuse: reject }));
+          if (gate.closed) await new Promise<void>((resolve, reject) => Object.assign(gate, { open: resolve, refuse: reject }));
           return rows.put(...row);
         };
         return { ...rows, put };
@@ -282,20 +282,25 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
     const one = await running({ store });
     await one.far.say({ from: one.friend, text: "hello" });
     await until(() => accepted(one).length === 1);
+    await channelOf(one).send(out(one, "the first one makes the sessions"), signal);
+    const { writes } = one.far;
+    gate.closed = true;
+    const keys = () => statSync(join(one.folder, "session", "session.journal")).size;
     for (const [n, end] of ([() => gate.refuse?.(new Error("the disk is full")), () => gate.open?.()] as const).entries()) {
+      await until(() => one.far.waiting.length === 0);
+      const before = keys();
       const sending = channelOf(one).send(out(one, "answer"), signal);
       sending.catch(() => {});
-      // What comes in takes its turn behind the keys of the answer: those are made by then.
-      await until(() => gate.open !== undefined);
+      // It is sealed; what comes in now is acknowledged behind it.
+      await until(() => keys() > before);
       await one.far.say({ from: one.friend, text: `meanwhile ${n}` });
-      await until(() => accepted(one).length === 2 + n);
-      expect(one.far.writes).toBe(0);
+      await until(() => accepted(one).length === 2 + n && one.far.waiting.length === 0);
+      expect(one.far.writes).toBe(writes);
       end();
       if (n === 0) await expect(sending).rejects.toThrow("the disk is full");
       else await sending;
-      gate.open = undefined;
     }
-    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["answer"]);
+    expect(one.far.chats.shown.map(({ text }) => text)).toEqual(["the first one makes the sessions", "answer"]);
   });
 
   it("a member of a group that has lost the group's key, and the owner's own phone, get what they could not open", async () => {
