@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { baseOf, post, type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { openShell } from "../kit/svc.ts";
+import { flow, type Stage, stage } from "./wf.harness.ts";
 
 const feature = (name: string) => join(ROOT, "plugins/features", name);
 
@@ -120,6 +121,33 @@ describe("CFG-22 the ledger", () => {
     const holder = (await entry(running))?.["agent"];
     expect(said.filter((one) => one === holder).length).toBeGreaterThan(0);
     expect(said.every((one) => one === holder || one.includes(`The ledger has '${holder}'`))).toBe(true);
+  });
+});
+
+describe("WF-09 tasks of roles", () => {
+  const ask = (role: string) => flow([{ id: "ask", kind: "approval", title: "Go on?", assignee: `role:${role}` }], "start > ask");
+  const flows = { lead: ask("lead"), legal: ask("legal"), proto: ask("__proto__") };
+  const listed = async (on: Stage, actor: string) => {
+    const { body } = await on.page("GET", `/api/workflows/tasks?${new URLSearchParams({ actor })}`);
+    return (body["tasks"] as { assignee: string }[]).map(({ assignee }) => assignee).sort();
+  };
+
+  it("are of everybody to whom the chart gives the role, of several roles all, and of nobody by a name that looks like one", async () => {
+    const orgChart = { ann: { role: ["lead", "legal"] }, bob: { role: "lead", reportsTo: "ann" }, lead: {}, cleo: { reportsTo: "ann" } };
+    const on = await stage(flows, { sections: { business: { orgChart } } });
+    for (const id of Object.keys(flows)) await on.untilWaits(await on.start(id), "ask", "task");
+    const table = { ann: ["role:lead", "role:legal"], bob: ["role:lead"], lead: [], cleo: [], nobody: [], __proto__x: [], constructor: [] };
+    for (const [actor, tasks] of Object.entries(table)) expect([actor, await listed(on, actor)]).toEqual([actor, tasks]);
+    expect(await listed(on, "__proto__")).toEqual([]);
+  });
+
+  it("are nobody's without the section, and follow the chart after a restart", async () => {
+    const first = await stage(flows);
+    await first.untilWaits(await first.start("legal"), "ask", "task");
+    expect(await listed(first, "ann")).toEqual([]);
+    await first.stop();
+    const second = await stage(flows, { folder: first.folder, sections: { business: { orgChart: { ann: { role: "legal" } } } } });
+    expect(await listed(second, "ann")).toEqual(["role:legal"]);
   });
 });
 

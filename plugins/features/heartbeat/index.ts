@@ -1,4 +1,4 @@
-import { definePlugin, type ObjectSchema } from "@svc/sdk";
+import { type Agent, type Collection, codeOf, definePlugin, type ObjectSchema } from "@svc/sdk";
 
 interface Heartbeat {
   readonly enabled?: boolean;
@@ -30,7 +30,37 @@ const AGENT: ObjectSchema = {
   },
 };
 
+/** When an agent was last asked, or first seen with its heartbeat on, in Unix milliseconds. */
+interface BeatRow {
+  readonly at: number;
+}
+
 const MINUTE_MS = 60_000;
+
+/**
+ * Whether an agent is to be asked now; says in its row that it is, before it is. Of several daemons at the same store one asks, and a restart
+ * neither asks once more nor begins to wait anew.
+ */
+async function isDue({ id, settings }: Agent, rows: Collection<BeatRow>): Promise<boolean> {
+  const { enabled = false, intervalMinutes = 30 } = (settings.heartbeat ?? {}) as Heartbeat;
+  const before = await rows.get(id);
+  if (!enabled) {
+    if (before !== undefined) await rows.delete(id);
+    return false;
+  }
+  const now = Date.now();
+  // A clock that was set back does not silence an agent until it has come as far again.
+  const since = before === undefined || before.value.at > now ? undefined : now - before.value.at;
+  // A little early rather than a whole look too late.
+  if (since !== undefined && since < intervalMinutes * MINUTE_MS - MINUTE_MS / 2) return false;
+  try {
+    await rows.put(id, { at: now }, before?.version ?? "absent");
+  } catch (error) {
+    if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+    return false;
+  }
+  return since !== undefined;
+}
 
 export default definePlugin({
   kind: "feature",
@@ -38,23 +68,14 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   agentConfig: AGENT,
-  capabilities: ["agents", "events", "tasks", "jobs"],
+  capabilities: ["agents", "events", "tasks", "jobs", "store"],
   setup(ctx) {
-    /** When each agent was last asked, or first seen with its heartbeat on: by a monotonic clock. */
-    const last = new Map<string, number>();
-
     async function beat(): Promise<void> {
+      const rows = ctx.store.collection<BeatRow>("beats");
       for (const agent of ctx.agents.list()) {
-        const { enabled = false, intervalMinutes = 30, prompt = "", channel = "heartbeat" } = (agent.settings.heartbeat ?? {}) as Heartbeat;
-        if (!enabled) {
-          last.delete(agent.id);
-          continue;
-        }
-        const before = last.get(agent.id);
-        // A little early rather than a whole look too late.
-        if (before !== undefined && performance.now() - before < intervalMinutes * MINUTE_MS - MINUTE_MS / 2) continue;
-        last.set(agent.id, performance.now());
-        if (before === undefined || ctx.tasks.running().some((task) => task.agent === agent.id && task.node === undefined)) continue;
+        if (agent.settings.heartbeat === undefined || !(await isDue(agent, rows))) continue;
+        if (ctx.tasks.running().some((task) => task.agent === agent.id && task.node === undefined)) continue;
+        const { prompt = "", channel = "heartbeat" } = agent.settings.heartbeat as Heartbeat;
         await ctx.events.root(() =>
           ctx.tasks.accept({ entry: "heartbeat", channel, chat: agent.id, agent: agent.id, text: prompt, options: { scheduled: true } }),
         );
@@ -63,7 +84,8 @@ export default definePlugin({
 
     return {
       async start() {
-        await beat();
+        // Behind the start: what fell due while the daemon was away comes when it is ready.
+        ctx.jobs.after(0, () => void beat().catch((error) => ctx.log.warn({ err: error }, "the agents' check-ins could not be looked at")));
         ctx.jobs.every(MINUTE_MS, beat);
       },
     };
