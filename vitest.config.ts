@@ -10,6 +10,8 @@ const test = {
   retry: process.env.CI === "true" ? 2 : 0,
   testTimeout: 30_000,
   hookTimeout: 60_000,
+  // What is waited for comes late on a busy machine; the default of a second would judge the machine.
+  expect: { poll: { timeout: 20_000 } },
 };
 
 export default defineConfig({

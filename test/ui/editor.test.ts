@@ -28,6 +28,15 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
+  let attempts = 0;
+  /** An id that no earlier attempt of a test has used. */
+  const fresh = (name: string) => `${name}-${++attempts}`;
+  /** A workflow of the test's own, as its author wrote it. */
+  const copyOf = async (name: string) => {
+    const id = fresh(name);
+    await at.api("PUT", `/api/workflows/${id}/text`, { text: example(name) });
+    return id;
+  };
   const node = (page: Page, id: string) => page.locator(`.react-flow__node[data-id="${id}"]`);
   const says = (page: Page, text: string | RegExp) => page.locator(".editor-middle").getByText(text).first().waitFor();
   /** From the middle of one thing to that of another, in steps as a hand does it. */
@@ -75,6 +84,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
   });
 
   it("a workflow drawn by mouse is saved and runs to its end", async () => {
+    const id = fresh("by-mouse");
     const page = await open("new=blank");
     await page.locator(".react-flow__node[data-id=start]").waitFor();
     // From the palette onto the graph, between start and end.
@@ -92,11 +102,11 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await page.getByRole("group", { name: "set" }).getByRole("textbox").fill("{{ 'Hello ' & input.who }}");
     await says(page, "Nothing is wrong with it.");
     await page.getByRole("button", { name: "Save..." }).click();
-    await page.getByRole("dialog").getByLabel("Id").fill("by-mouse");
+    await page.getByRole("dialog").getByLabel("Id").fill(id);
     await judge(page);
     await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByText("Saved by-mouse.").waitFor();
-    expect(JSON.parse(stored("by-mouse.json"))).toEqual({
+    await page.getByText(`Saved ${id}.`).waitFor();
+    expect(JSON.parse(stored(`${id}.json`))).toEqual({
       nodes: [
         { id: "start", kind: "trigger" },
         { id: "done", kind: "end" },
@@ -107,16 +117,27 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
         { from: "set", to: "done" },
       ],
     });
-    await page.waitForURL(/id=by-mouse/);
+    await page.waitForURL(`**?id=${id}`);
+    // What it asks for is read late: until then it says so, and no click is lost.
+    let read = () => {};
+    const late = new Promise<void>((resolve) => {
+      read = resolve;
+    });
+    await page.route(`**/api/workflows/${id}`, (route) => late.then(() => route.continue()));
     await page.getByRole("button", { name: "Run...", exact: true }).click();
-    const answer = page.waitForResponse((response) => response.url().endsWith("/workflows/by-mouse/run"));
-    await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+    const run = page.getByRole("dialog").getByRole("button", { name: /^Run/ });
+    await expect.poll(() => run.getAttribute("title")).toBe("What it asks for is still being read.");
+    expect(await run.getAttribute("aria-disabled")).toBe("true");
+    read();
+    const answer = page.waitForResponse((response) => response.url().endsWith(`/workflows/${id}/run`));
+    await run.click();
     const { runId } = (await (await answer).json()) as { runId: string };
     expect(await ended(runId)).toMatchObject({ status: "completed", output: "Hello " });
     await judge(page);
   });
 
   it("a workflow drawn by keyboard alone is saved and runs to its end", async () => {
+    const id = fresh("by-keys");
     const page = await open("new=blank");
     const { keyboard } = page;
     const focused = () =>
@@ -166,19 +187,20 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await keyboard.press("Control+s");
     await page.getByRole("dialog").getByLabel("Id").waitFor();
     await keyboard.press("Control+a");
-    await keyboard.type("by-keys");
+    await keyboard.type(id);
     await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).and(page.locator(":not([aria-disabled])")).waitFor();
     await keyboard.press("Control+Enter");
-    await page.getByText("Saved by-keys.").waitFor();
-    expect(JSON.parse(stored("by-keys.json")).edges).toHaveLength(3);
-    const { runId } = await at.api<{ runId: string }>("POST", "/workflows/by-keys/run", {});
+    await page.getByText(`Saved ${id}.`).waitFor();
+    expect(JSON.parse(stored(`${id}.json`)).edges).toHaveLength(3);
+    const { runId } = await at.api<{ runId: string }>("POST", `/workflows/${id}/run`, {});
     expect(await ended(runId)).toMatchObject({ status: "completed" });
     // Where nodes stand was written beside it.
-    await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", "/api/workflows/by-keys")).layout?.nodes).toHaveProperty("set");
+    await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", `/api/workflows/${id}`)).layout?.nodes).toHaveProperty("set");
   });
 
   it("a change of the graph keeps the comments of its author, and an undo leaves nothing to save", async () => {
-    const page = await open("id=review");
+    const id = await copyOf("review");
+    const page = await open(`id=${id}`);
     await node(page, "criticise").click();
     await page.getByLabel("Name", { exact: true }).fill("Critic");
     await says(page, "unsaved: 1 change");
@@ -191,11 +213,12 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await page.getByRole("dialog").getByText("Changed label of criticise").waitFor();
     await judge(page);
     await page.keyboard.press("Control+Enter");
-    await page.getByText("Saved review.").waitFor();
-    expect(stored("review.yaml")).toBe(example("review").replace(/( {2}- id: criticise\n {4}kind: agent\n[\s\S]*?timeout: 20m\n)/, "$1    label: Critic\n"));
+    await page.getByText(`Saved ${id}.`).waitFor();
+    expect(stored(`${id}.yaml`)).toBe(example("review").replace(/( {2}- id: criticise\n {4}kind: agent\n[\s\S]*?timeout: 20m\n)/, "$1    label: Critic\n"));
   });
 
   it("what is wrong is told at its node, its field and its line; Enter leads there", async () => {
+    const id = fresh("unfinished");
     const page = await open("new=blank");
     await node(page, "done").click();
     await page.getByRole("group", { name: "end" }).getByRole("combobox").selectOption({ label: "a text" });
@@ -209,10 +232,10 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await page.getByRole("button", { name: "Save..." }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 error keeps it from being saved. A draft may have errors.").first().waitFor();
-    await dialog.getByLabel("Id").fill("unfinished");
+    await dialog.getByLabel("Id").fill(id);
     await dialog.getByRole("button", { name: "Keep as a draft" }).click();
-    await page.waitForURL(/draft=unfinished/);
-    expect(stored("_drafts/unfinished.yaml")).toContain("steps.gone.output");
+    await page.waitForURL(`**?draft=${id}`);
+    expect(stored(`_drafts/${id}.yaml`)).toContain("steps.gone.output");
     await page.getByRole("radio", { name: "YAML" }).click();
     await page.locator(".editor-yaml-wrong").waitFor();
     await finding.first().focus();
@@ -237,9 +260,10 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
   });
 
   it("two tabs save: the second is told what the first wrote, chooses, and nothing is lost", async () => {
-    const [one, two] = [await open("id=both"), await open("id=both")];
-    const label = async (page: Page, id: string, name: string) => {
-      await node(page, id).click();
+    const id = await copyOf("saga");
+    const [one, two] = [await open(`id=${id}`), await open(`id=${id}`)];
+    const label = async (page: Page, step: string, name: string) => {
+      await node(page, step).click();
       await page.getByLabel("Name", { exact: true }).fill(name);
       await says(page, "Nothing is wrong with it.");
     };
@@ -250,7 +274,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await label(one, "hotel", "Theirs");
     await label(one, "car", "Car of the first");
     await save(one);
-    await one.getByText("Saved both.").waitFor();
+    await one.getByText(`Saved ${id}.`).waitFor();
     await label(two, "hotel", "Mine");
     await label(two, "booked", "End of the second");
     await save(two);
@@ -261,11 +285,11 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await two.getByRole("button", { name: "Take both and go on" }).click();
     await says(two, "unsaved: 1 change");
     await save(two);
-    await two.getByText("Saved both.").waitFor();
-    const { definition } = await at.api<{ definition: { nodes: { id: string; label?: string }[] } }>("GET", "/api/workflows/both");
-    const labels = Object.fromEntries(definition.nodes.flatMap(({ id, label: name }) => (name === undefined ? [] : [[id, name]])));
+    await two.getByText(`Saved ${id}.`).waitFor();
+    const { definition } = await at.api<{ definition: { nodes: { id: string; label?: string }[] } }>("GET", `/api/workflows/${id}`);
+    const labels = Object.fromEntries(definition.nodes.flatMap(({ id: step, label: name }) => (name === undefined ? [] : [[step, name]])));
     expect(labels).toEqual({ hotel: "Theirs", car: "Car of the first", booked: "End of the second" });
-    expect(stored("both.yaml")).toContain("# In earnest each of these");
+    expect(stored(`${id}.yaml`)).toContain("# In earnest each of these");
   });
 
   it("leaving asks about what is not saved; kept in the browser it is there again", async () => {
@@ -332,11 +356,12 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
   });
 
   it("300 nodes and 400 edges are drawn and dragged", async () => {
+    const id = fresh("large");
     const nodes = [{ id: "start", kind: "trigger" }, ...Array.from({ length: 299 }, (_, index) => ({ id: `n${index}`, kind: "set", value: index }))];
-    const chain = nodes.slice(1).map(({ id }, index) => ({ from: nodes[index]?.id, to: id }));
+    const chain = nodes.slice(1).map(({ id: to }, index) => ({ from: nodes[index]?.id, to }));
     const more = Array.from({ length: 101 }, (_, index) => ({ from: `n${index * 2}`, fromPort: "error", to: `n${index * 2 + 7}` }));
-    await at.api("PUT", "/api/workflows/large", { nodes, edges: [...chain, ...more] });
-    const page = await open("id=large");
+    await at.api("PUT", `/api/workflows/${id}`, { nodes, edges: [...chain, ...more] });
+    const page = await open(`id=${id}`);
     await expect.poll(() => page.locator(".react-flow__node").count()).toBe(300);
     const from = await middle(page, '.react-flow__node[data-id="n1"] .graph-node-facts');
     await page.evaluate(() => {
@@ -360,7 +385,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
         `frames while dragging: median ${frames[frames.length >> 1]?.toFixed(1)} ms, 95 % ${frames[Math.floor(frames.length * 0.95)]?.toFixed(1)} ms, of ${frames.length}`,
       );
     await says(page, "saved");
-    await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", "/api/workflows/large")).layout?.nodes).toHaveProperty("n1");
+    await expect.poll(async () => (await at.api<{ layout: { nodes?: object } | null }>("GET", `/api/workflows/${id}`)).layout?.nodes).toHaveProperty("n1");
     await page.screenshot({ path: join(shots(), "editor-large.png") });
   });
 });

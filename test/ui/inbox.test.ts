@@ -117,7 +117,6 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
 
   const open = async (path: string, width = 1600): Promise<Page> => {
     const page = await openPage(browser, { viewport: { width, height: 1000 } });
-    page.setDefaultTimeout(10_000);
     await page.goto(at.url + path);
     return page;
   };
@@ -345,7 +344,6 @@ describe.skipIf(NO_BROWSER !== undefined)("an inbox for a token that may only re
     const { runId } = await at.api<{ runId: string }>("POST", "/workflows/quick/run", {});
     const browser = await openBrowser();
     const page = await openPage(browser);
-    page.setDefaultTimeout(10_000);
     await page.addInitScript((bearer) => localStorage.setItem("svc.token", bearer), secret);
     await page.goto(`${at.url}/inbox?view=all`);
     const approve = page.locator(".inbox-answers > button").first();
@@ -366,7 +364,6 @@ describe.skipIf(NO_BROWSER !== undefined)("an inbox without requests", { timeout
     const browser = await openBrowser();
     const at = await startDashboard({ config: { workflows: { enabled: true } } });
     const page = await openPage(browser);
-    page.setDefaultTimeout(10_000);
     await page.goto(`${at.url}/inbox`);
     await page.getByText("Nothing waits for anybody.").waitFor();
     await views(page, "inbox-empty", async () => judge(page));

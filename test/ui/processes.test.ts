@@ -99,7 +99,6 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
 
   const open = async (path: string, width = 1600): Promise<Page> => {
     const page = await openPage(browser, { viewport: { width, height: 1000 } });
-    page.setDefaultTimeout(10_000);
     await page.goto(at.url + path);
     return page;
   };
@@ -291,7 +290,6 @@ describe.skipIf(NO_BROWSER !== undefined)("processes of a daemon without any", {
     const browser = await openBrowser();
     const off = await startDashboard();
     const page = await openPage(browser);
-    page.setDefaultTimeout(10_000);
     await page.goto(`${off.url}/processes`);
     await page.getByText("Workflows are switched off").waitFor();
     await views(page, "processes-off", async () => judge(page));

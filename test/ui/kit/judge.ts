@@ -2,15 +2,20 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
+import { keepEvidence } from "./evidence.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const complaints = new WeakMap<Page, string[]>();
+/** Nothing is waited for longer: several times what the slowest page takes with the processors busy elsewhere. */
+const PATIENCE_MS = 60_000;
 
 /** Notes what a page complains of from its beginning: errors of the console, of scripts, and violations of the content policy. */
 export function watch(page: Page): void {
   if (complaints.has(page)) return;
   const heard: string[] = [];
   complaints.set(page, heard);
+  page.setDefaultTimeout(PATIENCE_MS);
+  keepEvidence(page);
   page.on("pageerror", (error) => heard.push(`script: ${error.message}`));
   page.on("console", (message) => {
     if (message.type() === "error" && !expected(message.text())) heard.push(`console: ${message.text()}`);

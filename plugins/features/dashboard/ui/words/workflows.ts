@@ -70,6 +70,8 @@ export const WORKFLOWS = {
   runTitle: (name: string) => `Run ${name}`,
   runAction: "Run",
   runStale: "The version that is stored is run, without your unsaved changes.",
+  stillReading: "What it asks for is still being read.",
+  notRead: "What it asks for could not be read.",
   noInput: "It takes no input.",
   started: (run: string) => `Started ${run}`,
   open: "Open",

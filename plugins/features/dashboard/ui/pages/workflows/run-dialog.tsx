@@ -24,8 +24,10 @@ export function RunDialog({ id, name, stale = false, onClose }: { readonly id: s
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<ApiError>();
   const schema: Schema = inputForm(found.data?.definition.nodes?.find(({ kind }) => kind === "trigger")?.inputSchema ?? {});
+  // Who has not seen the fields cannot have meant to run without them.
+  const blocked = writing.why ?? (found.data !== undefined ? undefined : found.loading ? WORKFLOWS.stillReading : WORKFLOWS.notRead);
   const run = async () => {
-    if (busy || found.data === undefined) return;
+    if (busy || blocked !== undefined) return;
     setBusy(true);
     setFailed(undefined);
     try {
@@ -47,7 +49,7 @@ export function RunDialog({ id, name, stale = false, onClose }: { readonly id: s
       open
       onClose={onClose}
       actions={
-        <Button kind="primary" busy={busy} disabledWhy={writing.why} onClick={() => void run()}>
+        <Button kind="primary" busy={busy} disabledWhy={blocked} onClick={() => void run()}>
           {WORKFLOWS.runAction}
         </Button>
       }
