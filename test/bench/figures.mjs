@@ -24,4 +24,5 @@ export const FIGURES = new Map([
   ["P22", () => import("./p22-pages.mjs")],
   ["P23", () => import("./p23-phonemsg.mjs")],
   ["P24", () => import("./p24-mesh.mjs")],
+  ["P25", () => import("./p25-codeindex.mjs")],
 ]);

@@ -124,7 +124,7 @@ async function review(
 async function asked({ tasks, signal }: Lent, agent: string, text: string, output: Schema): Promise<unknown> {
   const options = { output, freshSession: true, autonomy: "report", scheduled: true } as const;
   const result = await tasks.run({ entry: "graph", channel: "http", chat: "graph", agent, text, options }, undefined, signal);
-  if (!result.ok) throw graphError("SVC_GRAPH_FAILED", { agent, reason: result.error ?? result.status });
+  if (!result.ok) throw graphError("SVC_GRAPH_FAILED", { agent, reason: (result.error ?? result.status).replace(/\.$/, "") });
   return result.output;
 }
 
