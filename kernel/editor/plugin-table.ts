@@ -28,11 +28,11 @@ export async function releasePlugin(
   { host, dataFolder, reload }: SettingsDeps,
   plugin: string,
 ): Promise<{ readonly loaded: boolean; readonly reason?: string }> {
-  const entry = host.sources().find(({ id }) => id === plugin)?.entry;
   if (!releaseQuarantine(dataFolder, plugin)) throw fail("SVC_SETTINGS_PLUGIN", { plugin });
   const { failed } = await reload();
-  // A bare file is known by its path until its code says what it is.
-  const now = host.sources().find((source) => source.id === plugin || (entry !== undefined && source.entry === entry))?.id ?? plugin;
-  const reason = failed.find((one) => one.plugin === plugin || one.plugin === now)?.reason;
-  return reason === undefined ? { loaded: host.statuses().some(({ id, state }) => id === now && state === "running") } : { loaded: false, reason };
+  // A bare file is known by its path until its code says what it is; sources and statuses are in one order.
+  const place = host.sources().findIndex(({ id }) => id === plugin);
+  const status = host.statuses().find(({ id }, at) => id === plugin || at === place);
+  const reason = failed.find((one) => one.plugin === plugin || one.plugin === status?.id)?.reason;
+  return reason === undefined ? { loaded: status?.state === "running" } : { loaded: false, reason };
 }

@@ -1,13 +1,19 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { launch } from "../faults/daemon.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, echoAgent, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
 import { views } from "./kit/views.ts";
 
 const LITERAL = "CANARY-work-secret-0000001";
+/** Takes the whole daemon with it, until somebody has mended it. */
+const CRASHER = `import { existsSync } from "node:fs";
+export default { api: 1, kind: "feature", name: "crasher", version: "1.0.0", svc: "*", capabilities: [], setup() {
+  if (!existsSync(new URL("./mended", import.meta.url))) process.kill(process.pid, "SIGKILL");
+} };`;
 const pending = (action: string) => ({
   schedule: "0 9 * * 1-5",
   agent: "echo",
@@ -34,6 +40,38 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
   const file = () => readFileSync(join(at.folder, "svc.json"), "utf8");
   const written = () => JSON.parse(file()) as Record<string, Record<string, unknown>>;
 
+  it("FAULT-12 a plugin that took the daemon with it stands in quarantine with its reason, and runs once it is lifted", async () => {
+    await begin({
+      config: { plugins: ["./crasher.mjs"] },
+      files: { "crasher.mjs": CRASHER },
+      prepare: async (folder) => {
+        expect(await launch(folder).ended).toBe("SIGKILL");
+      },
+    });
+    await page.goto(`${at.url}/plugins`);
+    await page.getByRole("radio", { name: /In trouble/ }).click();
+    await page.getByRole("button", { name: /crasher/ }).click();
+    const reason = page.locator(".plugins-reason").first();
+    await reason.waitFor();
+    expect(await reason.textContent()).toMatch(/quarantine|died|crash/i);
+    writeFileSync(join(at.folder, "mended"), "");
+    await page.getByRole("button", { name: "Lift" }).click();
+    const dialog = page.getByRole("dialog");
+    await judge(page);
+    await dialog.getByRole("button", { name: "Lift" }).click();
+    await page
+      .getByText(/is loaded again/)
+      .first()
+      .waitFor();
+    await expect
+      .poll(
+        async () =>
+          (await at.api<{ plugins: { id: string; state: string }[] }>("GET", "/api/admin/plugins")).plugins.find(({ id }) => id === "feature-crasher")?.state,
+      )
+      .toBe("running");
+    await page.locator(".plugins-reason").waitFor({ state: "detached" });
+  });
+
   it("CRON-03 a schedule that waits is let run or refused at its tab, once", async () => {
     await begin({ config: { crons: { morning: pending("create"), evening: pending("create"), noon: pending("delete") } } });
     await page.goto(`${at.url}/admin#schedules/morning`);
@@ -54,6 +92,19 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
     expect(written()["crons"]?.["noon"]).not.toHaveProperty("approval");
     await expect(at.api("POST", "/api/admin/schedules/noon/decide", { approved: true })).rejects.toThrow("409");
     await expect(at.api("POST", "/api/admin/schedules/nothing/decide", { approved: true })).rejects.toThrow("404");
+  });
+
+  it("the tab of the mesh announces to this daemon and those that follow it", async () => {
+    await begin({ config: { mesh: { enabled: true, peers: [] } } });
+    await page.goto(`${at.url}/admin#mesh/mesh-settings`);
+    const text = page.getByRole("textbox", { name: "Announce" });
+    await text.fill("the garden is watered");
+    await judge(page);
+    await page.keyboard.press("Enter");
+    await page.getByText("It is announced.").waitFor();
+    await page.goto(`${at.url}/live`);
+    await page.getByText("the garden is watered").first().waitFor();
+    await expect(at.api("POST", "/api/admin/mesh/announce", { text: "x".repeat(2_001) })).rejects.toThrow("400");
   });
 
   it("CFG-06 CFG-07 the document is typed in as text: what is wrong stands at its line, and only what was changed is written", async () => {

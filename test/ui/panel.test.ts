@@ -11,6 +11,13 @@ import { startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
 import { views } from "./kit/views.ts";
 
+const MODULE = `export const mount = (place) => { const line = document.createElement("p"); line.textContent = "drawn by the guest"; place.append(line); };`;
+const GUEST = `export default { api: 1, kind: "feature", name: "guest", version: "1.0.0", svc: "*", capabilities: ["routes"], setup(ctx) {
+  const server = "dashboard";
+  ctx.provide.route({ server, method: "GET", path: "/guest/panel.js", guard: "open", handle: (_request, reply) => reply.send(${JSON.stringify(MODULE)}, "text/javascript; charset=utf-8") });
+  ctx.provide.panel({ id: "guests", title: "Guests", place: "admin", guard: "scope:dashboard:read", module: "/guest/panel.js" });
+} };`;
+
 describe.skipIf(NO_BROWSER !== undefined)("a panel of a plugin", () => {
   let browser: Browser;
   beforeAll(async () => {
@@ -41,5 +48,16 @@ describe.skipIf(NO_BROWSER !== undefined)("a panel of a plugin", () => {
     await views(page, "panel", () => judge(page));
     await page.goto(`${at.url}/panels/nowhere`);
     await page.getByText("No plugin that runs now has this panel.").waitFor();
+  });
+
+  it("of the place `admin` is a tab behind the others", async () => {
+    const at = await startDashboard({ config: { plugins: ["./guest.mjs"] }, files: { "guest.mjs": GUEST } });
+    const page = await openPage(browser);
+    await page.goto(`${at.url}/admin#agents`);
+    await page.getByRole("tab", { name: "Guests" }).click();
+    await page.getByText("drawn by the guest").waitFor();
+    await views(page, "panel-admin", () => judge(page));
+    await page.getByRole("tab", { name: "Agents" }).click();
+    await page.getByText("drawn by the guest").waitFor({ state: "detached" });
   });
 });

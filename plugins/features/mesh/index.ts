@@ -4,7 +4,7 @@ import { createPeerAuthority } from "./authority.ts";
 import type { Discovery } from "./discovery.ts";
 import type { Cursor } from "./feed.ts";
 import { tellChanges } from "./known-peers.ts";
-import { announceRoute, nodeRoute, peerRoutes } from "./mesh-routes.ts";
+import { announceRoutes, nodeRoute, peerRoutes } from "./mesh-routes.ts";
 import { addNodeTurns } from "./node-turns.ts";
 import { HealthBook } from "./peer-health.ts";
 import { createPeers } from "./peers.ts";
@@ -49,7 +49,7 @@ export default definePlugin<MeshSettings>({
     for (const route of [
       taskRoute,
       meshCancelRoute(deps, taskRoute),
-      announceRoute(ctx),
+      ...announceRoutes(ctx),
       nodeRoute(ctx.node),
       ...peerRoutes(peers, health, () => discovery?.found() ?? []),
     ])

@@ -7,11 +7,9 @@ const MOST_ANNOUNCED = 2_000;
 const MOST_SUMMARY = 280;
 
 /** `POST /mesh/announce` (000:L310): one event for this daemon and those that follow it; it wakes only agents that subscribe to it. */
-export function announceRoute({ events, agents }: Pick<PluginContext, "events" | "agents">): HttpRoute {
-  return {
+export function announceRoutes({ events, agents }: Pick<PluginContext, "events" | "agents">): readonly HttpRoute[] {
+  const route: Pick<HttpRoute, "method" | "body" | "handle"> = {
     method: "POST",
-    path: "/mesh/announce",
-    guard: "peer",
     body: {
       type: "object",
       required: ["text"],
@@ -28,6 +26,11 @@ export function announceRoute({ events, agents }: Pick<PluginContext, "events" |
       return { ok: true, id };
     },
   };
+  return [
+    { ...route, path: "/mesh/announce", guard: "peer" },
+    // For people in a browser.
+    { ...route, server: "dashboard", path: "/api/admin/mesh/announce", guard: "scope:dashboard:write", forPeople: true },
+  ];
 }
 
 /** `GET /mesh/node`, for peers: under which id this daemon publishes. */

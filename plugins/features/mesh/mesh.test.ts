@@ -39,6 +39,7 @@ it("provides the authority and the service of its peers", () => {
     "peer /mesh/node",
     "peer /mesh/task",
     "peer /mesh/task/cancel",
+    "scope:dashboard:write /api/admin/mesh/announce",
     "scope:dashboard:write /api/admin/mesh/peers",
     "scope:dashboard:write /api/admin/mesh/peers/:name/test",
   ]);

@@ -12,6 +12,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { useKeys } from "../../kit/keys.ts";
 import { PageHead } from "../../kit/page-head.tsx";
 import { Pane, Panes } from "../../kit/pane.tsx";
+import { PanelView, usePanels } from "../../kit/panel-view.tsx";
 import { StateView } from "../../kit/state-view.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import { ADMIN, TAB_TITLES } from "../../words/admin.ts";
@@ -31,6 +32,8 @@ import { TokensTab } from "./tokens-tab.tsx";
 export default function AdminPage() {
   const { hash } = useRoute();
   const draft = useDraft();
+  const panels = usePanels("admin");
+  const panel = panels.find(({ id }) => hash === `panel-${id}`);
   const tab = tabOf(hash);
   const [saving, setSaving] = useState(false);
   const writing = useWritingSettings();
@@ -47,7 +50,7 @@ export default function AdminPage() {
     };
   }, [count]);
   const review = () => count > 0 && !draft.broken && writing.allowed && setSaving(true);
-  const open = (id: TabId) => navigate(`#${id}`);
+  const open = (id: string) => navigate(`#${id}`);
   useKeys(
     {
       "Ctrl-s": { title: ADMIN.review, run: () => review() },
@@ -56,7 +59,11 @@ export default function AdminPage() {
     { scope: ADMIN.title },
   );
   useCommand({ id: "admin-save", title: ADMIN.review, key: "Ctrl S", icon: "admin", run: review });
-  const tabs = TABS.map((id) => ({ id, label: TAB_TITLES[id], ...tabMark(id, draft) }));
+  const tabs = [
+    ...TABS.map((id) => ({ id: id as string, label: TAB_TITLES[id], ...tabMark(id, draft) })),
+    // Behind our own: what plugins add.
+    ...panels.map(({ id, title }) => ({ id: `panel-${id}`, label: title })),
+  ];
   return (
     <>
       <PageHead title={ADMIN.title} />
@@ -67,10 +74,14 @@ export default function AdminPage() {
           </p>
         )}
         <div className="admin-tabs">
-          <Tabs tabs={tabs} selected={tab} onSelect={open} label={ADMIN.tabs} panel="admin-panel" />
+          <Tabs tabs={tabs} selected={panel === undefined ? tab : `panel-${panel.id}`} onSelect={open} label={ADMIN.tabs} panel="admin-panel" />
         </div>
-        <div id="admin-panel" className="admin-panel" role="tabpanel" aria-label={TAB_TITLES[tab]}>
-          {tab === "tokens" ? (
+        <div id="admin-panel" className="admin-panel" role="tabpanel" aria-label={panel?.title ?? TAB_TITLES[tab]}>
+          {panel !== undefined ? (
+            <div className="admin-plugin-panel">
+              <PanelView key={panel.id} panel={panel} />
+            </div>
+          ) : tab === "tokens" ? (
             <TokensTab />
           ) : tab === "actions" ? (
             <ActionsTab />

@@ -32,7 +32,12 @@ export function DocumentEditor({ draft, line }: { readonly draft: Draft; readonl
   const findings = useMemo<readonly Finding[]>(() => {
     if ("problem" in read) return [{ ...read.problem, severity: "error" }];
     const places = linesByPath(text);
-    return errors.map(({ path, message, severity = "error" }) => ({ message: `${path}: ${message}`, severity, column: 1, line: lineOf(path, places) }));
+    return errors.map(({ path, message, severity = "error" }) => ({
+      message: path === "" ? message : `${path}: ${message}`,
+      severity,
+      column: 1,
+      line: lineOf(path, places),
+    }));
   }, [read, errors, text]);
   const goTo = (wanted: number) => {
     const element = field.current;

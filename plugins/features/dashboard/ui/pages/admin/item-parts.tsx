@@ -3,6 +3,7 @@ import { Link } from "../../data/router.tsx";
 import { valueAt } from "../../forms/form-path.ts";
 import { Glyph, Presence, type State } from "../../kit/glyph.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
+import { AnnouncePart } from "./announce-part.tsx";
 import { ChannelPart } from "./channel-part.tsx";
 import type { Draft } from "./draft.ts";
 import type { LiveFacts } from "./live-facts.ts";
@@ -74,7 +75,11 @@ export function aboveOf(tab: TabId, item: Item, draft: Draft, facts: LiveFacts):
       return <WebhookPart webhook={facts.webhooks?.find((one) => one.id === id)} value={value} onChanged={facts.reload} />;
     }
     case "mesh":
-      return item.path.length === 1 ? null : <PeerPart peer={facts.peers?.find(({ name }) => name === valueAt(value, ["name"]))} onChanged={facts.reload} />;
+      return item.path.length === 1 ? (
+        <AnnouncePart running={facts.peers !== undefined} />
+      ) : (
+        <PeerPart peer={facts.peers?.find(({ name }) => name === valueAt(value, ["name"]))} onChanged={facts.reload} />
+      );
     case "business":
       return <WeekPart draft={draft} />;
     default:

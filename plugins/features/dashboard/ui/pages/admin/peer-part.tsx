@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
+import { useConnection } from "../../data/live.ts";
 import { request } from "../../data/request.ts";
 import { Button } from "../../kit/button.tsx";
 import { Glyph } from "../../kit/glyph.tsx";
@@ -11,6 +12,7 @@ import type { PeerFacts } from "./live-facts.ts";
 /** Whether a peer answers, since when that is known, and which agents it has. */
 export function PeerPart({ peer, onChanged }: { readonly peer: PeerFacts | undefined; onChanged(): void }) {
   const [busy, setBusy] = useState(false);
+  const lost = useConnection().state === "lost";
   const [agents, setAgents] = useState<readonly string[]>();
   const ask = async () => {
     if (peer === undefined) return;
@@ -28,7 +30,7 @@ export function PeerPart({ peer, onChanged }: { readonly peer: PeerFacts | undef
   return (
     <div className="admin-facts">
       {peer === undefined ? (
-        <span>{PARTS.notYet}</span>
+        <span>{lost ? PARTS.away : PARTS.notYet}</span>
       ) : (
         <>
           <span>
@@ -43,7 +45,7 @@ export function PeerPart({ peer, onChanged }: { readonly peer: PeerFacts | undef
           {PARTS.agentsThere}: {agents.length === 0 ? PARTS.none : agents.join(", ")}
         </span>
       )}
-      <Button busy={busy} disabledWhy={peer === undefined ? PARTS.notYet : undefined} onClick={ask}>
+      <Button busy={busy} disabledWhy={peer === undefined ? PARTS.saveFirst : undefined} onClick={ask}>
         {PARTS.askPeer}
       </Button>
     </div>

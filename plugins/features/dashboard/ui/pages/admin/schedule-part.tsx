@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
+import { useConnection } from "../../data/live.ts";
 import { useWriting } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { Link } from "../../data/router.tsx";
@@ -24,6 +25,7 @@ export function SchedulePart({
   onDecided(): void;
 }) {
   const [busy, setBusy] = useState(false);
+  const lost = useConnection().state === "lost";
   const writing = useWriting();
   const run = async () => {
     setBusy(true);
@@ -55,7 +57,7 @@ export function SchedulePart({
   return (
     <div className="admin-facts">
       {job === undefined ? (
-        <span>{PARTS.notYet}</span>
+        <span>{lost ? PARTS.away : PARTS.notYet}</span>
       ) : (
         <dl className="admin-fact-list">
           <div>
@@ -90,7 +92,7 @@ export function SchedulePart({
           </div>
         </dl>
       )}
-      <Button busy={busy} disabledWhy={writing.why ?? (job === undefined ? PARTS.notYet : undefined)} onClick={run}>
+      <Button busy={busy} disabledWhy={writing.why ?? (job === undefined ? PARTS.saveFirst : undefined)} onClick={run}>
         {PARTS.runNow}
       </Button>
       {job?.approval !== undefined && (

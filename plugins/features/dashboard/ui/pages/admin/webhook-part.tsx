@@ -56,7 +56,7 @@ export function WebhookPart({ webhook, value, onChanged }: { readonly webhook: W
         <span className={unsigned ? "form-warning" : "meta"}>
           {webhook?.secret === "missing" ? PARTS.missingSecret : unsigned ? PARTS.unsigned : PARTS.signed}
         </span>
-        <Button busy={busy} disabledWhy={writing.why ?? (webhook === undefined ? PARTS.notYet : undefined)} onClick={test}>
+        <Button busy={busy} disabledWhy={writing.why ?? (webhook === undefined ? PARTS.saveFirst : undefined)} onClick={test}>
           {PARTS.sendTest}
         </Button>
       </div>

@@ -23,6 +23,9 @@ export interface SetupFacts {
   readonly channels: readonly string[];
 }
 
+/** Says nothing of this engine in particular. */
+const isUsual = (hint: string): boolean => hint === "" || hint === "run: svc doctor";
+
 /** Which engine: those that were found, and how others are installed. */
 export function EngineStep({
   facts: { engines, installable },
@@ -47,7 +50,7 @@ export function EngineStep({
             <input type="radio" name="engine" checked={chosen === at} onChange={() => onChoose(at, engines[at]?.models[0])} />
             <span>
               {label}
-              <span className="meta setup-hint">{hint}</span>
+              {!isUsual(hint) && <span className="meta setup-hint">{hint}</span>}
             </span>
           </label>
         ))}
