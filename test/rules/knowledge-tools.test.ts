@@ -161,6 +161,7 @@ describe("the actions of an agent", () => {
       error: expect.stringContaining("may only report"),
     });
     expect((await post(baseOf(kernel), "/api/actions/builtin/acme.write", { note: "x" }, { "x-svc-task": report })).body).toMatchObject({ status: "error" });
+    expect((await post(baseOf(kernel), "/api/actions/deploy/run", {}, { "x-svc-task": report })).body).toMatchObject({ code: "SVC_ACTION_RESTRICTED" });
     engine.release();
     await vi.waitFor(() => expect(kernel.tasks.running()).toEqual([]), PATIENCE);
 

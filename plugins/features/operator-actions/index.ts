@@ -92,8 +92,13 @@ export default definePlugin({
       path: "/api/actions/:id/run",
       guard: "peer",
       body: { type: "object", additionalProperties: true },
-      async handle({ params, body, query, signal }) {
+      async handle({ params, body, query, caller, signal }) {
         const id = params["id"] ?? "";
+        const { autonomy = "act" } = caller.task ?? {};
+        if (autonomy !== "act")
+          throw svcError("SVC_ACTION_RESTRICTED", `Action ${id} is not run: the run that calls it may only ${autonomy}, and the action may change something.`, {
+            status: 403,
+          });
         const { isActionId } = await import("./definition.js");
         await look();
         const definition = isActionId(id) ? folder.get(id) : undefined;
