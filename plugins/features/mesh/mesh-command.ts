@@ -93,7 +93,7 @@ async function remove(name: string, cli: CliHost): Promise<void> {
 
 async function test(name: string, cli: CliHost): Promise<void> {
   const { state, reason, agents = [] } = (await cli.request("POST", `/mesh/peers/${encodeURIComponent(name)}/test`, {})) as Listed;
-  if (state !== "up") throw svcError("SVC_MESH_PEER_DOWN", `${name} cannot be used: ${reason ?? state ?? "unknown"}.`);
+  if (state !== "up") throw svcError("SVC_MESH_PEER_DOWN", `${name} cannot be used: ${(reason ?? state ?? "unknown").replace(/\.$/, "")}.`);
   cli.print(`${name} is up. Its agents: ${agents.join(", ") || "none"}`, { name, state, agents });
 }
 
