@@ -62,8 +62,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
 
   it("stops a task after asking, and keeps its card as long as the pointer is on it", async () => {
     const page = await open("/live");
-    await say("home-butler", "wait for me");
-    const card = page.locator("[data-task]").filter({ hasText: "wait for me" });
+    const { taskId } = await say("home-butler", "wait for me");
+    const card = page.locator(`[data-task="${taskId}"]`);
     await card.waitFor();
     await card.getByRole("button", { name: "Stop the task of Home butler" }).click();
     await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).click();
@@ -74,6 +74,32 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     expect(await card.count()).toBe(1);
     await page.mouse.move(5, 5);
     await card.waitFor({ state: "detached" });
+  });
+
+  it("an ended task moves no other one: its place is kept while something is below it, and goes to the next task", async () => {
+    const page = await open("/live");
+    const card = (id: string) => page.locator(`[data-task="${id}"]`);
+    const top = (id: string) => card(id).evaluate((element) => element.getBoundingClientRect().top - (element.parentElement?.getBoundingClientRect().top ?? 0));
+    const stop = (id: string) => at.api("POST", `/api/tasks/${id}/stop`);
+    const later = async () =>
+      void (await page.waitForFunction((since) => performance.now() - since > 6_500, await page.evaluate(() => performance.now()), { polling: 500 }));
+    const { taskId: above } = await say("home-butler", "the one above");
+    await card(above).waitFor();
+    const { taskId: below } = await say("still", "the one below");
+    await card(below).waitFor();
+    const [first, second] = [await top(above), await top(below)];
+    await stop(above);
+    await card(above).locator(".kit-glyph-cancelled").first().waitFor();
+    await later();
+    expect([await top(above), await top(below)]).toEqual([first, second]);
+    const { taskId: next } = await say("home-butler", "the next one");
+    await card(next).waitFor();
+    await card(above).waitFor({ state: "detached" });
+    expect([await top(next), await top(below)]).toEqual([first, second]);
+    await stop(next);
+    await stop(below);
+    await card(below).waitFor({ state: "detached" });
+    await card(next).waitFor({ state: "detached" });
   });
 
   it("holds events under the pointer, counts what waits, and lets it in when asked", async () => {

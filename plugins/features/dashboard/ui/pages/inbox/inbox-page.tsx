@@ -102,6 +102,7 @@ export default function InboxPage() {
             onRetry={list.reload}
             empty={items.length === 0 ? <p>{emptyText(view, actor)}</p> : undefined}
           >
+            {list.cut !== undefined && <p className="meta inbox-cut">{view === "done" ? INBOX.cutDone(list.cut) : INBOX.cut(list.cut)}</p>}
             <ItemList items={items} selected={selected} onOpen={select} />
           </StateView>
         )}

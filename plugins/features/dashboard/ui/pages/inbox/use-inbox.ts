@@ -15,6 +15,8 @@ export interface InboxList {
   readonly open: number;
   readonly loading: boolean;
   readonly slow: boolean;
+  /** There may be more than is listed: no more than so many of a kind are read. */
+  readonly cut?: number;
   /** Of what could not be read, where nothing else is there to show. */
   readonly error?: ApiError;
   reload(): void;
@@ -28,7 +30,7 @@ const isAsked = ({ kind }: Envelope) => kind === "approval";
 export const tasksPath = (actor: string | undefined, state = "open"): string =>
   `/api/workflows/tasks?limit=${LISTED}&state=${state}${actor === undefined ? "" : `&actor=${encodeURIComponent(actor)}`}`;
 /** Where the drafts are read. */
-export const DRAFTS_PATH = "/api/workflows/drafts?limit=200";
+export const DRAFTS_PATH = `/api/workflows/drafts?limit=${LISTED}`;
 /** Where the open questions are read. */
 export const QUESTIONS_PATH = `/api/approvals?limit=${LISTED}`;
 
@@ -80,6 +82,7 @@ function stateOf(parts: readonly Resource<unknown>[], loading: boolean, nothing:
   return {
     loading,
     slow: parts.some(({ slow }) => slow),
+    ...(parts.some(({ data }) => Object.values(data ?? {}).some((rows) => Array.isArray(rows) && rows.length >= LISTED)) ? { cut: LISTED } : {}),
     ...(error === undefined ? {} : { error }),
     reload: () => {
       for (const part of parts) part.reload();

@@ -12,33 +12,46 @@ function held(id: string): boolean {
   return card?.matches(":hover, :focus-within") === true;
 }
 
-/** The tasks that run or wait, in the order in which they were first seen: a new one comes last, an ended one stays where it is for a while. */
+const isOver = ({ task: { id }, endedAt }: KeptTask, at: number): boolean => endedAt !== undefined && at - endedAt > KEEP_MS && !held(id);
+
+/** The places of tasks, from above to below: an ended one leaves only from the end, or gives its place to a new one, so that no other is moved. */
+export function placesOf(before: readonly KeptTask[], { running, queued, ended }: TasksNow, at: number): readonly KeptTask[] {
+  const open = new Map([...running, ...queued].map((task) => [task.id, task]));
+  const rows = new Map(ended.map((row) => [row.id, row]));
+  const places = before.map(({ task, endedAt }): KeptTask => {
+    const newer = open.get(task.id);
+    if (newer !== undefined) return { task: newer };
+    const row = rows.get(task.id);
+    const last: TaskNow = row === undefined ? { ...task, state: task.state === "running" ? "ok" : task.state } : { ...task, ...row, text: task.text };
+    return { task: last, endedAt: endedAt ?? at };
+  });
+  const known = new Set(places.map(({ task }) => task.id));
+  for (const task of open.values()) {
+    if (known.has(task.id)) continue;
+    const free = places.findIndex((place) => isOver(place, at));
+    if (free === -1) places.push({ task });
+    else places[free] = { task };
+  }
+  return withoutEnd(places, at);
+}
+
+function withoutEnd(places: readonly KeptTask[], at: number): readonly KeptTask[] {
+  const last = places.findLastIndex((place) => !isOver(place, at));
+  return last === places.length - 1 ? places : places.slice(0, last + 1);
+}
+
+/** The tasks that run or wait, in the order in which they were first seen; an ended one stays where it is for a while. */
 export function useKeptTasks(now: TasksNow | undefined): readonly KeptTask[] {
-  const kept = useRef(new Map<string, KeptTask>());
+  const kept = useRef<readonly KeptTask[]>([]);
   const [shown, setShown] = useState<readonly KeptTask[]>([]);
   useEffect(() => {
     if (now === undefined) return undefined;
-    const tasks = new Map([...now.running, ...now.queued].map((task) => [task.id, task]));
-    const ended = new Map(now.ended.map((row) => [row.id, row]));
-    const at = Date.now();
-    for (const [id, { task, endedAt }] of kept.current) {
-      const newer = tasks.get(id);
-      if (newer !== undefined) kept.current.set(id, { task: newer });
-      else {
-        const row = ended.get(id);
-        const last: TaskNow = row === undefined ? { ...task, state: task.state === "running" ? "ok" : task.state } : { ...task, ...row, text: task.text };
-        kept.current.set(id, { task: last, endedAt: endedAt ?? at });
-      }
-    }
-    for (const [id, task] of tasks) if (!kept.current.has(id)) kept.current.set(id, { task });
-    const show = () => {
-      const before = kept.current.size;
-      for (const [id, { endedAt }] of kept.current) if (endedAt !== undefined && Date.now() - endedAt > KEEP_MS && !held(id)) kept.current.delete(id);
-      return before !== kept.current.size;
-    };
-    show();
-    setShown([...kept.current.values()]);
-    const timer = setInterval(() => show() && setShown([...kept.current.values()]), LOOK_MS);
+    kept.current = placesOf(kept.current, now, Date.now());
+    setShown(kept.current);
+    const timer = setInterval(() => {
+      kept.current = withoutEnd(kept.current, Date.now());
+      setShown(kept.current);
+    }, LOOK_MS);
     return () => clearInterval(timer);
   }, [now]);
   return shown;
