@@ -125,7 +125,7 @@ it("a button does not wait behind what was missed while the platform throttles t
   };
   const one = await stage({ far, store });
   await until(() => waiting > 0);
-  far.press({ user: ADA, room: CHANNEL, ts: begun.ts, value: "yes", label: "Yes" });
+  far.press({ user: ADA, room: CHANNEL, ts: begun.ts, value: "say:Yes", label: "Yes" });
   await heard(one, 1);
   expect(texts(one)).toEqual(["Yes"]);
 });

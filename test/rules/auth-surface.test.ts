@@ -87,6 +87,7 @@ describe("every route has its guard", () => {
       "daemon POST /mesh/task peer",
       "daemon POST /mesh/task/cancel peer",
       "daemon POST /mesh/announce peer",
+      "dashboard POST /api/admin/mesh/announce scope:dashboard:write",
       "daemon GET /mesh/node peer",
       "daemon GET /mesh/peers loopback",
       "daemon POST /mesh/peers/:name/test loopback",

@@ -203,7 +203,7 @@ export class Runs {
         const now = (await this.get(run.id)) ?? run;
         // What nobody has seen is over: later answers of the thread wait for it no longer.
         const over = now.shown === undefined ? { state: "stopped" as const, endedAt: Date.now(), live: 0 as const } : {};
-        await this.save({ ...now, ...over, stoppedBy: "the deletion of the note" });
+        await this.save({ ...now, ...over, stoppedBy: DELETION });
       });
       await ctx.tasks.cancel(run.taskId, "the note was deleted");
     }
@@ -243,6 +243,9 @@ export class Runs {
     return `command ${command}: ${done} of ${open.length} runs`;
   }
 }
+
+/** What stops a run that had not begun when its note was deleted: nothing is delivered of it. */
+export const DELETION = "the deletion of the note";
 
 /** The run with the end of its task. */
 export function ended(run: Run, { status, errorKind, reply }: TaskResult): Run {

@@ -3,7 +3,7 @@ import { agentOf, forgeOf, paced, type Shared } from "./connection.ts";
 import { outgoingText, piecesOf } from "./outgoing-text.ts";
 import type { OwnComments, WantedComment } from "./own-comments.ts";
 import { digest, NAMES, placeWords, type Run } from "./rows.ts";
-import { ended, type Runs } from "./runs.ts";
+import { DELETION, ended, type Runs } from "./runs.ts";
 import { editPause, headLine, workingText } from "./status-text.ts";
 
 /** An answer that came later than this is a comment of its own: edits tell nobody. */
@@ -60,7 +60,8 @@ export class Speaker {
   async #bring(forge: Forge, before: Run, signal: AbortSignal): Promise<number | undefined> {
     const { run, result } = await this.#runs.refreshed(before);
     if (!run.comments || run.mute !== undefined) return this.#silently(run, result);
-    if (result !== undefined && run.state === "silent") {
+    // No answer comes of these.
+    if (result !== undefined && (run.state === "silent" || run.stoppedBy === DELETION)) {
       await this.#show(forge, run, headLine(run, Date.now()), signal);
       await this.#done(run);
       return undefined;
