@@ -125,6 +125,8 @@ async function asked({ tasks, signal }: Lent, agent: string, text: string, outpu
   const options = { output, freshSession: true, autonomy: "report", scheduled: true } as const;
   const result = await tasks.run({ entry: "graph", channel: "http", chat: "graph", agent, text, options }, undefined, signal);
   if (!result.ok) throw graphError("SVC_GRAPH_FAILED", { agent, reason: (result.error ?? result.status).replace(/\.$/, "") });
+  // A tier that knows no shapes of answers has none.
+  if (result.output === undefined) throw graphError("SVC_GRAPH_FAILED", { agent, reason: "its answer has no value of the shape that was asked for" });
   return result.output;
 }
 

@@ -154,6 +154,7 @@ async function asked({ tasks }: Lent, via: string, text: string, id: string, sig
     signal,
   );
   if (!result.ok) throw new Error(`agent ${via} wrote none (${result.errorKind ?? result.status}): ${result.error ?? "no reason given"}`);
+  if (result.output === undefined) throw new Error(`agent ${via} gave no value of the shape that was asked for`);
   return result.output as Answer;
 }
 
