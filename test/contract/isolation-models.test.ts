@@ -50,9 +50,12 @@ it("AUT-A5 a third-party tier in a process of its own streams through ctx.models
 it("AUT-A5 a cancel reaches the vendor through the process of the plugin", async () => {
   const { kernel, message } = await run();
   for (const prompt of ["HANG", "MUTE", "SLOW:100 one two three four five six seven"]) {
+    let timer: NodeJS.Timeout | undefined;
     const result = await kernel.tasks.run(message(prompt), (event) => {
-      if (event.type === (prompt.startsWith("SLOW") ? "text" : "started")) setTimeout(() => void kernel.tasks.cancel(kernel.tasks.running()[0]?.id ?? ""), 300);
+      if (event.type === (prompt.startsWith("SLOW") ? "text" : "started"))
+        timer ??= setTimeout(() => void kernel.tasks.cancel(kernel.tasks.running()[0]?.id ?? ""), 300);
     });
+    clearTimeout(timer);
     expect(result).toMatchObject({ ok: false, errorKind: "cancelled" });
     await expect.poll(() => server.open).toBe(0);
   }
