@@ -23,6 +23,7 @@ export const FIGURES = new Map([
   ["P21", () => import("./p21-teamchat.mjs")],
   ["P22", () => import("./p22-pages.mjs")],
   ["P23", () => import("./p23-phonemsg.mjs")],
-  ["P24", () => import("./p24-mesh.mjs")],
+  ["P24", () => import("./p24-turns.mjs")],
   ["P25", () => import("./p25-codeindex.mjs")],
+  ["P26", () => import("./p26-feed.mjs")],
 ]);
