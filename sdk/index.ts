@@ -40,6 +40,7 @@ export * from "./qr-picture.ts";
 export type * from "./render.ts";
 export * from "./retry.ts";
 export * from "./rich-answer.ts";
+export * from "./route-to.ts";
 export type * from "./scopes.ts";
 export { createScopeTable } from "./scopes.ts";
 export type * from "./settings.ts";

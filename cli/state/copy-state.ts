@@ -21,7 +21,7 @@ export interface CopiedState {
 
 /**
  * Copies the state from the store that the configuration `from` asks for, or from `sqlite`, into the store of this folder, which must be empty;
- * then reads both and compares them. No daemon may run on the folder. Throws `SVC_DAEMON_RUNNING`, `SVC_CLI_USAGE`, `SVC_STORE_CONFLICT`.
+ * then reads both and compares them. No daemon may run on the folder. Throws `SVC_CLI_USAGE`, `SVC_CLI_EXISTS`, `SVC_CLI_TASK_FAILED`.
  */
 export async function copyState(cli: Cli, from: string): Promise<CopiedState> {
   const { tryLock } = await import("@svc/kernel");

@@ -119,6 +119,28 @@ describe.skipIf(NO_POSTGRES !== undefined)("the store beside a server that fails
     expect((await docs.get("c"))?.value).toBe(3);
   });
 
+  it("an index that is declared while the server is away is there once it is back", async () => {
+    const core = (await open(server.schema())).scope("core");
+    await core.collection<{ at: number }>("docs").put("a", { at: 1 });
+    await server.down();
+    const docs = core.collection<{ at: number }>("docs", { indexes: ["at"] });
+    await expect(docs.list({ where: { at: 1 } })).rejects.toMatchObject({ code: "SVC_STORE_UNREACHABLE" });
+    await server.up();
+    await until("the list", () =>
+      docs.list({ where: { at: 1 } }).then(
+        (found) => found.length === 1,
+        () => false,
+      ),
+    );
+  });
+
+  it("of two daemons that begin at once on one schema one serves", async () => {
+    const at = server.schema();
+    const outcomes = await Promise.allSettled([open(at), open(at)]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(outcomes.find((one) => one.status === "rejected")).toMatchObject({ reason: { code: "SVC_STORE_BUSY" } });
+  });
+
   it("one write that the server refuses leaves the others of its transaction alone", async () => {
     const store = (await open(server.schema())).scope("core");
     const docs = store.collection<unknown>("docs", { indexes: ["at"] });

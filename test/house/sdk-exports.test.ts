@@ -62,6 +62,7 @@ const NAMES = [
   "requireSignature",
   "requireSignatureHeader",
   "richOf",
+  "routeTo",
   "sleep",
   "subscribes",
   "svcError",

@@ -1,6 +1,5 @@
-import { type Inbound, type Route, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
+import { type Inbound, type Route, reasonOf, routeTo, type Turn, type TurnContext } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
-import { present } from "../../base/present.ts";
 import type { AgentSettings, AgentTable } from "../host/agents.ts";
 import type { Absence } from "./absence.ts";
 import { JOB_SECONDS } from "./limits.ts";
@@ -11,23 +10,10 @@ import { typedPrompt } from "./typed-output.ts";
 import { promptOf } from "./words.ts";
 import type { Placement } from "./work.ts";
 
-/** Entries whose caller waits for the answer itself: `context.channel` says where the conversation belongs, not where to send. */
-const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
-
 /** Without a plugin's word: the agent that the entry names, else the one that is mentioned. */
 export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | undefined {
   const agent = inbound.agent ?? inbound.mentions?.map((handle) => agents.byMention(handle)?.id).find((id) => id !== undefined);
-  if (agent === undefined) return undefined;
-  const { channel, chat, account, thread, platformId } = inbound;
-  return {
-    agent,
-    conversation: [agent, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
-    reply: {
-      channel: ANSWERED_DIRECTLY.has(inbound.entry) ? "http" : channel,
-      chat,
-      ...present({ account, thread, replyTo: platformId }),
-    },
-  };
+  return agent === undefined ? undefined : routeTo(agent, inbound);
 }
 
 /** Why the agent does not take this: its `intents` (001:L45) or a hand-off chain that is too long (001:L46). */

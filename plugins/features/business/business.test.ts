@@ -1,9 +1,9 @@
-import type { Inbound, Message, Turn } from "@svc/sdk";
+import { type Inbound, type Message, routeTo, type Turn } from "@svc/sdk";
 import { createFakeCli, createFakeContext, serviceContract } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import command from "./business-command.ts";
 import { businessLayer } from "./context-layer.ts";
-import { isGateOn, judge, routeTo } from "./gate.ts";
+import { isGateOn, judge } from "./gate.ts";
 import business from "./index.ts";
 import { createPeople } from "./people.ts";
 import { type BusinessSettings, checkBusiness } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { Inbound, People, Rejection, Route } from "@svc/sdk";
+import type { Inbound, People, Rejection } from "@svc/sdk";
 
 /** The variable that switches the gate on, with this one value (CFG-22). */
 export const GATE_VARIABLE = "INTENT_PM_GATE_ENABLED";
@@ -10,9 +10,6 @@ export interface GateDeps {
   readonly people: Pick<People, "project" | "whois">;
   isAgent(id: string): boolean;
 }
-
-/** Entries whose caller waits for the answer itself. */
-const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
 
 /** What the gate says of a message: `pass` where it is none of its business, else who has it, or why nobody does. */
 export type Verdict = { readonly pass: true } | { readonly pm: string } | Rejection;
@@ -34,19 +31,4 @@ export function judge({ channel, chat, sender, options }: Inbound, { people, isA
   if (pm === undefined) return { reject: `the project '${project}' has no manager; set pm of it in business.projects` };
   if (!isAgent(pm)) return { reject: `the manager of the project '${project}', '${pm}', is no agent here; set pm of it in business.projects to one` };
   return { pm };
-}
-
-/** The way to the manager: as the message would go, but for the agent. */
-export function routeTo(pm: string, { entry, channel, chat, account, thread, platformId }: Inbound): Route {
-  return {
-    agent: pm,
-    conversation: [pm, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
-    reply: {
-      channel: ANSWERED_DIRECTLY.has(entry) ? "http" : channel,
-      chat,
-      ...(account === undefined ? {} : { account }),
-      ...(thread === undefined ? {} : { thread }),
-      ...(platformId === undefined ? {} : { replyTo: platformId }),
-    },
-  };
 }

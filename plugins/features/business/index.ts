@@ -1,6 +1,6 @@
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, routeTo } from "@svc/sdk";
 import { businessLayer } from "./context-layer.ts";
-import { GATE_VARIABLE, isGateOn, judge, routeTo } from "./gate.ts";
+import { GATE_VARIABLE, isGateOn, judge } from "./gate.ts";
 import { createPeople } from "./people.ts";
 import { BUSINESS, type BusinessSettings, checkBusiness } from "./settings.ts";
 

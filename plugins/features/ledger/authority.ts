@@ -1,4 +1,4 @@
-import type { Agents, Inbound, Route, TierEvent, Turn } from "@svc/sdk";
+import { type Agents, type Inbound, type Route, routeTo, type TierEvent, type Turn } from "@svc/sdk";
 import type { Entries } from "./entries.ts";
 import type { Matter } from "./topic-of.ts";
 
@@ -9,9 +9,6 @@ export interface AuthorityDeps {
   matterOf(message: Inbound): Matter | undefined;
 }
 
-/** Entries whose caller waits for the answer itself. */
-const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
-
 /**
  * The way of a message to the agent that has its subject; undefined where nobody has it, or it goes there anyway. What one agent asks of
  * another goes where it was asked to: `refusalOf` judges it.
@@ -21,18 +18,7 @@ export async function routeOf(message: Inbound, { entries, agents, matterOf }: A
   const matter = matterOf(message);
   const holder = matter && (await entries.get(matter))?.agent;
   if (holder === undefined || holder === message.agent || agents.get(holder) === undefined) return undefined;
-  const { entry, channel, chat, account, thread, platformId } = message;
-  return {
-    agent: holder,
-    conversation: [holder, channel, account ?? "", chat, ...(thread === undefined ? [] : [thread])].join(":"),
-    reply: {
-      channel: ANSWERED_DIRECTLY.has(entry) ? "http" : channel,
-      chat,
-      ...(account === undefined ? {} : { account }),
-      ...(thread === undefined ? {} : { thread }),
-      ...(platformId === undefined ? {} : { replyTo: platformId }),
-    },
-  };
+  return routeTo(holder, message);
 }
 
 /**

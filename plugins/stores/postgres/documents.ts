@@ -26,7 +26,9 @@ export class Documents {
   readonly #fields = new Set<string>();
   /** Fields with dots that older documents may have no row of: filled step by step, not at once. */
   readonly #unfilled = new Set<string>();
-  #ready: Promise<unknown> = Promise.resolve();
+  /** Declared here, and not yet on the server. */
+  readonly #undeclared = new Set<string>();
+  #declaring: Promise<unknown> | undefined;
 
   constructor(server: Server, writer: Writer, name: string) {
     this.#server = server;
@@ -40,13 +42,11 @@ export class Documents {
     if (missing.length === 0) return;
     for (const field of missing) {
       this.#fields.add(field);
+      this.#undeclared.add(field);
       if (field.includes(".")) this.#unfilled.add(field);
     }
-    const declared = this.#writer.step(() => this.#declare(missing));
-    // Who reads next is told of a failure; nobody else need be.
-    declared.catch(() => {});
-    this.#ready = Promise.all([this.#ready, declared]);
-    this.#ready.catch(() => {});
+    // Who reads next is told of a failure, and asks again.
+    this.#bringFields().catch(() => {});
   }
 
   put(key: string, value: unknown, expect?: number | "absent"): LateWrite {
@@ -77,7 +77,7 @@ export class Documents {
 
   /** Throws `SVC_STORE_INDEX` for a field that is not declared and `SVC_STORE_CURSOR` when `after` is gone from an index. */
   async list<T>(query: Query): Promise<readonly Doc<T>[]> {
-    await this.#ready;
+    await this.#ready();
     const binds = bindings(this.#name);
     const { from, terms, order } = this.#select(query, binds);
     const [direction, comparison] = query.reverse === true ? (["DESC", "<"] as const) : (["ASC", ">"] as const);
@@ -89,7 +89,7 @@ export class Documents {
   }
 
   async count(query: Pick<Query, "where" | "by" | "from" | "to">): Promise<number> {
-    await this.#ready;
+    await this.#ready();
     const binds = bindings(this.#name);
     const { from, terms } = this.#select(query, binds);
     const [row] = await this.#server.query<{ n: number }>(`SELECT count(*)::integer AS n FROM ${from} WHERE ${terms.join(" AND ")}`, binds.values);
@@ -117,7 +117,7 @@ export class Documents {
 
   /** Goes on giving documents from before their rows of fields with dots; answers for how many, 0 when all have theirs. */
   async fill(rows: number): Promise<number> {
-    await this.#ready;
+    await this.#ready();
     for (const field of this.#unfilled) {
       let filled = 0;
       await this.#writer.step(async () => {
@@ -127,6 +127,23 @@ export class Documents {
       this.#unfilled.delete(field);
     }
     return 0;
+  }
+
+  async #ready(): Promise<void> {
+    while (this.#undeclared.size > 0) await this.#bringFields();
+  }
+
+  /** Declares on the server what is not declared there; its place is between the writes before it and those after it. */
+  #bringFields(): Promise<unknown> {
+    const step = async () => {
+      const fields = [...this.#undeclared];
+      await this.#declare(fields);
+      for (const field of fields) this.#undeclared.delete(field);
+    };
+    this.#declaring ??= this.#writer.step(step).finally(() => {
+      this.#declaring = undefined;
+    });
+    return this.#declaring;
   }
 
   async #declare(fields: readonly string[]): Promise<void> {
@@ -208,7 +225,7 @@ export class Documents {
     below: string | undefined,
     limit: number,
   ): Promise<{ readonly rows: readonly Row[]; readonly below: string | undefined }> {
-    await this.#ready;
+    await this.#ready();
     const fields = Object.keys(where).map((field) => this.#declared(field));
     const filled = fields.filter((field) => !this.#unfilled.has(field));
     const unfilled = fields.filter((field) => this.#unfilled.has(field));

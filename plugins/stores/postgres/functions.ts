@@ -216,6 +216,7 @@ END $$;
 -- True where the name is this boot's now. Who holds it keeps it until it gives it back or its boot's lease has run out, and is dead then.
 CREATE OR REPLACE FUNCTION {s}.take_lease(me bigint, of_name text, of_token uuid) RETURNS boolean LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 BEGIN
+  IF NOT EXISTS (SELECT 1 FROM node WHERE boot = me AND alive) THEN RETURN false; END IF;
   UPDATE node SET alive = false WHERE alive AND lease_until < clock_timestamp() AND boot = (SELECT boot FROM lease WHERE name = of_name) AND boot <> me;
   INSERT INTO lease AS was (name, boot, token) VALUES (of_name, me, of_token)
     ON CONFLICT (name) DO UPDATE SET boot = excluded.boot, token = excluded.token

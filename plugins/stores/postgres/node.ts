@@ -44,8 +44,9 @@ export class Node {
     const boot = begun?.boot as number;
     const node = new Node(server, beats, boot, dead);
     const until = performance.now() + LEASE_MS + 1_000;
+    // Of two that begin at once, the first one has it.
     const others =
-      "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot <> $1 AND lease_until > clock_timestamp() ORDER BY boot LIMIT 1";
+      "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1 AND lease_until > clock_timestamp() ORDER BY boot LIMIT 1";
     for (;;) {
       const [other] = await server.query<{ name: string; host: string }>(others, [boot]);
       if (other === undefined) return node;

@@ -62,7 +62,7 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
   try {
     await migrate(server);
     node = await Node.begin(server, beats, identity(folder), () => writer.fail(fail("SVC_STORE_FENCED", { database: server.database })));
-    await look();
+    await look().catch(() => {});
   } catch (error) {
     await Promise.allSettled([server.close(), beats.close()]);
     throw storeError(error, server.database);

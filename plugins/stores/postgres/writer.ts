@@ -140,7 +140,7 @@ export class Writer {
     if (failure === "full" || failure === "refused") {
       const group = this.#group;
       this.#group = [];
-      // The transaction was undone as a whole. Who is to blame for it, is told when each goes alone.
+      // The transaction was undone as a whole. Which set is to blame shows when each goes alone.
       if (group.length === 1) this.#reject(group, storeError(error, this.#database));
       else {
         this.#waiting.unshift(...group);
@@ -152,7 +152,10 @@ export class Writer {
       if (this.#away === undefined) this.#log?.warn({ database: this.#database, reason: reasonOf(error) }, "the database does not answer; it is tried again");
       this.#away ??= { since: performance.now(), reason: reasonOf(error) };
       this.#giveUp(error);
-      if (this.#closing && this.#group.length === 0) return false;
+      if (this.#closing && this.#group.every(isLate)) {
+        this.#group = [];
+        return false;
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]));
     return this.#failure === undefined;
@@ -160,13 +163,10 @@ export class Writer {
 
   /** Tells who has waited too long. What they wanted may be stored yet: its number is asked for again, and nobody hears the answer. */
   #giveUp(error: unknown): void {
-    const late = performance.now() - PATIENCE_MS;
     const reason = storeError(error, this.#database);
-    const isLate = ({ since }: Job) => since <= late;
     this.#reject(this.#group.filter(isLate), reason);
     this.#reject(this.#waiting.filter(isLate), reason);
     this.#waiting = this.#waiting.filter((job) => !isLate(job));
-    if (this.#closing) this.#group = this.#group.filter((set) => !isLate(set));
   }
 
   #back(): void {
@@ -196,6 +196,8 @@ export class Writer {
     for (const job of jobs) job.reject(error);
   }
 }
+
+const isLate = ({ since }: Job): boolean => since <= performance.now() - PATIENCE_MS;
 
 function settle(set: WriteSet, answer: Answer | undefined): void {
   if (answer === undefined || answer.length === 1) set.resolve(answer?.[0] ?? undefined);
