@@ -48,6 +48,7 @@ export * from "./signed.ts";
 export type * from "./sockets.ts";
 export * from "./store.ts";
 export type * from "./store-driver.ts";
+export type * from "./store-status.ts";
 export * from "./subscriptions.ts";
 export type * from "./tasks.ts";
 export * from "./tier.ts";

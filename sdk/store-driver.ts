@@ -1,4 +1,5 @@
 import type { Doc, Lease, Op, Store, StoredQueue } from "./store.ts";
+import type { StoreMigrated, StoreNode, StoreStatus } from "./store-status.ts";
 
 /**
  * Where the kernel's state is kept: what a plugin of the kind `store` opens, or what an embedding program hands over as
@@ -31,6 +32,10 @@ export interface StoreDriver {
   diskBytes?(): number | undefined;
   /** Gives the disk back some of what is free, in a few milliseconds; false when nothing could be given. Default: false. */
   shrink?(): boolean;
+  /** The daemons that use the same state. Default: this one alone. */
+  nodes?(): Promise<readonly StoreNode[]>;
+  /** Calls `listener` once, when an operator asks this daemon to end by `svc node drain`. */
+  onDrain?(listener: () => void): void;
   /** All that is stored, in any order of names; of one name in the order of its keys, items or numbers. For `svc db copy`. */
   records?(): AsyncIterable<StoreRecord>;
   /** Stores what another store's `records` gave, as it was there. Throws `SVC_STORE_CONFLICT` where anything is stored already. For `svc db copy`. */
@@ -124,6 +129,15 @@ export interface ProvidedStore {
    * goes on from there. Copies nothing where nothing was stored yet. For `svc backup`.
    */
   backup?(options: { readonly folder: string; readonly to: string }): Promise<void>;
+  /** What the state is and holds: reads it and changes nothing, also while a daemon runs. For `svc db status`. */
+  status?(options: { readonly folder: string }): Promise<StoreStatus>;
+  /**
+   * Makes the state, or brings it to this program's version: all of it or nothing. No daemon of the folder runs meanwhile; where one of another
+   * folder does, it throws. For `svc db migrate`. Left out: `open` does it.
+   */
+  migrate?(options: { readonly folder: string }): Promise<StoreMigrated>;
+  /** Asks the daemon of that name to end in order, or takes that back; answers whether one that lives has it. For `svc node drain`. */
+  drain?(options: { readonly folder: string; readonly node: string; readonly on: boolean }): Promise<boolean>;
   /** Names of its files in the data folder, which `svc backup` leaves to `backup`. */
   readonly files?: readonly string[];
 }

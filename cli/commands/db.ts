@@ -29,6 +29,28 @@ const group: OwnGroup = {
       },
     },
     {
+      name: "status",
+      args: "",
+      summary: "What the store is and holds: its schema, migrations that wait, rows, size, daemons, how it is reached",
+      async run(_args, _options, cli) {
+        const { statusOf, statusText } = await import("../state/store-status.js");
+        const told = await statusOf(cli);
+        cli.print(statusText(told), told);
+        if (told.version !== null && told.version > told.known) process.exitCode = EXIT.storage;
+      },
+    },
+    {
+      name: "migrate",
+      args: "",
+      summary: "Bring the schema of the store to this program's version, forward only; no daemon may run",
+      async run(_args, _options, cli) {
+        const { migrateStore } = await import("../state/store-status.js");
+        const { file, from, to, applied, ...rest } = await migrateStore(cli);
+        const done = applied.length === 0 ? [`${file} has schema ${to} already.`] : [`${file} is brought from schema ${from} to ${to}:`, ...applied];
+        cli.print(done.join("\n  "), { ...rest, file, from, to, applied });
+      },
+    },
+    {
       name: "copy",
       args: "",
       summary: "Copy the state from another store into the one of this folder's configuration, which must be empty, and compare both",

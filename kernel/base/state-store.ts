@@ -8,7 +8,7 @@ type Optional = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
 /** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
-export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore">> {
+export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes">>, Pick<StoreDriver, "nodes"> {
   scope(owner: string): ScopedStore;
   size(): { readonly used: number; readonly free: number };
 }
@@ -34,6 +34,8 @@ export function stateStore(driver: StoreDriver): StateStore {
     health: () => driver.health?.() ?? { ok: true },
     // Not set back by the wall clock while it runs; over a restart the wall clock is asked.
     steady: driver.steady?.bind(driver) ?? (() => Math.floor(began + performance.now())),
+    ...(driver.nodes === undefined ? {} : { nodes: driver.nodes.bind(driver) }),
+    onDrain: (listener) => driver.onDrain?.(listener),
     onFailure: (listener) => driver.onFailure?.(listener) ?? (() => undefined),
     size: () => ({ used: 0, free: 0, ...driver.size?.() }),
     diskBytes: () => driver.diskBytes?.(),

@@ -12,6 +12,7 @@ export const ERRORS = {
     500,
     "The schema of {database} has version {found}, newer than this program's {known}; start the newer program, migrations only go forward.",
   ],
+  SVC_STORE_UNFIT: [500, "The database {database} cannot keep this state: {reason}. It speaks PostgreSQL's protocol, and is no PostgreSQL of 14 or newer."],
   SVC_STORE_CLOSED: [503, "The store is closed; the daemon is stopping."],
   SVC_STORE_NAME: [400, "'{name}' is no name for stored state: lower-case letters, digits and '-', '_', '.', starting with a letter or digit."],
   SVC_STORE_INDEX: [400, "'{field}' is no declared index of {collection}; declare it in `indexes` where the collection is opened."],

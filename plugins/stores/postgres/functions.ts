@@ -188,14 +188,14 @@ BEGIN
 END $$;
 
 -- A new boot. Those of the same folder are dead: its lock says so.
-CREATE OR REPLACE FUNCTION {s}.begin_boot(of_folder text, of_host text, lease_ms integer) RETURNS bigint LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
+CREATE OR REPLACE FUNCTION {s}.begin_boot(of_folder text, of_host text, of_pid integer, lease_ms integer) RETURNS bigint LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   made bigint;
 BEGIN
   UPDATE node SET alive = false WHERE alive AND (folder = of_folder OR lease_until < clock_timestamp());
   DELETE FROM node WHERE NOT alive AND lease_until < clock_timestamp() - interval '1 day'
     AND NOT EXISTS (SELECT 1 FROM item WHERE owner = node.boot AND leased);
-  INSERT INTO node (folder, host, lease_until) VALUES (of_folder, of_host, clock_timestamp() + lease_ms * interval '1 ms') RETURNING boot INTO made;
+  INSERT INTO node (folder, host, pid, lease_until) VALUES (of_folder, of_host, of_pid, clock_timestamp() + lease_ms * interval '1 ms') RETURNING boot INTO made;
   RETURN made;
 END $$;
 
@@ -207,10 +207,12 @@ BEGIN
     OR NOT EXISTS (SELECT 1 FROM node WHERE boot = item.owner));
 END $$;
 
-CREATE OR REPLACE FUNCTION {s}.beat(me bigint, lease_ms integer) RETURNS boolean LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
+-- Whether it lives, and whether it is asked to end.
+CREATE OR REPLACE FUNCTION {s}.beat(me bigint, lease_ms integer) RETURNS TABLE (lives boolean, drains boolean) LANGUAGE plpgsql
+SET search_path = {s}, pg_temp AS $$
 BEGIN
-  UPDATE node SET lease_until = clock_timestamp() + lease_ms * interval '1 ms' WHERE boot = me AND alive;
-  RETURN FOUND;
+  UPDATE node SET lease_until = clock_timestamp() + lease_ms * interval '1 ms' WHERE boot = me AND alive RETURNING true, draining INTO lives, drains;
+  RETURN NEXT;
 END $$;
 
 -- True where the name is this boot's now. Who holds it keeps it until it gives it back or its boot's lease has run out, and is dead then.

@@ -1,6 +1,7 @@
 import { definePlugin } from "@svc/sdk";
 import { checkServer } from "./check.ts";
-import { IDENTITY, openPostgres } from "./open.ts";
+import { IDENTITY } from "./identity.ts";
+import { openPostgres } from "./open.ts";
 import { STORE, type StoreSettings } from "./settings.ts";
 
 /** The daemon's state in a schema of a PostgreSQL server. */
@@ -18,6 +19,9 @@ export default definePlugin<StoreSettings>({
       name: "postgres",
       files: [IDENTITY],
       open: ({ folder }) => openPostgres({ ...options, folder, log: ctx.log }),
+      status: async () => (await import("./status.js")).serverStatus(options),
+      migrate: async ({ folder }) => (await import("./upgrade.js")).upgrade(options, folder),
+      drain: async ({ node, on }) => (await import("./status.js")).drainNode(options, node, on),
       check: ({ quick = false }) => checkServer(options, quick),
     });
   },

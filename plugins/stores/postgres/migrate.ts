@@ -3,8 +3,12 @@ import { FUNCTIONS } from "./functions.ts";
 import type { Server } from "./server.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "./tables.ts";
 
-/** Makes the schema, or brings it to this program's version: one daemon at a time, all of it or nothing. Throws `SVC_STORE_NEWER`. */
-export async function migrate(server: Server): Promise<void> {
+/**
+ * Makes the schema, or brings it to this program's version: one daemon at a time, all of it or nothing. Answers the version from before. Throws
+ * `SVC_STORE_NEWER`, and `SVC_STORE_BUSY` where a daemon of another data folder than `folder` uses tables that would change.
+ */
+export async function migrate(server: Server, folder: string): Promise<number> {
+  let before = 0;
   await server.transaction(async (run) => {
     // Two daemons that start at once: the second waits here and finds all done. The number is this lock's name.
     await run("SELECT pg_advisory_xact_lock(7305122)");
@@ -13,10 +17,20 @@ export async function migrate(server: Server): Promise<void> {
     await run("INSERT INTO {s}.version (version) VALUES (0) ON CONFLICT DO NOTHING");
     const [{ version } = { version: 0 }] = await run<{ version: number }>("SELECT version FROM {s}.version FOR UPDATE");
     if (version > SCHEMA_VERSION) throw newer(server.database, version);
+    if (version > 0 && version < SCHEMA_VERSION) await nobodyElse(server.database, run, folder);
     for (const migration of MIGRATIONS.slice(version)) await run(migration);
     await run(FUNCTIONS);
     await run(`UPDATE {s}.version SET version = ${SCHEMA_VERSION}`);
+    before = version;
   });
+  return before;
+}
+
+/** A daemon of an older program knows nothing of the tables as they will be. */
+async function nobodyElse(database: string, run: Parameters<Parameters<Server["transaction"]>[0]>[0], folder: string): Promise<void> {
+  const others = "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND folder <> $1 AND lease_until > clock_timestamp() LIMIT 1";
+  const [other] = await run<{ name: string; host: string }>(others, [folder]);
+  if (other !== undefined) throw fail("SVC_STORE_BUSY", { database, other: `node ${other.name} on ${other.host}` });
 }
 
 /** The version of the schema; undefined where there is none. */

@@ -4,11 +4,20 @@ import type { Lease } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { Server } from "./server.ts";
 
-/** How long a daemon counts as living after its last beat, how often it beats, and after which silence it stops what needs a lease. */
-const LEASE_MS = 7_000;
+/** How long a daemon counts as living after its last beat. */
+export const LEASE_MS = 7_000;
+/** How often it beats, and after which silence it stops what needs a lease. */
 const BEAT_MS = 2_000;
 const SILENT_MS = 5_000;
 const LOOK_MS = 250;
+
+/** What a boot is told by its beats. */
+export interface NodeListeners {
+  /** Another daemon declared it dead: it writes nothing more. */
+  readonly dead: () => void;
+  /** An operator asks it to end; told at each beat. */
+  readonly drain: () => void;
+}
 
 interface Held {
   readonly token: string;
@@ -20,29 +29,29 @@ export class Node {
   readonly boot: number;
   readonly #server: Server;
   readonly #beats: Server;
-  readonly #dead: () => void;
+  readonly #told: NodeListeners;
   readonly #held = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   #beaten = performance.now();
   #beating = false;
 
-  private constructor(server: Server, beats: Server, boot: number, dead: () => void) {
+  private constructor(server: Server, beats: Server, boot: number, told: NodeListeners) {
     this.#server = server;
     this.#beats = beats;
     this.boot = boot;
-    this.#dead = dead;
+    this.#told = told;
     this.#timer = setInterval(() => void this.#beat(), BEAT_MS);
     this.#timer.unref();
   }
 
   /**
    * Enters this boot of the daemon with that data folder: earlier boots of the folder are dead, which its lock proves. Waits for the lease of
-   * a daemon of another folder to run out. Throws `SVC_STORE_BUSY` when it does not. `dead` is called when another declared this one dead.
+   * a daemon of another folder to run out. Throws `SVC_STORE_BUSY` when it does not.
    */
-  static async begin(server: Server, beats: Server, folder: string, dead: () => void): Promise<Node> {
-    const [begun] = await server.query<{ boot: number }>("SELECT {s}.begin_boot($1, $2, $3)::float8 AS boot", [folder, hostname(), LEASE_MS]);
+  static async begin(server: Server, beats: Server, folder: string, told: NodeListeners): Promise<Node> {
+    const [begun] = await server.query<{ boot: number }>("SELECT {s}.begin_boot($1, $2, $3, $4)::float8 AS boot", [folder, hostname(), process.pid, LEASE_MS]);
     const boot = begun?.boot as number;
-    const node = new Node(server, beats, boot, dead);
+    const node = new Node(server, beats, boot, told);
     const until = performance.now() + LEASE_MS + 1_000;
     // Of two that begin at once, the first one has it.
     const others =
@@ -93,11 +102,16 @@ export class Node {
     this.#beating = true;
     const sent = performance.now();
     try {
-      const [answer] = await this.#beats.query<{ alive: boolean }>("SELECT {s}.beat($1, $2) AS alive", [this.boot, LEASE_MS], SILENT_MS);
-      if (answer?.alive === false) {
+      const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null }>(
+        "SELECT * FROM {s}.beat($1, $2)",
+        [this.boot, LEASE_MS],
+        SILENT_MS,
+      );
+      if (answer?.drains === true) this.#told.drain();
+      if (answer?.lives !== true) {
         clearInterval(this.#timer);
         this.#lose("another daemon took over");
-        this.#dead();
+        this.#told.dead();
       } else this.#beaten = sent;
     } catch {
       // The next beat tells.

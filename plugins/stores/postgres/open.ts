@@ -1,14 +1,14 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { codeOf, type Log, type StoreDriver, type StoreScope, type SvcError } from "@svc/sdk";
+import { randomBytes } from "node:crypto";
+import type { Log, StoreDriver, StoreScope, SvcError } from "@svc/sdk";
 import { fail } from "./errors.ts";
+import { identity } from "./identity.ts";
 import { migrate } from "./migrate.ts";
 import { Node } from "./node.ts";
 import { restoreRecords, storedRecords } from "./records.ts";
 import { createScopes } from "./scopes.ts";
 import { Server, type ServerOptions } from "./server.ts";
 import { storeError } from "./server-error.ts";
+import { nodesOf } from "./status.ts";
 import { type SendGroup, Writer } from "./writer.ts";
 
 /** How a schema is opened. */
@@ -21,12 +21,11 @@ export interface OpenOptions extends ServerOptions {
 }
 
 /** The daemon's state in one schema. */
-export interface PostgresStore extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "records" | "restore" | "close">> {
+export interface PostgresStore
+  extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "nodes" | "onDrain" | "records" | "restore" | "close">> {
   scope(owner: string): Required<StoreScope>;
 }
 
-/** The file of the data folder that tells it from every other. */
-export const IDENTITY = "store-postgres.id";
 const SIZE_EVERY_MS = 60_000;
 /** Dedup keys are forgotten after 7 days, at the latest an hour later. */
 const FORGET_EVERY_MS = 3_600_000;
@@ -38,6 +37,7 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
   const server = await Server.create(own, log);
   const beats = await Server.create({ ...own, poolSize: 1 }, log);
   const listeners = new Set<(error: Error) => void>();
+  const drained = new Set<() => void>();
   let node: Node;
   let used = 0;
 
@@ -59,9 +59,17 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
   }
   const forget = () => server.query("DELETE FROM {s}.seen WHERE at < coalesce($1, {s}.now_ms()) - 604800000", [clock?.steady() ?? null]);
 
+  const told = {
+    dead: () => writer.fail(fail("SVC_STORE_FENCED", { database: server.database })),
+    drain() {
+      for (const listener of drained) listener();
+      drained.clear();
+    },
+  };
   try {
-    await migrate(server);
-    node = await Node.begin(server, beats, identity(folder), () => writer.fail(fail("SVC_STORE_FENCED", { database: server.database })));
+    const own = identity(folder);
+    await migrate(server, own);
+    node = await Node.begin(server, beats, own, told);
     await look().catch(() => {});
   } catch (error) {
     await Promise.allSettled([server.close(), beats.close()]);
@@ -103,6 +111,8 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
       return () => listeners.delete(listener);
     },
     size: () => ({ used }),
+    nodes: () => nodesOf(server),
+    onDrain: (listener) => void drained.add(listener),
     records: () => storedRecords(server),
     restore: (records) => restoreRecords(server, records),
     close() {
@@ -110,18 +120,4 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
       return closing;
     },
   };
-}
-
-/** What the data folder is called in the schema, wherever it is moved to; made where there is none. */
-function identity(folder: string | undefined): string {
-  if (folder === undefined) return randomUUID();
-  const file = join(folder, IDENTITY);
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-  }
-  const made = randomUUID();
-  writeFileSync(file, `${made}\n`, { mode: 0o600, flag: "wx" });
-  return made;
 }

@@ -55,7 +55,19 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE {s}.lease (name text COLLATE "C" PRIMARY KEY, boot bigint NOT NULL, token uuid NOT NULL);
   `,
+  `
+  -- Who a daemon is for people, and whether one asked it to end.
+  ALTER TABLE {s}.node ADD COLUMN pid integer, ADD COLUMN draining boolean NOT NULL DEFAULT false;
+  DROP FUNCTION IF EXISTS {s}.begin_boot(text, text, integer);
+  DROP FUNCTION IF EXISTS {s}.beat(bigint, integer);
+  `,
 ];
+
+/** What each of them is for, in the same order. */
+const PURPOSES = ["the tables of the state", "the process of a daemon, and the wish that it ends"];
+
+/** One line for each migration that brings a schema of that version to this program's. */
+export const waitingAfter = (version: number): readonly string[] => MIGRATIONS.map((_, at) => `${at + 1}: ${PURPOSES[at] ?? "further tables"}`).slice(version);
 
 /** The version that this program makes and understands. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -23,6 +23,8 @@ export default definePlugin({
         if (!existsSync(file)) return undefined;
         return { file, problems: checkDatabase(file, { quick }) };
       },
+      status: async ({ folder }) => (await import("./status.js")).databaseStatus(join(folder, FILE)),
+      migrate: async ({ folder }) => (await import("./status.js")).migrateDatabase(join(folder, FILE)),
       async backup({ folder, to }) {
         const file = join(folder, FILE);
         if (!existsSync(file)) return;

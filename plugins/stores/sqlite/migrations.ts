@@ -7,6 +7,7 @@ export const TRACES = "core/traces";
 
 interface Migration {
   readonly version: number;
+  readonly purpose: string;
   apply(database: Database): void;
 }
 
@@ -15,6 +16,7 @@ const MIGRATIONS: readonly Migration[] = [
   {
     // Version 8 keeps whole messages. Rows from before have the preview alone and are never completed (000:L116).
     version: 8,
+    purpose: "traces of earlier programs become documents",
     apply(database) {
       if (database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'traces'").get() === undefined) return;
       new DocumentTable(database, TRACES).create();
@@ -29,6 +31,9 @@ const MIGRATIONS: readonly Migration[] = [
 
 /** The version this program writes, kept as `user_version`. */
 export const SCHEMA_VERSION = 8;
+
+/** One line for each migration that brings a database of that version to this program's. */
+export const waitingAfter = (found: number): readonly string[] => MIGRATIONS.flatMap(({ version: to, purpose }) => (to > found ? [`${to}: ${purpose}`] : []));
 
 /** Brings a database to this program's version, in one transaction. Throws `SVC_STORE_NEWER`, having changed nothing, for one from a later program. */
 export function migrate(database: Database, file: string): void {

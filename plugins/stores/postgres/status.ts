@@ -1,0 +1,88 @@
+import type { StoreNode, StoreStatus } from "@svc/sdk";
+import { schemaVersion } from "./migrate.ts";
+import { LEASE_MS } from "./node.ts";
+import { Server, type ServerOptions } from "./server.ts";
+import { storeError } from "./server-error.ts";
+import { SCHEMA_VERSION, waitingAfter } from "./tables.ts";
+
+const LONG_MS = 600_000;
+
+/** What the schema is and holds. Throws `SVC_STORE_UNREACHABLE`, `SVC_STORE_REFUSED`. */
+export function serverStatus(options: ServerOptions): Promise<StoreStatus> {
+  return asked(options, async (server) => {
+    const version = await schemaVersion(server);
+    const [about] = await server.query<{ server: string; role: string; most: string; used: number; standby: boolean; durable: string }>(
+      `SELECT current_setting('server_version') AS server, current_user AS role, current_setting('max_connections') AS most,
+        (SELECT count(*) FROM pg_stat_activity)::integer AS used, pg_is_in_recovery() AS standby, current_setting('synchronous_commit') AS durable`,
+    );
+    const tables = version === undefined ? [] : await tablesOf(server, options.schema);
+    const at = new URL(options.url);
+    return {
+      file: server.database,
+      version,
+      known: SCHEMA_VERSION,
+      waiting: waitingAfter(version ?? 0),
+      bytes: tables.reduce((sum, { bytes }) => sum + bytes, 0),
+      rows: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])),
+      settings: {
+        host: at.hostname || "localhost",
+        port: Number(at.port || 5432),
+        database: decodeURIComponent(at.pathname.slice(1)) || "(that of the user)",
+        user: about?.role ?? "",
+        schema: options.schema,
+        poolSize: options.poolSize,
+        server: `PostgreSQL ${about?.server}${about?.standby === true ? ", a standby that only reads" : ""}`,
+        connections: `${about?.used} of ${about?.most}`,
+        synchronousCommit: about?.durable ?? "",
+      },
+      nodes: version === undefined || version < 2 ? [] : await nodesOf(server),
+    };
+  });
+}
+
+/** Each table with its rows, counted, and its bytes with those of its indexes. */
+async function tablesOf(server: Server, schema: string): Promise<readonly { name: string; rows: number; bytes: number }[]> {
+  const sql = `SELECT c.relname AS name, pg_total_relation_size(c.oid)::float8 AS bytes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'version' ORDER BY c.relname`;
+  const tables: { name: string; rows: number; bytes: number }[] = [];
+  for (const { name, bytes } of await server.query<{ name: string; bytes: number }>(sql, [schema])) {
+    const [counted] = await server.query<{ n: number }>(`SELECT count(*)::float8 AS n FROM {s}."${name}"`, [], LONG_MS);
+    tables.push({ name, bytes, rows: counted?.n ?? 0 });
+  }
+  return tables;
+}
+
+/** The daemons of the schema, the latest first; those that ended are forgotten after a day. */
+export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
+  const rows = await server.query<{ name: string; boot: number; host: string; pid: number | null; state: StoreNode["state"]; beat: number }>(
+    `SELECT coalesce(name, folder) AS name, boot::float8 AS boot, host, pid,
+      CASE WHEN NOT alive THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'silent' WHEN draining THEN 'draining' ELSE 'alive' END AS state,
+      greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat
+    FROM {s}.node ORDER BY boot DESC LIMIT 200`,
+    [LEASE_MS],
+  );
+  return rows.map(({ pid, beat, ...node }) => ({ ...node, ...(pid === null ? {} : { pid }), beatMs: Math.round(beat) }));
+}
+
+/** Marks the living daemon of that name; its next beat tells it. */
+export function drainNode(options: ServerOptions, node: string, on: boolean): Promise<boolean> {
+  return asked(options, async (server) => {
+    const found = await server.query("UPDATE {s}.node SET draining = $2 WHERE name = $1 AND alive AND lease_until > clock_timestamp() RETURNING boot", [
+      node,
+      on,
+    ]);
+    return found.length > 0;
+  });
+}
+
+/** Asks over connections that are closed afterwards; errors are the store's own. */
+async function asked<T>(options: ServerOptions, ask: (server: Server) => Promise<T>): Promise<T> {
+  const server = await Server.create({ ...options, poolSize: 2 });
+  try {
+    return await ask(server);
+  } catch (error) {
+    throw storeError(error, server.database);
+  } finally {
+    await server.close();
+  }
+}
