@@ -45,7 +45,7 @@ describe.skipIf(NO_BROWSER)("the pages of the administration", () => {
       await page.goto(at.url + path);
       await settled(page);
       await views(page, path.replace(/[^a-z]+/g, "-").replace(/^-|-$/g, ""), async () => {
-        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+        await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
         await judge(page);
       });
       await page.context().close();

@@ -53,7 +53,7 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
     await page.getByRole("button", { name: /crasher/ }).click();
     const reason = page.locator(".plugins-reason").first();
     await reason.waitFor();
-    expect(await reason.textContent()).toMatch(/quarantine|died|crash/i);
+    await expect.poll(() => reason.textContent()).toMatch(/quarantine|died|crash/i);
     writeFileSync(join(at.folder, "mended"), "");
     await page.getByRole("button", { name: "Lift" }).click();
     const dialog = page.getByRole("dialog");
@@ -119,7 +119,7 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
     // No JSON: said at its line, and nothing can be saved.
     await text.fill(shown.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": thirty'));
     await page.getByRole("button", { name: new RegExp(`^line ${line}:`) }).waitFor();
-    expect(await page.getByRole("button", { name: /Review and save/ }).getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => page.getByRole("button", { name: /Review and save/ }).getAttribute("aria-disabled")).toBe("true");
     // JSON that the daemon would refuse: its words, at the line as it is typed.
     await text.fill(`// a note\n${shown.replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": "thirty"')}`);
     await page.getByRole("button", { name: `line ${line + 1}` }).waitFor();

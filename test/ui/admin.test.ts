@@ -40,10 +40,10 @@ describe.skipIf(NO_BROWSER)("the page /admin", () => {
     await minutes(page).fill("60m");
     await minutes(page).blur();
     await page.locator('[data-path="agents.echo.maxExecutionMinutes"] .form-error').waitFor();
-    expect(await minutes(page).getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => minutes(page).getAttribute("aria-invalid")).toBe("true");
     await page.getByRole("tab", { name: /Agents.*1 error/ }).waitFor();
     await page.locator(".admin-bar-errors").click();
-    expect(await minutes(page).evaluate((element) => element === document.activeElement)).toBe(true);
+    await expect.poll(() => minutes(page).evaluate((element) => element === document.activeElement)).toBe(true);
     await judge(page);
     await page.context().close();
   });
@@ -101,7 +101,7 @@ describe.skipIf(NO_BROWSER)("the page /admin", () => {
     await page.getByRole("button", { name: /Review and save/ }).click();
     const save = page.getByRole("button", { name: /Save and reload/ });
     await page.getByText(/reads \$\{HOME_OF_ALL\}/).waitFor();
-    expect(await save.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => save.getAttribute("aria-disabled")).toBe("true");
     await page.getByRole("button", { name: "Back", exact: true }).click();
     await page.getByRole("button", { name: "Discard" }).click();
     expect(file()).not.toContain("HOME_OF_ALL");

@@ -120,10 +120,10 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
 
   it("BRD-01 a board is six columns with their titles, in both themes and three widths, without a finding; below 1024 px it says so", async () => {
     const page = await open();
-    expect(await page.locator(".boards-column h2").allTextContents()).toEqual(["Triage", "To Do", "Doing", "On Hold", "Review", "Done"]);
+    await expect.poll(() => page.locator(".boards-column h2").allTextContents()).toEqual(["Triage", "To Do", "Doing", "On Hold", "Review", "Done"]);
     await views(page, "boards", async ({ width }) => {
-      expect(await page.getByText("Boards are made for 1024 px and wider").isVisible()).toBe(width < 1024);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.getByText("Boards are made for 1024 px and wider").isVisible()).toBe(width < 1024);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       if (width >= 1024) {
         const [first, last] = await Promise.all(["triage", "done"].map((id) => page.locator(`[data-column="${id}"]`).boundingBox()));
         expect(first?.x).toBeGreaterThanOrEqual(0);
@@ -144,7 +144,7 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     await drag(page, 6, "doing");
     await page.getByText("Drop here: adds “status::doing”, removes “status::todo”").waitFor();
     await page.mouse.up();
-    expect(await columnOf(page, 6)).toBe("doing");
+    await expect.poll(() => columnOf(page, 6)).toBe("doing");
     await settled(page);
     expect(labels(6)).toEqual(expect.arrayContaining(["bug", "status::doing"]));
     expect(labels(6)).not.toContain("status::todo");
@@ -165,7 +165,7 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     await drag(page, 6, "todo");
     await page.mouse.up();
     await card(page, 7).click();
-    expect(await card(page, 7).getAttribute("class")).toContain("boards-card-selected");
+    await expect.poll(() => card(page, 7).getAttribute("class")).toContain("boards-card-selected");
     expect(page.context().pages().length).toBe(pages);
     expect(page.url()).toContain("/?board=team");
   });
@@ -177,23 +177,23 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
       await page.keyboard.press("Tab");
     }
     await page.keyboard.press("ArrowRight");
-    expect(await page.evaluate(() => document.activeElement?.getAttribute("data-card"))).toBe(`${APP}#6`);
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-card"))).toBe(`${APP}#6`);
     const said = page.locator("[data-said]");
     await page.keyboard.press("Space");
-    expect(await said.textContent()).toBe("#6 is taken up from To Do. Left and right choose a column, Space drops it, Escape puts it back.");
+    await expect.poll(() => said.textContent()).toBe("#6 is taken up from To Do. Left and right choose a column, Space drops it, Escape puts it back.");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
-    expect(await said.textContent()).toBe("Over On Hold: adds “status::on-hold”, removes “status::todo”.");
+    await expect.poll(() => said.textContent()).toBe("Over On Hold: adds “status::on-hold”, removes “status::todo”.");
     await page.keyboard.press("Escape");
-    expect(await said.textContent()).toBe("#6 is put back.");
-    expect(await columnOf(page, 6)).toBe("todo");
+    await expect.poll(() => said.textContent()).toBe("#6 is put back.");
+    await expect.poll(() => columnOf(page, 6)).toBe("todo");
     await page.keyboard.press("Space");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Space");
-    expect(await said.textContent()).toBe("#6 is dropped in Doing.");
-    expect(await columnOf(page, 6)).toBe("doing");
+    await expect.poll(() => said.textContent()).toBe("#6 is dropped in Doing.");
+    await expect.poll(() => columnOf(page, 6)).toBe("doing");
     // The focus has gone with it: the next key means the same card.
-    expect(await page.evaluate(() => document.activeElement?.getAttribute("data-card"))).toBe(`${APP}#6`);
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("data-card"))).toBe(`${APP}#6`);
     await settled(page);
     expect(labels(6)).toContain("status::doing");
     await page.keyboard.press("2");
@@ -262,7 +262,7 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     far.open("rita", APP, "issue", { title: "Written meanwhile", labels: ["status::review"] });
     // The page hears events all the time and still asks nothing.
     await at.api("POST", "/api/public/agents/echo/messages", { message: "hello" }).catch(() => undefined);
-    expect(await page.getByText("Written meanwhile").count()).toBe(0);
+    await expect.poll(() => page.getByText("Written meanwhile").count()).toBe(0);
     expect(reads()).toBe(before);
     await page.keyboard.press("r");
     await page.getByText("Written meanwhile").waitFor();
@@ -316,8 +316,8 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     far.comment("ada", { project: APP, kind: "issue", id: 7 }, "@svc please look at this");
     const work = card(page, 7).locator(".boards-work");
     await work.waitFor({ timeout: 20_000 });
-    expect(await work.textContent()).toContain("Echo");
-    expect(await work.getAttribute("href")).toMatch(/^\/tasks\/.+/);
+    await expect.poll(() => work.textContent()).toContain("Echo");
+    await expect.poll(() => work.getAttribute("href")).toMatch(/^\/tasks\/.+/);
     await views(page, "boards-work", async () => undefined);
     await expect.poll(() => work.count(), { timeout: 30_000 }).toBe(0);
   });

@@ -27,7 +27,7 @@ describe.skipIf(NO_BROWSER)("the card of the budgets", () => {
     await views(page, "budgets-card", async () => {
       await card.scrollIntoViewIfNeeded();
       await card.getByText("All agents, this day").first().waitFor();
-      expect(await card.getByRole("meter").count()).toBe(3);
+      await expect.poll(() => card.getByRole("meter").count()).toBe(3);
     });
     await page.context().close();
   });

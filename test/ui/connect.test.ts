@@ -43,7 +43,7 @@ describe.skipIf(NO_BROWSER)("Connect... in /admin", () => {
     await page.goto(`${at.url}/admin#channels/guildchat`);
     await page.getByRole("button", { name: "Connect..." }).click();
     const dialog = page.getByRole("dialog");
-    expect(await dialog.getByLabel("Server").inputValue()).toBe(far.root);
+    await expect.poll(() => dialog.getByLabel("Server").inputValue()).toBe(far.root);
     await dialog.getByRole("button", { name: "Begin" }).click();
     await answer("GUILDCHAT_TOKEN", "not-the-token");
     await dialog.getByText(/refuses the token/).waitFor();

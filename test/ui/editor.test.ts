@@ -74,7 +74,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await views(page, "editor", async ({ width }) => {
       if (width > 640) await node(page, "write").click();
       await judge(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     });
     await page.setViewportSize({ width: 1600, height: 1000 });
     await page.getByRole("radio", { name: "Both" }).click();
@@ -127,7 +127,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await page.getByRole("button", { name: "Run...", exact: true }).click();
     const run = page.getByRole("dialog").getByRole("button", { name: /^Run/ });
     await expect.poll(() => run.getAttribute("title")).toBe("What it asks for is still being read.");
-    expect(await run.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => run.getAttribute("aria-disabled")).toBe("true");
     read();
     const answer = page.waitForResponse((response) => response.url().endsWith(`/workflows/${id}/run`));
     await run.click();
@@ -225,9 +225,9 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await page.getByRole("group", { name: "end" }).getByRole("textbox").fill("{{ steps.gone.output }}");
     const finding = page.locator(".editor-findings li button");
     await finding.filter({ hasText: "gone" }).waitFor();
-    expect(await finding.innerText()).toMatch(/\d+:\d+$/);
+    await expect.poll(() => finding.innerText()).toMatch(/\d+:\d+$/);
     await page.locator("[data-path=output] .form-error").waitFor();
-    expect(await node(page, "done").getAttribute("aria-label")).toMatch(/with an error/);
+    await expect.poll(() => node(page, "done").getAttribute("aria-label")).toMatch(/with an error/);
     // It is not saved; kept as a draft it may be.
     await page.getByRole("button", { name: "Save..." }).click();
     const dialog = page.getByRole("dialog");
@@ -241,7 +241,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await finding.first().focus();
     await page.keyboard.press("Enter");
     await page.getByRole("radio", { name: "Both" }).click();
-    expect(await node(page, "done").evaluate((element) => element.classList.contains("selected"))).toBe(true);
+    await expect.poll(() => node(page, "done").evaluate((element) => element.classList.contains("selected"))).toBe(true);
     await judge(page);
   });
 
@@ -254,7 +254,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     await node(page, "nap").waitFor();
     await text.fill("nodes: [");
     await says(page, "This text cannot be read. The graph shows the last one that could.");
-    expect(await node(page, "nap").count()).toBe(1);
+    await expect.poll(() => node(page, "nap").count()).toBe(1);
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(() => text.inputValue()).toContain("# begins");
   });
@@ -316,7 +316,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
   it("a text with an alias says where it is edited", async () => {
     const page = await open("id=alias");
     await says(page, /The graph cannot be changed here: the alias \*o stands for what is written elsewhere\. Edit this in YAML, line 6\./);
-    expect(await page.locator(".editor-kind[aria-disabled]").count()).toBeGreaterThan(10);
+    await expect.poll(() => page.locator(".editor-kind[aria-disabled]").count()).toBeGreaterThan(10);
   });
 
   it("copies of nodes keep the edges between them, in another workflow, too", async () => {
@@ -341,7 +341,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     const page = await openPage(browser);
     await page.goto(`${other.url}/workflows`);
     await page.getByText("Editing is off (workflows.editor). You can run and look.").waitFor();
-    expect(await page.getByRole("button", { name: "New workflow" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "New workflow" }).count()).toBe(0);
     await page.getByRole("link", { name: "Review of a text" }).click();
     await node(page, "write").click();
     await page.getByRole("heading", { name: "write" }).waitFor();

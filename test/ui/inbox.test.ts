@@ -133,11 +133,11 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     await page.getByText("<script>alert(1)</script> http://example.test/do-it").waitFor();
     // The rail counts what waits.
     expect(Number(await page.locator('.shell-rail a[href="/inbox"] .shell-link-count').textContent())).toBe(await rows(page).count());
-    expect(await page.locator(".inbox-answers > button").allTextContents()).toEqual(["Approvea", "Ask for changes", "Reject"]);
-    expect(await page.getByRole("link", { name: new RegExp(run) }).getAttribute("href")).toBe(`/processes?run=${run}&step=ask%2F1`);
+    await expect.poll(() => page.locator(".inbox-answers > button").allTextContents()).toEqual(["Approvea", "Ask for changes", "Reject"]);
+    await expect.poll(() => page.getByRole("link", { name: new RegExp(run) }).getAttribute("href")).toBe(`/processes?run=${run}&step=ask%2F1`);
     await page.locator(".inbox-late").first().waitFor();
     await views(page, "inbox-task", async ({ width }) => {
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       if (width > 640) expect(await rows(page).count()).toBeGreaterThanOrEqual(4);
       await judge(page);
     });
@@ -171,7 +171,7 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     await start("quick");
     const page = await open(`/inbox?view=all&item=task:${task}`);
     await answer(page, "Approve").waitFor();
-    expect(await page.locator(".inbox-answers button").first().textContent()).toContain("Approve");
+    await expect.poll(() => page.locator(".inbox-answers button").first().textContent()).toContain("Approve");
     await page.keyboard.press("j");
     await expect.poll(() => page.url()).not.toContain(task);
     await page.keyboard.press("k");
@@ -197,11 +197,11 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     const listed = await rows(page).count();
     await start("quick");
     await expect.poll(() => rows(page).count()).toBeGreaterThan(listed);
-    expect(await page.getByLabel("Notes", { exact: true }).inputValue()).toBe("what I wrote");
+    await expect.poll(() => page.getByLabel("Notes", { exact: true }).inputValue()).toBe("what I wrote");
     await at.api("POST", `/api/workflows/tasks/${task}/submit`, { values: { day: "2026-12-02", channels: ["blog"], verdict: "reject" }, actor: "ben" });
     await page.getByText(/Ben (answered “reject”|rejected this) at \d\d:\d\d\. What you wrote is kept below\./).waitFor();
-    expect(await page.getByLabel("Notes", { exact: true }).inputValue()).toBe("what I wrote");
-    expect(await page.locator(".inbox-answers").count()).toBe(0);
+    await expect.poll(() => page.getByLabel("Notes", { exact: true }).inputValue()).toBe("what I wrote");
+    await expect.poll(() => page.locator(".inbox-answers").count()).toBe(0);
     await views(page, "inbox-too-late", async () => judge(page));
   });
 
@@ -217,7 +217,7 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     await expect.poll(() => page.url()).not.toContain(task);
     await rows(page).nth(own).click();
     await expect.poll(() => page.url()).toContain(task);
-    expect(await page.getByLabel("Headline").inputValue()).toBe("not sent yet");
+    await expect.poll(() => page.getByLabel("Headline").inputValue()).toBe("not sent yet");
     await page.getByRole("button", { name: "Add the remark" }).click();
     await page.getByText("“please look at the second line”").waitFor();
     expect(await read(task)).toMatchObject({ state: "open" });
@@ -252,7 +252,7 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     });
     const page = await open(`/inbox?view=all&item=question:${id}`);
     await answer(page, "Send it shortened").waitFor();
-    expect(await page.locator(".inbox-answers > button").allTextContents()).toEqual(["Send ita", "Send it shortened", "Do not send"]);
+    await expect.poll(() => page.locator(".inbox-answers > button").allTextContents()).toEqual(["Send ita", "Send it shortened", "Do not send"]);
     await page.getByText(/No answer by .* counts as a no\./).waitFor();
     await page.keyboard.press("h");
     await page.getByRole("menuitem", { name: "In 4 hours" }).waitFor();
@@ -266,14 +266,14 @@ describe.skipIf(NO_BROWSER !== undefined)("inbox", { timeout: 120_000 }, () => {
     const engine = await ask({ title: "May I delete 214 files in /srv/cache?", kind: "permission", taskId: "task_not_here" });
     await page.goto(`${at.url}/inbox?view=all&item=question:${engine.id}`);
     await page.getByText(/An agent stands still for it\./).waitFor();
-    expect(await page.locator("[data-later]").count()).toBe(0);
-    expect(await page.locator(".inbox-kind").textContent()).toBe("Question");
+    await expect.poll(() => page.locator("[data-later]").count()).toBe(0);
+    await expect.poll(() => page.locator(".inbox-kind").textContent()).toBe("Question");
     await daemon("/takes-back", { id: engine.id, reason: "its run has ended" });
     await page
       .getByText(/The agent went on without an answer at \d\d:\d\d\./)
       .first()
       .waitFor();
-    expect(await page.locator(".inbox-answers").count()).toBe(0);
+    await expect.poll(() => page.locator(".inbox-answers").count()).toBe(0);
   });
 
   it("of two who answer the second is told who was first", async () => {
@@ -348,8 +348,8 @@ describe.skipIf(NO_BROWSER !== undefined)("an inbox for a token that may only re
     await page.goto(`${at.url}/inbox?view=all`);
     const approve = page.locator(".inbox-answers > button").first();
     await approve.waitFor();
-    expect(await approve.getAttribute("aria-disabled")).toBe("true");
-    expect(await approve.getAttribute("title")).toContain("dashboard:write");
+    await expect.poll(() => approve.getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => approve.getAttribute("title")).toContain("dashboard:write");
     await approve.click({ force: true });
     await views(page, "inbox-reader", async () => judge(page));
     const { tasks } = await at.api<{ tasks: { state: string }[] }>("GET", `/api/workflows/tasks?run=${runId}`);

@@ -40,7 +40,7 @@ describe.skipIf(NO_BROWSER)("a page whose live stream opens late", () => {
     await page.goto(`${at.url}/admin#schedules/morning`);
     await page.locator(".admin-fact-list").first().waitFor();
     await enable();
-    expect(await page.locator(".admin-moment").count()).toBe(0);
+    await expect.poll(() => page.locator(".admin-moment").count()).toBe(0);
     release();
     await page.locator(".admin-moment").first().waitFor();
   });

@@ -39,7 +39,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.getByText(/of \d+ slots/).waitFor();
     await views(page, "live", async ({ width }) => {
       await judge(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       if (width > 1_100) await page.getByText("Donaudampfschiff").first().waitFor();
     });
   });
@@ -71,7 +71,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     // Under the pointer it stays longer than the five seconds of others.
     await card.hover();
     await page.waitForFunction((since) => performance.now() - since > 6_500, await page.evaluate(() => performance.now()), { polling: 500 });
-    expect(await card.count()).toBe(1);
+    await expect.poll(() => card.count()).toBe(1);
     await page.mouse.move(5, 5);
     await card.waitFor({ state: "detached" });
   });
@@ -196,13 +196,13 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.getByText(/Not connected since/).waitFor();
     await page.locator(".live-turn-said").getByText("what becomes of this?").waitFor();
     await box.fill("written while it was away");
-    expect(await page.getByRole("button", { name: /Queue/ }).getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => page.getByRole("button", { name: /Queue/ }).getAttribute("aria-disabled")).toBe("true");
     await views(page, "chat-away", () => judge(page));
     await own.restart();
     await page.locator(".live-turn .live-prose").getByText("what becomes of this?").waitFor();
     await page.getByText(/Not connected since/).waitFor({ state: "detached" });
     await page.getByText("Slow speaker has answered.").waitFor({ state: "attached" });
-    expect(await box.inputValue()).toBe("written while it was away");
+    await expect.poll(() => box.inputValue()).toBe("written while it was away");
   });
 
   it("tells a reader that he may read only", async () => {
@@ -214,7 +214,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.addInitScript((token) => localStorage.setItem("svc.token", token), secret);
     await page.goto(`${own.url}/live?chat=slow`);
     await page.getByText("This token may read only. Talking to agents needs dashboard:write.").waitFor();
-    expect(await page.getByRole("button", { name: /^Send/ }).getAttribute("aria-disabled")).toBe("true");
+    await expect.poll(() => page.getByRole("button", { name: /^Send/ }).getAttribute("aria-disabled")).toBe("true");
     await views(page, "chat-reader", () => judge(page));
   });
 
@@ -242,12 +242,12 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     const slider = page.getByRole("slider", { name: /Point in time/ });
     await slider.focus();
     await page.keyboard.press("ArrowLeft");
-    expect(await slider.getAttribute("aria-valuetext")).toMatch(/\d+ tasks, .* tokens/);
+    await expect.poll(() => slider.getAttribute("aria-valuetext")).toMatch(/\d+ tasks, .* tokens/);
     await page.keyboard.press("Escape");
     await views(page, "live-week", () => judge(page));
     await page.setViewportSize({ width: 1600, height: 1000 });
     await page.getByRole("button", { name: "As a table" }).click();
-    expect(await page.getByRole("dialog").getByRole("row").count()).toBe(169);
+    await expect.poll(() => page.getByRole("dialog").getByRole("row").count()).toBe(169);
     await judge(page);
     await page.keyboard.press("Escape");
     await page.keyboard.press("t");

@@ -107,7 +107,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
   it("opens on the step that failed: the error first, then what went in; both themes, three widths, no finding", async () => {
     const page = await open(`/processes?run=${runs["failed"]}`);
     await page.locator(".processes-error").waitFor();
-    expect(await shown(page)).toBe("tell/1");
+    await expect.poll(() => shown(page)).toBe("tell/1");
     await page.getByText("failed at “Tell the team”").waitFor();
     await page.getByText("try 3 of 3").waitFor();
     await page.getByText("gone/nowhere.txt").first().waitFor();
@@ -115,7 +115,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     await page.getByText(`${runs["failed"]}/tell/1`).waitFor();
     await views(page, "processes-failed", async () => {
       await page.locator(".processes-error").waitFor();
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       await judge(page);
     });
   });
@@ -123,7 +123,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
   it("what was not taken is told as such, and the step of an agent leads to its task", async () => {
     const page = await open(`/processes?run=${runs["failed"]}`);
     const row = page.getByRole("row").filter({ hasText: "Ask the author" });
-    expect(await row.textContent()).toContain("not taken");
+    await expect.poll(() => row.textContent()).toContain("not taken");
     await row.click();
     await page.getByText("No token came here").waitFor();
     await page.getByRole("row").filter({ hasText: "Review the change" }).click();
@@ -136,8 +136,8 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     const row = (name: string) => page.getByRole("grid", { name: "Timeline" }).getByRole("row").filter({ hasText: name });
     await row("Approve the notes").waitFor();
     await expect.poll(() => row("Approve the notes").textContent()).toMatch(/waits for role:release, until .*, since \d\d:\d\d/);
-    expect(await row("Wait for the build").textContent()).toMatch(/waits for the signal built, until .*, since \d\d:\d\d/);
-    expect(await row("Until tomorrow").textContent()).toMatch(/waits until .*, since \d\d:\d\d/);
+    await expect.poll(() => row("Wait for the build").textContent()).toMatch(/waits for the signal built, until .*, since \d\d:\d\d/);
+    await expect.poll(() => row("Until tomorrow").textContent()).toMatch(/waits until .*, since \d\d:\d\d/);
     await row("Approve the notes").click();
     await page.getByText("Answer it in the inbox").waitFor();
     await views(page, "processes-waits", async () => judge(page));
@@ -192,7 +192,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     await expect.poll(() => shown(page)).toBe("signal/1");
     await at.api("POST", `/api/workflows/runs/${id}/signal`, { name: "built", payload: { number: 42 } });
     await page.getByText('"number": 42').waitFor();
-    expect(await shown(page)).toBe("signal/1");
+    await expect.poll(() => shown(page)).toBe("signal/1");
     await page.getByRole("button", { name: "Cancel run" }).click();
     await page.getByText("A cancelled run cannot be resumed, only restarted.").waitFor();
     await judge(page);
@@ -217,8 +217,8 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     const page = await open(`/processes?run=${runs["many"]}`);
     const timeline = page.getByRole("grid", { name: "Timeline" });
     await timeline.waitFor();
-    expect(await timeline.getAttribute("aria-rowcount")).toBe("301");
-    expect(await timeline.getByRole("row").count()).toBeLessThan(80);
+    await expect.poll(() => timeline.getAttribute("aria-rowcount")).toBe("301");
+    await expect.poll(() => timeline.getByRole("row").count()).toBeLessThan(80);
     await timeline.focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("PageDown");
@@ -255,7 +255,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     const before = await list.getByRole("row").first().textContent();
     await start(LONG);
     await page.getByRole("button", { name: "1 new" }).waitFor();
-    expect(await list.getByRole("row").first().textContent()).toBe(before);
+    await expect.poll(() => list.getByRole("row").first().textContent()).toBe(before);
     await judge(page);
     await page.getByRole("button", { name: "1 new" }).click();
     await expect.poll(() => list.getByRole("row").first().textContent()).not.toBe(before);

@@ -37,7 +37,7 @@ describe.skipIf(NO_BROWSER)("the page /setup", () => {
     await page.getByLabel("Name").fill("Helper");
     await judge(page);
     await page.reload();
-    expect(await page.getByLabel("Id").inputValue()).toBe("helper");
+    await expect.poll(() => page.getByLabel("Id").inputValue()).toBe("helper");
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("Only this page").waitFor();
     expect(written()).toMatchObject({ agents: { helper: { name: "Helper", tier: "local" } }, node: { defaultAgent: "helper" } });

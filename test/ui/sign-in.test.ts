@@ -34,8 +34,9 @@ describe.skipIf(NO_BROWSER !== undefined)("signing in", () => {
     await views(page, "sign-in", () => judge(page));
     await page.setViewportSize({ width: 1600, height: 1000 });
     await signIn(page, "svc_not_a_token");
-    await dialog(page).getByText(/token/i).first().waitFor();
-    expect(await dialog(page).getByLabel("Token").getAttribute("aria-invalid")).toBe("true");
+    await dialog(page).locator("input[aria-invalid=true]").waitFor();
+    const field = dialog(page).getByLabel("Token");
+    await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
     await signIn(page);
     await dialog(page).waitFor({ state: "detached" });
     await connected(page);
@@ -61,10 +62,10 @@ describe.skipIf(NO_BROWSER !== undefined)("signing in", () => {
     const { code } = await shell.svc("token", "revoke", made.id);
     expect(code).toBe(0);
     await dialog(page).waitFor();
-    expect(await dialog(page).textContent()).toMatch(/Your sign-in ended at \d\d:\d\d:\d\d \(.+\)\. What you typed is kept\./);
+    await expect.poll(() => dialog(page).textContent()).toMatch(/Your sign-in ended at \d\d:\d\d:\d\d \(.+\)\. What you typed is kept\./);
     await signIn(page);
     await dialog(page).waitFor({ state: "detached" });
-    expect(await page.getByRole("combobox", { name: "Search or run..." }).inputValue()).toBe("half a thought");
+    await expect.poll(() => page.getByRole("combobox", { name: "Search or run..." }).inputValue()).toBe("half a thought");
     await connected(page);
   });
 

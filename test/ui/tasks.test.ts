@@ -36,9 +36,9 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
     await views(page, "tasks", async () => {
       await page.getByRole("row").nth(5).waitFor();
       await judge(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     });
-    expect(await page.getByRole("grid", { name: "Tasks" }).getAttribute("aria-rowcount")).toBe(String(COUNT));
+    await expect.poll(() => page.getByRole("grid", { name: "Tasks" }).getAttribute("aria-rowcount")).toBe(String(COUNT));
   });
 
   it("scrolls to any place of the list and shows what stands there", async () => {
@@ -62,7 +62,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
     await page.keyboard.type("agent:night-crawler state:timed-out since:30d");
     await page.waitForURL(/agent=night-crawler&state=timed-out&since=30d/);
     await page.locator(".kit-glyph-timed-out").first().waitFor();
-    expect(await page.locator(".tasks-list .kit-glyph:not(.kit-glyph-timed-out)").count()).toBe(0);
+    await expect.poll(() => page.locator(".tasks-list .kit-glyph:not(.kit-glyph-timed-out)").count()).toBe(0);
     await search.fill("colour:red");
     await page.getByText("There is no filter colour:red").waitFor();
     await search.fill('"needle"');
@@ -88,7 +88,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
     await page.getByText("The agent went on. The task itself is ok.").waitFor();
     await views(page, "task", async () => {
       await judge(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     });
     await page.setViewportSize({ width: 1600, height: 1000 });
     await page.keyboard.press("k");

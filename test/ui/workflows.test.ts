@@ -70,7 +70,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
     const page = await open();
     const row = page.getByRole("row", { name: /Greeting/ });
     await row.waitFor();
-    expect(await row.innerText()).toMatch(/schedule 0 6 \* \* \*; webhook forge, push/);
+    await expect.poll(() => row.innerText()).toMatch(/schedule 0 6 \* \* \*; webhook forge, push/);
     await row.getByRole("link", { name: /Last runs, the newest first: ok, ok, ok/ }).waitFor();
     await page
       .getByRole("row", { name: /broken/ })
@@ -78,7 +78,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
       .waitFor();
     await views(page, "workflows", async () => {
       await judge(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     });
   });
 
@@ -125,7 +125,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
     const page = await open("/workflows?view=drafts");
     const row = page.getByRole("row", { name: /Draft of a greeting/ });
     await row.waitFor();
-    expect(await row.innerText()).toMatch(/from a task[\s\S]*likely, 0\.72[\s\S]*task-1/);
+    await expect.poll(() => row.innerText()).toMatch(/from a task[\s\S]*likely, 0\.72[\s\S]*task-1/);
     await views(page, "workflows-drafts", async () => judge(page));
     await page.setViewportSize({ width: 1600, height: 1000 });
     const ask = async (name: string, action: RegExp) => {
@@ -133,7 +133,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
       await page.getByRole("menuitem", { name: action }).click();
     };
     await page.getByRole("button", { name: "What can be done with bad" }).click();
-    expect(await page.getByRole("menuitem", { name: /Promote/ }).getAttribute("title")).toBe("2 errors");
+    await expect.poll(() => page.getByRole("menuitem", { name: /Promote/ }).getAttribute("title")).toBe("2 errors");
     await page.keyboard.press("Escape");
     await ask("Draft of a greeting", /Promote/);
     await page.getByLabel("Id of the workflow").fill("greeting-two");

@@ -22,9 +22,12 @@ export function watch(page: Page): void {
   });
 }
 
-/** A browser says each refused request by itself; what the page makes of it is the test's to see. */
+/**
+ * A browser says each refused request by itself, and each that a daemon was killed under: what the page makes of it is
+ * the test's to see.
+ */
 const expected = (text: string): boolean =>
-  /^Failed to load resource: (the server responded with a status of|net::ERR_(CONNECTION_REFUSED|INCOMPLETE))/.test(text);
+  /^Failed to load resource: (the server responded with a status of|net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE))/.test(text);
 
 /** A page of its own, watched from its beginning. Its policy is the server's, also for what the tests bring. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
