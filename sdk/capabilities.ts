@@ -58,6 +58,8 @@ export interface PermissionTypes {
   "events:peers": true;
   /** With `tasks`: sees what `deliver` taps withhold, and decides about it, as `withheld`, `release` and `refuse`. */
   withheld: true;
+  /** With `services`: the service of that name, speech into words. The plugin that serves it runs while one that declares this does. */
+  transcription: true;
 }
 
 /**
@@ -97,6 +99,7 @@ export const PERMISSIONS = namesOf<keyof PermissionTypes>({
   "all-settings": true,
   "events:peers": true,
   withheld: true,
+  transcription: true,
 });
 
 /** The compiler refuses a name that is missing here or has no type. */

@@ -1,5 +1,6 @@
 import type { Approvals } from "./approvals.ts";
 import type { Attachments } from "./attachments.ts";
+import type { CallMedia } from "./call-media.ts";
 import type { Callables } from "./callables.ts";
 import type { Forges } from "./forge.ts";
 import type { Models } from "./models.ts";
@@ -7,6 +8,7 @@ import type { Notifier } from "./notifier.ts";
 import type { Peers } from "./peers.ts";
 import type { People } from "./people.ts";
 import type { Provided, SharedKind } from "./provided.ts";
+import type { Speech, Transcription } from "./speech.ts";
 import type { Workflows } from "./workflows.ts";
 
 /**
@@ -39,6 +41,12 @@ export interface ServiceTypes {
   people: People;
   /** Processes of agents, actions and people. */
   workflows: Workflows;
+  /** What is said aloud on this machine. */
+  speech: Speech;
+  /** Speech into words. */
+  transcription: Transcription;
+  /** The far end of calls. */
+  callMedia: CallMedia;
   /** Code forges, to the plugins that speak their APIs. */
   forges: Forges;
   [name: `${string}.${string}`]: object;

@@ -25,6 +25,7 @@ const ORDINARY = [
   "services",
   "sessions",
   "tokens",
+  "transcription",
   "webhooks",
   "workflows",
 ];

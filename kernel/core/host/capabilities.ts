@@ -105,6 +105,7 @@ const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: bo
   "all-settings": { crosses: false },
   "events:peers": { crosses: false },
   withheld: { crosses: false },
+  transcription: { crosses: false },
 };
 
 /** The port to the room of libraries: rows for all that the core does not serve by itself. */
