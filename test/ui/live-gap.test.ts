@@ -43,7 +43,9 @@ describe.skipIf(NO_BROWSER !== undefined)("live data", () => {
       await page.waitForFunction(() => document.querySelectorAll(".live-events [role=row]").length > 0);
       await vi.waitFor(() => expect(line.asked("/api/tasks/events")).toBeGreaterThan(before), PATIENCE);
       // What was lost stands at its place, between what came before and after it.
-      await page.waitForFunction(() => [...document.querySelectorAll(".live-event-text")].filter((row) => row.textContent?.includes("task:started")).length === 2);
+      await page.waitForFunction(
+        () => [...document.querySelectorAll(".live-event-text")].filter((row) => row.textContent?.includes("task:started")).length === 2,
+      );
       expect(taskId).toMatch(/^task_/);
       // The line itself was never cut: a stream that opens anew reads everything, too.
       expect(line.streams).toEqual({ open: 1, ever: 1 });

@@ -7,7 +7,7 @@ export interface MeView {
   readonly version: string;
   readonly token?: { readonly name: string };
   readonly may: { readonly read: boolean; readonly write: boolean };
-  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean };
+  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean; readonly presence: boolean };
   /** The others that can be shown here; requests for them go to `/api/via/<name>`. */
   readonly daemons: readonly { readonly name: string; readonly url: string }[];
 }
@@ -17,16 +17,25 @@ export interface Features {
   readonly boards: boolean;
   /** Workflows may be edited here. */
   readonly editor: boolean;
+  /** Some agent has a colour and a letter. */
+  readonly presence: boolean;
+}
+
+interface Document {
+  readonly boards?: readonly unknown[];
+  readonly workflows?: { readonly enabled?: boolean; readonly editor?: string };
+  readonly agents?: Readonly<Record<string, { readonly presence?: unknown } | undefined>>;
 }
 
 /** Reads them as they are, without a restart. */
 export function featuresOf(settings: Pick<Settings, "read">): () => Promise<Features> {
   return async () => {
     const { document } = await settings.read().catch(() => ({ document: {} }));
-    const { boards, workflows } = document as { boards?: readonly unknown[]; workflows?: { enabled?: boolean; editor?: string } };
+    const { boards, workflows, agents } = document as Document;
     return {
       boards: Array.isArray(boards) && boards.length > 0,
       editor: workflows?.enabled === true && (workflows.editor ?? "edit") === "edit",
+      presence: typeof agents === "object" && Object.values(agents).some((agent) => agent?.presence !== undefined),
     };
   };
 }

@@ -133,7 +133,7 @@ function meHere(main: FarDashboard, all: readonly FarDashboard[], send: Send, of
 const NOTHING = {
   version: "",
   may: { read: true, write: true },
-  has: { boards: false, workflows: false, editor: false },
+  has: { boards: false, workflows: false, editor: false, presence: false },
 } as const;
 
 function passRoute(method: (typeof METHODS)[number], path: string, main: FarDashboard, send: Send): HttpRoute {

@@ -13,7 +13,7 @@ export interface Me {
   readonly token?: { readonly name: string };
   readonly may: { readonly read: boolean; readonly write: boolean };
   /** What there is besides agents and tasks. */
-  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean };
+  readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean; readonly presence: boolean };
   /** The others that can be shown here. */
   readonly daemons: readonly { readonly name: string; readonly url: string }[];
 }

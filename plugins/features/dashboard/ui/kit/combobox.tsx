@@ -2,6 +2,7 @@ import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from "rea
 import { KIT } from "../words/kit.ts";
 import { classes } from "./class-names.ts";
 import type { FieldControl } from "./field.tsx";
+import { Icon } from "./icon.tsx";
 
 /** One value that a combobox offers. */
 export interface Option {
@@ -89,6 +90,9 @@ export function Combobox({
         onBlur={leave}
         onKeyDown={onKeyDown}
       />
+      <span className="kit-combobox-arrow">
+        <Icon name="down" />
+      </span>
       <div id={list} role="listbox" aria-label={label ?? KIT.filter} className={classes("kit-options", !open && "kit-options-closed")}>
         {open &&
           fits.map(({ id, label: text, note }, index) => (

@@ -1,5 +1,6 @@
 /** Sentences of the parts that several pages use. */
 export const KIT = {
+  modes: { teach: "teaches", act: "acts" },
   tryAgain: "Try again",
   stillReading: "Still reading...",
   nothingMatches: (filter: string) => `Nothing matches ${filter}.`,

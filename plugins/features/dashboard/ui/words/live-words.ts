@@ -28,6 +28,7 @@ export const LIVE = {
   median: "median",
   p95: (value: string) => `p95 ${value}`,
   none: "none",
+  laneIdle: "idle",
   laneRunning: (count: number) => `${count} running`,
   laneFailed: (count: number) => `${count} failed`,
   laneCancelled: (count: number) => `${count} cancelled`,

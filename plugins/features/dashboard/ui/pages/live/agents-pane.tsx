@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { Resource } from "../../data/resource.ts";
 import { Link, navigate } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { useNow } from "../../kit/clock.ts";
 import { SearchBox } from "../../kit/field.tsx";
 import { ago } from "../../kit/figures.ts";
@@ -85,8 +86,9 @@ function AgentRow({ agent, chosen, onTalk }: { readonly agent: AgentNow; readonl
     <button type="button" className="live-agent" aria-current={chosen || undefined} onClick={() => (chosen ? navigate("/live") : onTalk(id))}>
       <Presence state={presenceOf(agent)} />
       <span className="live-agent-text">
-        <span className="live-agent-name cut" title={name}>
-          <bdi>{name}</bdi>
+        <span className="kit-marked" title={name}>
+          <AgentMark agent={id} />
+          <bdi className="cut">{name}</bdi>
         </span>
         <span className={`live-agent-state cut${broken !== undefined && running === 0 ? " live-wrong" : ""}`} title={broken ?? id}>
           <span className="mono">{id}</span> · <AgentWords agent={agent} />

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useMay, useMe, useWriting } from "../../data/me.ts";
 import { Link } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Button } from "../../kit/button.tsx";
 import { count } from "../../kit/figures.ts";
 import { Glyph, Presence } from "../../kit/glyph.tsx";
@@ -31,6 +32,7 @@ export function ChatPane({ agent, onClose }: { readonly agent: AgentNow; onClose
       title={
         <span className="live-chat-title">
           <Presence state={presenceOf(agent)} />
+          <AgentMark agent={agent.id} />
           <bdi className="cut">{agent.name}</bdi>
         </span>
       }

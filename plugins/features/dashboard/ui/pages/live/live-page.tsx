@@ -37,6 +37,7 @@ export default function LivePage() {
   useRereading(now, agents);
   const series = useSeries(["1h", "24h", "7d"].includes(range) ? range : "1h");
   const known = agents.data?.agents ?? [];
+  const ids = known.map(({ id }) => id);
   const nameOf = (id: string) => known.find((agent) => agent.id === id)?.name ?? id;
   const partner = talking === undefined ? undefined : known.find(({ id }) => id === talking);
   const open = (agent: string) => {
@@ -81,7 +82,7 @@ export default function LivePage() {
             range={range}
             onRange={(next) => setRange(next === "1h" ? undefined : next)}
             nameOf={nameOf}
-            agents={known.length}
+            agents={agents.data === undefined && agents.error === undefined ? undefined : ids}
             folded={folded}
             onFold={fold}
           />

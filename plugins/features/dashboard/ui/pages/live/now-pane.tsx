@@ -2,6 +2,7 @@ import { useRef, useState } from "react";
 import { useWriting } from "../../data/me.ts";
 import type { Resource } from "../../data/resource.ts";
 import { Link, navigate } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Button } from "../../kit/button.tsx";
 import { ConfirmDialog } from "../../kit/dialog.tsx";
 import { count, when } from "../../kit/figures.ts";
@@ -134,8 +135,9 @@ function EndedRow({ row, name }: { readonly row: TaskRow; readonly name: string 
       <span role="gridcell" className="live-cell-state">
         <Glyph state={row.state} />
       </span>
-      <span role="gridcell" className="live-cell-agent cut" title={name}>
-        <bdi>{name}</bdi>
+      <span role="gridcell" className="live-cell-agent kit-marked" title={name}>
+        <AgentMark agent={row.agent} />
+        <bdi className="cut">{name}</bdi>
       </span>
       <span role="gridcell" className={`live-cell-text cut${wrong ? " live-wrong" : ""}`} title={words}>
         <bdi>{words}</bdi>

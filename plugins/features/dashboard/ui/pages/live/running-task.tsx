@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useWriting } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { Link, navigate } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Glyph } from "../../kit/glyph.tsx";
 import { Menu } from "../../kit/menu.tsx";
@@ -48,12 +49,13 @@ export function RunningTask({
   // A control that has just been replaced under the pointer does not take the click that was meant for the one before.
   const changed = `${ended} ${stopping}`;
   if (!since.has(changed)) since.set(changed, performance.now());
-  const settled = () => performance.now() - (since.get(changed) ?? 0) > SETTLE_MS || since.size === 1;
+  const settled = () => performance.now() - (since.get(changed) ?? 0) > SETTLE_MS;
   const from = LIVE.fromWords(channel, sender ?? chat);
   return (
     <article className="live-task" data-task={id} aria-label={`${name}: ${text}`}>
       <header className="live-task-head">
         <Glyph state={state} />
+        <AgentMark agent={agent} />
         <button type="button" className="live-task-agent cut" onClick={() => onTalk(agent)} title={`${LIVE.talk}: ${name}`}>
           <bdi>{name}</bdi>
         </button>

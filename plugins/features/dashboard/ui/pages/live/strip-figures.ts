@@ -77,7 +77,8 @@ export function ticksOf(view: SeriesView): readonly number[] {
 }
 
 /** What is said of a lane at its right. */
-export function laneWords({ tasks, failed, cancelled, spans }: Lane): { readonly text: string; readonly state: "running" | "failed" | "" } {
+export function laneWords({ tasks, failed, cancelled, spans }: Lane): { readonly text: string; readonly state: "running" | "failed" | "idle" | "" } {
+  if (tasks === 0) return { text: LIVE.laneIdle, state: "idle" };
   const running = spans.filter(({ state }) => state === "running" || state === "queued" || state === "waiting").reduce((sum, span) => sum + span.count, 0);
   if (running > 0) return { text: LIVE.laneRunning(running), state: "running" };
   if (failed > 0) return { text: LIVE.laneFailed(failed), state: "failed" };

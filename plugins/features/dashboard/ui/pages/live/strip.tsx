@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
 import type { Resource } from "../../data/resource.ts";
 import { navigate } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
 import { clock, when } from "../../kit/figures.ts";
@@ -11,10 +12,9 @@ import { KIT } from "../../words/kit.ts";
 import { LIVE } from "../../words/live-words.ts";
 import type { Lane, SeriesRange, SeriesView } from "./live-types.ts";
 import { laneWords, momentOf, type Plot, placeOf, plotsOf, spanAt, tableOf, tickOf, ticksOf } from "./strip-figures.ts";
+import { lanePlaces } from "./strip-lanes.ts";
 import "./strip.css";
 
-/** Lanes that are shown; the others are counted. */
-const LANES = 8;
 const RANGES = ["1h", "24h", "7d"] as const;
 
 /** What happened over time: a lane for each busy agent and four plots, on one axis with one cursor. */
@@ -31,8 +31,8 @@ export function Strip({
   readonly range: SeriesRange;
   onRange(range: SeriesRange): void;
   nameOf(agent: string): string;
-  /** How many agents there are. */
-  readonly agents: number;
+  /** The ids of all agents; undefined while they are read. */
+  readonly agents: readonly string[] | undefined;
   readonly folded: boolean;
   onFold(): void;
 }) {
@@ -58,13 +58,13 @@ export function Strip({
       </header>
       {!folded && (
         <StateView
-          loading={series.loading && view === undefined}
+          loading={(series.loading && view === undefined) || agents === undefined}
           slow={series.slow}
           error={view === undefined ? series.error : undefined}
           what={LIVE.last[range]}
           onRetry={series.reload}
         >
-          {view !== undefined && <Charts view={view} nameOf={nameOf} agents={agents} />}
+          {view !== undefined && agents !== undefined && <Charts key={view.range} view={view} nameOf={nameOf} agents={agents} />}
         </StateView>
       )}
       {view !== undefined && <SeriesTable view={view} open={table} onClose={() => setTable(false)} />}
@@ -72,13 +72,20 @@ export function Strip({
   );
 }
 
-function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(agent: string): string; readonly agents: number }) {
+function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(agent: string): string; readonly agents: readonly string[] }) {
   const [cursor, setCursor] = useState<number>();
   const area = useRef<HTMLDivElement>(null);
-  const lanes = view.lanes.slice(0, LANES);
+  const places = useRef<readonly string[]>([]);
+  places.current = lanePlaces(
+    places.current,
+    view.lanes.map(({ agent }) => agent),
+    agents,
+  );
+  const lanes = places.current.map((agent) => view.lanes.find((lane) => lane.agent === agent) ?? { ...IDLE, agent });
   const plots = plotsOf(view);
   const points = view.tasks.length;
-  const idle = agents - view.lanes.length;
+  const busy = view.lanes.filter(({ agent }) => !places.current.includes(agent)).length;
+  const idle = agents.filter((agent) => !places.current.includes(agent)).length - busy;
   const pointOf = (event: PointerEvent) => {
     const { left, width } = (area.current as HTMLDivElement).getBoundingClientRect();
     return Math.max(0, Math.min(points - 1, Math.floor(((event.clientX - left) / width) * points)));
@@ -102,9 +109,10 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
   return (
     <div className="live-charts">
       <div className="live-charts-names">
-        {lanes.map(({ agent }) => (
-          <span key={agent} className="live-lane-name cut" title={nameOf(agent)}>
-            <bdi>{nameOf(agent)}</bdi>
+        {lanes.map(({ agent, tasks }) => (
+          <span key={agent} className={`live-lane-name kit-marked${tasks === 0 ? " live-lane-idle" : ""}`} title={nameOf(agent)}>
+            <AgentMark agent={agent} size={12} />
+            <bdi className="cut">{nameOf(agent)}</bdi>
           </span>
         ))}
         {plots.map(({ id, title }) => (
@@ -112,7 +120,7 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
             {title}
           </span>
         ))}
-        <span className="live-axis-name">{view.lanes.length > LANES ? LIVE.moreBusy(view.lanes.length - LANES) : idle > 0 && LIVE.moreIdle(idle)}</span>
+        <span className="live-axis-name">{busy > 0 ? LIVE.moreBusy(busy) : idle > 0 && LIVE.moreIdle(idle)}</span>
       </div>
       <div
         ref={area}
@@ -175,6 +183,7 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
 }
 
 const LANE_PX = 18;
+const IDLE: Omit<Lane, "agent"> = { tasks: 0, failed: 0, cancelled: 0, spans: [] };
 
 function LaneMarks({ view, lane }: { readonly view: SeriesView; readonly lane: Lane }) {
   return (

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Link } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { count } from "../../kit/figures.ts";
 import { Glyph } from "../../kit/glyph.tsx";
 import { Ago, Cost, Duration, Mono } from "../../kit/values.tsx";
@@ -18,8 +19,9 @@ export function TaskFacts({ view, name }: { readonly view: TaskView; readonly na
         <Glyph state={state} word />
       </Fact>
       <Fact name={facts.agent}>
-        <Link to={`/live?chat=${encodeURIComponent(agent)}`} className="cut">
-          <bdi>{name}</bdi>
+        <Link to={`/live?chat=${encodeURIComponent(agent)}`} className="kit-marked">
+          <AgentMark agent={agent} />
+          <bdi className="cut">{name}</bdi>
         </Link>
       </Fact>
       <Fact name={facts.from} wide>

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useResource } from "../../data/resource.ts";
 import { Link, navigate, useRoute } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Button } from "../../kit/button.tsx";
 import { SearchBox } from "../../kit/field.tsx";
 import { count, when } from "../../kit/figures.ts";
@@ -202,7 +203,7 @@ function Heads() {
   return (
     <div className="tasks-heads" aria-hidden="true">
       <span className="tasks-state" />
-      <span className="tasks-agent">{TASKS.agent}</span>
+      <span className="tasks-agent kit-marked">{TASKS.agent}</span>
       <span className="tasks-text">{TASKS.text}</span>
       <span className="tasks-from">{TASKS.from}</span>
       <span className="tasks-took figure">{TASKS.took}</span>
@@ -234,8 +235,9 @@ function Row({ row, nameOf, narrow }: { readonly row: TaskRow | undefined; nameO
         </span>
         <span role="gridcell" className="tasks-both">
           <span className="tasks-both-head">
-            <span className="cut tasks-name">
-              <bdi>{name}</bdi>
+            <span className="tasks-name kit-marked">
+              <AgentMark agent={agent} />
+              <bdi className="cut">{name}</bdi>
             </span>
             <span className="meta">{took}</span>
             <span className="meta figure">
@@ -253,8 +255,9 @@ function Row({ row, nameOf, narrow }: { readonly row: TaskRow | undefined; nameO
       <span role="gridcell" className="tasks-state">
         <Glyph state={state} />
       </span>
-      <span role="gridcell" className="tasks-agent cut" title={name}>
-        <bdi>{name}</bdi>
+      <span role="gridcell" className="tasks-agent" title={name}>
+        <AgentMark agent={agent} />
+        <bdi className="cut">{name}</bdi>
       </span>
       <span role="gridcell" className={`tasks-text cut${wrong ? " tasks-failed" : ""}`} title={error === undefined ? text : `${text}\n${error}`}>
         <bdi>{words}</bdi>
