@@ -1,5 +1,6 @@
 import type { Doc, Lease, Op, Store, StoredQueue } from "./store.ts";
 import type { StoreMigrated, StoreNode, StoreStatus } from "./store-status.ts";
+import type { StoreWork } from "./store-work.ts";
 
 /**
  * Where the kernel's state is kept: what a plugin of the kind `store` opens, or what an embedding program hands over as
@@ -36,6 +37,11 @@ export interface StoreDriver {
   nodes?(): Promise<readonly StoreNode[]>;
   /** Calls `listener` once, when an operator asks this daemon to end by `svc node drain`. */
   onDrain?(listener: () => void): void;
+  /**
+   * Who waits and who runs, where several daemons share the state; `owner` is whose collections and queues the operations of `finish` name.
+   * Default: lanes in the memory of the one daemon.
+   */
+  work?(owner: string): StoreWork;
   /** All that is stored, in any order of names; of one name in the order of its keys, items or numbers. For `svc db copy`. */
   records?(): AsyncIterable<StoreRecord>;
   /** Stores what another store's `records` gave, as it was there. Throws `SVC_STORE_CONFLICT` where anything is stored already. For `svc db copy`. */

@@ -8,7 +8,9 @@ type Optional = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
 /** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
-export interface StateStore extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes">>, Pick<StoreDriver, "nodes"> {
+export interface StateStore
+  extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes" | "work">>,
+    Pick<StoreDriver, "nodes" | "work"> {
   scope(owner: string): ScopedStore;
   size(): { readonly used: number; readonly free: number };
 }
@@ -35,6 +37,7 @@ export function stateStore(driver: StoreDriver): StateStore {
     // Not set back by the wall clock while it runs; over a restart the wall clock is asked.
     steady: driver.steady?.bind(driver) ?? (() => Math.floor(began + performance.now())),
     ...(driver.nodes === undefined ? {} : { nodes: driver.nodes.bind(driver) }),
+    ...(driver.work === undefined ? {} : { work: driver.work.bind(driver) }),
     onDrain: (listener) => driver.onDrain?.(listener),
     onFailure: (listener) => driver.onFailure?.(listener) ?? (() => undefined),
     size: () => ({ used: 0, free: 0, ...driver.size?.() }),

@@ -9,7 +9,7 @@ export interface TurnLimits {
 }
 
 /** `size` is in characters of the messages. */
-const TURN: TurnLimits = { items: 50, size: 64_000 };
+export const TURN: TurnLimits = { items: 50, size: 64_000 };
 
 interface Queued<T> {
   readonly item: T;

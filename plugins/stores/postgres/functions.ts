@@ -156,7 +156,8 @@ BEGIN
 END $$;
 
 -- A group of writes: each set whole or not at all, without regard to the others. Answers a list of [answer] or [null, index, name, key] of a conflict.
-CREATE OR REPLACE FUNCTION {s}.commit_group(me bigint, number bigint, sets jsonb, noted boolean, steady bigint, wall bigint)
+-- \`lanes\`, where there are several: their rows are locked first, in one order for all, so that no two groups wait for each other.
+CREATE OR REPLACE FUNCTION {s}.commit_group(me bigint, number bigint, sets jsonb, noted boolean, steady bigint, wall bigint, lanes text[])
 RETURNS jsonb LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   own node%ROWTYPE; one jsonb; op jsonb; answer jsonb; at integer; detail text; results jsonb[] := '{}';
@@ -167,6 +168,9 @@ BEGIN
   IF own.flush = number THEN RETURN own.answers; END IF;
   IF noted THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
   steady := coalesce(steady, now_ms()); wall := coalesce(wall, now_ms());
+  IF lanes IS NOT NULL THEN
+    INSERT INTO lane AS was (key) SELECT k FROM unnest(lanes) AS k ORDER BY k COLLATE "C" ON CONFLICT (key) DO UPDATE SET entered = was.entered + 1;
+  END IF;
   FOR one IN SELECT value FROM jsonb_array_elements(sets) LOOP
     at := 0; answer := 'null';
     BEGIN
@@ -174,7 +178,11 @@ BEGIN
         answer := CASE op ->> 'o'
           WHEN 'put' THEN write_doc(op) WHEN 'delete' THEN write_doc(op) WHEN 'prune' THEN prune_docs(op)
           WHEN 'push' THEN push_item(op, steady) WHEN 'complete' THEN complete_item(op) WHEN 'release' THEN release_item(op, steady)
-          WHEN 'claim' THEN claim_items(op, steady, me) WHEN 'extend' THEN extend_item(op, steady) ELSE write_entry(op, wall) END;
+          WHEN 'claim' THEN claim_items(op, steady, me) WHEN 'extend' THEN extend_item(op, steady)
+          WHEN 'enter' THEN lane_enter(op) WHEN 'cancel' THEN lane_cancel(op) WHEN 'finish' THEN lane_finish(op) WHEN 'lane' THEN lane_change(op)
+          ELSE write_entry(op, wall) END;
+        -- A claim that was given up or taken over writes nothing.
+        EXIT WHEN op ->> 'o' = 'finish' AND answer <> '"finished"';
         at := at + 1;
       END LOOP;
       results := array_append(results, jsonb_build_array(answer));
@@ -183,6 +191,7 @@ BEGIN
       results := array_append(results, jsonb_build_array(NULL, at) || detail::jsonb);
     END;
   END LOOP;
+  IF lanes IS NOT NULL THEN DELETE FROM lane WHERE key = ANY (lanes) AND state = 'idle'; END IF;
   UPDATE node SET flush = number, answers = to_jsonb(results) WHERE boot = me;
   RETURN to_jsonb(results);
 END $$;

@@ -1,5 +1,6 @@
 import { fail } from "./errors.ts";
 import { FUNCTIONS } from "./functions.ts";
+import { LANE_FUNCTIONS } from "./lane-functions.ts";
 import type { Server } from "./server.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "./tables.ts";
 
@@ -20,6 +21,7 @@ export async function migrate(server: Server, folder: string): Promise<number> {
     if (version > 0 && version < SCHEMA_VERSION) await nobodyElse(server.database, run, folder);
     for (const migration of MIGRATIONS.slice(version)) await run(migration);
     await run(FUNCTIONS);
+    await run(LANE_FUNCTIONS);
     await run(`UPDATE {s}.version SET version = ${SCHEMA_VERSION}`);
     before = version;
   });

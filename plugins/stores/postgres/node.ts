@@ -46,12 +46,13 @@ export class Node {
 
   /**
    * Enters this boot of the daemon with that data folder: earlier boots of the folder are dead, which its lock proves. Waits for the lease of
-   * a daemon of another folder to run out. Throws `SVC_STORE_BUSY` when it does not.
+   * a daemon of another folder to run out, unless the schema is shared with them. Throws `SVC_STORE_BUSY` when it does not.
    */
-  static async begin(server: Server, beats: Server, folder: string, told: NodeListeners): Promise<Node> {
+  static async begin(server: Server, beats: Server, folder: string, told: NodeListeners, shared = false): Promise<Node> {
     const [begun] = await server.query<{ boot: number }>("SELECT {s}.begin_boot($1, $2, $3, $4)::float8 AS boot", [folder, hostname(), process.pid, LEASE_MS]);
     const boot = begun?.boot as number;
     const node = new Node(server, beats, boot, told);
+    if (shared) return node;
     const until = performance.now() + LEASE_MS + 1_000;
     // Of two that begin at once, the first one has it.
     const others =

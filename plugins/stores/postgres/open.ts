@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Log, StoreDriver, StoreScope, SvcError } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import { identity } from "./identity.ts";
+import { lanesToLock, storedWork } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
 import { Node } from "./node.ts";
 import { restoreRecords, storedRecords } from "./records.ts";
@@ -18,12 +19,16 @@ export interface OpenOptions extends ServerOptions {
   readonly log?: Log;
   /** Clocks of a test, in milliseconds: one that runs evenly, and one on the wall. Default: the server's own. */
   readonly clock?: { readonly steady: () => number; readonly wall: () => number };
+  /** Beside daemons of other folders that use the schema. Default: waits for their end, and is refused. */
+  readonly shared?: boolean;
 }
 
 /** The daemon's state in one schema. */
 export interface PostgresStore
-  extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "nodes" | "onDrain" | "records" | "restore" | "close">> {
+  extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "nodes" | "onDrain" | "work" | "records" | "restore" | "close">> {
   scope(owner: string): Required<StoreScope>;
+  /** This boot's number. */
+  readonly boot: number;
 }
 
 const SIZE_EVERY_MS = 60_000;
@@ -31,7 +36,7 @@ const SIZE_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Opens the store. Throws `SVC_STORE_REFUSED`, `SVC_STORE_UNREACHABLE`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
-export async function openPostgres({ folder, log, clock, ...options }: OpenOptions): Promise<PostgresStore> {
+export async function openPostgres({ folder, log, clock, shared, ...options }: OpenOptions): Promise<PostgresStore> {
   const temporary = folder === undefined;
   const own = temporary ? { ...options, schema: `${options.schema}_${randomBytes(6).toString("hex")}` } : options;
   const server = await Server.create(own, log);
@@ -42,8 +47,8 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
   let used = 0;
 
   const send: SendGroup = async (number, sets, noted) => {
-    const values = [node.boot, number, JSON.stringify(sets), noted, clock?.steady() ?? null, clock?.wall() ?? null];
-    const [row] = await server.query<{ answers: Awaited<ReturnType<SendGroup>> }>("SELECT {s}.commit_group($1, $2, $3, $4, $5, $6) AS answers", values);
+    const values = [node.boot, number, JSON.stringify(sets), noted, clock?.steady() ?? null, clock?.wall() ?? null, lanesToLock(sets)];
+    const [row] = await server.query<{ answers: Awaited<ReturnType<SendGroup>> }>("SELECT {s}.commit_group($1, $2, $3, $4, $5, $6, $7) AS answers", values);
     return row?.answers ?? [];
   };
   const fenced = (error: SvcError) => {
@@ -69,7 +74,7 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
   try {
     const own = identity(folder);
     await migrate(server, own);
-    node = await Node.begin(server, beats, own, told);
+    node = await Node.begin(server, beats, own, told, shared);
     await look().catch(() => {});
   } catch (error) {
     await Promise.allSettled([server.close(), beats.close()]);
@@ -91,14 +96,17 @@ export async function openPostgres({ folder, log, clock, ...options }: OpenOptio
     await Promise.all([server.close(), beats.close()]);
   }
 
+  const { scope, late } = createScopes({
+    server,
+    writer,
+    steady: () => clock?.steady(),
+    lease: (name) => node.lease(name),
+    closed: () => closing !== undefined,
+  });
   return {
-    scope: createScopes({
-      server,
-      writer,
-      steady: () => clock?.steady(),
-      lease: (name) => node.lease(name),
-      closed: () => closing !== undefined,
-    }),
+    scope,
+    boot: node.boot,
+    work: (owner) => storedWork(server, writer, node.boot, (op) => late(owner, op)),
     async reclaim(name) {
       await writer.step(async () => void (await server.query("SELECT {s}.reclaim($1, $2)", [node.boot, name])));
     },

@@ -18,8 +18,15 @@ export interface ScopeDeps {
   readonly closed: () => boolean;
 }
 
+/** The parts of all owners. */
+export interface Scopes {
+  scope(owner: string): Required<StoreScope>;
+  /** An operation of an owner as the server takes it. */
+  late(owner: string, op: Op): LateWrite;
+}
+
 /** Makes the part of an owner, such as `core` or a plugin's id: its name `sessions` is `<owner>/sessions` in the schema. */
-export function createScopes({ server, writer, steady, lease, closed }: ScopeDeps): (owner: string) => Required<StoreScope> {
+export function createScopes({ server, writer, steady, lease, closed }: ScopeDeps): Scopes {
   const known = new Map<string, Documents>();
 
   function documents(name: string): Documents {
@@ -90,7 +97,7 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
     };
   }
 
-  return (owner) => {
+  const scope = (owner: string): Required<StoreScope> => {
     const inside = `${checkedName(owner)}/`;
     return {
       collection: (name, { indexes = [] } = {}) => collection(inside + name, indexes),
@@ -109,4 +116,5 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
       fill: (name, rows) => reading(() => documents(inside + name).fill(rows)),
     };
   };
+  return { scope, late: (owner, op) => late(`${checkedName(owner)}/`, op) };
 }

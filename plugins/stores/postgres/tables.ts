@@ -61,10 +61,37 @@ export const MIGRATIONS: readonly string[] = [
   DROP FUNCTION IF EXISTS {s}.begin_boot(text, text, integer);
   DROP FUNCTION IF EXISTS {s}.beat(bigint, integer);
   `,
+  `
+  -- Who waits and who runs. The row of a conversation with work is its lock, its state and its claim; without work it has no row.
+  CREATE TABLE {s}.lane (
+    key text COLLATE "C" PRIMARY KEY,     -- the conversation
+    state text NOT NULL DEFAULT 'idle',   -- ready, running, parked, or ended: finished and not left yet; idle only within a transaction
+    agent text COLLATE "C",               -- of the batch that is held, or is the next
+    slot boolean NOT NULL DEFAULT false,  -- it has one of the agent's slots
+    unparked boolean NOT NULL DEFAULT false,  -- ready to go on where its turn stands still
+    rank smallint NOT NULL DEFAULT 2, place bigint NOT NULL DEFAULT 0,  -- among those that are ready: 0 was given back, 1 came to the front
+    owner bigint, token uuid,             -- the boot that holds it, and its claim
+    entered bigint NOT NULL DEFAULT 1
+  ) WITH (fillfactor = 50);
+  CREATE INDEX lane_ready ON {s}.lane (agent, rank, place) WHERE state = 'ready';
+  CREATE INDEX lane_slot ON {s}.lane (agent) WHERE slot;
+  CREATE INDEX lane_owner ON {s}.lane (owner) WHERE owner IS NOT NULL;
+  CREATE TABLE {s}.lane_item (
+    id text COLLATE "C" PRIMARY KEY, lane text COLLATE "C" NOT NULL,
+    pos bigint NOT NULL,                  -- by which it waits; below 0 what came to the front, the newest first
+    agent text COLLATE "C" NOT NULL, mode text NOT NULL, sort text, size integer NOT NULL, front boolean NOT NULL,
+    taken boolean NOT NULL DEFAULT false, -- of the batch that is held, or was given back
+    attempt integer NOT NULL DEFAULT 0, started_by bigint[] NOT NULL DEFAULT '{}', stop jsonb
+  ) WITH (fillfactor = 70);
+  CREATE INDEX lane_item_order ON {s}.lane_item (lane, taken DESC, pos);
+  CREATE TABLE {s}.lane_agent (id text COLLATE "C" PRIMARY KEY);
+  CREATE SEQUENCE {s}.lane_place;
+  DROP FUNCTION IF EXISTS {s}.commit_group(bigint, bigint, jsonb, boolean, bigint, bigint);
+  `,
 ];
 
 /** What each of them is for, in the same order. */
-const PURPOSES = ["the tables of the state", "the process of a daemon, and the wish that it ends"];
+const PURPOSES = ["the tables of the state", "the process of a daemon, and the wish that it ends", "the lanes of what several daemons work on"];
 
 /** One line for each migration that brings a schema of that version to this program's. */
 export const waitingAfter = (version: number): readonly string[] => MIGRATIONS.map((_, at) => `${at + 1}: ${PURPOSES[at] ?? "further tables"}`).slice(version);

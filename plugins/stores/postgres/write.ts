@@ -1,6 +1,6 @@
 /** One operation of a transaction as `commit_group` reads it; names and keys as the server takes them. */
 export interface Write {
-  readonly o: "put" | "delete" | "prune" | "push" | "complete" | "release" | "claim" | "extend" | "append" | "trim";
+  readonly o: "put" | "delete" | "prune" | "push" | "complete" | "release" | "claim" | "extend" | "append" | "trim" | "enter" | "cancel" | "finish" | "lane";
   readonly [field: string]: unknown;
 }
 

@@ -1,0 +1,297 @@
+import type { Log, Op, StoreWork, WorkClaim, WorkEntry } from "@svc/sdk";
+import type { Ending } from "../core/flow/run-facts.ts";
+import type { Blocker, Claim, Placement, QueueMode, Work, Worker } from "../core/flow/work.ts";
+import { TURN, type TurnLimits } from "./lanes.ts";
+
+/** What the lanes of several daemons need of the one that they serve. */
+export interface SharedLanesOptions<T> {
+  readonly rows: StoreWork;
+  readonly worker: Worker<T>;
+  readonly log: Pick<Log, "warn">;
+  idOf(item: T): string;
+  /** An item that entered elsewhere, or before a restart; undefined when it is no more. */
+  load(id: string): Promise<T | undefined>;
+  /** An item that entered here has ended elsewhere. */
+  ended?(item: T): void;
+  /** The agents that this daemon works for, as it is configured now. Default: those of which something entered here. */
+  agents?(): ReadonlyMap<string, { readonly limit: number; readonly mode?: QueueMode }>;
+  readonly turn?: TurnLimits;
+  /** How often it is looked after what no call of this daemon tells. */
+  readonly everyMs?: number;
+}
+
+/** Batches that one question takes. */
+const WANT = 16;
+const EVERY_MS = 1_000;
+const LOST: Ending = { kind: "interrupted", text: "Another daemon has taken this over." };
+
+interface Held<T> extends Claim<T> {
+  state: "running" | "parked" | "unparked" | "over";
+  finished: boolean;
+  /** Its worker was told to stop these. */
+  readonly told: Set<string>;
+}
+
+/**
+ * `Work` on rows that several daemons share: this one claims for its own worker, after each of its own calls by which something may start,
+ * and every second what others left to it. What a dead daemon held, what was claimed by a call whose answer was lost, and what others asked
+ * of a batch is found by looking at the rows, never by a message.
+ */
+export class SharedLanes<T> implements Work<T> {
+  readonly #options: SharedLanesOptions<T>;
+  readonly #rows: StoreWork;
+  readonly #turn: TurnLimits;
+  /** By token. */
+  readonly #held = new Map<string, Held<T>>();
+  /** What entered here, or was loaded for a claim, and has not ended. */
+  readonly #items = new Map<string, T>();
+  readonly #placements = new Map<string, Placement>();
+  #paused = false;
+  #closed = false;
+  #passing: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #look = false;
+
+  constructor(options: SharedLanesOptions<T>) {
+    this.#options = options;
+    this.#rows = options.rows;
+    this.#turn = options.turn ?? TURN;
+    this.#wait();
+  }
+
+  async enter(item: T, placement: Placement): Promise<"started" | "queued" | "dropped"> {
+    const id = this.#note(item, placement);
+    const entered = await this.#rows.enter(entryOf(id, placement));
+    if (entered === "dropped") {
+      this.#items.delete(id);
+      return entered;
+    }
+    await this.#fill();
+    return this.#holder(id) === undefined ? "queued" : "started";
+  }
+
+  async replace(item: T, placement: Placement, old: T, ending: Ending): Promise<"started" | "queued"> {
+    const id = this.#note(item, placement);
+    const oldId = this.#options.idOf(old);
+    const { asked } = await this.#rows.replace(entryOf(id, placement), oldId, ending);
+    if (asked) this.#stop(oldId, ending);
+    await this.#fill();
+    return this.#holder(id) === undefined ? "queued" : "started";
+  }
+
+  async cancel(item: T, ending: Ending): Promise<"removed" | "asked" | "absent"> {
+    const id = this.#options.idOf(item);
+    const answer = await this.#rows.cancel(id, ending);
+    if (answer === "asked") this.#stop(id, ending);
+    else this.#items.delete(id);
+    // Another agent's item may be the first of its lane now.
+    if (answer === "removed") await this.#fill();
+    return answer;
+  }
+
+  async finish(claim: Claim<T>, ops: readonly Op[]): Promise<"finished" | "repeated" | "fenced"> {
+    const own = claim as Held<T>;
+    if (own.finished) return "repeated";
+    const answer = await this.#rows.finish(own, ops);
+    if (answer === "fenced") return answer;
+    own.finished = true;
+    for (const item of own.batch) this.#items.delete(this.#options.idOf(item));
+    return answer;
+  }
+
+  async leave(claim: Claim<T>): Promise<void> {
+    this.#forget(claim);
+    await this.#rows.leave(claim);
+    for (const item of claim.batch) if (this.#holder(this.#options.idOf(item)) === undefined) this.#items.delete(this.#options.idOf(item));
+    await this.#fill();
+  }
+
+  async release(claim: Claim<T>): Promise<boolean> {
+    if ((claim as Held<T>).finished || !(await this.#rows.release(claim))) return false;
+    this.#forget(claim);
+    await this.#fill();
+    return true;
+  }
+
+  async park(claim: Claim<T>): Promise<boolean> {
+    const own = claim as Held<T>;
+    if (!(await this.#rows.park(own))) return false;
+    own.state = "parked";
+    await this.#fill();
+    return true;
+  }
+
+  async unpark(claim: Claim<T>): Promise<boolean> {
+    const own = claim as Held<T>;
+    if (own.state !== "parked" || !(await this.#rows.unpark(own))) return false;
+    own.state = "unparked";
+    await this.#fill();
+    return true;
+  }
+
+  async blockers(): Promise<ReadonlyMap<string, Blocker>> {
+    const found = new Map<string, Blocker>();
+    const agents = this.#agents();
+    for (const { conversation, agent, active } of await this.#rows.blocked()) {
+      if (agent === undefined) found.set(conversation, { by: "turn" });
+      else if (active >= (agents.get(agent)?.limit ?? 0)) found.set(conversation, { by: "agent", agent });
+    }
+    return found;
+  }
+
+  async waiting(): Promise<readonly T[]> {
+    const ids = await this.#rows.waiting();
+    return ids.flatMap((id) => this.#items.get(id) ?? []);
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    void this.#fill();
+  }
+
+  /** Claims nothing any more and looks after nothing. What it holds stays held until its daemon is dead, or gives it back before. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#next;
+    await this.#passing;
+  }
+
+  #note(item: T, placement: Placement): string {
+    const id = this.#options.idOf(item);
+    this.#items.set(id, item);
+    this.#placements.set(placement.agent, placement);
+    return id;
+  }
+
+  #forget(claim: Claim<T>): void {
+    (claim as Held<T>).state = "over";
+    this.#held.delete(claim.token);
+  }
+
+  #holder(id: string): Held<T> | undefined {
+    for (const claim of this.#held.values()) if (claim.batch.some((item) => this.#options.idOf(item) === id)) return claim;
+    return undefined;
+  }
+
+  #stop(id: string, ending: Ending): void {
+    const claim = this.#holder(id);
+    if (claim === undefined) return;
+    claim.told.add(id);
+    this.#options.worker.stop(this.#items.get(id) ?? (claim.batch.find((item) => this.#options.idOf(item) === id) as T), ending);
+  }
+
+  #agents(): ReadonlyMap<string, { readonly limit: number; readonly mode?: QueueMode }> {
+    return this.#options.agents?.() ?? new Map([...this.#placements].map(([agent, { limit }]) => [agent, { limit: limit() }]));
+  }
+
+  /** Resolves when a pass that began after this call has ended: one pass at a time, and one for all that ask meanwhile. */
+  #fill(look = false): Promise<void> {
+    this.#look ||= look;
+    this.#next ??= (this.#passing ?? Promise.resolve()).then(() => {
+      this.#next = undefined;
+      this.#passing = this.#pass()
+        .catch((error) => {
+          // What this call may have taken is found by the next look.
+          this.#look = true;
+          if (!this.#closed) this.#options.log.warn({ err: error }, "the lanes were not looked through; it is tried again");
+        })
+        .finally(() => {
+          this.#passing = undefined;
+        });
+      return this.#passing;
+    });
+    return this.#next;
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#look) {
+      await this.#rows.sweep();
+      await this.#adopt();
+      this.#look = false;
+    }
+    while (!this.#paused && !this.#closed) {
+      const agents = [...this.#agents()].map(([agent, rules]) => ({ agent, ...rules }));
+      if (agents.length === 0) return;
+      const claims = await this.#rows.claim(agents, WANT, this.#turn);
+      for (const claim of claims) await this.#take(claim);
+      if (claims.length < WANT) return;
+    }
+  }
+
+  /** Compares what this daemon holds with the rows. No claim is under way: what is unknown here is one whose answer was lost. */
+  async #adopt(): Promise<void> {
+    const before = [...this.#held.values()];
+    const rows = await this.#rows.held();
+    const tokens = new Set(rows.map(({ token }) => token));
+    for (const claim of rows) {
+      const known = this.#held.get(claim.token);
+      if (known === undefined) await (claim.batch.length === 0 ? this.#rows.leave(claim) : this.#take(claim));
+      else for (const { id, stop } of claim.batch) if (stop !== undefined && !known.told.has(id)) this.#stop(id, stop as Ending);
+    }
+    for (const claim of before) {
+      if (tokens.has(claim.token) || this.#held.get(claim.token) !== claim || claim.finished) continue;
+      for (const item of claim.batch) this.#stop(this.#options.idOf(item), LOST);
+      this.#forget(claim);
+    }
+    await this.#elsewhere();
+  }
+
+  /** What entered here and has ended elsewhere. */
+  async #elsewhere(): Promise<void> {
+    const waiting = [...this.#items.keys()].filter((id) => this.#holder(id) === undefined);
+    if (waiting.length === 0) return;
+    for (const id of await this.#rows.gone(waiting)) {
+      const item = this.#items.get(id);
+      if (item === undefined || this.#holder(id) !== undefined) continue;
+      this.#items.delete(id);
+      this.#options.ended?.(item);
+    }
+  }
+
+  async #take(row: WorkClaim): Promise<void> {
+    const found = await Promise.all(row.batch.map(async ({ id }) => ({ id, item: this.#items.get(id) ?? (await this.#options.load(id)) })));
+    const batch: T[] = [];
+    for (const { id, item } of found) {
+      if (item === undefined) continue;
+      this.#items.set(id, item);
+      batch.push(item);
+    }
+    const [first, ...others] = batch;
+    // Claimed while it was asked for: paused or closed meanwhile.
+    if (this.#paused || this.#closed) return void (await this.#rows.release(row));
+    if (first === undefined) return this.#rows.leave(row);
+    const { conversation, agent, token } = row;
+    const claim: Held<T> = { batch: [first, ...others], conversation, agent, token, state: "running", finished: false, told: new Set() };
+    for (const earlier of this.#held.values()) if (earlier.conversation === conversation) this.#forget(earlier);
+    this.#held.set(token, claim);
+    this.#options.worker.start(claim);
+    for (const { id, stop } of row.batch) if (stop !== undefined && this.#items.has(id)) this.#stop(id, stop as Ending);
+  }
+
+  #wait(): void {
+    const { everyMs = EVERY_MS } = this.#options;
+    // Not all daemons at one instant.
+    this.#timer = setTimeout(() => void this.#fill(true).finally(() => this.#closed || this.#wait()), everyMs * (1 + 0.3 * Math.random()));
+    this.#timer.unref();
+  }
+}
+
+function entryOf(id: string, { conversation, agent, mode, sort, size, front, keep }: Placement): WorkEntry {
+  return {
+    id,
+    conversation,
+    agent,
+    mode: mode(),
+    ...(sort === undefined ? {} : { sort: sort() }),
+    ...(size === undefined ? {} : { size }),
+    ...(front === undefined ? {} : { front }),
+    ...(keep === undefined ? {} : { keep }),
+  };
+}
