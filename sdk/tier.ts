@@ -25,6 +25,11 @@ export interface Turn {
   /** The session it went on with turned out to be lost or full, and nothing was said yet: it is prepared once more, without it. */
   readonly afresh?: true;
   /**
+   * A turn of the past, prepared once more to see what its context would be: no engine runs and nothing goes out. What was said after
+   * `startedAt` is no part of it.
+   */
+  readonly rehearsed?: true;
+  /**
    * The end of the turn. Resolves once, when it is stored or can no longer be, and never rejects. What waits on it and needs neither I/O
    * nor a timer has run before the next turn of the conversation is prepared: a plugin sets there what that turn must know, in memory, and
    * stores it in its own time. A tap or a tier must not wait for it: the turn would wait for itself.

@@ -75,6 +75,17 @@ export interface Trace {
   readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
   /** What held a run of restricted autonomy. */
   readonly guard?: { readonly level: "wall" | "narrow"; readonly reason?: string };
+  /** What its engine was told, by parts: never the words themselves. Absent where the turn got no context here. */
+  readonly context?: readonly ContextPart[];
+}
+
+/** One part of the context of a turn: `system`, a layer by its name, `messages` (what was said before) or `prompt`. */
+export interface ContextPart {
+  readonly name: string;
+  /** Bytes of its text in UTF-8. */
+  readonly bytes: number;
+  /** The first 16 hexadecimal digits of the SHA-256 of its text. */
+  readonly hash: string;
 }
 
 /** One step of a task. */

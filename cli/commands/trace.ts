@@ -23,7 +23,21 @@ const group: OwnGroup = {
       run: (_args, options, cli) => list(cli, options),
     },
     { name: "show", args: "<id>", summary: "One task with its whole message, steps and answer", run: ([id], _options, cli) => showTrace(cli, id as string) },
-    { name: "replay", args: "<id>", summary: "Run the original message again as a new task", run: ([id], _options, cli) => replay(cli, id as string) },
+    {
+      name: "replay",
+      args: "[id]",
+      summary: "Run the original message again as a new task; with --with, show what recorded tasks would come to and run nothing",
+      options: [
+        {
+          flags: "--with <file>",
+          description: "rehearse against this configuration (a .json file), or with this plugin besides (a folder, module or package)",
+        },
+        { flags: "--last <count>", description: "with --with: the newest tasks, so many (default 20)", number: { least: 1 } },
+        { flags: "--agent <id>", description: "with --with: only this agent's" },
+        { flags: "--since <time>", description: "with --with: since 30m, 2h, 3d, or a date" },
+      ],
+      run: ([id], options, cli) => replay(cli, id, options),
+    },
   ],
 };
 
@@ -80,7 +94,13 @@ export async function showTrace(cli: Cli, id: string): Promise<void> {
   cli.print(lines.join("\n"), trace);
 }
 
-async function replay(cli: Cli, id: string): Promise<void> {
+async function replay(cli: Cli, id: string | undefined, options: Readonly<Record<string, unknown>>): Promise<void> {
+  if (options.with !== undefined) return (await import("../trace/replay-with.js")).replayAgainst(cli, id, options);
+  const alone = ["last", "agent", "since"].find((name) => options[name] !== undefined);
+  if (alone !== undefined)
+    throw fail("SVC_CLI_USAGE", { reason: `--${alone} chooses tasks for --with <file>; without it name one task: svc trace replay <id>` });
+  if (id === undefined)
+    throw fail("SVC_CLI_USAGE", { reason: "name the task: svc trace replay <id>; or rehearse the newest ones: svc trace replay --with <file>" });
   const trace = await get(cli, id);
   if (trace.message === undefined || trace.message === "") throw fail("SVC_CLI_MISSING", { what: `whole message in trace ${id}`, next: "svc trace show" });
   const context = { channel: trace.channel, chatId: trace.chat, ...(trace.sender === undefined ? {} : { sender: trace.sender }) };

@@ -38,7 +38,7 @@ export async function confine(
   options: { readonly heapMb: number; readonly path: string; readonly hidden: readonly string[]; readonly program?: string },
 ): Promise<Confinements> {
   const readable = readableBy(source);
-  const bwrap = await findWorking(options.path, "bwrap", BWRAP_TRIAL);
+  const bwrap = await findBubblewrap(options.path);
   const permission = ["--permission", "--experimental-permission"].find((flag) => process.allowedNodeEnvironmentFlags.has(flag));
   const cwd = dirname(source.entry as string);
   const walls = ["scrubbed environment", ...(permission === undefined ? [] : ["permission"]), ...(bwrap === undefined ? [] : ["bubblewrap"])];
@@ -54,8 +54,11 @@ export async function confine(
   return { closed: confined(false), open: confined(true) };
 }
 
+/** bubblewrap on `path`, where this user may have it make rooms for processes. */
+export const findBubblewrap = (path: string): Promise<string | undefined> => findWorking(path, "bwrap", BWRAP_TRIAL);
+
 /** Puts a command into a network without anything in it; undefined where that cannot be done. */
-async function emptyNetwork(path: string, bwrap: string | undefined): Promise<((command: readonly string[]) => readonly string[]) | undefined> {
+export async function emptyNetwork(path: string, bwrap: string | undefined): Promise<((command: readonly string[]) => readonly string[]) | undefined> {
   if (bwrap !== undefined && (await findWorking(path, "bwrap", ["--unshare-net", ...BWRAP_TRIAL])) !== undefined)
     return ([program = "", ...rest]) => [program, "--unshare-net", ...rest];
   for (const how of [["--net"], ["--user", "--map-current-user", "--net"]]) {

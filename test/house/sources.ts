@@ -51,6 +51,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   status: ["base", "core"],
   maintenance: ["base", "core"],
   editor: ["base", "sources", "core", "supply"],
+  rehearsal: ["base", "sources", "core", "delivery", "isolation", "editor"],
 };
 
 /** Lines of a file. */

@@ -1,5 +1,5 @@
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, readdir, rmdir, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, readdir, rmdir, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Confined, Files, SvcError } from "@svc/sdk";
@@ -36,7 +36,13 @@ export function createFiles({ own, deps }: { readonly own: string; readonly deps
 }
 
 /** One folder and what is below it, made (0700) when it is first used. */
-export const createFolder = (folder: string): Confined => confined(confine([folder], { prepare: () => mkdir(folder, { recursive: true, mode: 0o700 }) }));
+export const createFolder = (folder: string): Confined => confined(confine([folder], { prepare: () => make(folder) }));
+
+/** One that is there and may not be changed by this process is no error before something is written. */
+const make = (folder: string): Promise<unknown> =>
+  mkdir(folder, { recursive: true, mode: 0o700 }).catch(async (error) => {
+    if (!(await stat(folder).catch(() => undefined))?.isDirectory()) throw error;
+  });
 
 /**
  * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, which cannot be found out.

@@ -44,6 +44,9 @@ export interface TurnControl {
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
+/** What the preparation needs of it. */
+export type PrepareControl = Pick<TurnControl, "signal" | "prepareSeconds" | "steps" | "step" | "passed">;
+
 /** What is known of a run beside its turn. */
 export interface RunRequest extends Pick<TurnControl, "stream" | "ends" | "counted" | "failed" | "slot"> {
   readonly lead: Task;
@@ -120,7 +123,7 @@ export interface Prepared {
  * which it is skipped, so that a slow one does not use up the whole. Throws or rejects with `SVC_RUN_STALLED`, naming the step,
  * when the whole takes too long; with the signal's reason when the turn is ended meanwhile.
  */
-export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: TurnControl): Prepared | Promise<Prepared> {
+export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: PrepareControl): Prepared | Promise<Prepared> {
   const progress = { step: "prepare", over: false };
   const stalled = () => fail(STALLED, { seconds: control.prepareSeconds, step: progress.step });
   const run = {
@@ -156,7 +159,7 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
   return isPromise(prepared) ? inTime(prepared, control, progress, stalled) : prepared;
 }
 
-function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: TurnControl, progress: { over: boolean }, stalled: () => Error): Promise<Prepared> {
+function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: PrepareControl, progress: { over: boolean }, stalled: () => Error): Promise<Prepared> {
   return new Promise((resolve, reject) => {
     const end = () => {
       progress.over = true;

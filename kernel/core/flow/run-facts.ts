@@ -13,6 +13,7 @@ export interface RunFacts {
   readonly output?: unknown;
   readonly autonomyBlocks?: NonNullable<Trace["autonomyBlocks"]>;
   readonly guard?: NonNullable<Trace["guard"]>;
+  readonly context?: NonNullable<Trace["context"]>;
   /** The delivery that keeps the answer until somebody decides about it. */
   readonly withheld?: string;
 }
@@ -42,7 +43,7 @@ export const STOPPING_SCHEDULED: Ending = {
 };
 
 const ENDED = ["error", "errorKind", "exitCode", "model", "sessionId", "output", "withheld"] as const satisfies readonly (keyof RunFacts)[];
-const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard"] as const;
+const OF_RECORD = [...ENDED, "usage", "autonomyBlocks", "guard", "context"] as const;
 const OF_RESULT = ["error", "errorKind", "exitCode", "model", "sessionId", "output", "usage", "withheld"] as const;
 const OF_EVENT = ["usage", "sessionId", "errorKind"] as const;
 

@@ -1,4 +1,5 @@
 import { onAbort, reasonOf, type Schema, type SvcError, type TierEvent, type TraceStep, type Turn, traitsOf, type Usage, withTimeout } from "@svc/sdk";
+import { contextDigest } from "../../base/context-parts.ts";
 import { fail } from "../../base/errors.ts";
 import { isTierEvent } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
@@ -28,7 +29,7 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
       const prepared = isPromise(preparing) ? await preparing : preparing;
       await control.counted;
       control.step("agent");
-      const outcome = await runLimited(prepared, control, shape ?? notice);
+      const outcome = { ...(await runLimited(prepared, control, shape ?? notice)), context: contextDigest(prepared.context) };
       if (turn.afresh === true || prepared.context.session === undefined || !lostAtOnce(outcome, control)) return outcome;
       control.steps.push({ name: "session", kind: "prepare", at: Date.now(), error: `started anew: ${outcome.error}` });
       notice = request.notice + freshSessionNotice(outcome.errorKind);

@@ -1,4 +1,4 @@
-import type { Capability, ProvidedKind, ProvidedStore, ScopeTable, ServiceTypes } from "@svc/sdk";
+import type { Capability, Kind, ProvidedKind, ProvidedStore, ScopeTable, ServiceTypes } from "@svc/sdk";
 import type { EntryTrouble } from "../../sources/entries.ts";
 import type { Source } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
@@ -57,7 +57,8 @@ export interface Host {
   /** Set up the plugin that keeps the state, before all others. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
   setUpStore(wanted: Wanted, deps: StoreDeps): Promise<ProvidedStore>;
   setUp(wanted: Wanted, contexts: ContextDeps): Promise<void>;
-  start(): Promise<void>;
+  /** Start the plugins that are set up, or those of one kind alone. */
+  start(kind?: Kind): Promise<void>;
   /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
   apply(wanted: Wanted, contexts: ContextDeps): Promise<{ plugin: string; reason: string }[]>;
   /** Stop all but the plugin that keeps the state. */

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { type Capability, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
+import { type Capability, type Kind, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
 import { createScopeTable, emptySection } from "@svc/sdk/host";
 import { type EntryTrouble, troublesOf } from "../../sources/entries.ts";
 import { isForeign, originsOf, readEntry, type Source } from "../../sources/source.ts";
@@ -153,8 +153,8 @@ class PluginHost implements Host {
     for (const one of this.#others) if (mayRun(one, wanted, this.#plugins)) await this.#setUp(one, wanted, contexts);
   }
 
-  async start(): Promise<void> {
-    await Promise.all(this.#plugins.map((one) => this.#start(one)));
+  async start(kind?: Kind): Promise<void> {
+    await Promise.all(this.#plugins.filter(({ plugin }) => kind === undefined || plugin?.kind === kind).map((one) => this.#start(one)));
     this.#changed();
   }
 

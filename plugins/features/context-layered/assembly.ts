@@ -43,7 +43,7 @@ export function createAssembly(ctx: PluginContext): Assembly {
     void turn.ended.then((end) => note(chat, { text: context.prompt, ...(from === undefined ? {} : { from }) }, end));
     // A session that goes on has it all.
     if (context.session !== undefined) return context;
-    const past = history.recent(chat, turn.startedAt);
+    const past = turn.rehearsed === true ? history.before(chat, turn.startedAt) : history.recent(chat, turn.startedAt);
     return past instanceof Promise ? past.then((loaded) => ({ ...context, history: loaded })) : { ...context, history: past };
   }
 

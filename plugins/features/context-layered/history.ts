@@ -27,6 +27,8 @@ type Said = TurnContext["history"][number];
 export interface History {
   /** What was said yesterday and today, oldest first, the newest that fit into the cap of the context. At once for a chat that is cached. */
   recent(chat: Chat, now: number): readonly Said[] | Promise<readonly Said[]>;
+  /** The same as it was at that time: read anew, without what was said later. */
+  before(chat: Chat, time: number): Promise<readonly Said[]>;
   /** Adds an exchange. Order is kept; failures are told to `failed`. */
   note(chat: Chat, exchange: Exchange): void;
   /** Resolves when everything noted so far is written. */
@@ -130,6 +132,12 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
     recent(chat, now) {
       const past = pastOf(chat, now);
       return past.loading === undefined ? past.since(days(now)) : past.loading.then(() => past.since(days(now)));
+    },
+    async before(chat, time) {
+      const read = await Promise.all([time - DAY_MS, time].map((at) => readDay(fileOf(chat, at))));
+      const past = new Past();
+      for (const exchange of read.flat()) if (exchange.at <= time) past.add(exchange);
+      return past.since(days(time));
     },
     note(chat, exchange) {
       const past = pastOf(chat, exchange.at);

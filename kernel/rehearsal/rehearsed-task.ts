@@ -1,0 +1,52 @@
+import type { ContextPart, Target } from "@svc/sdk";
+import type { ContextText } from "../base/context-parts.ts";
+
+/** A piece of a context: `hash` and `bytes` are those of its whole text, in which credentials are masked by now. */
+export type RehearsedText = ContextText & ContextPart;
+
+/** Something that a plugin did not do well while a task was rehearsed. */
+export interface Finding {
+  readonly plugin: string;
+  /** The call that failed, such as `assembleContext`, or `process` where it ended the whole rehearsal. */
+  readonly what: string;
+  readonly reason: string;
+}
+
+/** Where a task would go. */
+export interface RehearsedRoute {
+  readonly agent: string;
+  readonly node?: string;
+  readonly conversation: string;
+  readonly reply: Target;
+  /** What the agent is asked in place of the message. */
+  readonly text?: string;
+}
+
+/** What would go out. */
+export interface RehearsedDelivery {
+  readonly channel: string;
+  readonly chat: string;
+  readonly account?: string;
+  readonly thread?: string;
+  /** Why it would be withheld. */
+  readonly held?: string;
+  /** The messages of the channel, rendered as it gets them; for a caller without a channel the whole answer. */
+  readonly parts: readonly string[];
+}
+
+/** What one configuration makes of one task. */
+export interface RehearsedTask {
+  readonly id: string;
+  /** It would get no turn: dropped, refused, or its context could not be built. */
+  readonly ended?: string;
+  readonly route?: RehearsedRoute;
+  /** The native session that it would go on with. */
+  readonly session?: string;
+  /** Absent where the agent lives on another node: it is built there. */
+  readonly context?: readonly RehearsedText[];
+  /** Steps of the preparation that were passed over, with the reason. */
+  readonly skipped?: readonly string[];
+  /** Absent where nothing would go out. */
+  readonly delivery?: RehearsedDelivery;
+  readonly findings: readonly Finding[];
+}
