@@ -33,6 +33,7 @@ export const GROUPS: readonly GroupEntry[] = [
     load: async () => (await import("./commands/restore.js")).default,
   },
   { name: "db", summary: "The database in which state is kept", load: async () => (await import("./commands/db.js")).default },
+  { name: "node", summary: "The daemons that use the same store: list, drain", load: async () => (await import("./commands/node.js")).default },
   { name: "doctor", summary: "Look for what is wrong and say what to do about it", load: async () => (await import("./commands/doctor.js")).default },
   { name: "bench", summary: "Measure: what each context strategy costs on a transcript", load: async () => (await import("./commands/bench.js")).default },
   { name: "completion", summary: "Print a completion script for bash, zsh or fish", load: async () => (await import("./commands/completion.js")).default },

@@ -58,4 +58,5 @@ export * from "./tier.ts";
 export type * from "./tier-abilities.ts";
 export * from "./time.ts";
 export type * from "./traces.ts";
+export * from "./while-held.ts";
 export type * from "./workflows.ts";

@@ -142,6 +142,8 @@ export interface ProvidedStore {
    * folder does, it throws. For `svc db migrate`. Left out: `open` does it.
    */
   migrate?(options: { readonly folder: string }): Promise<StoreMigrated>;
+  /** The daemons that use the state, as `StoreDriver.nodes`, also while none of this folder runs. For `svc node list`; left out where one daemon uses it alone. */
+  nodes?(options: { readonly folder: string }): Promise<readonly StoreNode[]>;
   /** Asks the daemon of that name to end in order, or takes that back; answers whether one that lives has it. For `svc node drain`. */
   drain?(options: { readonly folder: string; readonly node: string; readonly on: boolean }): Promise<boolean>;
   /** Names of its files in the data folder, which `svc backup` leaves to `backup`. */

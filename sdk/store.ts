@@ -158,6 +158,8 @@ export interface Store {
 export interface Lease {
   /** This daemon has it, and no other. */
   readonly held: boolean;
+  /** Where it is not held: the node that has it, where the store knows that. */
+  readonly holder?: string;
   /** Aborts when this daemon no longer has it: it was lost or given back, the plugin ends, or the store closes. Aborted from the start where it is not held. */
   readonly signal: AbortSignal;
   /** Gives it back, so that another daemon gets it at once. Idempotent. */

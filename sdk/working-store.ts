@@ -115,6 +115,7 @@ function endingLease(lease: Lease, until: AbortSignal | undefined): Lease {
   });
   return {
     held: lease.held && !own.signal.aborted,
+    ...(lease.holder === undefined ? {} : { holder: lease.holder }),
     signal: own.signal,
     release() {
       own.abort(new Error("the lease was given back"));

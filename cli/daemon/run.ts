@@ -42,6 +42,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     log: { level: process.env.SVC_LOG_LEVEL ?? "info", destination: background ? cli.logFile : "stderr", pretty: !background && process.stderr.isTTY === true },
     version: process.env.npm_package_version ?? "0.1.0",
     onFatal: () => void end(kernel, EXIT.storage, exit),
+    onDrain: () => signalled("svc node drain"),
     onRestart: () => restarting.abort(),
   });
   catchStrays(kernel, exit);

@@ -41,13 +41,14 @@ export function remoteStore(calls: ChildCalls, signal: AbortSignal, log: Pick<Lo
 async function remoteLease({ ask, keep }: ChildCalls, name: string, ms: number): Promise<Lease> {
   const abort = new AbortController();
   const { n, forget } = keep((reason: string) => abort.abort(new Error(reason)));
-  const { held, reason } = await ask<{ held: boolean; reason?: string }>("store.lease", { n, name, ms });
+  const { held, holder, reason } = await ask<{ held: boolean; holder?: string; reason?: string }>("store.lease", { n, name, ms });
   if (!held) {
     forget();
     abort.abort(new Error(reason));
   }
   return {
     held,
+    ...(holder === undefined ? {} : { holder }),
     signal: abort.signal,
     async release() {
       forget();

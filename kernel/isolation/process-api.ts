@@ -195,9 +195,9 @@ async function leased(
   { n, name, ms }: { readonly n: number; readonly name: string; readonly ms: number },
   keep: (n: number, stop: () => unknown) => void,
   tell: (n: number, reason: string) => void,
-): Promise<{ readonly held: boolean; readonly reason?: string }> {
-  const { held, signal, release } = await ctx.store.lease(name, ms);
-  if (!held) return { held, reason: reasonOf(signal.reason) };
+): Promise<{ readonly held: boolean; readonly holder?: string; readonly reason?: string }> {
+  const { held, holder, signal, release } = await ctx.store.lease(name, ms);
+  if (!held) return { held, ...(holder === undefined ? {} : { holder }), reason: reasonOf(signal.reason) };
   keep(n, release);
   onAbort(signal, (reason) => tell(n, reasonOf(reason)));
   return { held };

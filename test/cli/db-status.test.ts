@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -28,6 +29,8 @@ describe("svc db status and svc db migrate on SQLite", () => {
     expect(running).toMatchObject({ version: 8, waiting: [], daemon: { pid: expect.any(Number) } });
     expect(running.rows["documents:core/traces"]).toBe(1);
     expect(running.bytes).toBeGreaterThan(0);
+    expect(JSON.parse((await svc("node", "list", "--json")).out).nodes).toEqual([expect.objectContaining({ state: "alive", pid: running.daemon.pid })]);
+    expect(await svc("node", "drain", "svc")).toMatchObject({ code: 2, err: expect.stringContaining("svc daemon stop") });
     const refused = await svc("db", "migrate");
     expect(refused.code).toBe(75);
     expect(refused.err).toContain("svc daemon stop");
@@ -71,6 +74,29 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db status and svc db migrate on 
     expect((await svc("db", "migrate")).code).toBe(75);
     await svc("daemon", "stop");
     expect(JSON.parse((await svc("db", "status", "--json")).out).nodes[0].state).toBe("dead");
+  });
+
+  it("svc node list and svc node drain: who is there, also with nobody running; the daemon of that name ends in order with 0", async () => {
+    const at = server.schema();
+    const { folder, svc, write } = await openShell();
+    write(echoConfig({}, { store: at }));
+    expect((await svc("node", "list")).out).toContain("No daemon is running");
+    expect((await svc("daemon", "start")).code).toBe(0);
+    const listed = JSON.parse((await svc("node", "list", "--json")).out);
+    expect(listed.nodes).toEqual([expect.objectContaining({ state: "alive", pid: expect.any(Number), boot: expect.any(Number) })]);
+    const [{ name, pid }] = listed.nodes;
+    expect((await svc("node", "list")).out).toContain(`pid ${pid}`);
+    expect(await svc("node", "drain", "somebody-else")).toMatchObject({ code: 1, err: expect.stringContaining("svc node list") });
+    expect((await svc("node", "drain", name)).out).toContain(`${name} hears of it`);
+    for (const end = Date.now() + 30_000; existsSync(join(folder, ".svc/daemon.lock")); await new Promise((resolve) => setTimeout(resolve, 50)))
+      if (Date.now() > end) throw new Error("it did not end");
+    expect((await svc("daemon", "status")).code).toBe(69);
+    expect((await svc("node", "list")).out).toContain("No daemon is running");
+    expect(JSON.parse((await svc("node", "list", "--all", "--json")).out).nodes[0]).toMatchObject({ name, state: "dead" });
+    // The wish was that run's alone.
+    expect((await svc("daemon", "start")).code).toBe(0);
+    expect(JSON.parse((await svc("node", "list", "--json")).out).nodes[0].state).toBe("alive");
+    await svc("daemon", "stop");
   });
 
   it("bring an older schema forward, not while a daemon of another folder uses it, and leave a newer one alone", async () => {

@@ -64,12 +64,14 @@ const NAMES = [
   "richOf",
   "routeTo",
   "sleep",
+  "standbyNote",
   "subscribes",
   "svcError",
   "tierFailure",
   "traitsOf",
   "turnMessages",
   "turnText",
+  "whileHeld",
   "withTimeout",
 ];
 const ENGINE_NAMES = [

@@ -75,6 +75,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   deps.onRuntime(runtime);
   const looked = await runtime.jobBook.earlier();
   store.onFailure(deps.onLost);
+  store.onDrain(() => options.onDrain?.());
   lock?.watch((reason) => deps.onLost(fail("SVC_LOCK_LOST", { reason })));
   // An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none.
   const making = onDisk ? workspaces.make(settings.agents.list()) : undefined;

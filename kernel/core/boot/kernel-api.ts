@@ -1,4 +1,4 @@
-import type { Agents, Log, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
+import type { Agents, Log, StoreNode, TaskEvent, TaskResult, Tasks, Traces } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 import type { Configuration } from "../config/configuration.ts";
 import type { KernelTools } from "../flow/actions-port.ts";
@@ -84,6 +84,8 @@ export interface Kernel {
    */
   stop(options?: { readonly drainSeconds?: number }): Promise<void>;
   health(): Health;
+  /** The daemons that use the same state; undefined where this one alone does. */
+  nodes(): Promise<readonly StoreNode[] | undefined>;
   /** Reads the configuration anew. Throws `SVC_CONFIG_*` and leaves everything as it was where the new one cannot be used. */
   reload(): Promise<ReloadReport>;
   /**

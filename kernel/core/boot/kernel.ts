@@ -93,6 +93,9 @@ class PluginKernel implements Kernel {
   restart(request: RestartRequest): Promise<number> {
     return this.#life.restart(request);
   }
+  async nodes() {
+    return this.#life.runtime.store.nodes?.();
+  }
   health(): Health {
     return this.#life.health();
   }

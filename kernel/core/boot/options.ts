@@ -32,6 +32,8 @@ export interface CoreOptions {
   readonly now?: () => number;
   /** State can no longer be kept: the program should end with 74 so that it is started anew. */
   readonly onFatal?: (error: Error) => void;
+  /** An operator asks this daemon to end, through the store: the program should stop the kernel in order. */
+  readonly onDrain?: () => void;
   /** Called after a clean stop that `POST /restart` asked for: the program starts itself anew. Without it such a request is refused with 501. */
   readonly onRestart?: () => void;
 }
@@ -52,6 +54,7 @@ const OPTIONS: Readonly<Record<keyof CoreOptions, true>> = {
   limits: true,
   now: true,
   onFatal: true,
+  onDrain: true,
   onRestart: true,
 };
 

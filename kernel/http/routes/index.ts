@@ -4,6 +4,7 @@ import { agentCapabilityRoute, agentsRoute } from "./agents-routes.ts";
 import { channelsRoute, sendRoute, testChannelRoute } from "./channels-routes.ts";
 import { healthRoute, readyRoute, reloadRoute, restartRoute, rootRoute } from "./daemon-routes.ts";
 import { eventsRoute, recentEventsRoute } from "./events-routes.ts";
+import { nodesRoute } from "./nodes-route.ts";
 import { askRoute, taskRoute } from "./task-route.ts";
 import { cancelRoute, followupRoute, liveTasksRoute } from "./tasks-routes.ts";
 import { runToolRoute, toolsRoute } from "./tools-routes.ts";
@@ -18,6 +19,8 @@ export type RoutesKernel = Pick<
   | "channels"
   | "defaultAgent"
   | "health"
+  | "node"
+  | "nodes"
   | "reload"
   | "restart"
   | "runTool"
@@ -49,6 +52,7 @@ export function kernelRoutes(kernel: RoutesKernel): HttpRoute[] {
     traceRoute(kernel),
     healthRoute(kernel),
     readyRoute(kernel),
+    nodesRoute(kernel),
     rootRoute(),
     reloadRoute(kernel),
     restartRoute(kernel),

@@ -1,4 +1,4 @@
-import { type ChannelHandle, type PluginContext, sleep } from "@svc/sdk";
+import { type ChannelHandle, type PluginContext, sleep, standbyNote, whileHeld } from "@svc/sdk";
 import type { Api } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
 import { failureOf, isLockedOut, refusalIn, refusedToken } from "./failure.ts";
@@ -6,7 +6,7 @@ import { foreign } from "./outbound.ts";
 
 /** What one bot account needs. */
 export interface AccountDeps {
-  readonly ctx: Pick<PluginContext, "log" | "events">;
+  readonly ctx: Pick<PluginContext, "log" | "events" | "store">;
   readonly name: string;
   readonly api: Api;
   /** False: never asks for messages; two who ask with one token take them from each other. */
@@ -22,6 +22,8 @@ export interface Account {
   readonly name: string;
   readonly state: "connecting" | "usable" | "refused";
   readonly reason: string;
+  /** What an operator should know of it although it is usable. */
+  readonly note: string | undefined;
   start(): void;
   stop(): Promise<void>;
 }
@@ -41,24 +43,26 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
   let running: Promise<void> | undefined;
   let state: Account["state"] = "connecting";
   let reason = "not connected yet";
+  let note: string | undefined;
 
-  const turn = (next: Account["state"], why = "") => {
-    if (state === next && reason === why) return;
+  const turn = (next: Account["state"], why = "", said?: string) => {
+    if (state === next && reason === why && note === said) return;
     state = next;
     reason = why;
+    note = said;
     changed();
   };
 
-  const pause = (failures: number, longest = LONGEST_PAUSE_MS) =>
-    sleep(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2), cut.signal);
+  const pause = (failures: number, signal: AbortSignal, longest = LONGEST_PAUSE_MS) =>
+    sleep(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures, 20), longest) * (0.75 + Math.random() / 2), signal);
 
   /** Ask again until there is an answer, or until the platform refuses the account itself. */
-  async function insist<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
-    for (let failures = 0; !cut.signal.aborted; failures += 1) {
+  async function insist<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         return await work();
       } catch (error) {
-        if (cut.signal.aborted) return undefined;
+        if (signal.aborted) return undefined;
         if (isLockedOut(error)) {
           turn("refused", refusedToken(name));
           log.error({ account: name }, reason);
@@ -67,34 +71,39 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
         const { message, retryAfterMs } = failureOf(error) as Error & { retryAfterMs?: number };
         if (state !== "usable") turn("connecting", message);
         if (failures === 0) log.warn({ account: name, reason: message }, `${what} failed; trying again`);
-        if (retryAfterMs !== undefined) await sleep(retryAfterMs, cut.signal);
-        else await pause(failures);
+        if (retryAfterMs !== undefined) await sleep(retryAfterMs, signal);
+        else await pause(failures, signal);
       }
     }
     return undefined;
   }
 
   async function run(): Promise<void> {
-    const me = await insist("getMe", () => api.getMe(foreign(cut.signal)));
+    const me = await insist("getMe", cut.signal, () => api.getMe(foreign(cut.signal)));
     if (me === undefined) return;
     turn("usable");
     if (!polls) return;
-    await insist("deleteWebhook", () => api.deleteWebhook({}, foreign(cut.signal)));
-    await listen(me);
+    const told = { signal: cut.signal, standby: (node?: string) => turn("usable", "", standbyNote(node)), failed: (why: string) => turn("usable", "", why) };
+    // Two who ask with one token take the messages from each other.
+    await whileHeld(ctx.store, `poll:${me.id}`, told, async (signal) => {
+      turn("usable");
+      await insist("deleteWebhook", signal, () => api.deleteWebhook({}, foreign(signal)));
+      await listen(me, signal);
+    });
   }
 
-  async function listen(me: UserFromGetMe): Promise<void> {
+  async function listen(me: UserFromGetMe, signal: AbortSignal): Promise<void> {
     /** The first update that is not dealt with. Asking with it confirms all before it; unset once nothing is outstanding. */
     let next: number | undefined;
     /** What was dealt with lately: the platform may hand an update out again. */
     const seen = new Set<number>();
     let conflicts = 0;
-    while (!cut.signal.aborted && state === "usable") {
-      const updates = await insist("getUpdates", async () => {
+    while (!signal.aborted && state === "usable") {
+      const updates = await insist("getUpdates", signal, async () => {
         try {
           const answer = await api.getUpdates(
             { ...(next === undefined ? {} : { offset: next }), timeout: POLL_SECONDS, allowed_updates: ["message", "callback_query"] },
-            foreign(cut.signal),
+            foreign(signal),
           );
           if (conflicts > 0) log.info({ account: name }, "the other poller is gone");
           conflicts = 0;
@@ -108,14 +117,14 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
       if (updates === undefined) break;
       if (updates === "conflict") {
         if (conflicts === 1) tellConflict();
-        await pause(conflicts, LONGEST_CONFLICT_MS);
+        await pause(conflicts, signal, LONGEST_CONFLICT_MS);
         continue;
       }
       // Ids may start anew after a quiet week: nothing is remembered beyond what is outstanding.
       if (updates.length === 0) next = undefined;
       for (const update of [...updates].sort((left, right) => left.update_id - right.update_id)) {
         if (seen.has(update.update_id)) continue;
-        if (!(await keep(update, me))) return confirm(next);
+        if (!(await keep(update, me, signal))) return confirm(next);
         next = Math.max(next ?? 0, update.update_id + 1);
         seen.add(update.update_id);
         if (seen.size > REMEMBERED) seen.delete(seen.values().next().value as number);
@@ -125,15 +134,15 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
   }
 
   /** False when the account was stopped before the update was dealt with. */
-  async function keep(update: Update, me: UserFromGetMe): Promise<boolean> {
-    for (let failures = 0; !cut.signal.aborted; failures += 1) {
+  async function keep(update: Update, me: UserFromGetMe, signal: AbortSignal): Promise<boolean> {
+    for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         await take(update, me);
         return true;
       } catch (error) {
         if (failures === 0)
           log.error({ account: name, update: update.update_id, err: error }, "a message could not be kept; it is not acknowledged and tried again");
-        await pause(failures);
+        await pause(failures, signal);
       }
     }
     return false;
@@ -161,6 +170,9 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
     get reason() {
       return reason;
     },
+    get note() {
+      return note;
+    },
     start() {
       running ??= run();
     },
@@ -173,6 +185,7 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
 
 /** A channel of several accounts is up when one of them is, and says why when none is. */
 export function tellState(accounts: readonly Account[], handle: ChannelHandle): void {
-  if (accounts.some(({ state }) => state === "usable")) handle.ready();
+  const notes = accounts.flatMap(({ name, note }) => (note === undefined ? [] : [accounts.length === 1 ? note : `${name}: ${note}`]));
+  if (accounts.some(({ state }) => state === "usable")) handle.ready(notes.length === 0 ? undefined : notes.join("; "));
   else handle.down(accounts.length === 0 ? "no account is configured" : accounts.map(({ name, reason }) => `${name}: ${reason}`).join("; "));
 }

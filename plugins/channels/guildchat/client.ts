@@ -1,4 +1,4 @@
-import { backoffMs, type Channel, type ChannelHandle, channelError, linked, type PluginContext, reasonOf, sleep } from "@svc/sdk";
+import { backoffMs, type Channel, type ChannelHandle, channelError, type PluginContext, reasonOf, sleep, standbyNote, whileHeld } from "@svc/sdk";
 import { createApi } from "./api.ts";
 import { answeredStatus } from "./failure.ts";
 import { listen } from "./listening.ts";
@@ -13,7 +13,6 @@ export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove
   stop(): Promise<void>;
 }
 
-const LEASE_MS = 30_000;
 const LONGEST_PAUSE_MS = 60_000;
 const REFUSED_TOKEN = "the platform refuses the token; check channels.guildchat.token, or make a new one: svc connect guildchat";
 const NO_CONTENT =
@@ -68,20 +67,20 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
 
   async function run(): Promise<void> {
     const me = await identify();
-    while (me !== undefined && !signal.aborted && refused === undefined) {
-      // Two connections of one bot would both hear everything.
-      const lease = await ctx.store.lease("gateway", LEASE_MS);
-      if (!lease.held) {
-        ready("another daemon listens");
-        await sleep(LEASE_MS / 2, signal);
-        continue;
-      }
-      const own = linked(signal, lease.signal);
+    if (me === undefined) return;
+    // Two connections of one bot would both hear everything.
+    await whileHeld(ctx.store, "gateway", { signal, standby: (node) => ready(standbyNote(node)), failed: (reason) => handle.down(reason) }, (own) =>
+      connect(me, own),
+    );
+  }
+
+  async function connect(me: WireUser, own: AbortSignal): Promise<void> {
+    while (!own.aborted && refused === undefined) {
       try {
         await listen(ctx, {
           api,
           me,
-          signal: own.signal,
+          signal: own,
           connected: (content) => ready(whyDeaf(config), content ? undefined : NO_CONTENT),
           away(reason, failures) {
             if (failures === AWAY) log.warn({ reason }, "the gateway is away; trying again");
@@ -90,13 +89,10 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
           refused: refuse,
         });
       } catch (error) {
-        if (own.signal.aborted) continue;
+        if (own.aborted) continue;
         log.error({ err: error }, "guildchat cannot listen; trying again");
         handle.down(reasonOf(error));
-        await sleep(LONGEST_PAUSE_MS / 2, signal);
-      } finally {
-        own.release();
-        await lease.release().catch(() => undefined);
+        await sleep(LONGEST_PAUSE_MS / 2, own);
       }
     }
   }

@@ -1,4 +1,5 @@
 import { type Channel, type ChannelHandle, channelError, type PluginContext, type Target } from "@svc/sdk";
+import { type App, createApp } from "./app.ts";
 import { checkWorkspace } from "./check.ts";
 import { teamsOf } from "./map.ts";
 import { type Settings, whyDeaf, workspacesOf } from "./settings.ts";
@@ -11,12 +12,6 @@ import { createWorkspace, type Workspace } from "./workspace.ts";
 export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "fetchMedia" | "test">> {
   start(): void;
   stop(): Promise<void>;
-}
-
-/** The connection of one app, with the workspaces that it serves. */
-interface App {
-  readonly socket: Socket;
-  readonly workspaces: readonly Workspace[];
 }
 
 /** Makes the client of all configured workspaces; it connects with `start`. */
@@ -47,23 +42,24 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
     workspaces.set(name, workspace);
     byApp.set(appToken, [...(byApp.get(appToken) ?? []), workspace]);
   }
-  for (const [appToken, served] of byApp) apps.push(createApp(appToken, served));
+  for (const [appToken, served] of byApp) apps.push(appOf(appToken, served));
 
-  function createApp(appToken: string, served: readonly Workspace[]): App {
+  function appOf(appToken: string, served: readonly Workspace[]): App {
     const [first] = served as [Workspace];
     const name = served.map(({ settings }) => settings.name).join(", ");
-    const socket = createSocket({
-      ctx,
-      api: first.api,
-      appToken,
-      name,
-      heard: (envelope, acknowledge, sideBySide) => route(envelope, acknowledge, sideBySide, served),
-      opened: (gap) => {
-        for (const workspace of served) workspace.opened(gap);
-      },
-      changed: tellState,
-    });
-    return { socket, workspaces: served };
+    const make = () =>
+      createSocket({
+        ctx,
+        api: first.api,
+        appToken,
+        name,
+        heard: (envelope, acknowledge, sideBySide) => route(envelope, acknowledge, sideBySide, served),
+        opened: (gap) => {
+          for (const workspace of served) workspace.opened(gap);
+        },
+        changed: tellState,
+      });
+    return createApp(ctx, served, make, tellState);
   }
 
   /** To the workspace that it is for. One that is not configured here hears nothing of it, and is not offered it again. */
@@ -80,15 +76,15 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   function tellState(): void {
     const said: string[] = [...unused].map(([name, why]) => `${name}: ${why}`);
     let usable = false;
-    for (const { socket, workspaces: served } of apps) {
+    for (const { socket, note: standing, workspaces: served } of apps) {
       for (const workspace of served) {
         const { settings, state, reason, lacking } = workspace;
         const call = (words: string) => (configured.length === 1 ? words : `${settings.name}: ${words}`);
         // While a connection that was there is sought again, what is to be said can be said.
         if (socket.state === "open") opened.add(socket);
-        if (state === "usable" && socket.state !== "refused" && opened.has(socket)) usable = true;
+        if (state === "usable" && socket.state !== "refused" && (standing !== undefined || opened.has(socket))) usable = true;
         if (state !== "usable") said.push(call(reason));
-        else if (socket.state !== "open") said.push(call(socket.reason));
+        else if (socket.state !== "open") said.push(call(standing ?? socket.reason));
         const deaf = whyDeaf(settings);
         if (deaf !== undefined) said.push(call(deaf));
         said.push(...lacking.map(call));
@@ -109,20 +105,20 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   return {
     start() {
       if (workspaces.size === 0) tellState();
-      for (const { socket, workspaces: served } of apps) {
-        for (const workspace of served) {
+      for (const app of apps) {
+        for (const workspace of app.workspaces) {
           const known = workspace.start().then(() => {
             if (workspace.me === undefined) return;
             // The socket may have been opened for another workspace of the app.
-            if (socket.state === "open") workspace.opened(true);
-            else socket.start();
+            if (app.socket.state === "open") workspace.opened(true);
+            else app.listen(workspace.me.app);
           });
           starting.push(known);
         }
       }
     },
     async stop() {
-      await Promise.all(apps.flatMap(({ socket, workspaces: served }) => [socket.stop(), ...served.map((workspace) => workspace.stop())]));
+      await Promise.all(apps.flatMap((app) => [app.stop(), ...app.workspaces.map((workspace) => workspace.stop())]));
       await Promise.allSettled(starting);
     },
     send: async (out, signal) => ({ platformId: await workspaceOf(out.target).outbound.send(out, signal) }),

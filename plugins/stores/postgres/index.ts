@@ -21,6 +21,7 @@ export default definePlugin<StoreSettings>({
       open: ({ folder }) => openPostgres({ ...options, folder, log: ctx.log }),
       status: async () => (await import("./status.js")).serverStatus(options),
       migrate: async ({ folder }) => (await import("./upgrade.js")).upgrade(options, folder),
+      nodes: async () => (await import("./status.js")).serverNodes(options),
       drain: async ({ node, on }) => (await import("./status.js")).drainNode(options, node, on),
       check: ({ quick = false }) => checkServer(options, quick),
     });

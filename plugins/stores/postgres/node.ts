@@ -10,6 +10,7 @@ export const LEASE_MS = 7_000;
 const BEAT_MS = 2_000;
 const SILENT_MS = 5_000;
 const LOOK_MS = 250;
+const SILENT = "the database was not heard of for too long";
 
 /** What a boot is told by its beats. */
 export interface NodeListeners {
@@ -32,7 +33,9 @@ export class Node {
   readonly #told: NodeListeners;
   readonly #held = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
-  #beaten = performance.now();
+  /** When the last beat that was answered was sent, by the clock that runs evenly and by the wall's: a suspended machine stops the first. */
+  #beaten = { even: performance.now(), wall: Date.now() };
+  #silence: NodeJS.Timeout | undefined;
   #beating = false;
 
   private constructor(server: Server, beats: Server, boot: number, told: NodeListeners) {
@@ -42,6 +45,7 @@ export class Node {
     this.#told = told;
     this.#timer = setInterval(() => void this.#beat(), BEAT_MS);
     this.#timer.unref();
+    this.#listen();
   }
 
   /**
@@ -71,15 +75,18 @@ export class Node {
   /** As `Store.lease`, by a name that no other owner uses. It ends with the daemon's own lease, whatever `ms` was asked for. */
   async lease(name: string): Promise<Lease> {
     const token = randomUUID();
-    const [taken] = await this.#server.query<{ held: boolean }>("SELECT {s}.take_lease($1, $2, $3) AS held", [this.boot, name, token]);
+    const [asked] = await this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3)", [this.boot, name, token]);
     const abort = new AbortController();
-    const held = taken?.held === true;
+    // Who was not heard of for too long may be declared dead at any moment.
+    const held = asked?.held === true && !this.#silent;
+    const holder = held ? undefined : (asked?.holder ?? undefined);
     if (held) {
       this.#held.get(name)?.abort.abort(new Error("the lease was asked for again"));
       this.#held.set(name, { token, abort });
     } else abort.abort(new Error("another daemon has the lease"));
     return {
       held,
+      ...(holder === undefined ? {} : { holder }),
       signal: abort.signal,
       release: async () => {
         if (abort.signal.aborted) return;
@@ -92,16 +99,15 @@ export class Node {
 
   /** Gives back all that it has and is dead at once: nobody has to wait for its lease to run out. */
   async end(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#lose("the store was closed");
+    this.#stop("the store was closed");
     await this.#server.query("UPDATE {s}.node SET alive = false WHERE boot = $1", [this.boot], BEAT_MS);
   }
 
   async #beat(): Promise<void> {
-    if (performance.now() - this.#beaten > SILENT_MS) this.#lose("the database was not heard of for too long");
+    if (this.#silent) this.#lose(SILENT);
     if (this.#beating) return;
     this.#beating = true;
-    const sent = performance.now();
+    const sent = { even: performance.now(), wall: Date.now() };
     try {
       const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null }>(
         "SELECT * FROM {s}.beat($1, $2)",
@@ -110,15 +116,34 @@ export class Node {
       );
       if (answer?.drains === true) this.#told.drain();
       if (answer?.lives !== true) {
-        clearInterval(this.#timer);
-        this.#lose("another daemon took over");
+        this.#stop("another daemon took over");
         this.#told.dead();
-      } else this.#beaten = sent;
+      } else {
+        this.#beaten = sent;
+        this.#listen();
+      }
     } catch {
       // The next beat tells.
     } finally {
       this.#beating = false;
     }
+  }
+
+  /** Another daemon may be given what this one has from 7 s after that beat on: it stops 2 s earlier. */
+  get #silent(): boolean {
+    return Math.max(performance.now() - this.#beaten.even, Date.now() - this.#beaten.wall) >= SILENT_MS;
+  }
+
+  #listen(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#lose(SILENT), SILENT_MS - (performance.now() - this.#beaten.even));
+    this.#silence.unref();
+  }
+
+  #stop(reason: string): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#silence);
+    this.#lose(reason);
   }
 
   #lose(reason: string): void {

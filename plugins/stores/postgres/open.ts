@@ -72,9 +72,9 @@ export async function openPostgres({ folder, log, clock, shared, ...options }: O
     },
   };
   try {
-    const own = identity(folder);
-    await migrate(server, own);
-    node = await Node.begin(server, beats, own, told, shared);
+    const data = identity(folder);
+    await migrate(server, data);
+    node = await Node.begin(server, beats, data, told, shared);
     await look().catch(() => {});
   } catch (error) {
     await Promise.allSettled([server.close(), beats.close()]);

@@ -64,6 +64,11 @@ export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
   return rows.map(({ pid, beat, ...node }) => ({ ...node, ...(pid === null ? {} : { pid }), beatMs: Math.round(beat) }));
 }
 
+/** The same over connections of its own; none where there is no schema yet. */
+export function serverNodes(options: ServerOptions): Promise<readonly StoreNode[]> {
+  return asked(options, async (server) => (((await schemaVersion(server)) ?? 0) < 2 ? [] : nodesOf(server)));
+}
+
 /** Marks the living daemon of that name; its next beat tells it. */
 export function drainNode(options: ServerOptions, node: string, on: boolean): Promise<boolean> {
   return asked(options, async (server) => {

@@ -1,0 +1,15 @@
+import { hostname } from "node:os";
+import type { HttpRoute } from "@svc/sdk";
+import type { Kernel } from "../../core/boot/kernel-api.ts";
+
+/** `GET /nodes`: the daemons that use the same state, the latest first, with their beats; with a store that one daemon uses alone, this one. */
+export function nodesRoute(kernel: Pick<Kernel, "nodes" | "node">): HttpRoute {
+  return {
+    method: "GET",
+    path: "/nodes",
+    guard: "peer",
+    handle: async () => ({
+      nodes: (await kernel.nodes()) ?? [{ name: kernel.node.id, boot: 0, host: hostname(), pid: process.pid, state: "alive", beatMs: 0 }],
+    }),
+  };
+}

@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Plugin } from "@svc/sdk";
+import { workingStore } from "@svc/sdk/host";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type BotApi, FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
+import botmsg from "../../plugins/channels/botmsg/index.ts";
+import { openPostgres, type PostgresStore } from "../../plugins/stores/postgres/open.ts";
+import { configOf, type Running, runKernel } from "../kit/kernel.ts";
+import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../kit/tcp-proxy.ts";
+
+const GROUP = -1_001;
+const TOKEN = "4242:secret-token-of-the-bot";
+
+let server: TestServer;
+const undo: (() => unknown)[] = [];
+beforeAll(async () => {
+  if (NO_POSTGRES === undefined) server = await startPostgres();
+});
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+afterAll(() => server?.stop());
+
+async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
+  for (const end = performance.now() + ms; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 20)))
+    if (performance.now() > end) throw new Error(`${what} did not happen`);
+}
+
+type At = ReturnType<TestServer["schema"]>;
+
+interface Member {
+  readonly store: PostgresStore;
+  readonly proxy: TcpProxy;
+}
+
+/** One of several daemons on a schema, behind a proxy of its own. */
+async function enter(at: At, name: string): Promise<Member> {
+  const proxy = await startTcpProxy(() => server.port);
+  undo.push(() => proxy.close());
+  const folder = mkdtempSync(join(tmpdir(), "svc-lease-"));
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  const url = at.url.replace(`:${server.port}/`, `:${proxy.port}/`);
+  const store = await openPostgres({ ...at, url, poolSize: 3, folder, shared: true });
+  undo.push(() => store.close());
+  await store.reclaim(name);
+  return { store, proxy };
+}
+
+const leaseOf = ({ store }: Member) => workingStore(store.scope("feature-x"));
+
+describe.skipIf(NO_POSTGRES !== undefined)("leases of several daemons on one PostgreSQL schema", () => {
+  it("one has it, the others are told which node; given back it moves at once", async () => {
+    const at = server.schema();
+    const [one, two] = [await enter(at, "n1"), await enter(at, "n2")];
+    const first = await leaseOf(one).lease("leader", 7_000);
+    expect(first).toMatchObject({ held: true });
+    const refused = await leaseOf(two).lease("leader", 7_000);
+    expect(refused).toMatchObject({ held: false, holder: "n1" });
+    expect(refused.signal.aborted).toBe(true);
+    await first.release();
+    expect(await leaseOf(two).lease("leader", 7_000)).toMatchObject({ held: true });
+    expect(await leaseOf(one).lease("leader", 7_000)).toMatchObject({ held: false, holder: "n2" });
+    expect((await one.store.nodes()).map(({ name, state }) => [name, state])).toEqual([
+      ["n2", "alive"],
+      ["n1", "alive"],
+    ]);
+  });
+
+  it("who is cut off from the database loses it before another one can get it, within 10 s", async () => {
+    const at = server.schema();
+    const [one, two] = [await enter(at, "n1"), await enter(at, "n2")];
+    const first = await leaseOf(one).lease("leader", 7_000);
+    const lost = new Promise<number>((resolve) => first.signal.addEventListener("abort", () => resolve(performance.now())));
+    const began = performance.now();
+    one.proxy.partition(true);
+    let got = 0;
+    await until("the take-over", async () => {
+      const { held } = await leaseOf(two).lease("leader", 7_000);
+      if (held) got = performance.now();
+      return held;
+    });
+    expect(await lost).toBeLessThan(got);
+    console.log(`lost after ${Math.round((await lost) - began)} ms, taken over after ${Math.round(got - began)} ms`);
+    const failed = new Promise<Error>((resolve) => one.store.onFailure(resolve));
+    one.proxy.partition(false);
+    expect(await failed).toMatchObject({ code: "SVC_STORE_FENCED" });
+    await expect(
+      leaseOf(one)
+        .lease("leader", 7_000)
+        .then(({ held }) => held),
+    ).resolves.toBe(false);
+    expect((await two.store.nodes()).find(({ name }) => name === "n1")?.state).toBe("dead");
+  });
+
+  it("svc node drain: the daemon of that name hears of it at its next beat, once", async () => {
+    const at = server.schema();
+    const one = await enter(at, "n1");
+    let told = 0;
+    one.store.onDrain(() => {
+      told += 1;
+    });
+    server.sql(`UPDATE ${at.schema}.node SET draining = true WHERE name = 'n1'`);
+    await until("the wish", () => told === 1);
+    expect((await one.store.nodes())[0]?.state).toBe("draining");
+  });
+});
+
+describe.skipIf(NO_POSTGRES !== undefined)("a channel with one poller on two daemons", () => {
+  async function daemon(at: At, name: string, api: BotApi): Promise<Member & Running> {
+    const member = await enter(at, name);
+    const channel = {
+      enabled: true,
+      apiRoot: api.root,
+      accounts: { main: { token: TOKEN, agentBinding: "a" } },
+      policy: { allowFrom: [String(FRIEND.id)], group: "all" },
+    };
+    const config = { node: { ...configOf().node, id: name }, channels: { botmsg: channel } };
+    const running = await runKernel({ config, inline: [botmsg as Plugin<never>], store: { ...member.store, close: async () => undefined } });
+    return { ...member, ...running };
+  }
+  const noteOf = async ({ kernel }: Running) => (await kernel.channels()).find(({ name }) => name === "botmsg")?.reason;
+
+  it("one polls and the other stands by, says which node has it, and polls when that one is cut off; the two never do at once", async () => {
+    const api = await startBotApi();
+    undo.push(() => api.close());
+    api.addBot(TOKEN, 42, "helper_bot");
+    api.addChat(GROUP, "supergroup", "The Garden");
+    const at = server.schema();
+    const one = await daemon(at, "n1", api);
+    await until("the first poll", () => api.polls(TOKEN) > 0);
+    const two = await daemon(at, "n2", api);
+    await until("the stand-by", async () => (await noteOf(two)) === "standby, node n1 has it");
+    expect(await noteOf(one)).toBeUndefined();
+
+    api.say(TOKEN, { chat: GROUP, text: "to the first" });
+    await until("its turn", () => one.tier.prompts.some((prompt) => prompt.includes("to the first")));
+    one.proxy.partition(true);
+    await until("the take-over", async () => (await noteOf(two)) === undefined);
+    api.say(TOKEN, { chat: GROUP, text: "to the second" });
+    await until("its turn", () => two.tier.prompts.some((prompt) => prompt.includes("to the second")));
+    expect(one.tier.prompts.some((prompt) => prompt.includes("to the second"))).toBe(false);
+    const conflicts = [...one.events, ...two.events].filter(({ data }) => data?.state === "channel-conflict");
+    expect(conflicts).toEqual([]);
+    one.proxy.partition(false);
+  }, 60_000);
+});
