@@ -247,10 +247,10 @@ export class Lanes<T> implements Work<T> {
 
   #remove(item: T): boolean {
     for (const lane of this.#lanes.values()) {
-      const at = lane.queued.findIndex((waiting) => waiting.item === item);
-      if (at === -1) continue;
       const { awaited } = lane;
-      lane.queued.splice(at, 1);
+      const at = lane.queued.findIndex((waiting) => waiting.item === item);
+      if (at !== -1) lane.queued.splice(at, 1);
+      else if (!takeOut(lane, item)) continue;
       this.#goOn(lane, awaited);
       return true;
     }
@@ -263,4 +263,13 @@ export class Lanes<T> implements Work<T> {
     }
     return false;
   }
+}
+
+/** Takes an item out of a batch that was given back, and whose turn is no more. */
+function takeOut<T>(lane: Lane<T>, item: T): boolean {
+  const { returned } = lane;
+  if (returned?.state !== "over" || !returned.batch.includes(item)) return false;
+  const [first, ...others] = returned.batch.filter((other) => other !== item);
+  lane.returned = first === undefined ? undefined : { ...returned, batch: [first, ...others] };
+  return true;
 }

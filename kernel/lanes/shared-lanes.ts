@@ -52,6 +52,8 @@ export class SharedLanes<T> implements Work<T> {
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #look = false;
+  /** Tokens of claims that are over since the rows were asked for last: an answer from before may still have them. */
+  readonly #over = new Set<string>();
 
   constructor(options: SharedLanesOptions<T>) {
     this.#options = options;
@@ -101,8 +103,10 @@ export class SharedLanes<T> implements Work<T> {
   }
 
   async leave(claim: Claim<T>): Promise<void> {
-    this.#forget(claim);
+    (claim as Held<T>).state = "over";
+    // Known until the rows know: a look in between must not take it for a claim whose answer was lost. What fails here the next look repeats.
     await this.#rows.leave(claim);
+    this.#forget(claim);
     for (const item of claim.batch) if (this.#holder(this.#options.idOf(item)) === undefined) this.#items.delete(this.#options.idOf(item));
     await this.#fill();
   }
@@ -171,11 +175,11 @@ export class SharedLanes<T> implements Work<T> {
 
   #forget(claim: Claim<T>): void {
     (claim as Held<T>).state = "over";
-    this.#held.delete(claim.token);
+    if (this.#held.delete(claim.token)) this.#over.add(claim.token);
   }
 
   #holder(id: string): Held<T> | undefined {
-    for (const claim of this.#held.values()) if (claim.batch.some((item) => this.#options.idOf(item) === id)) return claim;
+    for (const claim of this.#held.values()) if (claim.state !== "over" && claim.batch.some((item) => this.#options.idOf(item) === id)) return claim;
     return undefined;
   }
 
@@ -228,15 +232,18 @@ export class SharedLanes<T> implements Work<T> {
   /** Compares what this daemon holds with the rows. No claim is under way: what is unknown here is one whose answer was lost. */
   async #adopt(): Promise<void> {
     const before = [...this.#held.values()];
+    this.#over.clear();
     const rows = await this.#rows.held();
     const tokens = new Set(rows.map(({ token }) => token));
     for (const claim of rows) {
       const known = this.#held.get(claim.token);
-      if (known === undefined) await (claim.batch.length === 0 ? this.#rows.leave(claim) : this.#take(claim));
+      if (this.#over.has(claim.token)) continue;
+      if (known?.state === "over") await this.#rows.leave(claim).then(() => this.#forget(known));
+      else if (known === undefined) await (claim.batch.length === 0 ? this.#rows.leave(claim) : this.#take(claim));
       else for (const { id, stop } of claim.batch) if (stop !== undefined && !known.told.has(id)) this.#stop(id, stop as Ending);
     }
     for (const claim of before) {
-      if (tokens.has(claim.token) || this.#held.get(claim.token) !== claim || claim.finished) continue;
+      if (tokens.has(claim.token) || this.#held.get(claim.token) !== claim || claim.state === "over" || claim.finished) continue;
       for (const item of claim.batch) this.#stop(this.#options.idOf(item), LOST);
       this.#forget(claim);
     }
@@ -264,8 +271,9 @@ export class SharedLanes<T> implements Work<T> {
       batch.push(item);
     }
     const [first, ...others] = batch;
-    // Claimed while it was asked for: paused or closed meanwhile.
-    if (this.#paused || this.#closed) return void (await this.#rows.release(row));
+    // Paused or closed while it was asked for: others may have it, but for a turn that stands still in this process.
+    const goesOn = [...this.#held.values()].some((earlier) => earlier.state === "unparked" && earlier.conversation === row.conversation);
+    if ((this.#paused || this.#closed) && !goesOn) return void (await this.#rows.release(row));
     if (first === undefined) return this.#rows.leave(row);
     const { conversation, agent, token } = row;
     const claim: Held<T> = { batch: [first, ...others], conversation, agent, token, state: "running", finished: false, told: new Set() };

@@ -193,6 +193,27 @@ export function workContract(name: string, open: (worker: Worker<string>) => Wor
       expect(batches()).toEqual([["1"], ["1"]]);
     });
 
+    check("cancel takes an item out of a batch that was given back; with its last one the lane goes on", async (stage) => {
+      const { work, at, claimed, put, batches } = stage;
+      for (const item of ["0", "1", "2", "3"]) await work.enter(item, at("c", "collect", { sort: () => (item === "3" ? "other" : "one") }));
+      const first = await claimed(1);
+      await work.finish(first, put("0"));
+      await work.leave(first);
+      const claim = await claimed(2);
+      await work.pause();
+      expect(await work.release(claim)).toBe(true);
+      expect(await work.cancel("1", ENDING)).toBe("removed");
+      expect(await work.waiting()).toEqual(["2", "3"]);
+      await work.resume();
+      const again = await claimed(3);
+      await work.pause();
+      await work.release(again);
+      expect(await work.cancel("2", ENDING)).toBe("removed");
+      await work.resume();
+      await claimed(4);
+      expect(batches()).toEqual([["0"], ["1", "2"], ["2"], ["3"]]);
+    });
+
     check("park frees the agent's slot and keeps the lane closed; unpark takes a slot again", async ({ work, at, claimed, put, batches }) => {
       await work.enter("1", at("c", "followup"));
       await work.enter("2", at("c", "followup"));
