@@ -15,6 +15,7 @@ const ORDINARY = [
   "boards",
   "budgets",
   "business",
+  "calls",
   "local",
   "metrics",
   "models",

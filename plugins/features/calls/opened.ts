@@ -1,0 +1,179 @@
+import { randomUUID } from "node:crypto";
+import { type Inbound, type Lease, type PluginContext, type Rejection, reasonOf } from "@svc/sdk";
+import type { CallRow, Line, Place } from "./call-row.ts";
+import { type Camera, createCamera, type FrameRow } from "./camera.ts";
+import { fail } from "./errors.ts";
+import { openHourlyLimit } from "./hours.ts";
+import { type CallDeps, LINES, LiveCall, ROWS } from "./live-call.ts";
+import { mediaOf } from "./media.ts";
+import { placed, type Wanted } from "./placing.ts";
+import { type Ended, recoverCalls } from "./recovery.ts";
+import { ring, takeChoice } from "./ring.ts";
+import { playRing } from "./ring-sound.ts";
+import type { CallsSettings } from "./settings.ts";
+import { createTickets, type Tickets } from "./tickets.ts";
+import { bare, createTranscript, deliverOnce } from "./transcript.ts";
+import { type Placer, placeOf } from "./who-may.ts";
+import { wrapUp } from "./wrap-up.ts";
+
+type Context = PluginContext<CallsSettings>;
+
+/** All of the calls, once something of them is needed. */
+export interface Opened {
+  readonly tickets: Tickets;
+  readonly camera: Camera;
+  place(wanted: Wanted, placer: Placer): Promise<{ readonly call: LiveCall; readonly url?: string }>;
+  live(id: string): LiveCall | undefined;
+  /** The call, live; throws `SVC_CALLS_UNKNOWN`, or `SVC_CALLS_OVER` for one that has ended. */
+  running(id: string): Promise<LiveCall>;
+  row(id: string): Promise<CallRow | undefined>;
+  list(all: boolean): Promise<readonly CallRow[]>;
+  lines(id: string): Promise<readonly Line[]>;
+  chatAnswer(message: Inbound): Promise<Rejection | undefined>;
+  /** Words of an agent that come when their call is over: false where nowhere is set for them. */
+  late(id: string, text: string, key: string): Promise<boolean>;
+  /** Ends what a daemon that died has left, tells what is owed, forgets what is old. */
+  recover(): Promise<void>;
+  /** Ends all calls: the daemon stops. */
+  close(): Promise<void>;
+}
+
+const MOST_LIVE = 32;
+/** How long a daemon that is gone counts as there. */
+const LEASE_MS = 30_000;
+const MINUTE_MS = 60_000;
+
+/** Opens the calls of this daemon. */
+export function openCalls(ctx: Context, settings: () => CallsSettings, now: () => number = Date.now): Opened {
+  const rows = ctx.store.collection<CallRow>(ROWS, { indexes: ["live", "owed", "at"] });
+  const lines = ctx.store.collection<Line>(LINES, { indexes: ["call"] });
+  const calls = new Map<string, LiveCall>();
+  /** This daemon, until it ends: who can have its lease knows that it is gone. */
+  const owner = randomUUID();
+  let lease: Promise<Lease> | undefined;
+  /** Calls whose end is being told. */
+  const settling = new Set<string>();
+  const tickets = createTickets(now);
+  const media = () => mediaOf(ctx.services);
+  const hourly = openHourlyLimit(ctx.store.collection("hours"), () => settings().maxPerHour, now);
+  const report = (): Place | undefined => {
+    const chat = ctx.services.get("callMedia")?.settings().bot.transcriptChannel;
+    return chat && placeOf(chat);
+  };
+  const transcript = createTranscript(ctx, lines, report);
+  const camera = createCamera(ctx, ctx.store.collection<FrameRow>("frames"), () => media().settings().camera, now);
+
+  const deps: CallDeps = {
+    ctx,
+    now,
+    media,
+    ringMs: () => settings().ringSeconds * 1000,
+    limitMs({ kind }) {
+      const { camera: cam, bot } = media().settings();
+      if (kind === "camera") return Math.min(cam.maxSeconds * 1000, cam.bot.maxSessionMinutes * MINUTE_MS);
+      return Math.min(settings().maxCallMinutes, bot.maxCallMinutes) * MINUTE_MS;
+    },
+    grown: (call) => transcript.grown(call),
+    begun(call) {
+      if (call.row.kind === "camera") camera.begun(call);
+    },
+    ended(call) {
+      const { id } = call.row;
+      calls.delete(id);
+      tickets.forget(id);
+      camera.ended(id);
+      void settle(call);
+    },
+  };
+
+  /** Never rejects: what could not be told stays owed. */
+  async function settle(ended: Ended): Promise<void> {
+    const { id } = ended.row;
+    if (settling.has(id)) return;
+    settling.add(id);
+    try {
+      await wrapUp(ended, { ctx, transcript, place: report, summary: () => settings().summary });
+      await ended.change({ owed: 0 });
+    } catch (error) {
+      if (!ctx.signal.aborted) ctx.log.warn({ call: id, reason: reasonOf(error) }, "the end of a call was not told to everybody; the next start tries again");
+    } finally {
+      settling.delete(id);
+    }
+  }
+
+  async function link(call: LiveCall, host?: string): Promise<string> {
+    const { id, kind, ringUntil } = call.row;
+    const base = media().settings().callUrlBase ?? `http://${host ?? (await ownAddress(ctx))}`;
+    return `${base.replace(/\/+$/, "")}/${kind}/${id}#${tickets.code(id, ringUntil)}`;
+  }
+
+  async function place(wanted: Wanted, placer: Placer): Promise<{ readonly call: LiveCall; readonly url?: string }> {
+    const { row, places } = placed(wanted, placer, { ctx, rules: media().settings(), settings: settings(), at: now(), owner });
+    const inbound = row.direction === "in";
+    lease ??= ctx.store.lease(`owner.${owner}`, LEASE_MS);
+    await lease;
+    if (calls.size >= MOST_LIVE) throw fail("SVC_CALLS_BUSY", { most: MOST_LIVE });
+    // A ring that fails from here on counts all the same.
+    if (!inbound) await hourly.take();
+    await rows.put(row.id, row, "absent");
+    const call = new LiveCall(row, deps);
+    calls.set(row.id, call);
+    // A chat that hangs up a caller may do so as long as the call lasts.
+    const rings = await ring(ctx, row, places, inbound ? row.ringUntil + deps.limitMs(row) : row.ringUntil);
+    await call.change({ rings });
+    if (!inbound) void playRing(ctx, settings().ringSound);
+    if (!inbound && rings.length === 0) void call.end({ reason: "failed", words: "no chat of channels.webrtc.ringNotify can be reached" });
+    return { call, ...(inbound ? { url: await link(call, wanted.host) } : {}) };
+  }
+
+  const opened: Opened = {
+    tickets,
+    camera,
+    place,
+    live: (id) => calls.get(id),
+    async running(id) {
+      const call = calls.get(id);
+      if (call !== undefined) return call;
+      const row = await opened.row(id);
+      if (row === undefined) throw fail("SVC_CALLS_UNKNOWN", { id });
+      throw fail("SVC_CALLS_OVER", { id, how: row.end?.reason ?? "the daemon was restarted" });
+    },
+    row: async (id) => calls.get(id)?.row ?? (await rows.get(id))?.value,
+    async list(all) {
+      if (!all) return [...calls.values()].map(({ row }) => row);
+      return (await rows.list({ by: "at", reverse: true, limit: 200 })).map(({ value }) => value);
+    },
+    lines: (id) => transcript.lines(id),
+    chatAnswer: (message) => takeChoice(message, { ctx, live: (id) => calls.get(id), row: opened.row, link: (call) => link(call) }),
+    async late(id, text, key) {
+      const row = await opened.row(id);
+      const to = report();
+      const places = to === undefined ? (row?.rings ?? []) : [to];
+      if (row === undefined) return false;
+      for (const target of places) await deliverOnce(ctx, { target, agent: row.agent, text: bare(text), key: `calls/late/${key}/${target.channel}` });
+      return places.length > 0;
+    },
+    async recover() {
+      const isGone = async (other: string) => {
+        if (other === owner) return true;
+        const theirs = await ctx.store.lease(`owner.${other}`, LEASE_MS);
+        await theirs.release();
+        return theirs.held;
+      };
+      await recoverCalls({ rows, lines, now: now(), isLive: (id) => calls.has(id), isGone, settle });
+      await camera.sweep();
+    },
+    async close() {
+      await Promise.all([...calls.values()].map((call) => call.end({ reason: "restarted" })));
+    },
+  };
+  return opened;
+}
+
+/** Where this daemon listens, by its configuration: for links that are sent when nobody has asked by HTTP. */
+async function ownAddress({ settings }: Pick<Context, "settings">): Promise<string> {
+  const { document } = await settings.read();
+  const { bind } = (document.node ?? {}) as { readonly bind?: unknown };
+  const [, host = "127.0.0.1", port = "18800"] = /^(.+):(\d+)$/.exec(typeof bind === "string" ? bind : "") ?? [];
+  return `${host === "0.0.0.0" || host === "[::]" ? "127.0.0.1" : host}:${port}`;
+}

@@ -1,0 +1,54 @@
+import type { Collection } from "@svc/sdk";
+import type { CallRow, Line } from "./call-row.ts";
+import type { LiveCall } from "./live-call.ts";
+
+/** What the end of a call is told from: a live one, or its row. */
+export type Ended = Pick<LiveCall, "row" | "change">;
+
+/** How long calls and their transcripts are kept. */
+const KEPT_MS = 30 * 86_400_000;
+/** What nobody could be told of in that time is not told. */
+const OWED_MS = 86_400_000;
+const PAGE = 1_000;
+
+/** What a look through the stored calls stands on. */
+export interface Recovery {
+  readonly rows: Collection<CallRow>;
+  readonly lines: Collection<Line>;
+  readonly now: number;
+  /** Calls of this process. */
+  isLive(id: string): boolean;
+  /** The daemon of that name is gone: nobody else serves its calls. */
+  isGone(owner: string): Promise<boolean>;
+  settle(owner: Ended): Promise<void>;
+}
+
+/** Ends what a daemon that died has left, tells what is owed, and forgets what is old. */
+export async function recoverCalls({ rows, lines, now, isLive, isGone, settle }: Recovery): Promise<void> {
+  for (const { value } of await rows.list({ where: { live: 1 }, limit: PAGE }))
+    if (!isLive(value.id) && (await isGone(value.owner)))
+      await rows.put(value.id, { ...value, state: "ended", live: 0, owed: 1, endedAt: now, end: { reason: "restarted" } });
+  for (const { value } of await rows.list({ where: { owed: 1 }, limit: PAGE })) {
+    if (isLive(value.id) || !(await isGone(value.owner))) continue;
+    if ((value.endedAt ?? value.at) < now - OWED_MS) await rows.put(value.id, { ...value, owed: 0 });
+    else void settle(stored(value, rows));
+  }
+  for (const { value } of await rows.list({ by: "at", to: now - KEPT_MS, limit: PAGE })) {
+    for (const { key } of await lines.list({ where: { call: value.id }, limit: PAGE })) await lines.delete(key);
+    if ((await lines.count({ where: { call: value.id } })) === 0) await rows.delete(value.id);
+  }
+}
+
+/** A row of before, as what its end is told from. */
+function stored(first: CallRow, rows: Collection<CallRow>): Ended {
+  let row = first;
+  return {
+    get row() {
+      return row;
+    },
+    async change(change) {
+      row = { ...row, ...change };
+      await rows.put(row.id, row);
+    },
+  };
+}
