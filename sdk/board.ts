@@ -39,6 +39,14 @@ export interface WorkChange {
   readonly state?: WorkItem["state"];
 }
 
+/** A label that a source has, whether an item has it or not. */
+export interface WorkLabel {
+  readonly name: string;
+  /** `#RRGGBB`, as the source shows it. */
+  readonly color?: string;
+  readonly description?: string;
+}
+
 /**
  * A source of work items, named in `boards[].source.type`. What the source refuses is thrown with the source's words and its `status`
  * (401 for a token that may not, 403 for a missing right): people are shown both.
@@ -54,4 +62,6 @@ export interface Board {
    * one that the source does not have is refused. Rejects with `status` 404 for an item that is not there. A board without it is read only.
    */
   update?(id: string, change: WorkChange, signal: AbortSignal): Promise<WorkItem>;
+  /** The labels that items of these projects may get, each once, by name; at most 5,000. A board without it does not know. */
+  labels?(projects: readonly string[], signal: AbortSignal): Promise<readonly WorkLabel[]>;
 }

@@ -20,6 +20,7 @@ function createBoard(): Board {
         .map(({ text: _, ...item }) => item);
     },
     get: async (id) => items.get(id),
+    labels: async () => LABELS.map((name) => ({ name, color: "#428BCA" })),
     async update(id, { addLabels = [], removeLabels = [], state }) {
       const item = items.get(id);
       if (item === undefined) throw Object.assign(new Error("no such item"), { status: 404 });
@@ -71,6 +72,8 @@ describe("the board contract catches", () => {
       (board) => ({ get: async (id, signal) => (await board.get(id, signal)) ?? (await board.get("1", signal)) }),
       /none where the source has none/,
     ],
+    ["a label that is not known", () => ({ labels: async () => [{ name: "bug" }] }), /knows each label/],
+    ["a label that is known twice", () => ({ labels: async () => [...LABELS, "bug"].map((name) => ({ name })) }), /knows each label/],
     [
       "labels that are replaced",
       (board) => ({ update: async (id, change, signal) => board.update!(id, { ...change, removeLabels: ["bug", ...(change.removeLabels ?? [])] }, signal) }),

@@ -105,6 +105,24 @@ export function boardContract(runner: Runner, make: () => BoardSubject | Promise
     );
 
     runner.it(
+      "knows each label once, by name, that its items have or may get",
+      given(async ({ board, open, label }) => {
+        if (board.labels === undefined) return;
+        const item = await found(board, open[0] as string);
+        const { project } = item;
+        const known = await ask("labels", board.labels(project === undefined ? [] : [project], signal));
+        const names = known.map(({ name }) => name);
+        assert.deepEqual(names, [...new Set(names)].sort(), "labels are listed twice, or not by name");
+        assert.deepEqual(
+          [...item.labels, label].filter((name) => !names.includes(name)),
+          [],
+          "a label that an item has is not listed",
+        );
+        for (const { name, color } of known) assert.ok(color === undefined || /^#[0-9a-f]{6}$/i.test(color), `the colour of ${name} is no #RRGGBB`);
+      }),
+    );
+
+    runner.it(
       "refuses to update what is not there, with status 404",
       given(async ({ board }) => {
         if (board.update === undefined) return;

@@ -110,6 +110,11 @@ export function createBoard(started: () => { readonly api: Api; readonly identit
       write.then(forget, forget);
       return write;
     },
+    async labels(projects, signal) {
+      signal.throwIfAborted();
+      const { identities, labels } = started();
+      return labels.read(projects, identities.anyToken(), signal);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { WorkChange, WorkItem } from "@svc/sdk";
+import type { WorkChange, WorkItem, WorkLabel } from "@svc/sdk";
 import { type Column, type ColumnId, type ColumnKind, changeOf } from "./columns.ts";
 
 /** A board as `GET /api/boards` shows it. */
@@ -54,6 +54,13 @@ export interface BoardItems {
   readonly unplaced: readonly Card[];
   /** The source had more than a board shows. */
   readonly truncated: boolean;
+}
+
+/** What a board can be made of. */
+export interface BoardLabels {
+  readonly labels: readonly WorkLabel[];
+  /** The six columns of a board that names none. */
+  readonly columns: readonly ColumnView[];
 }
 
 /** A column as it is shown. */

@@ -54,6 +54,7 @@ it("registers the routes of the daemon and of the dashboard, each with its guard
   const context = createFakeContext(boards as never);
   boards.setup(context as never);
   expect(context.registered.routes.map(({ server = "daemon", method, path, guard }) => `${server} ${method} ${path} ${guard}`)).toEqual([
+    "dashboard GET /api/board-labels scope:dashboard:write",
     "daemon GET /boards loopback",
     "daemon GET /boards/:id/items loopback",
     "daemon PATCH /boards/:id/items/:itemId/move loopback",

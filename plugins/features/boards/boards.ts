@@ -1,5 +1,5 @@
 import { type PluginContext, svcError, type WorkItem } from "@svc/sdk";
-import { type BoardItems, type BoardView, type Card, cardOf, changesOf, columnView } from "./board-view.ts";
+import { type BoardItems, type BoardLabels, type BoardView, type Card, cardOf, changesOf, columnView } from "./board-view.ts";
 import { CardOrder } from "./card-order.ts";
 import { type Column, type ColumnId, changeOf, columnsOf, placeOf } from "./columns.ts";
 import { MoveBook, type NotedMove } from "./move-book.ts";
@@ -84,6 +84,17 @@ export class Boards {
     const read = this.#read(board).finally(() => this.#reading.delete(id));
     this.#reading.set(id, read);
     return read;
+  }
+
+  /** What the projects of a source have for columns, for a board that may not be written yet. Throws 409 where the source does not say. */
+  async labels(source: BoardSettings["source"]): Promise<BoardLabels> {
+    const board = { id: "(new)", source };
+    const found = sourceOf(board, this.#ctx.services);
+    if (found.labels === undefined)
+      throw svcError("SVC_BOARD_LABELS", `The source '${source.type}' does not say which labels it has; write them as they are there.`, { status: 409 });
+    const read = found.labels.bind(found);
+    const labels = await ask(board, this.#ctx.signal, (signal) => read(source.projects, signal));
+    return { labels, columns: columnsOf().map(columnView) };
   }
 
   /** Refuses what can be known without asking the source: an unknown board, another project's card. */

@@ -15,6 +15,16 @@ const MOVE = {
   },
 } as const;
 
+const LABELS = {
+  type: "object",
+  additionalProperties: false,
+  required: ["source", "projects"],
+  properties: {
+    source: { type: "string", pattern: "^[a-z0-9][a-z0-9_-]*$", maxLength: 64, description: "whose labels: forge_a" },
+    projects: { type: "string", pattern: "^\\S+( \\S+)*$", maxLength: 4_000, description: "paths of projects, a space between two of them" },
+  },
+} as const;
+
 /** On the dashboard's server for people, on the daemon for programs of this machine. */
 function routesOf(open: Open): readonly HttpRoute[] {
   const at = (place: Pick<HttpRoute, "server">, base: string, read: HttpRoute["guard"], write: HttpRoute["guard"]): HttpRoute[] => [
@@ -44,7 +54,16 @@ function routesOf(open: Open): readonly HttpRoute[] {
       },
     },
   ];
-  return [...at({}, "/boards", "loopback", "loopback"), ...at({ server: "dashboard" }, "/api/boards", "scope:dashboard:read", "scope:dashboard:write")];
+  // Asked with the right to write: it names projects that no board shows.
+  const labels: HttpRoute = {
+    server: "dashboard",
+    method: "GET",
+    path: "/api/board-labels",
+    guard: "scope:dashboard:write",
+    query: LABELS,
+    handle: async ({ query: { source: type = "", projects = "" } }) => (await open()).labels({ type, projects: projects.split(" ").filter(Boolean) }),
+  };
+  return [labels, ...at({}, "/boards", "loopback", "loopback"), ...at({ server: "dashboard" }, "/api/boards", "scope:dashboard:read", "scope:dashboard:write")];
 }
 
 /** A token's name is known; what a program of this machine says about its user is only told on. */

@@ -5,7 +5,7 @@ import type { BoardSettings } from "./settings.ts";
 const PATIENCE_MS = 30_000;
 
 /** The source that a board names. Throws `SVC_BOARD_SOURCE_OFF` (503) while no plugin brings it. */
-export function sourceOf({ id, source: { type } }: BoardSettings, services: Services): Board {
+export function sourceOf({ id, source: { type } }: Pick<BoardSettings, "id" | "source">, services: Services): Board {
   const found = findSource(type, services);
   if (found === undefined)
     throw svcError(
@@ -25,7 +25,7 @@ export const findSource = (type: string, services: Services): Board | undefined 
  * Asks the source, and gives its refusal on with its own words and its status: people act on them. A source that says nothing in time is a
  * 504: whether it has done what it was asked is then unknown.
  */
-export async function ask<T>(board: BoardSettings, stopped: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function ask<T>(board: Pick<BoardSettings, "source">, stopped: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = () => svcError("SVC_BOARD_STOPPED", "The boards were stopped or set up anew; read the board again.", { status: 503 });
   if (stopped.aborted) throw over();
   const late = AbortSignal.timeout(PATIENCE_MS);

@@ -10,6 +10,7 @@ import { Pane } from "../../kit/pane.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
 import { Mono } from "../../kit/values.tsx";
 import { ADMIN } from "../../words/admin.ts";
+import { useBoardLabels, useLabelReferences } from "./board-labels.ts";
 import type { Draft } from "./draft.ts";
 import { useReferences } from "./references.ts";
 import { useSecrets } from "./secret-dialog.tsx";
@@ -41,7 +42,7 @@ export function ItemPane({ item, draft, above, onRemoved }: { readonly item: Ite
     if (wanted !== "" && !`${text} ${labelOf(String(at.at(-1)))} ${one.description ?? ""}`.toLowerCase().includes(wanted)) return false;
     return filter === "all" || kept.has(text) || (filter === "changed" && isChanged(at));
   };
-  const references = useReferences(draft.document);
+  const references = useLabelReferences(useBoardLabels(draft.document, path)?.labels, useReferences(draft.document));
   const { secrets, dialog } = useSecrets(draft);
   const saved = useMemo(() => ({ value: draft.base.document }), [draft.base]);
   const choices = [

@@ -4,6 +4,7 @@ import { valueAt } from "../../forms/form-path.ts";
 import { Glyph, Presence, type State } from "../../kit/glyph.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
 import { AnnouncePart } from "./announce-part.tsx";
+import { BoardPart } from "./board-part.tsx";
 import { ChannelPart } from "./channel-part.tsx";
 import type { Draft } from "./draft.ts";
 import type { LiveFacts } from "./live-facts.ts";
@@ -80,6 +81,8 @@ export function aboveOf(tab: TabId, item: Item, draft: Draft, facts: LiveFacts):
       ) : (
         <PeerPart peer={facts.peers?.find(({ name }) => name === valueAt(value, ["name"]))} onChanged={facts.reload} />
       );
+    case "boards":
+      return <BoardPart path={item.path} draft={draft} />;
     case "business":
       return <WeekPart draft={draft} />;
     default:
