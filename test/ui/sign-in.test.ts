@@ -50,6 +50,37 @@ describe.skipIf(NO_BROWSER !== undefined)("signing in", () => {
     await dialog(other).waitFor();
   });
 
+  it("a refusal of what was asked before the sign-in, which comes after it, opens nothing", async () => {
+    const page = await openPage(browser);
+    let release = () => {};
+    const signedIn = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let answered = 0;
+    await page.route("**/api/panels", async (route) => {
+      if (route.request().headers()["authorization"] !== undefined) return route.continue();
+      const answer = await route.fetch();
+      await signedIn;
+      await route.fulfill({ response: answer }).catch(() => {});
+      answered += 1;
+    });
+    await page.addInitScript(() => {
+      // Not ended by the page: as if the answer were read already.
+      const { fetch } = globalThis;
+      globalThis.fetch = (address, options) => fetch(address, String(address).endsWith("/api/panels") ? { ...options, signal: null } : options);
+    });
+    await page.goto(`${at.url}/plugins`);
+    await signIn(page);
+    await dialog(page).waitFor({ state: "detached" });
+    await connected(page);
+    release();
+    await expect.poll(() => answered).toBeGreaterThan(0);
+    // Whatever is asked next is answered; nothing lies above the page.
+    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("heading", { name: "Tasks" }).waitFor();
+    expect(await dialog(page).count()).toBe(0);
+  });
+
   it("AUTH-04 a token that is revoked ends the stream of the page, and what was typed is kept", async () => {
     const shell = await openShell({}, at.folder);
     const made = await shell.json<{ secret: string; id: string }>("token", "create", "--name", "page", "--scope", "dashboard:write");

@@ -24,8 +24,8 @@ export interface Access {
 export interface SourceEvents {
   frame(frame: Frame): void;
   connection(connection: Connection): void;
-  /** The server refuses the token. */
-  refused(why: string): void;
+  /** The server refuses this token. */
+  refused(why: string, token: string | undefined): void;
 }
 
 /** Names of the frames that are passed on. */
@@ -109,7 +109,7 @@ export class LiveSource {
     const body = (await answer.json().catch(() => ({}))) as { ticket?: string; error?: string };
     if (answer.status === 401 || answer.status === 403) {
       this.#stands("lost");
-      this.#events.refused(body.error ?? "The token is refused.");
+      this.#events.refused(body.error ?? "The token is refused.", token);
       return "refused";
     }
     if (!answer.ok) throw new Error(body.error);

@@ -17,7 +17,7 @@ const tell = (message: unknown) => {
 const source = new LiveSource({
   frame: (frame) => tell({ frame }),
   connection: (connection) => tell({ connection }),
-  refused: (why) => tell({ refused: why }),
+  refused: (why, token) => tell({ refused: { why, token } }),
 });
 
 function leave(port: MessagePort): void {

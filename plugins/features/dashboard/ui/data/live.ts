@@ -25,7 +25,7 @@ const events: SourceEvents = {
     for (const watcher of [...watchers]) watcher();
     if (opened) for (const greeter of [...greeters]) greeter();
   },
-  refused: (why) => session.refuse(why),
+  refused: (why, token) => session.refuse(why, { token }),
 };
 
 const access = (): Access => {
@@ -55,10 +55,10 @@ function joinShared(): void {
   const worker = new SharedWorker(new URL("./live-worker.ts", import.meta.url), { type: "module", name: "svc live" });
   const say = (message: ToWorker) => worker.port.postMessage(message);
   const here = () => say({ say: "here", access: access() });
-  worker.port.onmessage = ({ data }: MessageEvent<{ frame?: Frame; connection?: Connection; refused?: string }>) => {
+  worker.port.onmessage = ({ data }: MessageEvent<{ frame?: Frame; connection?: Connection; refused?: { why: string; token?: string } }>) => {
     if (data.connection !== undefined) events.connection(data.connection);
     if (data.frame !== undefined) events.frame(data.frame);
-    if (data.refused !== undefined) events.refused(data.refused);
+    if (data.refused !== undefined) events.refused(data.refused.why, data.refused.token);
   };
   retry = () => say({ say: "retry" });
   session.subscribe(here);

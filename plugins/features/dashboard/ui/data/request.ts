@@ -15,11 +15,14 @@ export function addressOf(path: string): string {
   return daemon === undefined ? path : `/api/via/${encodeURIComponent(daemon)}${path}`;
 }
 
+/** With which token each answer was asked for. */
+const askedWith = new WeakMap<Response, string | undefined>();
+
 /** Sends a request with the token and takes whatever answer comes; rejects with an `ApiError` of status 0 where none does. */
 export async function send(method: string, path: string, body: unknown, { signal, headers, here }: RequestOptions = {}): Promise<Response> {
   const token = session.token();
   try {
-    return await fetch(here ? path : addressOf(path), {
+    const answer = await fetch(here ? path : addressOf(path), {
       method,
       headers: {
         accept: "application/json",
@@ -33,6 +36,8 @@ export async function send(method: string, path: string, body: unknown, { signal
       cache: "no-store",
       credentials: "omit",
     });
+    askedWith.set(answer, token);
+    return answer;
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError(0, { error: `${location.host} does not answer.`, code: "NOT_CONNECTED" });
@@ -49,7 +54,7 @@ export async function failed(answer: Response): Promise<ApiError> {
     details = { error: text.slice(0, 500) || `The server answered ${answer.status}.` };
   }
   const error = new ApiError(answer.status, typeof details === "object" && details !== null ? (details as Record<string, unknown>) : {});
-  if (answer.status === 401) session.refuse(error.message);
+  if (answer.status === 401) session.refuse(error.message, { token: askedWith.get(answer) });
   return error;
 }
 

@@ -60,9 +60,9 @@ export const session = {
     wanted = undefined;
     tell();
   },
-  /** A request was refused with 401: the dialog opens, the page stays as it is. */
-  refuse(why: string, { link = false }: { readonly link?: boolean } = {}): void {
-    if (wanted !== undefined) return;
+  /** A request with this token was refused with 401: the dialog opens, the page stays as it is. One that was sent before the sign-in says nothing of it. */
+  refuse(why: string, { token, link = false }: { readonly token?: string | undefined; readonly link?: boolean } = {}): void {
+    if (wanted !== undefined || (!link && token !== read(TOKEN))) return;
     wanted = { at: Date.now(), why, link, ended: !link && read(TOKEN) !== undefined };
     tell();
   },
