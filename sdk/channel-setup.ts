@@ -57,3 +57,19 @@ export async function chosenAgent({ given, ask }: Pick<SetupHost, "given" | "ask
   const there = ids.join(", ") || "none";
   throw svcError("SVC_SETUP_AGENT", `There is no agent '${agent ?? ""}'; there are ${there}. Add one with: svc agent add <id>`, { status: 400 });
 }
+
+/** Why no device is linked, or the one that is cannot be used. `expired`: nobody scanned or typed in time. `unlinked`: the phone took it off. */
+export type PairingCause = "expired" | "unlinked" | "refused" | "replaced" | "outdated" | "unreached";
+
+/** How the linking of a device stands. Whoever has `picture` or `code` can link one: both go only to callers that may change what the daemon does. */
+export interface ChannelPairing {
+  readonly state: "unpaired" | "pairing" | "connecting" | "open" | "down";
+  /** What the phone scans: rows of a QR code, `1` for a dark module; another one after 20 to 60 s. */
+  readonly picture?: readonly string[];
+  /** What is typed on the phone, where a number was given. */
+  readonly code?: string;
+  /** The number that is linked. */
+  readonly number?: string;
+  readonly cause?: PairingCause;
+  readonly reason?: string;
+}

@@ -1,10 +1,10 @@
-import { sleep } from "@svc/sdk";
+import { type PairingCause, sleep } from "@svc/sdk";
 import type { WASocket } from "@whiskeysockets/baileys";
 import { type Ended, FIRST_PAUSE_MS, type LineDeps, LONGEST_PAUSE_MS, openLine, type Version, type Wanted } from "./line.ts";
 
 /** How the connection is. `unpaired`: no phone has linked this device, and nobody asks one to. */
 export type Link =
-  | { readonly state: "unpaired" | "connecting" | "down"; readonly reason: string }
+  | { readonly state: "unpaired" | "connecting" | "down"; readonly reason: string; readonly cause?: PairingCause }
   | { readonly state: "pairing"; readonly qr?: string; readonly code?: string }
   | { readonly state: "open"; readonly socket: WASocket; readonly me: string };
 
@@ -82,10 +82,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
     }
   }
 
-  async function putAside(reason: (aside: string) => string): Promise<string> {
+  async function putAside(reason: (aside: string) => string, cause?: PairingCause): Promise<string> {
     const aside = await session.setAside();
     wanted = undefined;
-    turn({ state: "unpaired", reason: reason(aside) });
+    turn({ state: "unpaired", reason: reason(aside), ...(cause === undefined ? {} : { cause }) });
     return aside;
   }
 
@@ -93,7 +93,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   async function consider({ code, reason }: Ended, pairing: boolean, failures: number): Promise<number> {
     if (code === RESTART) return 0;
     if (session.paired && code === LOGGED_OUT) {
-      await putAside((aside) => `the phone has unlinked this device; link it again with: svc phonemsg pair (the old session is kept in ${aside})`);
+      await putAside((aside) => `the phone has unlinked this device; link it again with: svc phonemsg pair (the old session is kept in ${aside})`, "unlinked");
       log.error({}, "the phone has unlinked this device; link it again with: svc phonemsg pair");
       return 0;
     }
@@ -101,14 +101,16 @@ export function createConnection(deps: ConnectionDeps): Connection {
       // A pairing that is asked for again begins at once; one that ran out is over.
       if (wake.signal.aborted) return 0;
       wanted = undefined;
-      turn({ state: "unpaired", reason: `pairing has ended (${reason}); begin again with: svc phonemsg pair` });
+      const shown = link.state === "pairing" && (link.qr ?? link.code) !== undefined;
+      const cause = code === TOO_OLD || code === REFUSED ? causeOf(code) : shown ? "expired" : "unreached";
+      turn({ state: "unpaired", reason: `pairing has ended (${reason}); begin again with: svc phonemsg pair`, cause });
       return 0;
     }
     if (code === TOO_OLD && failures === 0) {
       version = await deps.newestVersion().catch(() => undefined);
       if (version !== undefined) return 1;
     }
-    turn({ state: "down", reason: told(code, reason) });
+    turn({ state: "down", reason: told(code, reason), cause: causeOf(code) });
     if (failures === 0) log.warn({ code }, `${told(code, reason)}; trying again`);
     const isConflict = code === REPLACED || code === REFUSED;
     const [first, longest] = isConflict ? [FIRST_CONFLICT_MS, LONGEST_CONFLICT_MS] : [FIRST_PAUSE_MS, LONGEST_PAUSE_MS];
@@ -159,6 +161,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
     },
   };
 }
+
+const causeOf = (code: number): PairingCause => (code === REPLACED ? "replaced" : code === REFUSED ? "refused" : code === TOO_OLD ? "outdated" : "unreached");
 
 function told(code: number, reason: string): string {
   if (code === REPLACED) return "another program uses this linked device; stop it, or unlink the device on the phone and pair again: svc phonemsg pair";

@@ -1,9 +1,9 @@
-import { channelError, definePlugin, svcError } from "@svc/sdk";
+import { channelError, codeOf, definePlugin, svcError } from "@svc/sdk";
 import type { Client } from "./client.ts";
 import type { Ingest } from "./ingest/ingest.ts";
 import { ingestRoutes } from "./ingest/routes.ts";
 import { MARKUP } from "./markup.ts";
-import { pairRoutes } from "./pair-routes.ts";
+import { pagePairRoutes, pairRoutes } from "./pair-routes.ts";
 import { checkSection, type Settings, schema } from "./settings.ts";
 
 export default definePlugin<Settings>({
@@ -52,6 +52,14 @@ export default definePlugin<Settings>({
       return ingest;
     };
     for (const route of [...pairRoutes(started), ...ingestRoutes(started, reads)]) ctx.provide.route(route);
+    for (const route of pagePairRoutes(started)) {
+      try {
+        ctx.provide.route(route);
+      } catch (error) {
+        if (codeOf(error) !== "SVC_HTTP_ROUTE") throw error;
+        ctx.log.debug({ path: route.path }, "no plugin has the dashboard's scopes: its routes for pairing are left out");
+      }
+    }
 
     return {
       async start() {

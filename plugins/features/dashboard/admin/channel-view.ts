@@ -16,6 +16,8 @@ export interface ConnectForm {
   readonly server?: string;
   /** It asks and checks by itself: `page`, walked here; `terminal`, on the command line. */
   readonly asks?: "page" | "terminal";
+  /** It links a device at this path of the dashboard, once it is switched on. */
+  readonly pair?: string;
 }
 
 /** A channel that is set up, or could be. */
@@ -84,7 +86,11 @@ export async function connectForm(plugin: InstalledPlugin): Promise<ConnectForm>
     ...(agent === undefined ? {} : { agent }),
     ...(allow === undefined ? {} : { allow }),
     ...(manifest?.connect?.server === undefined ? {} : { server: manifest.connect.server }),
-    ...(manifest?.connect?.module === undefined ? {} : { asks: runsHere(plugin) ? "page" : "terminal" }),
+    ...(manifest?.connect?.pair === true
+      ? { pair: `/api/channels/${encodeURIComponent(nameOf(plugin))}/pair` }
+      : manifest?.connect?.module === undefined
+        ? {}
+        : { asks: runsHere(plugin) ? "page" : "terminal" }),
   };
 }
 

@@ -15,6 +15,7 @@ import { StateView } from "../../kit/state-view.tsx";
 import { Mono } from "../../kit/values.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
 import type { Draft } from "./draft.ts";
+import { PairPart } from "./pair-part.tsx";
 import { SetupTalk } from "./setup-talk.tsx";
 import { TestMessage } from "./test-message.tsx";
 
@@ -107,8 +108,15 @@ export function ConnectDialog({
   const serverAt = form.data?.server?.split(".") ?? [];
   const server = form.data?.server === undefined ? undefined : valueAt(draft.document, [...section, ...serverAt]);
   const busy = phase === "writing" || phase === "watching";
+  const { pair } = form.data ?? {};
+  // Its plugin runs: what is left is the phone.
+  const on = ["ready", "connecting", "down"];
+  const pairs = pair !== undefined && (phase === "asking" ? on.includes(channel.state) : done !== undefined && on.includes(done.state));
+  const linked = useCallback(() => {
+    setPhase((now) => (typeof now === "object" && now.state === "ready" ? now : "watching"));
+  }, []);
   const actions =
-    done?.state === "ready" || form.data?.asks !== undefined ? (
+    done?.state === "ready" || form.data?.asks !== undefined || pairs ? (
       <Button {...(done?.state === "ready" ? { kind: "primary" as const } : {})} onClick={onClose}>
         {done?.state === "ready" ? PARTS.done : PARTS.close}
       </Button>
@@ -121,7 +129,7 @@ export function ConnectDialog({
     <Dialog title={PARTS.connectTitle(channel.product ?? channel.name)} open onClose={onClose} actions={actions}>
       <StateView loading={form.loading} error={form.error} what="The set-up" onRetry={form.reload}>
         <div className="admin-secret">
-          <p className="admin-prose">{form.data?.explanation}</p>
+          {!pairs && <p className="admin-prose">{form.data?.explanation}</p>}
           {form.data?.asks === "page" ? (
             (phase === "asking" || (done !== undefined && done.state !== "ready")) && (
               <SetupTalk
@@ -130,6 +138,8 @@ export function ConnectDialog({
                 {...(form.data.server === undefined ? {} : { server: typeof server === "string" ? server : "" })}
               />
             )
+          ) : pairs && pair !== undefined ? (
+            <PairPart path={pair} onLinked={linked} />
           ) : form.data?.asks === "terminal" ? (
             <>
               <p>{PARTS.connectAsks}</p>
@@ -172,7 +182,9 @@ export function ConnectDialog({
                 <p className="admin-prose">{next}</p>
               </div>
             )}
-            {done !== undefined && done.state !== "ready" && <p className="form-error">{PARTS.connectFailed(done.reason ?? PARTS.states[done.state])}</p>}
+            {done !== undefined && done.state !== "ready" && !pairs && (
+              <p className="form-error">{PARTS.connectFailed(done.reason ?? PARTS.states[done.state])}</p>
+            )}
           </div>
           {done?.state === "ready" && <TestMessage channel={done} />}
         </div>
