@@ -61,7 +61,7 @@ export async function chosenAgent({ given, ask }: Pick<SetupHost, "given" | "ask
 /** Why no device is linked, or the one that is cannot be used. `expired`: nobody scanned or typed in time. `unlinked`: the phone took it off. */
 export type PairingCause = "expired" | "unlinked" | "refused" | "replaced" | "outdated" | "unreached";
 
-/** How the linking of a device stands. Whoever has `picture` or `code` can link one: both go only to callers that may change what the daemon does. */
+/** How the linking of a device stands. With `picture` or `code` anybody can link one: both go only to callers that may change what the daemon does. */
 export interface ChannelPairing {
   readonly state: "unpaired" | "pairing" | "connecting" | "open" | "down";
   /** What the phone scans: rows of a QR code, `1` for a dark module; another one after 20 to 60 s. */

@@ -63,9 +63,22 @@ function routesOf(open: Open): readonly HttpRoute[] {
         method: "GET",
         path: base,
         guard: guards.read,
-        query: { type: "object", properties: { open: { enum: ["true", "false"] }, limit: { type: "integer", minimum: 1, maximum: 1000 } } },
-        async handle({ query: { open: only = "true", limit = "100" } }) {
-          return { approvals: await (await open()).list({ limit: Number(limit), ...(only === "true" ? { open: true } : {}) }) };
+        query: {
+          type: "object",
+          properties: {
+            open: { enum: ["true", "false"] },
+            limit: { type: "integer", minimum: 1, maximum: 1000 },
+            order: { enum: ["newest", "oldest"], description: "default newest" },
+            cursor: { type: "string", minLength: 1, maxLength: 200, description: "`next` of the page before" },
+          },
+        },
+        async handle({ query: { open: only = "true", limit = "100", order, cursor } }) {
+          return (await open()).page({
+            limit: Number(limit),
+            ...(only === "true" ? { open: true } : {}),
+            ...(order === "oldest" ? { oldest: true } : {}),
+            ...(cursor === undefined ? {} : { cursor }),
+          });
         },
       },
       {

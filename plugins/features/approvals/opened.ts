@@ -4,6 +4,7 @@ import { sendDigest } from "./daily-digest.ts";
 import { fail } from "./errors.ts";
 import { createOwedWork, type Listeners } from "./owed-work.ts";
 import { createPlaces } from "./places.ts";
+import type { QuestionStore } from "./question-store.ts";
 import { createQuestions } from "./questions.ts";
 import { againRow, decidedRow } from "./row.ts";
 import type { ApprovalSettings } from "./settings.ts";
@@ -12,6 +13,8 @@ import { createWithheldQuestions, DELIVERY } from "./withheld.ts";
 
 /** All of the approvals, once something of them is needed. */
 export interface Opened extends Omit<Approvals, "onDecided"> {
+  /** Part of all questions. */
+  page: QuestionStore["page"];
   /** As `get`; throws `SVC_APPROVAL_UNKNOWN`. */
   known(id: string): Promise<Approval>;
   /** Answers with the choice, else with the first one that approves or rejects. */

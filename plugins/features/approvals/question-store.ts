@@ -1,12 +1,22 @@
 import { type Approval, codeOf, type PluginContext, put, reasonOf, remove } from "@svc/sdk";
 import { type Row, shown } from "./row.ts";
 
+/** Which part of the questions, newest first unless they are asked for oldest first. */
+export interface PageQuery {
+  readonly open?: true;
+  readonly oldest?: true;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
 /** The stored questions: each change is one conditional write. */
 export interface QuestionStore {
   row(id: string): Promise<Row | undefined>;
   /** The question that was asked last under the key. */
   keyed(key: string): Promise<Row | undefined>;
   list(query?: { readonly open?: true; readonly kind?: string; readonly agent?: string; readonly limit?: number }): Promise<readonly Approval[]>;
+  /** The questions after `cursor`; `next` where there are more. A cursor whose question is forgotten is 400: begin again. */
+  page(query: PageQuery): Promise<{ readonly approvals: readonly Approval[]; readonly next?: string }>;
   /** Rows of which something is to be done. */
   live(): Promise<readonly Row[]>;
   anyLive(): Promise<boolean>;
@@ -38,7 +48,7 @@ export function createQuestionStore({ store, log }: Pick<PluginContext, "store" 
     fits: (row: Row) => boolean = () => true,
   ): Promise<readonly Row[]> {
     const found: Row[] = [];
-    for (let after: string | undefined; ; ) {
+    for (let after = query?.after; ; ) {
       const page = await rows.list({ ...query, limit: PAGE, ...(after === undefined ? {} : { after }) });
       found.push(...page.map(({ value }) => value).filter(fits));
       if (page.length < PAGE || found.length >= most) return found.slice(0, most);
@@ -57,6 +67,13 @@ export function createQuestionStore({ store, log }: Pick<PluginContext, "store" 
         (open === undefined || row.state === "open") && (kind === undefined || row.kind === kind) && (agent === undefined || row.agent === agent);
       const query = { by: "askedAt", reverse: true, ...(open === undefined ? {} : { where: { live: 1 } }) };
       return (await all(query, Math.min(limit, MOST), fits)).map(shown);
+    },
+    async page({ open, oldest, limit, cursor }) {
+      const query = { by: "askedAt", reverse: oldest === undefined, ...(open === undefined ? {} : { where: { live: 1 } }) };
+      const most = Math.min(limit, MOST);
+      const found = await all({ ...query, ...(cursor === undefined ? {} : { after: cursor }) }, most + 1, (row) => open === undefined || row.state === "open");
+      const last = found[most - 1];
+      return { approvals: found.slice(0, most).map(shown), ...(found.length > most && last !== undefined ? { next: last.id } : {}) };
     },
     live: () => all({ where: { live: 1 } }),
     anyLive: async () => (await rows.list({ where: { live: 1 }, limit: 1 })).length > 0,

@@ -42,7 +42,7 @@ export function Rail({ onFold, onKeys }: { onFold(): void; onKeys(): void }) {
 }
 
 /** What stands behind a page: requests that wait, runs that failed and were not looked at. */
-const COUNTS: Readonly<Record<string, () => number | undefined>> = { "/inbox": useInboxCount, "/processes": useFailedCount };
+const COUNTS: Readonly<Record<string, () => number | string | undefined>> = { "/inbox": useInboxCount, "/processes": useFailedCount };
 const NO_COUNT = () => undefined;
 
 function RailLink({ page: { path, title, icon }, here }: { readonly page: Pick<Page, "path" | "title" | "icon">; readonly here: boolean }) {
@@ -52,7 +52,7 @@ function RailLink({ page: { path, title, icon }, here }: { readonly page: Pick<P
       <Link to={path} className="shell-link" aria-current={here ? "page" : undefined} title={title}>
         <Icon name={icon} />
         <span className="shell-link-title">{title}</span>
-        {count > 0 && <span className="shell-link-count">{count}</span>}
+        {count !== 0 && <span className="shell-link-count">{count}</span>}
       </Link>
     </li>
   );
@@ -64,7 +64,7 @@ function BarLink({ page: { path, icon }, name, here }: { readonly page: Page; re
     <Link to={path} className="shell-bar-link" aria-current={here ? "page" : undefined}>
       <Icon name={icon} />
       {name}
-      {count > 0 && <span className="shell-link-count">{count}</span>}
+      {count !== 0 && <span className="shell-link-count">{count}</span>}
     </Link>
   );
 }

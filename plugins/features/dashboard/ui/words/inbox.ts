@@ -11,8 +11,6 @@ export const INBOX = {
   nothing: "Nothing waits for you.",
   nothingFor: (actor: string) => `Nothing waits for ${actor}.`,
   nothingOpen: "Nothing waits for anybody.",
-  cut: (most: number) => `${most} of a kind are listed at most: what is answered makes room for the rest.`,
-  cutDone: (most: number) => `The last ${most} of a kind are listed.`,
   nothingDone: "No request was answered yet.",
   choose: "Choose a request to see what it asks.",
   fresh: (count: number) => `${count} new`,

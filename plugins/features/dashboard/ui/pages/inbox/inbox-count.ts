@@ -6,19 +6,19 @@ import type { Question, UserTask } from "./inbox-types.ts";
 import { DRAFTS_PATH, QUESTIONS_PATH, tasksPath } from "./use-inbox.ts";
 
 /** How many requests wait for the person of this browser; of all people where nobody has said who it is. Undefined while it is not known. */
-export function useInboxCount(): number | undefined {
+export function useInboxCount(): number | string | undefined {
   const { data: me } = useMe();
-  const tasks = useResource<{ readonly tasks: readonly UserTask[] }>(me?.has.workflows === true ? tasksPath(knownActor()) : undefined, {
+  const tasks = useResource<{ readonly tasks: readonly UserTask[]; readonly next?: string }>(me?.has.workflows === true ? tasksPath(knownActor()) : undefined, {
     refreshOn: ({ kind, type }) => kind === "task" && type !== "queued",
   });
-  const questions = useResource<{ readonly approvals: readonly Question[] }>(me === undefined ? undefined : QUESTIONS_PATH, {
+  const questions = useResource<{ readonly approvals: readonly Question[]; readonly next?: string }>(me === undefined ? undefined : QUESTIONS_PATH, {
     refreshOn: ({ kind }) => kind === "approval",
   });
   const drafts = useResource<{ readonly drafts: readonly unknown[] }>(me?.has.workflows === true ? DRAFTS_PATH : undefined);
   if (questions.data === undefined) return undefined;
-  return (
+  const count =
     (drafts.data?.drafts.length ?? 0) +
     (tasks.data?.tasks.length ?? 0) +
-    questions.data.approvals.filter((question) => mirroredTask(question) === undefined).length
-  );
+    questions.data.approvals.filter((question) => mirroredTask(question) === undefined).length;
+  return [tasks.data, questions.data].some((page) => page?.next !== undefined) ? `${count}+` : count;
 }

@@ -16,7 +16,7 @@ import { DraftPane } from "./draft-pane.tsx";
 import type { Item } from "./inbox-items.ts";
 import { itemGlyph, itemLine } from "./item-words.ts";
 import { RequestPane } from "./request-pane.tsx";
-import { useEnded, useOpen, type View } from "./use-inbox.ts";
+import { type InboxList, useEnded, useOpen, type View } from "./use-inbox.ts";
 import "./inbox.css";
 
 const ROW = 48;
@@ -64,8 +64,8 @@ export default function InboxPage() {
               navigate(`/inbox?${to}`, { replace: true });
             }}
             choices={[
-              { id: "me", label: INBOX.me, mark: actor === undefined ? undefined : mine.open },
-              { id: "all", label: INBOX.everyone, mark: everyone.open },
+              { id: "me", label: INBOX.me, mark: actor === undefined ? undefined : counted(mine) },
+              { id: "all", label: INBOX.everyone, mark: counted(everyone) },
               { id: "done", label: INBOX.done },
             ]}
           />
@@ -102,8 +102,7 @@ export default function InboxPage() {
             onRetry={list.reload}
             empty={items.length === 0 ? <p>{emptyText(view, actor)}</p> : undefined}
           >
-            {list.cut !== undefined && <p className="meta inbox-cut">{view === "done" ? INBOX.cutDone(list.cut) : INBOX.cut(list.cut)}</p>}
-            <ItemList items={items} selected={selected} onOpen={select} />
+            <ItemList items={items} selected={selected} onOpen={select} onEnd={list.next} />
           </StateView>
         )}
       </Pane>
@@ -125,13 +124,24 @@ export default function InboxPage() {
   );
 }
 
-function ItemList({ items, selected, onOpen }: { readonly items: readonly Item[]; readonly selected: string | undefined; onOpen(key: string): void }) {
+function ItemList({
+  items,
+  selected,
+  onOpen,
+  onEnd,
+}: {
+  readonly items: readonly Item[];
+  readonly selected: string | undefined;
+  onOpen(key: string): void;
+  onEnd(): void;
+}) {
   const now = useNow();
   const at = items.findIndex(({ key }) => key === selected);
   return (
     <VirtualList
       label={INBOX.requests}
       count={items.length}
+      onEnd={onEnd}
       rowHeight={ROW}
       keyOf={(index) => items[index]?.key ?? index}
       selected={at < 0 ? undefined : at}
@@ -178,6 +188,9 @@ function WhoAreYou({ onSay }: { onSay(who: string): void }) {
     </form>
   );
 }
+
+/** `200+` while there are more than are read. */
+const counted = ({ open, more }: InboxList): string => `${open}${more ? "+" : ""}`;
 
 const emptyText = (view: View, actor: string | undefined): string =>
   view === "done" ? INBOX.nothingDone : view === "all" ? INBOX.nothingOpen : actor === undefined ? INBOX.nothing : INBOX.nothingFor(actor);

@@ -2,9 +2,9 @@ import type { Envelope } from "@svc/sdk";
 import { useMemo, useRef } from "react";
 import type { ApiError } from "../../data/api-error.ts";
 import { useMe } from "../../data/me.ts";
-import { type Resource, useResource } from "../../data/resource.ts";
 import { endedOf, type Item, itemsOf, keepPlaces } from "./inbox-items.ts";
 import type { Draft, Question, UserTask } from "./inbox-types.ts";
+import { type Pages, usePages } from "./use-pages.ts";
 
 /** Which requests are listed. */
 export type View = "me" | "all" | "done";
@@ -15,8 +15,10 @@ export interface InboxList {
   readonly open: number;
   readonly loading: boolean;
   readonly slow: boolean;
-  /** There may be more than is listed: no more than so many of a kind are read. */
-  readonly cut?: number;
+  /** There are more than are listed. */
+  readonly more: boolean;
+  /** Reads on, where there are more. */
+  next(): void;
   /** Of what could not be read, where nothing else is there to show. */
   readonly error?: ApiError;
   reload(): void;
@@ -32,23 +34,26 @@ export const tasksPath = (actor: string | undefined, state = "open"): string =>
 /** Where the drafts are read. */
 export const DRAFTS_PATH = `/api/workflows/drafts?limit=${LISTED}`;
 /** Where the open questions are read. */
-export const QUESTIONS_PATH = `/api/approvals?limit=${LISTED}`;
+export const QUESTIONS_PATH = `/api/approvals?order=oldest&limit=${LISTED}`;
 
-type Tasks = { readonly tasks: readonly UserTask[] };
-type Questions = { readonly approvals: readonly Question[] };
+const tasksIn = (page: { readonly tasks: readonly UserTask[] }) => page.tasks;
+const questionsIn = (page: { readonly approvals: readonly Question[] }) => page.approvals;
+const draftsIn = (page: { readonly drafts: readonly Draft[] }) => page.drafts;
+const idOf = ({ id }: { readonly id: string }) => id;
+const draftId = ({ definition }: Draft) => definition.id;
 
 /** What is open for a person, or for all. Rows keep their places as long as the view stays. */
 export function useOpen(actor: string | undefined, wanted: boolean): InboxList {
   const { data: me } = useMe();
   const workflows = wanted && me?.has.workflows === true;
-  const tasks = useResource<Tasks>(workflows ? tasksPath(actor) : undefined, { refreshOn: isTask });
-  const questions = useResource<Questions>(wanted ? QUESTIONS_PATH : undefined, { refreshOn: (event) => isAsked(event) || isTask(event) });
-  const drafts = useResource<{ readonly drafts: readonly Draft[] }>(workflows ? DRAFTS_PATH : undefined);
+  const tasks = usePages(workflows ? tasksPath(actor) : undefined, tasksIn, idOf, isTask);
+  const questions = usePages(wanted ? QUESTIONS_PATH : undefined, questionsIn, idOf, (event) => isAsked(event) || isTask(event));
+  const drafts = usePages(workflows ? DRAFTS_PATH : undefined, draftsIn, draftId);
   const parts = [...(workflows ? [tasks, drafts] : []), questions];
-  const ready = wanted && me !== undefined && parts.every(({ data, error }) => data !== undefined || error !== undefined);
+  const ready = wanted && me !== undefined && parts.every(({ rows, error }) => rows !== undefined || error !== undefined);
   const now = useMemo(
-    () => itemsOf({ tasks: tasks.data?.tasks ?? [], questions: questions.data?.approvals ?? [], drafts: drafts.data?.drafts ?? [] }),
-    [tasks.data, questions.data, drafts.data],
+    () => itemsOf({ tasks: tasks.rows ?? [], questions: questions.rows ?? [], drafts: drafts.rows ?? [] }),
+    [tasks.rows, questions.rows, drafts.rows],
   );
   const shown = useRef<{ readonly of: string; readonly items: readonly Item[] }>(undefined);
   const of = actor ?? "";
@@ -65,26 +70,29 @@ export function useOpen(actor: string | undefined, wanted: boolean): InboxList {
 export function useEnded(wanted: boolean): InboxList {
   const { data: me } = useMe();
   const workflows = wanted && me?.has.workflows === true;
-  const completed = useResource<Tasks>(workflows ? tasksPath(undefined, "completed") : undefined, { refreshOn: isTask });
-  const canceled = useResource<Tasks>(workflows ? tasksPath(undefined, "canceled") : undefined, { refreshOn: isTask });
-  const questions = useResource<Questions>(wanted ? `/api/approvals?open=false&limit=${LISTED}` : undefined, { refreshOn: isAsked });
+  const completed = usePages(workflows ? tasksPath(undefined, "completed") : undefined, tasksIn, idOf, isTask);
+  const canceled = usePages(workflows ? tasksPath(undefined, "canceled") : undefined, tasksIn, idOf, isTask);
+  const questions = usePages(wanted ? `/api/approvals?open=false&limit=${LISTED}` : undefined, questionsIn, idOf, isAsked);
   const parts = [...(workflows ? [completed, canceled] : []), questions];
   const items = useMemo(
-    () => endedOf({ tasks: [...(completed.data?.tasks ?? []), ...(canceled.data?.tasks ?? [])], questions: questions.data?.approvals ?? [], drafts: [] }),
-    [completed.data, canceled.data, questions.data],
+    () => endedOf({ tasks: [...(completed.rows ?? []), ...(canceled.rows ?? [])], questions: questions.rows ?? [], drafts: [] }),
+    [completed.rows, canceled.rows, questions.rows],
   );
-  const ready = me !== undefined && parts.every(({ data, error }) => data !== undefined || error !== undefined);
+  const ready = me !== undefined && parts.every(({ rows, error }) => rows !== undefined || error !== undefined);
   return { items, open: 0, ...stateOf(parts, wanted && !ready && items.length === 0, items.length === 0) };
 }
 
-function stateOf(parts: readonly Resource<unknown>[], loading: boolean, nothing: boolean): Omit<InboxList, "items" | "open"> {
-  const error = nothing ? parts.find((part) => part.error !== undefined && part.data === undefined)?.error : undefined;
+function stateOf(parts: readonly Pages<unknown>[], loading: boolean, nothing: boolean): Omit<InboxList, "items" | "open"> {
+  const error = nothing ? parts.find((part) => part.error !== undefined && part.rows === undefined)?.error : undefined;
   return {
     loading,
     slow: parts.some(({ slow }) => slow),
-    ...(parts.some(({ data }) => Object.values(data ?? {}).some((rows) => Array.isArray(rows) && rows.length >= LISTED)) ? { cut: LISTED } : {}),
+    more: parts.some(({ more }) => more),
+    next() {
+      for (const part of parts) part.next();
+    },
     ...(error === undefined ? {} : { error }),
-    reload: () => {
+    reload() {
       for (const part of parts) part.reload();
     },
   };
