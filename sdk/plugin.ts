@@ -163,8 +163,8 @@ export interface Manifest {
     /** A module whose default export, a `ChannelSetup`, asks and checks in place of all this. */
     readonly module?: string;
     /**
-     * It links a device and serves `GET`, `POST` (`{number?}`) and `DELETE /api/channels/<key of its section>/pair` on the dashboard's server,
-     * each guarded by `scope:dashboard:write` and answering a `ChannelPairing`: a browser needs no `module` then.
+     * It links a device and serves `GET`, `POST` (`{number?}`) and `DELETE /api/channels/<key of its section>/pair` to people in a browser,
+     * only those who may change settings, and answers with a `ChannelPairing`: a browser needs no `module` then.
      */
     readonly pair?: true;
   };
