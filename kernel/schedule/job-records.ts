@@ -1,4 +1,4 @@
-import { append, codeOf, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
+import { append, codeOf, type Doc, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
 import { type JobBook, type Looked, MINUTES, type MissedSpan } from "../core/boot/schedule-port.ts";
 
 const MISSED = "missed-minutes";
@@ -36,23 +36,46 @@ export const minutesOf = ({ first, last, count, more }: Omit<MissedSpan, "job">,
   at,
 });
 
-/** Makes the records of jobs in a store. */
-export function createJobBook(store: Store, log: Log): JobBook {
-  const jobs = store.collection<{ when: string }>(JOBS);
+/** A job of a node; rows from before nodes had jobs of their own name neither, and are the job's own. */
+interface JobRow {
+  readonly node?: string;
+  readonly job?: string;
+  readonly when: string;
+}
+
+/** Makes the records of a node's jobs in a store. */
+export function createJobBook(node: string, store: Store, log: Log): JobBook {
+  const jobs = store.collection<JobRow>(JOBS, { indexes: ["node"] });
+  const own = (job: string) => JSON.stringify([node, job]);
+  const looked = `${LOOKED} ${node}`;
   const marks = store.collection<{ minute: number }>("marks");
   const missed = store.journal<MissedMinutes & { readonly job: string }>(MISSED);
   let read: Promise<{ minute: number | undefined; jobs: ReadonlyMap<string, string> }> | undefined;
   /** As it is on disk. */
   const noted = new Map<string, string>();
+  /** Keys of what has become rows of this node, to be removed. */
+  let former: readonly string[] = [];
   let writing: Promise<void> | undefined;
   let next: Looked | undefined;
 
   async function load(): Promise<{ minute: number | undefined; jobs: ReadonlyMap<string, string> }> {
+    const mark = (await marks.get(looked)) ?? (await marks.get(LOOKED));
+    if (mark?.key !== LOOKED) {
+      for (const { value } of await all({ node })) noted.set(value.job as string, value.when);
+      return { minute: mark?.value.minute, jobs: new Map(noted) };
+    }
+    const found = (await all()).filter(({ value }) => value.node === undefined);
+    former = found.map(({ key }) => key);
+    return { minute: mark.value.minute, jobs: new Map(found.map(({ key, value }) => [key, value.when])) };
+  }
+
+  async function all(where: Record<string, string> = {}): Promise<Doc<JobRow>[]> {
+    const rows: Doc<JobRow>[] = [];
     for (let after: string | undefined; ; ) {
-      const page = await jobs.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      for (const { key, value } of page) noted.set(key, value.when);
+      const page = await jobs.list({ where, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      rows.push(...page);
       after = page.at(-1)?.key;
-      if (page.length < PAGE) return { minute: (await marks.get(LOOKED))?.value.minute, jobs: new Map(noted) };
+      if (page.length < PAGE) return rows;
     }
   }
   const before = () => (read ??= load());
@@ -61,12 +84,16 @@ export function createJobBook(store: Store, log: Log): JobBook {
     await before();
     const gone = [...noted.keys()].filter((job) => !now.has(job));
     const fresh = [...now].filter(([job, when]) => noted.get(job) !== when);
-    const ops: Op[] = [...gone.map((job) => remove(JOBS, job)), ...fresh.map(([job, when]) => put(JOBS, job, { when }))];
+    const ops: Op[] = [
+      ...[...former, ...gone.map(own)].map((key) => remove(JOBS, key)),
+      ...fresh.map(([job, when]) => put(JOBS, own(job), { node, job, when } satisfies JobRow)),
+    ];
     for (let at = 0; at < ops.length; at += PAGE) await store.commit(ops.slice(at, at + PAGE));
     for (const job of gone) noted.delete(job);
     for (const [job, when] of fresh) noted.set(job, when);
     // After the jobs: one that is new has missed nothing before it was noted.
-    await marks.put(LOOKED, { minute });
+    await store.commit([put("marks", looked, { minute }), remove("marks", LOOKED)]);
+    former = [];
   }
 
   async function writeAll(): Promise<void> {

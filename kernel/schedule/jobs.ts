@@ -6,8 +6,8 @@ import { createSchedule } from "./schedule.ts";
 const MISSED_SHOWN = 20;
 
 /** The jobs of a kernel: their minutes are claimed in its store, and what is missed is recorded and told. */
-export function createJobs({ store, log, bus, now }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
-  const book = createJobBook(store, log);
+export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
+  const book = createJobBook(node, store, log);
   const schedule = createSchedule({
     claim: (job, minute) => claimMinute(store, job, minute, now()),
     onMissed(missed) {

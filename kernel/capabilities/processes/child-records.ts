@@ -1,6 +1,9 @@
+import { hostname } from "node:os";
 import { remove, type Store } from "@svc/sdk";
 
 interface ChildRecord {
+  /** Whose: a process id means nothing on another machine, nor to a daemon of another folder. Absent in records from before that was told. */
+  readonly daemon?: string;
   readonly pid: number;
   readonly identity: string;
 }
@@ -15,17 +18,20 @@ export interface ChildRecords {
   readonly earlier: readonly ChildRecord[];
 }
 
-/** Reads what an earlier daemon recorded in the kernel's store, and forgets it there. */
-export async function openChildRecords(store: Store): Promise<ChildRecords> {
-  const records = store.collection<ChildRecord & { readonly taskId: string }>("children");
-  const found = await records.list({ limit: REMEMBERED });
+/** Reads what an earlier daemon of the same machine and folder recorded in the kernel's store, and forgets it there. `marker` is the folder's. */
+export async function openChildRecords(store: Store, marker: string): Promise<ChildRecords> {
+  const records = store.collection<ChildRecord & { readonly taskId: string }>("children", { indexes: ["daemon"] });
+  const daemon = `${hostname()} ${marker}`;
+  const own = await records.list({ where: { daemon }, limit: REMEMBERED });
+  const former = (await records.list({ from: "slot-", to: "slot.", limit: REMEMBERED })).filter(({ value }) => value.daemon === undefined);
+  const found = [...own, ...former];
   if (found.length > 0) await store.commit(found.map(({ key }) => remove("children", key)));
   let next = 0;
   return {
     earlier: found.map(({ value }) => value),
     async record(taskId, pid, identity) {
       next = (next + 1) % REMEMBERED;
-      await records.put(`slot-${next}`, { taskId, pid, identity });
+      await records.put(`${daemon} ${next}`, { daemon, taskId, pid, identity });
     },
   };
 }

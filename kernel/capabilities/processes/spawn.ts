@@ -25,7 +25,7 @@ export interface Spawner extends Spawn {
 /** The capability `spawn`. First ends what an earlier daemon of the same data folder left running. */
 export async function spawnCapability({ env, log, store, files }: LibraryDeps): Promise<LoadedCapability<Spawn>> {
   const marker = folderMark(files.dataFolder);
-  const { record, earlier } = await openChildRecords(store);
+  const { record, earlier } = await openChildRecords(store, marker);
   await sweepOrphans({ marker, recorded: earlier, log });
   const spawners = new Set<Spawner>();
   return {

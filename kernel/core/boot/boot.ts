@@ -112,7 +112,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   await noteStart(runtime.core, recovery.start);
   runtime.pipeline.open();
   const reported = await recovery.report();
-  const crashedAt = await lastCrash(runtime.core);
+  const crashedAt = await lastCrash(runtime.core, node.id);
   if (looked !== undefined) void runtime.schedule.since(looked);
   // Not before the daemon answers: its first look is later still.
   const maintenance = await parts.maintenance();

@@ -48,7 +48,7 @@ export interface Health {
   readonly version: string;
   readonly pid: number;
   readonly uptimeSeconds: number;
-  /** When a start found that the run before it had not ended in good order, of the last 50 starts; ISO 8601. */
+  /** When a start found that the run before it had not ended in good order, of the last 200 starts of all its nodes; ISO 8601. */
   readonly lastCrash?: string;
   readonly tasks: { readonly running: number; readonly queued: number };
   readonly plugins: readonly PluginStatus[];

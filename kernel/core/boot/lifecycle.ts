@@ -144,7 +144,7 @@ export class Lifecycle {
   async #leave(): Promise<void> {
     // A reload may still set plugins up.
     await this.#reloading;
-    await noteStop(this.runtime.core).catch((error) => this.#assembly.log.error({ err: error }, "the clean stop was not stored"));
+    await noteStop(this.runtime.core, this.#assembly.node.id).catch((error) => this.#assembly.log.error({ err: error }, "the clean stop was not stored"));
     await this.#close();
   }
 

@@ -57,7 +57,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   core.collection("dedup", { indexes: ["at"] });
   const live = () => host.live;
-  const { schedule, book: jobBook } = parts.schedule.createJobs({ store: core, log: log.child("schedule"), bus, now });
+  const { schedule, book: jobBook } = parts.schedule.createJobs({ node: assembly.node.id, store: core, log: log.child("schedule"), bus, now });
   const files = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
   // What came in through a channel may be sent on.
   const mayLeave = (path: string) => ["plugins", MEDIA_FOLDER].some((own) => !protectedFiles(files, join(dataFolder, own)).holds(realOf(resolve(path))));
@@ -77,7 +77,19 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   const { failed } = host;
   const { work } = parts;
   const media = createTurnMedia(parts.media, { dataFolder, log: log.child("media") });
-  const pipeline = new Pipeline({ store: core, bus, deliveries, work, media, log: log.child("flow"), now, live, agents: () => settings.agents, failed });
+  const pipeline = new Pipeline({
+    node: assembly.node.id,
+    store: core,
+    bus,
+    deliveries,
+    work,
+    media,
+    log: log.child("flow"),
+    now,
+    live,
+    agents: () => settings.agents,
+    failed,
+  });
   const tasks = tasksOf(pipeline);
   const actions = parts.actions.createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed });
   const tools = lazily<KernelTools>({ list: true, run: true, caller: true }, async () =>

@@ -55,6 +55,8 @@ export interface JobBook {
 
 /** What the jobs of a kernel stand on. */
 export interface JobsDeps {
+  /** Each node has its own jobs, and looks for itself. */
+  readonly node: string;
   readonly store: Store;
   readonly log: Log;
   readonly bus: Pick<Bus, "publish">;

@@ -47,6 +47,7 @@ import type { Claim, Work, WorkPart } from "./work.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineDeps {
+  readonly node: string;
   readonly store: ScopedStore;
   readonly bus: Bus;
   readonly deliveries: Deliveries;
@@ -107,7 +108,7 @@ export class Pipeline {
     const message = isPromise(heard) ? await heard : heard;
     const id = newTaskId(now());
     const { rootId = bus.newRoot(), parentId } = bus.current() ?? {};
-    const record = newRecord(message, { id, rootId, at: now() }, admission.pinned);
+    const record = newRecord(message, { id, rootId, at: now() }, this.deps.node, admission.pinned);
     const earlier = await storeNew(store, record, deliveries.accepting(record.inbound));
     if (earlier !== undefined) return { accepted: { ...earlier, duplicate: true } };
     deliveries.accepted(record.inbound);
@@ -161,8 +162,7 @@ export class Pipeline {
     if (task.ending !== undefined) return this.finish([task], endedOutcome(task.ending));
     task.state = "waiting";
     const placement = placementOf(task, route, this.deps.agents, this.#absence);
-    const { replaces } = task;
-    const entered = replaces === undefined ? this.#work.enter(task, placement) : this.#work.replace(task, placement, replaces, REPLACED);
+    const entered = task.replaces === undefined ? this.#work.enter(task, placement) : this.#work.replace(task, placement, task.replaces, REPLACED);
     return isPromise(entered) ? entered.then((how) => this.#entered(task, how)) : this.#entered(task, entered);
   }
 
@@ -304,7 +304,7 @@ export class Pipeline {
 
   /** Put a stored task back to work after a restart, ahead of what is accepted later. */
   readmit(record: TaskRecord): void {
-    const task = createTask(record, this.deps.live(), { keep: true });
+    const task = createTask({ ...record, owner: this.deps.node }, this.deps.live(), { keep: true });
     this.tasks.add(task);
     this.#intake.enter(task);
   }

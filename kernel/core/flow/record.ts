@@ -7,6 +7,8 @@ import { mergedFacts, type RunFacts } from "./run-facts.ts";
 export interface TaskRecord extends RunFacts {
   readonly id: string;
   readonly inbound: Inbound;
+  /** `node.id` of the daemon that accepted it, or took it up again. */
+  readonly owner?: string;
   status: Trace["status"];
   agent: string;
   conversation: string;
@@ -26,10 +28,10 @@ export interface TaskRecord extends RunFacts {
   steps: TraceStep[];
 }
 
-/** The record of a message that was just accepted under that id. */
-export function newRecord(message: Message, { id, rootId, at }: Pick<Inbound, "id" | "rootId" | "at">, pinned?: Route): TaskRecord {
+/** The record of a message that the node `owner` has just accepted under that id. */
+export function newRecord(message: Message, { id, rootId, at }: Pick<Inbound, "id" | "rootId" | "at">, owner: string, pinned?: Route): TaskRecord {
   const inbound: Inbound = { ...message, id, rootId, at, attempts: 0 };
-  const begun = { id, inbound, status: "in-flight" as const, agent: message.agent ?? "", conversation: "", attempts: 0, startedAt: at, steps: [] };
+  const begun = { id, inbound, owner, status: "in-flight" as const, agent: message.agent ?? "", conversation: "", attempts: 0, startedAt: at, steps: [] };
   return pinned === undefined ? begun : { ...begun, pinned };
 }
 
@@ -117,7 +119,7 @@ export async function decideHeld(
 
 /** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */
 export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace {
-  const { inbound, route, pinned: _pinned, silent: _silent, ...rest } = record;
+  const { inbound, route, pinned: _pinned, silent: _silent, owner: _owner, ...rest } = record;
   if (inbound === undefined) return rest as unknown as Trace;
   return {
     ...rest,

@@ -1,4 +1,5 @@
 import { append, type Log, put, remove, type Store } from "@svc/sdk";
+import type { StateStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import { createTask, type Task } from "./live-task.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -29,8 +30,10 @@ export function readResume(config: Record<string, unknown>): ResumeRules {
   };
 }
 
-/** One start of the daemon on this data folder; `clean` once it stopped in good order. */
+/** One start of a node; `clean` when its run before that had stopped in good order. */
 export interface Start {
+  /** Absent in starts from before several nodes could share a store. */
+  readonly node?: string;
   readonly at: number;
   readonly clean: boolean;
 }
@@ -38,30 +41,37 @@ export interface Start {
 /** The journal of starts. */
 export const STARTS = "starts";
 
-/** So many starts are looked at. */
-const LOOKED_BACK = 50;
+/** So many starts of all nodes are looked at. */
+const LOOKED_BACK = 200;
 
-const RUNNING = "running";
+/** The mark of a node that runs; without a name the one from before nodes had marks of their own. */
+const runningMark = (node?: string): string => (node === undefined ? "running" : `running ${node}`);
+
+/** The latest starts of a node, oldest first. */
+async function startsOf(store: Store, node: string): Promise<readonly Start[]> {
+  const starts = await store.journal<Start>(STARTS).tail(LOOKED_BACK);
+  return starts.map(({ value }) => value).filter((start) => (start.node ?? node) === node);
+}
 
 /** The start that is under way, not noted yet: was the run before it ended in good order? */
-async function thisStart(store: Store, now: number): Promise<Start> {
-  return { at: now, clean: (await store.collection("marks").get(RUNNING)) === undefined };
+async function thisStart(store: Store, node: string, now: number): Promise<Start> {
+  const marks = store.collection("marks");
+  return { node, at: now, clean: ((await marks.get(runningMark(node))) ?? (await marks.get(runningMark()))) === undefined };
 }
 
 /** Note a start: from now on the end of this process counts as a crash, unless it is noted too. */
 export async function noteStart(store: Store, start: Start): Promise<void> {
-  await store.commit([put("marks", RUNNING, { at: start.at }), append(STARTS, start)]);
+  await store.commit([put("marks", runningMark(start.node), { at: start.at }), remove("marks", runningMark()), append(STARTS, start)]);
 }
 
-/** The latest start that followed a run which did not end in good order, in Unix milliseconds. */
-export async function lastCrash(store: Store): Promise<number | undefined> {
-  const starts = await store.journal<Start>(STARTS).tail(LOOKED_BACK);
-  return starts.map(({ value }) => value).findLast(({ clean }) => !clean)?.at;
+/** The latest start of a node that followed a run which did not end in good order, in Unix milliseconds. */
+export async function lastCrash(store: Store, node: string): Promise<number | undefined> {
+  return (await startsOf(store, node)).findLast(({ clean }) => !clean)?.at;
 }
 
-/** The run ends in good order. */
-export async function noteStop(store: Store): Promise<void> {
-  await store.commit([remove("marks", RUNNING)]);
+/** The run of a node ends in good order. */
+export async function noteStop(store: Store, node: string): Promise<void> {
+  await store.commit([remove("marks", runningMark(node))]);
 }
 
 /** Were there too many starts after a crash within the window? Then resuming pauses: the work itself may be what kills the daemon. */
@@ -89,6 +99,12 @@ export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: b
   if (now - inbound.at > rules.maxAgeMinutes * 60_000) return no(`it is older than ${rules.maxAgeMinutes} minutes`);
   if (attempts > 0 && rules.reportOnlyChannels.includes(inbound.channel)) return no(`${inbound.channel} is listed in resume.reportOnlyChannels`);
   return { resume: true, silent: rules.directChannels.includes(inbound.channel) };
+}
+
+/** The other nodes that live, as far as anybody knows: what is in flight with them is theirs. */
+async function otherNodes(store: Pick<StateStore, "nodes">, own: string): Promise<ReadonlySet<string | undefined>> {
+  const nodes = (await store.nodes?.()) ?? [];
+  return new Set(nodes.filter(({ name, state }) => name !== own && state !== "dead").map(({ name }) => name));
 }
 
 /** The records still in flight, oldest first. */
@@ -148,16 +164,18 @@ export interface Recovery {
  * nothing overtakes it; after `report` none is left in flight without a task behind it.
  */
 export async function recover(
-  { core, pipeline }: { readonly core: Store; readonly pipeline: Pipeline },
+  { core, store, pipeline }: { readonly core: Store; readonly store: Pick<StateStore, "nodes">; readonly pipeline: Pipeline },
   rules: ResumeRules,
   bus: Bus,
   log: Log,
   now: () => number,
 ): Promise<Recovery> {
+  const { node } = pipeline.deps;
+  const others = await otherNodes(store, node);
   // A plugin may have handed something over in its setup.
-  const unfinished = (await unfinishedTasks(core)).filter(({ id }) => pipeline.tasks.get(id) === undefined);
-  const start = await thisStart(core, now());
-  const earlier = (await core.journal<Start>(STARTS).tail(LOOKED_BACK)).map(({ value }) => value);
+  const unfinished = (await unfinishedTasks(core)).filter(({ id, owner }) => !others.has(owner) && pipeline.tasks.get(id) === undefined);
+  const start = await thisStart(core, node, now());
+  const earlier = await startsOf(core, node);
   const crashLoop = isCrashLoop([...earlier, start], rules, now());
   const refused: Refused[] = [];
   for (const record of unfinished) {
