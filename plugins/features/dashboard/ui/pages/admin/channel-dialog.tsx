@@ -21,6 +21,8 @@ import { TestMessage } from "./test-message.tsx";
 
 const LOOK_MS = 500;
 const PATIENCE_MS = 30_000;
+/** A channel that has just started is not connected for a moment. */
+const SETTLE_MS = 2_000;
 
 /** Sets a channel up: its credentials go to `.env`, its section to svc.json; then it is watched until it is connected or says why not. */
 export function ConnectDialog({
@@ -70,6 +72,8 @@ export function ConnectDialog({
           expect: revision,
         });
       await draft.reread();
+      // They are kept now: none stays in the page.
+      setValues({});
       setPhase("watching");
     } catch (error) {
       setFailure((error as ApiError).message);
@@ -77,24 +81,29 @@ export function ConnectDialog({
     }
   };
 
+  // Also one that is not connected now may be in a moment: it is looked at as long as the dialog is open.
+  const watching = phase === "watching" || (typeof phase === "object" && phase.state !== "ready");
   useEffect(() => {
-    if (phase !== "watching") return undefined;
+    if (!watching) return undefined;
     let current = true;
-    const until = Date.now() + PATIENCE_MS;
+    const began = Date.now();
     const look = async () => {
-      const { channels } = await request<{ channels: readonly ChannelView[] }>("GET", "/api/admin/channels");
-      const now = channels.find(({ name }) => name === channel.name);
+      const found = await request<{ channels: readonly ChannelView[] }>("GET", "/api/admin/channels").catch(() => undefined);
+      const now = found?.channels.find(({ name }) => name === channel.name);
       if (!current) return;
-      if (now !== undefined && (now.state !== "connecting" || Date.now() > until)) {
-        setPhase(now);
+      const passed = Date.now() - began;
+      const patience = now?.state === "connecting" ? PATIENCE_MS : now?.state === "down" ? SETTLE_MS : 0;
+      if (now !== undefined && passed >= patience) {
+        setPhase((before) => (typeof before === "object" && before.state === now.state && before.reason === now.reason ? before : now));
         onChanged();
-      } else setTimeout(() => current && void look(), LOOK_MS);
+      }
+      if (now?.state !== "ready") setTimeout(() => current && void look(), LOOK_MS);
     };
     void look();
     return () => {
       current = false;
     };
-  }, [phase, channel.name, onChanged]);
+  }, [watching, channel.name, onChanged]);
 
   const done = isFields(phase) ? (phase as unknown as ChannelView) : undefined;
   const written = useCallback(
