@@ -78,7 +78,7 @@ export interface StoreWork {
   unpark(claim: Pick<WorkClaim, "conversation" | "token">): Promise<boolean>;
   /** What this daemon holds: also the claims whose answer was lost, and what was asked of their batches. */
   held(): Promise<readonly WorkClaim[]>;
-  /** Frees what daemons hold that are dead; answers how many lanes. */
+  /** Frees what daemons hold that are dead, lanes and leased items of queues; answers how many lanes. */
   sweep(): Promise<number>;
   /** Ids of what waits, oldest first within each lane. */
   waiting(): Promise<readonly string[]>;

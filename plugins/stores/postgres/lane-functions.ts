@@ -168,7 +168,8 @@ CREATE OR REPLACE FUNCTION {s}.lanes_held(me bigint) RETURNS jsonb LANGUAGE sql 
 $$;
 
 -- Frees what dead daemons hold, by the state of the lanes alone: a claim that was on its way when its daemon was declared dead is found, too.
--- After a start of the server nobody could beat: who was alive then has its whole lease from there.
+-- After a start of the server nobody could beat: who was alive then has its whole lease from there. Items of queues that dead daemons have
+-- leased are due at once.
 CREATE OR REPLACE FUNCTION {s}.sweep_lanes(lease_ms integer) RETURNS integer LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   k text; n integer := 0;
@@ -180,6 +181,8 @@ BEGIN
     PERFORM lane_next(k, false);
     n := n + 1;
   END LOOP;
+  UPDATE item SET due = 0 WHERE seq IN (SELECT i.seq FROM item i WHERE i.leased AND i.due > 0 AND i.owner IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM node WHERE boot = i.owner AND alive) FOR UPDATE SKIP LOCKED);
   RETURN n;
 END $$;
 `;
