@@ -53,3 +53,32 @@ export function termsOf(text: string): ReadonlySet<string> {
   }
   return terms;
 }
+
+const MOST_BRACKETS = 100;
+const MOST_SIGNS = 50;
+const DEEPEST_INDENT = 200;
+const MOST_ENTRIES = 4_000;
+
+/**
+ * Why a foreign text is not handed to a reader of YAML; undefined where it may be. Readers call themselves for each level of nesting, and where
+ * the stack ends while V8 compiles a regular expression V8 ends the process; they also compare each key with each. Quotes are not looked
+ * for: a text with as many open brackets in them is refused, too.
+ */
+export function yamlTrouble(text: string): string | undefined {
+  let brackets = 0;
+  let entries = 0;
+  for (const line of text.split(/\r\n?|\n/)) {
+    const indent = line.length - line.trimStart().length;
+    // In blocks a line opens a level for each of its signs.
+    const signs = line.match(/(?:^|\s)[-?:](?=\s|$)/g)?.length ?? 0;
+    for (const sign of line) {
+      if (sign === "[" || sign === "{") brackets += 1;
+      else if ((sign === "]" || sign === "}") && brackets > 0) brackets -= 1;
+      if (brackets > MOST_BRACKETS) break;
+    }
+    entries += line.match(/,|:(?=\s|$)/g)?.length ?? 0;
+    if (brackets > MOST_BRACKETS || signs > MOST_SIGNS || indent > DEEPEST_INDENT) return "it is nested too deep";
+    if (entries > MOST_ENTRIES) return `it has more than ${MOST_ENTRIES} entries`;
+  }
+  return undefined;
+}

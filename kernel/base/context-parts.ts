@@ -26,8 +26,18 @@ export function contextTexts({ system, layers, history, prompt }: Words): readon
 export const contextDigest = (context: Words): readonly ContextPart[] => contextTexts(context).map(digestOf);
 
 /** The same of one piece. */
-export const digestOf = ({ name, text }: ContextText): ContextPart => ({
-  name,
-  bytes: Buffer.byteLength(text),
-  hash: hash("sha256", text, "hex").slice(0, 16),
-});
+export function digestOf(part: ContextText): ContextPart {
+  if (part.name !== "system") return measured(part);
+  const known = preambles.get(part.text);
+  if (known !== undefined) return known;
+  if (preambles.size === MOST_PREAMBLES) preambles.clear();
+  const made = measured(part);
+  preambles.set(part.text, made);
+  return made;
+}
+
+/** The preamble of an agent is the same text in all its turns. */
+const preambles = new Map<string, ContextPart>();
+const MOST_PREAMBLES = 100;
+
+const measured = ({ name, text }: ContextText): ContextPart => ({ name, bytes: Buffer.byteLength(text), hash: hash("sha256", text, "hex").slice(0, 16) });

@@ -140,7 +140,13 @@ function replace(path: string, content: string): void {
 
 function written(path: string, content: string): string {
   const temporary = temporaryName(path);
-  writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
+  try {
+    writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    // On a full disk it is there, without its content.
+    rmSync(temporary, { force: true });
+    throw error;
+  }
   return temporary;
 }
 

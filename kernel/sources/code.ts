@@ -45,7 +45,9 @@ async function placeInSyntax(file: string): Promise<{ readonly place?: string }>
 async function transpile(file: string): Promise<{ readonly default?: unknown }> {
   const { createJiti } = await import("jiti");
   const alias = Object.fromEntries(
-    ["@svc/sdk", "@svc/sdk/program-tier", "@svc/sdk/tool-loop", "@svc/sdk/engine", "@svc/sdk/testing"].map((name) => [name, require.resolve(name)]),
+    ["@svc/sdk", "@svc/sdk/program-tier", "@svc/sdk/tool-loop", "@svc/sdk/thread", "@svc/sdk/foreign-text", "@svc/sdk/engine", "@svc/sdk/testing"].map(
+      (name) => [name, require.resolve(name)],
+    ),
   );
   return createJiti(import.meta.url, { moduleCache: false, alias }).import(file);
 }

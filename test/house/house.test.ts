@@ -139,7 +139,9 @@ describe("the tree", () => {
         allImports(read(path)).filter(
           (specifier) =>
             !specifier.startsWith(".") &&
-            !/^node:(assert|fs|path|os|url|child_process|timers|http|https|net|tls|events|async_hooks|util|crypto|module|process|stream|v8|vm)/.test(specifier),
+            !/^node:(assert|fs|path|os|url|child_process|timers|http|https|net|tls|events|async_hooks|util|crypto|module|process|stream|v8|vm|worker_threads)/.test(
+              specifier,
+            ),
         ),
       );
     expect(foreign).toEqual([]);

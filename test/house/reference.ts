@@ -13,6 +13,7 @@ const ENTRIES = [
   { entry: "@svc/sdk/testing", file: "testing.d.ts", about: "What a plugin is tested with." },
   { entry: "@svc/sdk/program-tier", file: "program-tier.d.ts", about: "For the entry of a tier on a program." },
   { entry: "@svc/sdk/tool-loop", file: "tool-loop.d.ts", about: "For tiers that call a model and run its tools." },
+  { entry: "@svc/sdk/thread", file: "thread.d.ts", about: "For plugins whose work would hold the daemon's loop." },
   { entry: "@svc/sdk/foreign-text", file: "foreign-text.d.ts", about: "For plugins that put words of files or people before a model." },
   { entry: "@svc/sdk/engine", file: "engine.d.ts", about: "For tiers that drive another program." },
   { entry: "@svc/sdk/host", file: "host.d.ts", about: "For programs that run plugins, not for plugins." },

@@ -9,6 +9,7 @@ import * as foreign from "@svc/sdk/foreign-text";
 import * as host from "@svc/sdk/host";
 import * as program from "@svc/sdk/program-tier";
 import * as testing from "@svc/sdk/testing";
+import * as thread from "@svc/sdk/thread";
 import * as loop from "@svc/sdk/tool-loop";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -163,7 +164,8 @@ const HOST_NAMES = [
 ];
 const LOOP_NAMES = ["atMost", "byModelName", "daemonTools", "runCalls", "runToolLoop", "summaryOf"];
 const PROGRAM_NAMES = ["PERMISSION_MODES", "actionsThrough", "isOwnServer", "programSection", "programSettings"];
-const FOREIGN_NAMES = ["plainName", "quoted", "termsOf"];
+const THREAD_NAMES = ["createThread"];
+const FOREIGN_NAMES = ["plainName", "quoted", "termsOf", "yamlTrouble"];
 const TESTING_NAMES = [
   "actionContract",
   "boardContract",
@@ -199,6 +201,7 @@ describe("@svc/sdk", () => {
     expect(Object.keys(program).sort()).toEqual(PROGRAM_NAMES);
     expect(Object.keys(loop).sort()).toEqual(LOOP_NAMES);
     expect(Object.keys(foreign).sort()).toEqual(FOREIGN_NAMES);
+    expect(Object.keys(thread).sort()).toEqual(THREAD_NAMES);
     expect(Object.keys(host).sort()).toEqual(HOST_NAMES);
   });
 

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -5,6 +7,7 @@ import { type CheckedConfig, type ConfigProblem, checkDocument } from "../../ker
 import { composeSchema, type Parts } from "../../kernel/core/config/compose.ts";
 import { openDocument } from "../../kernel/core/config/document.ts";
 import { maskSecrets } from "../../kernel/editor/mask.ts";
+import { ROOT } from "../house/house.ts";
 import { CONTRACT_PARTS } from "../kit/configuration.ts";
 
 const NODE = { id: "n1", name: "Node" };
@@ -222,6 +225,18 @@ describe("the core", () => {
     const checked = check(through);
     expect(checked.problems).toEqual([]);
     expect(checked.value).toMatchObject(through);
+  });
+
+  it("row 166 screen and decisions, of which no field is shown, are kept whatever they hold and read by nothing", () => {
+    for (const value of [{ still: true }, [1], "x", 0, null]) {
+      const checked = check({ screen: value, decisions: value });
+      expect(checked.problems).toEqual([]);
+      expect(checked.value).toMatchObject({ screen: value, decisions: value });
+    }
+    const manifests = readdirSync(join(ROOT, "plugins"), { recursive: true, encoding: "utf8" }).filter((path) => /^\w+\/[\w-]+\/package\.json$/.test(path));
+    expect(manifests.length).toBeGreaterThan(50);
+    const sections = manifests.map((path) => JSON.parse(readFileSync(join(ROOT, "plugins", path), "utf8")).svc?.section);
+    expect(sections.filter((section) => section === "screen" || section === "decisions")).toEqual([]);
   });
 
   it("CFG-24 a file without plugins is whole", () => {

@@ -93,7 +93,9 @@ function confined(deps: ConfinedFolders): Confined {
     change: async (path, maxBytes, edit) =>
       inOrder(deps.spell(path), () =>
         deps.atParent(path, true, async (file) => {
-          const lock = await locked(join(dirname(file), `.${basename(file)}.lock`), path);
+          const lock = await locked(join(dirname(file), `.${basename(file)}.lock`), path).catch((error) => {
+            throw fileError(error, path, "changed");
+          });
           try {
             const before = await folder.read(path, maxBytes).catch((error: SvcError) => {
               if (error.code === "SVC_FILE_MISSING") return undefined;

@@ -1,62 +1,14 @@
-import { Worker } from "node:worker_threads";
 import { svcError } from "@svc/sdk";
-import type { Answers, Ask, Reply } from "./protocol.ts";
+import { createThread, type Thread } from "@svc/sdk/thread";
+import type { Answers, Ask } from "./protocol.ts";
 
-/** The index thread, seen from the main one. It starts at the first question; one that died starts again at the next. */
-export interface IndexThread {
-  /** Rejects with `SVC_INDEX_FAILED`. */
-  ask<K extends Ask["op"]>(ask: Extract<Ask, { op: K }>): Promise<Answers[K]>;
-  stop(): Promise<void>;
-}
+/** The index thread. Questions reject with `SVC_INDEX_FAILED`. */
+export type IndexThread = Thread<Ask, Answers>;
 
-interface Waiting {
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
+/** Makes the index thread. */
+export const createIndexThread = (): IndexThread => createThread({ file: new URL("./worker.js", import.meta.url), failed });
 
-/** Makes the index thread; the worker starts with the first question and is started again when it died. */
-export function createIndexThread(): IndexThread {
-  let worker: Worker | undefined;
-  let ids = 0;
-  const waiting = new Map<number, Waiting>();
-  const lost = (dead: Worker, reason: string) => {
-    if (worker !== dead) return;
-    worker = undefined;
-    for (const { reject } of waiting.values()) reject(failed(reason));
-    waiting.clear();
-  };
-  const start = (): Worker => {
-    const made = new Worker(new URL("./worker.js", import.meta.url));
-    made.on("message", (reply: Reply) => {
-      const asked = waiting.get(reply.id);
-      waiting.delete(reply.id);
-      if ("failure" in reply) asked?.reject(failed(reply.failure.message, reply.failure.code));
-      else asked?.resolve(reply.value);
-    });
-    made.on("error", (error) => lost(made, error.message));
-    made.on("exit", (code) => lost(made, `its thread ended with code ${code}`));
-    // Last: listening to it would hold the process again.
-    made.unref();
-    return made;
-  };
-  return {
-    ask: (ask) =>
-      new Promise((resolve, reject) => {
-        worker ??= start();
-        const id = ++ids;
-        waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
-        worker.postMessage({ ...ask, id });
-      }),
-    async stop() {
-      const dying = worker;
-      if (!dying) return;
-      lost(dying, "the plugin was stopped");
-      await dying.terminate();
-    },
-  };
-}
-
-const failed = (reason: string, cause?: string) =>
+const failed = (reason: string, cause?: string): Error =>
   svcError("SVC_INDEX_FAILED", `The index failed: ${reason}. Build it again with: svc agent index <id>`, {
     status: 500,
     ...(cause === undefined ? {} : { sqlite: cause }),

@@ -48,7 +48,3 @@ export interface Answers {
 
 /** A question to the worker, numbered so that its reply can be matched. */
 export type Question = Ask & { readonly id: number };
-/** The worker's reply: a value, or the failure with its code. */
-export type Reply =
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly failure: { readonly message: string; readonly code?: string } };

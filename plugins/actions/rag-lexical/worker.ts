@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
+import type { ThreadReply } from "@svc/sdk/thread";
 import { type IndexDatabase, makeIndex, openIndex } from "./database.ts";
-import type { Ask, Question, Reply } from "./protocol.ts";
+import type { Ask, Question } from "./protocol.ts";
 
 // The thread that holds the indexes open: SQLite blocks, and the daemon's loop must not.
 const open = new Map<string, IndexDatabase>();
@@ -9,7 +10,7 @@ const running = new Set<string>();
 const MOST_OPEN = 16;
 
 parentPort?.on("message", ({ id, ...ask }: Question) => {
-  let reply: Reply;
+  let reply: ThreadReply;
   try {
     reply = { id, value: answer(ask as Ask) };
   } catch (error) {

@@ -38,9 +38,3 @@ export interface Answers {
 
 /** A question, numbered so that its reply can be matched. */
 export type Question = Ask & { readonly id: number };
-
-/** What the thread says. */
-export type Reply =
-  | { readonly id: number; readonly progress: Progress }
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly failure: { readonly message: string; readonly code?: string } };

@@ -1,9 +1,10 @@
 import { rmSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
+import type { ThreadReply } from "@svc/sdk/thread";
 import { type CodeDatabase, openCodeDatabase, type Stored } from "./code-database.ts";
 import { readCode } from "./code-files.ts";
 import { fileOf, indexCode } from "./code-indexer.ts";
-import type { Answers, Ask, Question, Reply } from "./code-protocol.ts";
+import type { Answers, Ask, Progress, Question } from "./code-protocol.ts";
 import { createCodeReader } from "./grammars.ts";
 
 // Grammars and SQLite block, and the daemon's loop must not: all of the work is in this thread.
@@ -17,7 +18,7 @@ const TELL_MS = 200;
 const SEPARATORS = /\.|::|#/;
 
 parentPort?.on("message", async ({ id, ...ask }: Question) => {
-  const say = (reply: Reply) => parentPort?.postMessage(reply);
+  const say = (reply: ThreadReply<Progress>) => parentPort?.postMessage(reply);
   try {
     say({ id, value: await answer(ask as Ask, id, say) });
   } catch (error) {
@@ -48,7 +49,7 @@ function database(file: string): CodeDatabase {
   return made;
 }
 
-async function answer(ask: Ask, id: number, say: (reply: Reply) => void): Promise<Answers[Ask["op"]]> {
+async function answer(ask: Ask, id: number, say: (reply: ThreadReply<Progress>) => void): Promise<Answers[Ask["op"]]> {
   const db = database(ask.file);
   if (ask.op === "index") {
     let toldAt = 0;

@@ -1,3 +1,4 @@
+import { yamlTrouble } from "@svc/sdk/foreign-text";
 import { parseDocument, stringify } from "yaml";
 
 /** A node: something that work is for. */
@@ -85,6 +86,8 @@ function nodeOf(id: string, value: Record<string, unknown>): Read<GraphNode> {
 const isNames = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((one) => typeof one === "string");
 
 function readYaml(text: string): Read<Record<string, unknown>> {
+  const trouble = yamlTrouble(text);
+  if (trouble !== undefined) return { problem: `line 1: ${trouble}` };
   const document = parseDocument(text, { schema: "core", uniqueKeys: true, logLevel: "silent" });
   const [error] = document.errors;
   if (error !== undefined) return { problem: `line ${error.linePos?.[0].line ?? 1}: ${error.message.split("\n")[0]?.replace(/ at line .*$/, "")}` };

@@ -146,3 +146,16 @@ it("registers its routes for this machine alone", () => {
     "POST /graph/drafts/:id/reject loopback people",
   ]);
 });
+
+it("a node or draft whose levels would end the daemon is a broken file", () => {
+  for (const text of [
+    `title: ${"[".repeat(30_000)}`,
+    `title: ${"{a: ".repeat(10_000)}`,
+    "- ".repeat(30_000),
+    "? ".repeat(30_000),
+    "title: x\n".repeat(5_000),
+  ]) {
+    expect(readNode("a", text).problem).toMatch(/^line 1: it (?:is nested too deep|has more than 4000 entries)$/);
+    expect(readChange(text).problem).toMatch(/^line 1: it /);
+  }
+});

@@ -39,6 +39,16 @@ export function openProcedures(ctx: PluginContext<ProcedureSettings>, settings: 
   const folders = createSkillFolders(ctx.files, () => settings().skills, ctx.log);
   let running: Promise<Pass | undefined> | undefined;
 
+  let saidSo = false;
+  async function told(skills: readonly Skill[]): Promise<readonly Skill[]> {
+    const unread = saidSo || skills.length === 0 ? 0 : await folder().unread();
+    if (unread > 0) {
+      saidSo = true;
+      ctx.log.warn({ dir: settings().dir, unread }, "the folder of procedures holds more files than are read: the first 500 by name are used");
+    }
+    return skills;
+  }
+
   async function usable(agent: Agent): Promise<readonly Skill[]> {
     const [accepted, others] = await Promise.all([
       folder()
@@ -46,7 +56,8 @@ export function openProcedures(ctx: PluginContext<ProcedureSettings>, settings: 
         .catch((error): readonly Skill[] => {
           ctx.log.warn({ err: error }, "the folder of procedures was not read");
           return [];
-        }),
+        })
+        .then((skills) => told(skills)),
       folders.of(agent),
     ]);
     return [...accepted.filter(isFor(agent.id)), ...others.filter(isFor(agent.id))];

@@ -6,6 +6,8 @@ import { MAX_BYTES, readSkill, type Skill } from "./skill.ts";
 /** What is in the folder `procedures.dir`: procedures, and drafts below `_drafts` that no turn sees. */
 export interface ProcedureFolder {
   accepted(): Promise<readonly Skill[]>;
+  /** Files of procedures that are not read: there are more than the first 500 by name. */
+  unread(): Promise<number>;
   drafts(): Promise<readonly Skill[]>;
   /** Writes a draft under the first free name that begins with `name`; answers with its id. */
   draft(name: string, text: string): Promise<string>;
@@ -22,6 +24,7 @@ const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 /** Of one folder. */
 const MOST = 500;
 const MOST_NAMES = 100;
+const CROWDED_MS = 5_000;
 
 interface Known {
   readonly mtimeMs: number;
@@ -36,13 +39,24 @@ export function openProcedureFolder(files: Files, dir: string): ProcedureFolder 
   const at = (file: string) => join(folder, file);
   const shown = (file: string) => join(dir, file);
 
-  async function list(below: string): Promise<readonly Skill[]> {
+  /** Looking through a folder with too many takes long: what was found there is used again for a moment. */
+  let crowded: { readonly at: number; readonly skills: readonly Skill[]; readonly unread: number } | undefined;
+
+  async function filesIn(below: string) {
     const entries = await confined.list(at(below)).catch((error) => {
       if (codeOf(error) === "SVC_FILE_MISSING") return [];
       throw error;
     });
-    const found = entries.filter(({ name, kind }) => kind === "file" && FILE.test(name)).toSorted((left, right) => (left.name < right.name ? -1 : 1));
-    return Promise.all(found.slice(0, MOST).map(({ name, size, mtimeMs }) => skillOf(join(below, name), size, mtimeMs)));
+    return entries.filter(({ name, kind }) => kind === "file" && FILE.test(name)).toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  async function list(below: string): Promise<{ readonly skills: readonly Skill[]; readonly unread: number }> {
+    if (below === "." && crowded !== undefined && performance.now() - crowded.at < CROWDED_MS) return crowded;
+    const found = await filesIn(below);
+    const skills = await Promise.all(found.slice(0, MOST).map(({ name, size, mtimeMs }) => skillOf(join(below, name), size, mtimeMs)));
+    const listed = { at: performance.now(), skills, unread: Math.max(0, found.length - MOST) };
+    if (below === ".") crowded = listed.unread > 0 ? listed : undefined;
+    return listed;
   }
 
   async function skillOf(file: string, size: number, mtimeMs: number): Promise<Skill> {
@@ -60,22 +74,25 @@ export function openProcedureFolder(files: Files, dir: string): ProcedureFolder 
 
   const text = async (file: string): Promise<string> => new TextDecoder("utf-8", { fatal: true }).decode(await confined.read(at(file), MAX_BYTES));
 
+  /** By its name, among however many. */
   async function draftOf(id: string): Promise<Skill> {
-    const draft = (await list(DRAFTS)).find((one) => one.id === id);
+    const file = `${DRAFTS}/${id}.md`;
+    const draft = FILE.test(`${id}.md`) ? (await filesIn(DRAFTS)).find(({ name }) => name === `${id}.md`) : undefined;
     if (draft === undefined) throw procedureError("SVC_PROCEDURE_DRAFT", { id });
-    return draft;
+    return skillOf(file, draft.size, draft.mtimeMs);
   }
 
   return {
-    accepted: () => list("."),
-    drafts: () => list(DRAFTS),
+    accepted: async () => (await list(".")).skills,
+    unread: async () => (await list(".")).unread,
+    drafts: async () => (await list(DRAFTS)).skills,
     async draft(name, written) {
       const base = slugOf(name);
       for (let number = 1; number <= MOST_NAMES; number += 1) {
         const id = number === 1 ? base : `${base.slice(0, 60)}-${number}`;
         let mine = false;
         // A name that a procedure has is taken, too: a draft is promoted under its own.
-        if ((await list(".")).some((one) => one.id === id)) continue;
+        if ((await filesIn(".")).some((one) => one.name === `${id}.md`)) continue;
         await confined.change(at(`${DRAFTS}/${id}.md`), 2 * MAX_BYTES, (before) => {
           mine = before === undefined;
           return mine ? written : undefined;
@@ -96,9 +113,8 @@ export function openProcedureFolder(files: Files, dir: string): ProcedureFolder 
         return written;
       });
       await confined.remove(at(`${DRAFTS}/${id}.md`));
-      const promoted = (await list(".")).find((one) => one.id === as);
-      if (promoted === undefined) throw procedureError("SVC_PROCEDURE_UNKNOWN", { id: as });
-      return promoted;
+      crowded = undefined;
+      return readSkill({ id: as, source: "procedures", file: shown(`${as}.md`) }, written);
     },
     async reject(id, reason, now) {
       await draftOf(id);

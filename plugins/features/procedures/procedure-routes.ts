@@ -18,7 +18,9 @@ export function procedureRoutes(open: () => Promise<Opened>): readonly HttpRoute
       },
       async handle({ query: { agent, drafts, match } }) {
         const query = { drafts: drafts === "true", ...(agent === undefined ? {} : { agent }), ...(match === undefined ? {} : { match }) };
-        return { procedures: await (await open()).list(query) };
+        const opened = await open();
+        const [procedures, unread] = await Promise.all([opened.list(query), opened.folder.unread()]);
+        return { procedures, ...(unread === 0 ? {} : { unread }) };
       },
     },
     {

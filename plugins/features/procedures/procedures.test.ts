@@ -1,4 +1,4 @@
-import { plainName, quoted, termsOf } from "@svc/sdk/foreign-text";
+import { plainName, quoted, termsOf, yamlTrouble } from "@svc/sdk/foreign-text";
 import { createFakeContext } from "@svc/sdk/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -45,6 +45,24 @@ it("front matter that is broken is a problem and no error, whatever it is", () =
   expect(readSkill(facts, "---\nname: a\nname: b\n---\n").problem).toContain("no YAML");
   expect(readSkill(facts, "\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\nbody")).toMatchObject({ name: "a", description: "b", body: "body" });
   expect(readSkill(facts, `---\nx: ${"y".repeat(20_000)}\n---\n`).problem).toContain("longer than");
+});
+
+it("front matter whose levels or keys would end or hold the daemon is not handed to the reader of YAML", () => {
+  const hostile = [
+    "name: ".concat("[".repeat(8_000)),
+    `name: ${"{a: ".repeat(4_000)}`,
+    "- ".repeat(8_000),
+    "? ".repeat(8_000),
+    Array.from({ length: 2_000 }, (_, at) => `${at}:`).join("\n"),
+  ];
+  const deeper = Array.from({ length: 170 }, (_, at) => `${" ".repeat(at)}a:`).join("\n");
+  expect(hostile.map((head) => readSkill(facts, `---\n${head}\n---\nx`).problem)).toEqual([
+    ...Array.from({ length: 4 }, () => "its front matter cannot be read: it is nested too deep"),
+    "its front matter has no name",
+  ]);
+  expect(readSkill(facts, `---\n${deeper}\n---\nx`).problem).toBe("its front matter has no name");
+  expect(yamlTrouble(Array.from({ length: 5_000 }, (_, at) => `${at}:`).join("\n"))).toBe("it has more than 4000 entries");
+  expect(yamlTrouble(`name: a\ndescription: |\n${"  [a](b) - c: d, e {f}\n".repeat(500)}`)).toBeUndefined();
 });
 
 it("quoted words stay behind the bar, whatever they are", () => {

@@ -53,8 +53,9 @@ export default group;
 
 async function list(cli: CliHost, query: Readonly<Record<string, unknown>>): Promise<void> {
   const asked = new URLSearchParams(Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])));
-  const { procedures } = (await cli.request("GET", `/procedures?${asked}`)) as { procedures: readonly Listed[] };
-  cli.print(procedures.map(line).join("\n") || "There is none. Skills are read from .agents/skills/<name>/SKILL.md of a workspace.", procedures);
+  const { procedures, unread } = (await cli.request("GET", `/procedures?${asked}`)) as { procedures: readonly Listed[]; unread?: number };
+  const more = unread === undefined ? [] : [`${unread} more files of procedures are not read: the first 500 by name are used. Move some away.`];
+  cli.print([...procedures.map(line), ...more].join("\n") || "There is none. Skills are read from .agents/skills/<name>/SKILL.md of a workspace.", procedures);
 }
 
 function line({ id, state, description, file, problem, score, agents }: Listed): string {

@@ -1,3 +1,4 @@
+import { yamlTrouble } from "@svc/sdk/foreign-text";
 import { parseDocument } from "yaml";
 
 /** Of a skill file. What is longer is no note of how to do something. */
@@ -35,6 +36,8 @@ export function readSkill(facts: Pick<Skill, "id" | "source" | "file">, text: st
   if (found === null) return named(plainName, "it does not begin with front matter (a block between two lines ---)");
   const [whole, head = ""] = found;
   if (head.length > MAX_HEAD) return named(plainName, `its front matter is longer than ${MAX_HEAD} characters`);
+  const trouble = yamlTrouble(head);
+  if (trouble !== undefined) return named(plainName, `its front matter cannot be read: ${trouble}`);
   const document = parseDocument(head, { schema: "core", uniqueKeys: true, prettyErrors: false, logLevel: "silent" });
   if (document.errors.length > 0) return named(plainName, `its front matter is no YAML: ${document.errors[0]?.message.split("\n")[0]}`);
   let value: unknown;
