@@ -27,7 +27,9 @@ export function watch(page: Page): void {
  * the test's to see.
  */
 const expected = (text: string): boolean =>
-  /^Failed to load resource: (the server responded with a status of|net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|INCOMPLETE))/.test(text);
+  /^Failed to load resource: (the server responded with a status of|net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE|INCOMPLETE))/.test(
+    text,
+  );
 
 /** A page of its own, watched from its beginning. Its policy is the server's, also for what the tests bring. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {

@@ -11,6 +11,9 @@ export interface Line {
   asked(path: string): number;
   /** Loses the next frame that contains the text; the promise says that it is gone. */
   loseNext(containing: string): Promise<void>;
+  /** Every connection ends, and new ones are closed at once, until it is mended. */
+  cut(): void;
+  mend(): void;
   close(): Promise<void>;
 }
 
@@ -26,6 +29,7 @@ export async function openLine(dashboard: string): Promise<Line> {
   const asks = new Map<string, number>();
   const losses: { readonly text: string; gone(): void }[] = [];
   const streams = { open: 0, ever: 0 };
+  let whole = true;
 
   const pass = (from: IncomingMessage, to: ServerResponse) => {
     streams.open += 1;
@@ -63,6 +67,7 @@ export async function openLine(dashboard: string): Promise<Line> {
     res.on("close", () => far.destroy());
     req.pipe(far);
   });
+  server.on("connection", (socket) => whole || socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const line: Line = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -72,6 +77,13 @@ export async function openLine(dashboard: string): Promise<Line> {
       new Promise((gone) => {
         losses.push({ text, gone });
       }),
+    cut() {
+      whole = false;
+      server.closeAllConnections();
+    },
+    mend() {
+      whole = true;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -101,6 +101,18 @@ export function useConnection(): Connection {
   );
 }
 
+/** Waits while the stream is lost; false where it is not lost, so that there is nothing to wait for. */
+export async function untilConnected(): Promise<boolean> {
+  if (connection.state === "connected") return false;
+  await new Promise<void>((resolve) => {
+    const end = onConnected(() => {
+      end();
+      resolve();
+    });
+  });
+  return true;
+}
+
 /** Tries to reach the server at once. */
 export function retryNow(): void {
   retry();

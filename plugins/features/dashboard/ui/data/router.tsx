@@ -13,6 +13,10 @@ export interface Route {
 const listeners = new Set<() => void>();
 let patterns: readonly string[] = [];
 let current = read();
+/** Which step of the history is shown: Back and Forward are told apart by it. */
+let step = stepOf(history.state) ?? 0;
+/** Back to where the page was left from, which nobody is to hear of. */
+let returning = false;
 
 /** Asked before the page is left; answers false to stay. Of the editor with its unsaved changes. */
 let guard: ((to: string) => boolean) | undefined;
@@ -28,6 +32,12 @@ function paramsOf(path: string): Readonly<Record<string, string>> {
     if (params !== undefined) return params;
   }
   return {};
+}
+
+/** The step of the history that a state was stored with. */
+function stepOf(state: unknown): number | undefined {
+  const found = (state as { step?: unknown } | null)?.step;
+  return typeof found === "number" ? found : undefined;
 }
 
 /** The parameters of a path that fits a pattern such as `/tasks/:id`. */
@@ -47,7 +57,21 @@ function changed(): void {
   current = read();
   for (const listener of [...listeners]) listener();
 }
-addEventListener("popstate", changed);
+addEventListener("popstate", ({ state }) => {
+  const before = step;
+  step = stepOf(state) ?? before - 1;
+  if (returning) {
+    returning = false;
+    return;
+  }
+  const to = location.pathname + location.search + location.hash;
+  if (location.pathname !== current.path && step !== before && guard !== undefined && !guard(to)) {
+    returning = true;
+    history.go(before - step);
+    return;
+  }
+  changed();
+});
 addEventListener("hashchange", changed);
 
 /** Tells the router which pages there are: called by the shell. */
@@ -75,12 +99,15 @@ export function navigate(to: string, { replace = false }: { readonly replace?: b
   const leaves = url.pathname !== location.pathname;
   if (leaves && guard !== undefined && !guard(to)) return;
   const address = url.pathname + url.search + url.hash;
-  if (replace) history.replaceState(null, "", address);
-  else if (address !== location.pathname + location.search + location.hash) history.pushState(null, "", address);
+  if (replace) history.replaceState({ step }, "", address);
+  else if (address !== location.pathname + location.search + location.hash) {
+    step += 1;
+    history.pushState({ step }, "", address);
+  }
   changed();
 }
 
-/** Asks before the page is left; gives the way to ask no more. The browser's own question for closing the tab is the page's affair. */
+/** Asks before the page is left, also by Back and Forward; gives the way to ask no more. The browser's own question for closing the tab is the page's affair. */
 export function guardLeaving(ask: (to: string) => boolean): () => void {
   guard = ask;
   return () => {

@@ -11,6 +11,8 @@ export interface SignInWanted {
   readonly ended: boolean;
   /** It was a sign-in link that is refused. */
   readonly link: boolean;
+  /** The person asked for it: it may be closed without one. */
+  readonly asked?: boolean;
 }
 
 type Listener = () => void;
@@ -62,8 +64,19 @@ export const session = {
   },
   /** A request with this token was refused with 401: the dialog opens, the page stays as it is. One that was sent before the sign-in says nothing of it. */
   refuse(why: string, { token, link = false }: { readonly token?: string | undefined; readonly link?: boolean } = {}): void {
-    if (wanted !== undefined || (!link && token !== read(TOKEN))) return;
+    if ((wanted !== undefined && wanted.asked !== true) || (!link && token !== read(TOKEN))) return;
     wanted = { at: Date.now(), why, link, ended: !link && read(TOKEN) !== undefined };
+    tell();
+  },
+  /** The person wants to use another token; what is shown stays as it is until then. */
+  change(): void {
+    wanted ??= { at: Date.now(), why: "", ended: false, link: false, asked: true };
+    tell();
+  },
+  /** No other token after all. */
+  keep(): void {
+    if (wanted?.asked !== true) return;
+    wanted = undefined;
     tell();
   },
   choose(daemon: string | undefined): void {

@@ -1,10 +1,12 @@
 import { type ReactNode, useEffect, useState } from "react";
 import type { ApiError } from "../data/api-error.ts";
+import { session } from "../data/session.ts";
 import { KIT } from "../words/kit.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
 const PATIENCE_MS = 150;
+const SLOW_MS = 5_000;
 
 /**
  * What stands where a list or a page has nothing to show: nothing for a moment, then grey rows; why it could not be read; what appears here
@@ -36,6 +38,16 @@ export function StateView({
   readonly rows?: number;
   readonly children?: ReactNode;
 }) {
+  if (error?.status === 403)
+    return (
+      <div className="kit-state" role="status">
+        <p className="kit-state-refused">
+          <Icon name="lock" />
+          <span>{KIT.mayNotRead(what, /scope ([\w:.-]+)/.exec(error.message)?.[1])}</span>
+        </p>
+        <Button onClick={session.change}>{KIT.otherToken}</Button>
+      </div>
+    );
   if (error !== undefined)
     return (
       <div className="kit-state" role="status">
@@ -65,9 +77,10 @@ export function StateView({
 
 function Loading({ rows, slow, onCancel }: { readonly rows: number; readonly slow: boolean; readonly onCancel: (() => void) | undefined }) {
   const [late, setLate] = useState(false);
+  const [long, setLong] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
-    return () => clearTimeout(timer);
+    const timers = [setTimeout(() => setLate(true), PATIENCE_MS), setTimeout(() => setLong(true), SLOW_MS)];
+    return () => timers.forEach(clearTimeout);
   }, []);
   if (!late) return null;
   return (
@@ -78,7 +91,7 @@ function Loading({ rows, slow, onCancel }: { readonly rows: number; readonly slo
           <span />
         </div>
       ))}
-      {slow && (
+      {(slow || long) && (
         <p className="kit-state">
           {KIT.stillReading} {onCancel !== undefined && <Button onClick={onCancel}>{KIT.cancel}</Button>}
         </p>

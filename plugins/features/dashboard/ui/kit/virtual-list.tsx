@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { classes } from "./class-names.ts";
 import { useKeys } from "./keys.ts";
 
@@ -14,7 +14,7 @@ export interface VirtualListHandle {
 /** What a list takes. */
 export interface VirtualListProps {
   readonly count: number;
-  /** All rows are as high, in px: nothing is measured. */
+  /** All rows are as high, in px: nothing is measured. Where the pointer is a finger, they are at least 44 px. */
   readonly rowHeight: number;
   /** The cells of a row. */
   render(index: number): ReactNode;
@@ -34,13 +34,27 @@ export interface VirtualListProps {
 }
 
 const MARGIN = 10;
+const FINGER_PX = 44;
 /** No browser lays out higher than that; longer lists scroll by a smaller step. */
 const MOST_PX = 8_000_000;
 
+const COARSE = matchMedia("(pointer: coarse)");
+
+function useCoarse(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      COARSE.addEventListener("change", listener);
+      return () => COARSE.removeEventListener("change", listener);
+    },
+    () => COARSE.matches,
+  );
+}
+
 /** A list of any length: only the rows in sight are there. j and k, arrows, Page and Home keys, Enter; keeps the reader's place. */
 export function VirtualList(props: VirtualListProps) {
-  const { count, rowHeight, render, keyOf, onOpen, selected, onSelect, label, onEnd, keys = true, className, rowClass, ref } = props;
+  const { count, rowHeight: asked, render, keyOf, onOpen, selected, onSelect, label, onEnd, keys = true, className, rowClass, ref } = props;
   const box = useRef<HTMLDivElement>(null);
+  const rowHeight = Math.max(asked, useCoarse() ? FINGER_PX : 0);
   const [view, setView] = useState({ top: 0, height: 600 });
   const height = Math.min(count * rowHeight, MOST_PX);
   const scale = height === 0 ? 1 : (count * rowHeight) / height;

@@ -1,11 +1,12 @@
 import { Component, type ComponentType, lazy, type MouseEvent, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { joinLive } from "../data/live.ts";
+import { joinLive, untilConnected } from "../data/live.ts";
 import { useMe } from "../data/me.ts";
 import { knowPatterns, Link, matchPath, navigate, useRoute } from "../data/router.tsx";
 import { Button } from "../kit/button.tsx";
 import { useCommand } from "../kit/commands.ts";
 import { type KeyHandler, useKeys } from "../kit/keys.ts";
 import { PageHead, placeHeads } from "../kit/page-head.tsx";
+import { StateView } from "../kit/state-view.tsx";
 import { SHELL } from "../words/shell.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { PAGES } from "./pages.ts";
@@ -18,7 +19,7 @@ import { Toasts } from "./toasts-view.tsx";
 
 knowPatterns(PAGES.map(({ path }) => path));
 
-const LAZY = new Map<string, ComponentType>(PAGES.map(({ path, load }) => [path, lazy(load)]));
+const LAZY = new Map<string, ComponentType>(PAGES.map(({ path, load }) => [path, lazy(() => loaded(load))]));
 const FOLDED = "svc.rail";
 
 /** The frame: rail, head, the page itself, and what floats above. */
@@ -65,7 +66,7 @@ export function App() {
         </header>
         <main ref={main} id="page" className="shell-page" tabIndex={-1}>
           <Boundary key={place}>
-            <Suspense fallback={null}>
+            <Suspense fallback={<Coming title={page?.title ?? SHELL.notFound} />}>
               <Body />
             </Suspense>
           </Boundary>
@@ -78,6 +79,21 @@ export function App() {
       <SignIn />
     </div>
   );
+}
+
+/** The stream says that the server is away a moment after the first request fails. */
+const NOTICE_MS = 1_000;
+
+/** The code of a page. Where the server is away, the document is loaded anew when it is back: it may be another version by then. */
+async function loaded<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+    if (!(await untilConnected())) throw error;
+    location.reload();
+    return new Promise(() => {});
+  }
 }
 
 /** Boards are the first page, by contract; where there is none, what happens is. */
@@ -135,6 +151,16 @@ function focusFilter(): boolean {
   const found = [...document.querySelectorAll<HTMLInputElement>("#page [role=searchbox]")].find((input) => input.checkVisibility());
   found?.focus();
   return found !== undefined;
+}
+
+/** Stands for a page whose code is on its way. */
+function Coming({ title }: { readonly title: string }) {
+  return (
+    <>
+      <PageHead title={title} />
+      <StateView loading />
+    </>
+  );
 }
 
 function NotFound() {

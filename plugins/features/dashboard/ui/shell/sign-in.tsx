@@ -37,8 +37,8 @@ export function SignIn() {
   return (
     <Dialog
       open={open}
-      closable={false}
-      onClose={() => {}}
+      closable={wanted?.asked === true}
+      onClose={session.keep}
       title={SHELL.signIn}
       actions={
         <>
@@ -70,6 +70,7 @@ export function SignIn() {
 }
 
 function reasonOf(wanted: SignInWanted | undefined): string {
+  if (wanted?.asked === true) return SHELL.useOther;
   if (wanted?.link === true) return wanted.why;
   return wanted?.ended === true ? SHELL.signInEnded(clock(wanted.at), wanted.why.replace(/\.$/, "")) : SHELL.signInFirst;
 }

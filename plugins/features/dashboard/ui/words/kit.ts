@@ -6,6 +6,9 @@ export const KIT = {
   nothingMatches: (filter: string) => `Nothing matches ${filter}.`,
   clearFilter: "Clear filter",
   couldNotRead: (what: string) => `${what} could not be read.`,
+  mayNotRead: (what: string, scope: string | undefined) =>
+    `${what} cannot be shown: this token may not read it.${scope === undefined ? "" : ` That needs ${scope}.`}`,
+  otherToken: "Use another token...",
   copied: "Copied",
   copy: "Copy",
   copyAsJson: "Copy as JSON",

@@ -80,6 +80,7 @@ export const LIVE = {
   you: "You",
   task: "task",
   newChat: "New session",
+  begun: "A new session begins with the next message.",
   closeChat: "Close the chat",
   write: (agent: string) => `Message to ${agent}`,
   writeFirst: "Say something...",

@@ -51,5 +51,6 @@ export const PLUGINS = {
   facts: "Facts",
   fixed: "Why it cannot be switched here",
   daemonMemory: "The daemon with its plugins:",
+  notUndone: (id: string) => `${id} was not switched back.`,
   switched: (id: string, on: boolean) => `${id} is switched ${on ? "on" : "off"}.`,
 } as const;

@@ -52,7 +52,7 @@ export const SHELL = {
   theme: "Theme",
   themes: { system: "As the system", light: "Light", dark: "Dark" },
   daemons: "Daemons",
-  useToken: "Use another token...",
+  useOther: "Another token takes the place of the one that is in use in this browser.",
   keys: "Keys",
   keysTitle: "Keys",
   keysOff: "Single keys are off.",

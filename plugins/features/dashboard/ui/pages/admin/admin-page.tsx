@@ -91,7 +91,7 @@ export default function AdminPage() {
               slow={draft.slow}
               error={draft.error}
               what="svc.json"
-              onRetry={() => void draft.reread()}
+              onRetry={draft.retry}
               {...(may || draft.base.revision !== "" ? {} : { empty: draft.loading ? undefined : <p>{writing.why}</p> })}
             >
               <SettingsTab key={tab} tab={tab} draft={draft} hash={hash} />

@@ -1,8 +1,10 @@
 import type { Schema, SettingsDocument, SettingsPreview, SettingsReport } from "@svc/sdk";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApiError } from "../../data/api-error.ts";
+import { onConnected } from "../../data/live.ts";
 import { request } from "../../data/request.ts";
 import { reloadAll, useResource } from "../../data/resource.ts";
+import { session } from "../../data/session.ts";
 import type { FormError } from "../../forms/form-context.ts";
 import { type FormPath, pathText, valueAt, withValue } from "../../forms/form-path.ts";
 import { type Change, type Conflict, changesBetween, editsOf, mergeChanges } from "../../forms/setting-edits.ts";
@@ -41,6 +43,8 @@ export interface Draft {
   settle(conflict: Conflict, whose: "yours" | "theirs"): void;
   /** Reads the file again and puts the changes onto it. */
   reread(): Promise<void>;
+  /** After an error: reads whatever could not be read. */
+  retry(): void;
 }
 
 const SETTINGS = "/api/admin/settings";
@@ -84,6 +88,19 @@ export function useDraft(): Draft {
     }
   }, [take]);
   useEffect(() => void reread(), [reread]);
+  // What could not be read may be there for another token, or when the daemon is back.
+  const missing = base === undefined;
+  useEffect(() => {
+    if (!missing) return undefined;
+    const ends = [session.subscribe(() => void reread()), onConnected(() => void reread())];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [missing, reread]);
+  const retry = () => {
+    void reread();
+    if (schema.data === undefined) schema.reload();
+  };
 
   const changes = useMemo(() => changesBetween(base?.document ?? {}, document), [base, document]);
 
@@ -143,7 +160,7 @@ export function useDraft(): Draft {
     // What is read again stays in sight meanwhile, and so does what is typed in it.
     loading: (base === undefined && error === undefined) || (schema.data === undefined && schema.loading),
     slow: schema.slow,
-    error: error ?? (schema.data === undefined ? schema.error : undefined),
+    error: (base === undefined ? error : undefined) ?? (schema.data === undefined ? schema.error : undefined),
     schema: schema.data?.schema ?? {},
     base: base ?? NOTHING,
     document,
@@ -166,6 +183,7 @@ export function useDraft(): Draft {
       setTheirWork((known) => known && { ...known, conflicts: known.conflicts.filter((one) => one !== conflict) });
     },
     reread,
+    retry,
   };
 }
 

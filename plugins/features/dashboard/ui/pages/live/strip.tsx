@@ -51,7 +51,11 @@ export function Strip({
         <h2 className="cut">{LIVE.last[range]}</h2>
         <span className="kit-pane-count live-strip-now">{view !== undefined && LIVE.nowAt(clock(series.at ?? view.to, false))}</span>
         <span className="grow" />
-        <Button kind="plain" onClick={() => setTable(true)} disabledWhy={view === undefined ? KIT.loading : undefined}>
+        <Button
+          kind="plain"
+          onClick={() => setTable(true)}
+          disabledWhy={view !== undefined ? undefined : series.error === undefined ? KIT.loading : KIT.couldNotRead(LIVE.last[range])}
+        >
           {LIVE.asTable}
         </Button>
         <Segmented label={LIVE.range} selected={range} onSelect={onRange} choices={RANGES.map((id) => ({ id, label: LIVE.ranges[id] }))} />

@@ -5,6 +5,8 @@ import { useConnection } from "../../data/live.ts";
 import { stream } from "../../data/post-stream.ts";
 import { request } from "../../data/request.ts";
 import { type Resource, useResource } from "../../data/resource.ts";
+import { toast } from "../../kit/toast.ts";
+import { KIT } from "../../words/kit.ts";
 import { LIVE } from "../../words/live-words.ts";
 import type { ChatSoFar, ChatStep, ChatTurn, ChatView } from "./live-types.ts";
 
@@ -101,10 +103,15 @@ export function useChat(agent: string): Chat {
       say(turn.said);
     },
     begin() {
-      const fresh = `page-${Date.now().toString(36)}`;
-      sessionStorage.setItem(CHATS + agent, fresh);
-      setMine([]);
-      setChat(fresh);
+      const [before, said] = [chat, mine];
+      const show = (next: string | undefined, turns: readonly ShownTurn[]) => {
+        if (next === undefined) sessionStorage.removeItem(CHATS + agent);
+        else sessionStorage.setItem(CHATS + agent, next);
+        setMine(turns);
+        setChat(next);
+      };
+      show(`page-${Date.now().toString(36)}`, []);
+      toast({ text: LIVE.begun, action: { label: KIT.undo, run: () => show(before, said) } });
     },
   };
 }

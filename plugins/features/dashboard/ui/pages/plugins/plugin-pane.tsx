@@ -1,4 +1,4 @@
-import type { SettingsPreview, SettingsReport } from "@svc/sdk";
+import type { SettingEdit, SettingsPreview, SettingsReport } from "@svc/sdk";
 import { type ReactNode, useState } from "react";
 import type { PluginView } from "../../../admin/plugin-view.ts";
 import type { ApiError } from "../../data/api-error.ts";
@@ -11,6 +11,7 @@ import { Icon } from "../../kit/icon.tsx";
 import { Pane } from "../../kit/pane.tsx";
 import { toast } from "../../kit/toast.ts";
 import { Bytes, Mono } from "../../kit/values.tsx";
+import { KIT } from "../../words/kit.ts";
 import { PLUGINS } from "../../words/plugins.ts";
 import { tell } from "../admin/save-dialogs.tsx";
 
@@ -51,7 +52,11 @@ export function PluginPane({
       // What other plugins suffer from has nothing to do with this switch.
       const failed = (report.failed ?? []).filter(({ plugin: other }) => other === id);
       if ((report.restartRequired ?? []).length > 0 || report.reloadSkipped !== undefined || failed.length > 0) tell({ ...report, failed });
-      toast({ text: PLUGINS.switched(id, !on) });
+      const back = [...(on ? (plugin.switch?.on ?? []) : (plugin.switch?.off ?? []))];
+      toast({
+        text: PLUGINS.switched(id, !on),
+        ...(back.length === 0 ? {} : { action: { label: KIT.undo, run: () => void undo(back, report.revision) } }),
+      });
       setAsking(undefined);
     } catch (error) {
       setFailure((error as ApiError).message);
@@ -59,6 +64,14 @@ export function PluginPane({
       setBusy(false);
       onChanged();
     }
+  };
+  const undo = async (back: readonly SettingEdit[], expect: string) => {
+    try {
+      tell(await request<SettingsReport>("PATCH", "/api/admin/settings", { edits: back, expect }));
+    } catch (error) {
+      toast({ text: PLUGINS.notUndone(id), cause: (error as ApiError).message, kind: "error" });
+    }
+    onChanged();
   };
   const lift = async () => {
     setBusy(true);

@@ -1,0 +1,175 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { beforeAll, describe, expect, it } from "vitest";
+import { svcIn } from "../rules/auth.harness.ts";
+import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
+import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
+import { judge, openPage, watch } from "./kit/judge.ts";
+import { openLine } from "./kit/line.ts";
+import { shots } from "./kit/views.ts";
+
+/** One page, and what it says in each of its states. */
+interface Shown {
+  readonly path: string;
+  /** What stands there of an installation with one agent and one task. */
+  readonly content: RegExp;
+  /** What a token that may only read is told; absent: as `content`. */
+  readonly reader?: RegExp;
+  /** It is waited until it says that reading takes long: once for each way in which pages read. */
+  readonly slow?: true;
+}
+
+const ADMIN = ["agents", "channels", "schedules", "webhooks", "mesh", "business", "boards", "actions", "tokens", "advanced"];
+const REFUSED = /cannot be shown: this token may not read it\. That needs dashboard:write/;
+/** Each page in the state in which a new installation has it. */
+const PAGES: readonly Shown[] = [
+  { path: "/", content: /No running plugin brings forge_a/ },
+  { path: "/live", content: /Nothing runs\. Last task/, slow: true },
+  { path: "/live?chat=echo", content: /Say something to Echo|the first of all/, reader: /This token may read only\. Talking to agents needs dashboard:write/ },
+  { path: "/inbox", content: /Nothing waits for (you|anybody)/ },
+  { path: "/processes", content: /No runs yet\. A run starts by a webhook/, slow: true },
+  { path: "/workflows", content: /No workflow yet\. In it steps, agents and people finish one job/ },
+  { path: "/workflows/editor", content: /not saved yet/ },
+  { path: "/tasks", content: /the first of all/, slow: true },
+  { path: "/tasks/TASK", content: /the first of all/ },
+  { path: "/plugins", content: /feature-dashboard/, reader: REFUSED },
+  { path: "/setup", content: /Which engine runs the agent/, reader: REFUSED },
+  ...ADMIN.map((tab) => ({ path: `/admin#${tab}`, content: /(Add an? |Filter|All settings|The document|Try it|Create a token|off)/, reader: REFUSED })),
+];
+const AWAY = '{"error":"the daemon at http://192.0.2.1 does not answer"}';
+/** What a page asks besides the frame's own requests. */
+const DATA = /\/api\/(?!me(\?|$)|ticket|live\/stream|sign-in|public)/;
+const THEMES = ["light", "dark"] as const;
+const NAMES: Readonly<Record<string, string>> = { "/": "boards" };
+const nameOf = (path: string) => NAMES[path] ?? path.replace(/\W+/g, "-").replace(/^-/, "").toLowerCase();
+
+describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both themes", { timeout: 300_000 }, () => {
+  let browser: Browser;
+  let at: Dashboard;
+  let task: string;
+  const config = { workflows: { enabled: true }, boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: ["a/b"] } }] };
+  const addressOf = (path: string, base = at.url) => base + path.replace("TASK", task);
+  const said = (page: Page, words: RegExp) => page.locator("#page").getByText(words).filter({ visible: true }).first().waitFor();
+  /** Both themes are judged; where pictures are wanted, one is taken of each. */
+  const look = async (page: Page, state: string, path: string) => {
+    for (const colorScheme of THEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await judge(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+      if (process.env.SVC_UI_SHOTS !== undefined) await page.screenshot({ path: `${shots()}/state-${state}-${nameOf(path)}-${colorScheme}.png` });
+    }
+  };
+  const openAs = async (token: string | undefined): Promise<Page> => {
+    const page = await openPage(browser, { viewport: { width: 1280, height: 800 } });
+    if (token !== undefined) await signedIn(page.context(), token);
+    return page;
+  };
+  /** The pages of a browser have the token; an empty page has nowhere to keep it. */
+  const signedIn = (context: BrowserContext, token: string) =>
+    context.addInitScript((value) => location.protocol === "http:" && localStorage.setItem("svc.token", value), token);
+  beforeAll(async () => {
+    browser = await openBrowser();
+    at = await startDashboard({ config, token: "the-single-bearer-of-old" });
+    const answer = await at.api<{ taskId: string }>("POST", "/api/chat/echo", { text: "the first of all", chat: "test" });
+    task = answer.taskId;
+  });
+
+  for (const { path, content, slow = false } of PAGES)
+    it(`${path} says that it reads, that it could not, and shows what there is when it is asked again`, async () => {
+      const page = await openAs(at.token);
+      let state: "held" | "away" | "here" = "held";
+      const held: (() => void)[] = [];
+      await page.route(DATA, async (route) => {
+        if (state === "held") await new Promise<void>((resolve) => held.push(resolve));
+        // The page may be closed by then.
+        const answer = state === "here" ? route.continue() : route.fulfill({ status: 502, contentType: "application/json", body: AWAY });
+        await answer.catch(() => undefined);
+      });
+      await page.goto(addressOf(path));
+      await page.locator("#page .kit-loading").first().waitFor();
+      await look(page, "loading", path);
+      if (slow) await page.getByText("Still reading...").first().waitFor();
+      state = "away";
+      for (const go of held.splice(0)) go();
+      await said(page, /could not be read\. 502: the daemon at http:\/\/192\.0\.2\.1 does not answer/);
+      await look(page, "error", path);
+      state = "here";
+      // Each pane has its own; those of one resource go together.
+      for (const button of await page.locator("#page").getByRole("button", { name: "Try again" }).all())
+        await button.evaluate((element) => (element as HTMLElement).click()).catch(() => undefined);
+      await said(page, content);
+      await look(page, "content", path);
+    });
+
+  it("a token that may only read sees what it may, and is told what it may not", async () => {
+    const { stdout } = await svcIn(at.folder, ["--json", "token", "create", "--name", "reader", "--scope", "dashboard:read"]);
+    const page = await openAs((JSON.parse(stdout) as { secret: string }).secret);
+    for (const { path, content, reader = content } of PAGES) {
+      await page.goto("about:blank");
+      await page.goto(addressOf(path));
+      await said(page, reader);
+      await look(page, "reader", path);
+    }
+    // The way out is there: another token, or back to what was.
+    await page.getByRole("button", { name: "Use another token..." }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Sign in" });
+    await dialog.getByLabel("Token", { exact: true }).waitFor();
+    await judge(page);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Use another token..." }).first().click();
+    await dialog.getByLabel("Token", { exact: true }).fill(at.token ?? "");
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText(REFUSED).first().waitFor({ state: "detached" });
+  });
+
+  it("a token without the dashboard's scopes is asked for another one on each page", async () => {
+    const { stdout } = await svcIn(at.folder, ["--json", "token", "create", "--name", "other", "--scope", "mesh:peer"]);
+    const page = await openAs((JSON.parse(stdout) as { secret: string }).secret);
+    for (const { path } of PAGES) {
+      await page.goto("about:blank");
+      await page.goto(addressOf(path));
+      await page.getByRole("dialog", { name: "Sign in" }).getByLabel("Token", { exact: true }).waitFor();
+      await judge(page);
+    }
+  });
+
+  it("the daemon goes away over all pages: each says so, keeps what it shows, and goes on by itself", async () => {
+    const line = await openLine(at.url);
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" });
+    await signedIn(context, at.token as string);
+    const pages: { readonly path: string; readonly page: Page; readonly content: RegExp }[] = [];
+    for (const { path, content } of PAGES) {
+      const page = await context.newPage();
+      watch(page);
+      await page.goto(addressOf(path, line.url));
+      await said(page, content);
+      pages.push({ path, page, content });
+    }
+    line.cut();
+    for (const { page, path, content } of pages) {
+      await page.bringToFront();
+      const bar = page.locator(".shell-stale");
+      await bar.getByText(/Not connected since \d\d:\d\d:\d\d\./).waitFor();
+      await said(page, content);
+      await look(page, "offline", path);
+    }
+    // A page that was never loaded comes when the server does.
+    const last = pages[1] as (typeof pages)[number];
+    await last.page.bringToFront();
+    await last.page.getByRole("navigation", { name: "Pages" }).first().getByRole("link", { name: "Plugins" }).click();
+    await last.page.locator("#page .kit-loading").first().waitFor();
+    line.mend();
+    await said(last.page, /feature-dashboard/);
+    for (const { page, content, path } of pages) {
+      await page.locator(".shell-stale").waitFor({ state: "detached" });
+      if (page !== last.page) await said(page, content);
+      await judge(page).catch((error: Error) => {
+        throw new Error(`${path}: ${error.message}`, { cause: error });
+      });
+    }
+    expect(line.streams.open).toBe(1);
+    await context.close();
+    await line.close();
+  });
+});
