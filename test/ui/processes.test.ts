@@ -253,7 +253,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     await page.getByRole("button", { name: "Clear filter" }).click();
     await list.getByRole("row").nth(3).hover();
     const before = await list.getByRole("row").first().textContent();
-    await start(LONG);
+    await start("waits");
     await page.getByRole("button", { name: "1 new" }).waitFor();
     await expect.poll(() => list.getByRole("row").first().textContent()).toBe(before);
     await judge(page);

@@ -1,5 +1,5 @@
 import type { Browser, Page } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
@@ -40,6 +40,7 @@ const FILES = {
 describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 120_000 }, () => {
   let browser: Browser;
   let at: Dashboard;
+  let first: string;
   const open = async (path = "/workflows"): Promise<Page> => {
     const page = await openPage(browser);
     await page.goto(at.url + path);
@@ -55,15 +56,23 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
   };
   beforeAll(async () => {
     browser = await openBrowser();
+  });
+  // Runs and drafts are counted: each attempt has a daemon of its own.
+  beforeEach(async () => {
     at = await startDashboard({
       config: SETTINGS,
       files: FILES,
       async seed(dashboard) {
         at = dashboard;
-        for (const who of ["Ada", "Ben", "Cem"]) await ended((await dashboard.api<{ runId: string }>("POST", "/workflows/greet/run", { who })).runId);
+        for (const who of ["Ada", "Ben", "Cem"]) {
+          const { runId } = await dashboard.api<{ runId: string }>("POST", "/workflows/greet/run", { who });
+          await ended(runId);
+          if (who === "Ada") first = runId;
+        }
         await ended((await dashboard.api<{ runId: string }>("POST", "/workflows/failing/run", {})).runId);
       },
     });
+    return () => at.stop();
   });
 
   it("shows what starts each, how its last runs went and when it starts next, in both themes and three widths", async () => {
@@ -135,6 +144,19 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
     await page.getByRole("button", { name: "What can be done with bad" }).click();
     await expect.poll(() => page.getByRole("menuitem", { name: /Promote/ }).getAttribute("title")).toBe("2 errors");
     await page.keyboard.press("Escape");
+    // Replayed against a run that is not there, then against one that is: its answers, and no effect.
+    await ask("Draft of a greeting", /Replay/);
+    const recorded = page.getByLabel("Recorded answers of");
+    await expect.poll(() => recorded.inputValue()).toBe("task-1");
+    await page.getByRole("dialog").getByRole("button", { name: "Replay", exact: true }).click();
+    await page.getByRole("dialog").locator(".kit-field-wrong").waitFor();
+    await judge(page);
+    await recorded.fill(first);
+    const replayed = page.waitForResponse((response) => response.url().endsWith("/drafts/greeting/replay") && response.status() === 202);
+    await page.getByRole("dialog").getByRole("button", { name: "Replay", exact: true }).click();
+    const { runId } = (await (await replayed).json()) as { runId: string };
+    expect(await ended(runId)).toBe("completed");
+    expect((await at.api<{ output: unknown }>("GET", `/api/workflows/runs/${runId}`)).output).toBe("Ada 1");
     await ask("Draft of a greeting", /Promote/);
     await page.getByLabel("Id of the workflow").fill("greeting-two");
     await judge(page);

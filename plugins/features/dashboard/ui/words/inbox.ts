@@ -1,5 +1,7 @@
 /** Sentences of the inbox. */
 export const INBOX = {
+  replay: "Replay...",
+  replayWrong: "It has errors: mend it first.",
   title: "Inbox",
   what: "The requests",
   oneWhat: "The request",

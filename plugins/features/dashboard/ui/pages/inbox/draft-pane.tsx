@@ -12,6 +12,7 @@ import { when } from "../../kit/figures.ts";
 import { StateView } from "../../kit/state-view.tsx";
 import { toast } from "../../kit/toast.ts";
 import { INBOX } from "../../words/inbox.ts";
+import { DraftDialog } from "../workflows/draft-dialog.tsx";
 import type { Draft } from "./inbox-types.ts";
 import { DRAFTS_PATH } from "./use-inbox.ts";
 
@@ -23,6 +24,7 @@ export function DraftPane({ draft }: { readonly draft: Draft }) {
   const { why } = useWriting();
   const [busy, setBusy] = useState<"promote" | "reject">();
   const [asks, setAsks] = useState(false);
+  const [replays, setReplays] = useState(false);
   const [reason, setReason] = useState("");
   const [done, setDone] = useState<string>();
   const work = async (what: "promote" | "reject", body: object, text: string) => {
@@ -81,11 +83,15 @@ export function DraftPane({ draft }: { readonly draft: Draft }) {
           <Button kind="primary" busy={busy === "promote"} disabledWhy={why} onClick={() => void work("promote", {}, INBOX.promoted(id))}>
             {INBOX.promote}
           </Button>
+          <Button disabledWhy={why ?? (problems.some(({ severity }) => severity === "error") ? INBOX.replayWrong : undefined)} onClick={() => setReplays(true)}>
+            {INBOX.replay}
+          </Button>
           <Button kind="danger" busy={busy === "reject"} disabledWhy={why} onClick={() => setAsks(true)}>
             {INBOX.reject}
           </Button>
         </div>
       )}
+      {replays && <DraftDialog act="replay" draft={draft.definition} onClose={() => setReplays(false)} />}
       <ConfirmDialog
         title={INBOX.rejectTitle(id)}
         action={INBOX.reject}
