@@ -1,5 +1,5 @@
 /**
- * Service `callMedia`: the far end of calls, which hears and writes down and never says a word. Who may ring whom, and for how long, is
+ * Service `call-media`: the far end of calls, which hears and writes down and never says a word. Who may ring whom, and for how long, is
  * the business of its caller.
  */
 export interface CallMedia {

@@ -46,7 +46,7 @@ export interface ServiceTypes {
   /** Speech into words. */
   transcription: Transcription;
   /** The far end of calls. */
-  callMedia: CallMedia;
+  "call-media": CallMedia;
   /** Code forges, to the plugins that speak their APIs. */
   forges: Forges;
   [name: `${string}.${string}`]: object;

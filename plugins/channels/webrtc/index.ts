@@ -17,7 +17,7 @@ export default definePlugin<Settings>({
       made ??= import("./call-media.js").then(({ createCalls }) => createCalls({ settings: () => settings, services: ctx.services, log: ctx.log }));
       return made;
     };
-    ctx.provide.service("callMedia", {
+    ctx.provide.service("call-media", {
       open: async (request) => (await calls()).open(request),
       iceServers: () => iceServersOf(settings),
       settings: () => callSettingsOf(settings),

@@ -23,7 +23,7 @@ function start(config: Settings = LOCAL, transcription: Transcription | undefine
   const context = createFakeContext<Settings>(plugin as never, { config, services: transcription === undefined ? {} : { transcription } });
   const life = (plugin as { setup(ctx: unknown): Lifecycle<Settings> }).setup(context);
   stops.push(() => life.stop?.());
-  const media = context.registered.services.find(({ name }) => name === "callMedia")?.api as CallMedia;
+  const media = context.registered.services.find(({ name }) => name === "call-media")?.api as CallMedia;
   return { media, context, life };
 }
 

@@ -7,5 +7,5 @@ import plugin from "./index.ts";
 describe("with media", () =>
   tortureContract(
     { describe, it: (name, run) => it(name, { timeout: 60_000 }, run) },
-    { plugin: plugin as never, config: { allow: ["*"], maxPerHour: 60 }, fake: { services: { callMedia: fakeMedia().media }, agents: [{ id: "ada" }] } },
+    { plugin: plugin as never, config: { allow: ["*"], maxPerHour: 60 }, fake: { services: { "call-media": fakeMedia().media }, agents: [{ id: "ada" }] } },
   ));

@@ -118,7 +118,7 @@ export function stage({
   const ctx = createFakeContext(plugin, {
     config: settings,
     agents: [{ id: "ada", name: "Ada" }, { id: "ben" }],
-    services: { callMedia: far.media },
+    services: { "call-media": far.media },
     store,
     files: createMemoryFiles(content),
     tasks,

@@ -53,11 +53,13 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
   let lease: Promise<Lease> | undefined;
   /** Calls whose end is being told. */
   const settling = new Set<string>();
+  /** The addresses by which calls were placed. */
+  const hosts = new Map<string, string>();
   const tickets = createTickets(now);
   const media = () => mediaOf(ctx.services);
   const hourly = openHourlyLimit(ctx.store.collection("hours"), () => settings().maxPerHour, now);
   const report = (): Place | undefined => {
-    const chat = ctx.services.get("callMedia")?.settings().bot.transcriptChannel;
+    const chat = ctx.services.get("call-media")?.settings().bot.transcriptChannel;
     return chat && placeOf(chat);
   };
   const transcript = createTranscript(ctx, lines, report);
@@ -80,6 +82,7 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
     ended(call) {
       const { id } = call.row;
       calls.delete(id);
+      hosts.delete(id);
       tickets.forget(id);
       camera.ended(id);
       void settle(call);
@@ -101,9 +104,9 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
     }
   }
 
-  async function link(call: LiveCall, host?: string): Promise<string> {
+  async function link(call: LiveCall): Promise<string> {
     const { id, kind, ringUntil } = call.row;
-    const base = media().settings().callUrlBase ?? `http://${host ?? (await ownAddress(ctx))}`;
+    const base = media().settings().callUrlBase ?? `http://${hosts.get(id) ?? (await ownAddress(ctx))}`;
     return `${base.replace(/\/+$/, "")}/${kind}/${id}#${tickets.code(id, ringUntil)}`;
   }
 
@@ -118,12 +121,13 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
     await rows.put(row.id, row, "absent");
     const call = new LiveCall(row, deps);
     calls.set(row.id, call);
+    if (wanted.host !== undefined) hosts.set(row.id, wanted.host);
     // A chat that hangs up a caller may do so as long as the call lasts.
     const rings = await ring(ctx, row, places, inbound ? row.ringUntil + deps.limitMs(row) : row.ringUntil);
     await call.change({ rings });
     if (!inbound) void playRing(ctx, settings().ringSound);
     if (!inbound && rings.length === 0) void call.end({ reason: "failed", words: "no chat of channels.webrtc.ringNotify can be reached" });
-    return { call, ...(inbound ? { url: await link(call, wanted.host) } : {}) };
+    return { call, ...(inbound ? { url: await link(call) } : {}) };
   }
 
   const opened: Opened = {
@@ -144,7 +148,7 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
       return (await rows.list({ by: "at", reverse: true, limit: 200 })).map(({ value }) => value);
     },
     lines: (id) => transcript.lines(id),
-    chatAnswer: (message) => takeChoice(message, { ctx, live: (id) => calls.get(id), row: opened.row, link: (call) => link(call) }),
+    chatAnswer: (message) => takeChoice(message, { ctx, live: (id) => calls.get(id), row: opened.row, link }),
     async late(id, text, key) {
       const row = await opened.row(id);
       const to = report();
@@ -172,8 +176,12 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
 
 /** Where this daemon listens, by its configuration: for links that are sent when nobody has asked by HTTP. */
 async function ownAddress({ settings }: Pick<Context, "settings">): Promise<string> {
-  const { document } = await settings.read();
-  const { bind } = (document.node ?? {}) as { readonly bind?: unknown };
+  // A kernel that another program embeds may have no file.
+  const { node = {} } = await settings.read().then(
+    ({ document }) => document,
+    () => ({}) as Record<string, unknown>,
+  );
+  const { bind } = node as { readonly bind?: unknown };
   const [, host = "127.0.0.1", port = "18800"] = /^(.+):(\d+)$/.exec(typeof bind === "string" ? bind : "") ?? [];
   return `${host === "0.0.0.0" || host === "[::]" ? "127.0.0.1" : host}:${port}`;
 }
