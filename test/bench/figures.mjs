@@ -26,4 +26,5 @@ export const FIGURES = new Map([
   ["P24", () => import("./p24-turns.mjs")],
   ["P25", () => import("./p25-codeindex.mjs")],
   ["P26", () => import("./p26-feed.mjs")],
+  ["P27", () => import("./p27-drags.mjs")],
 ]);
