@@ -45,7 +45,7 @@ export interface Plugin<C = Record<string, unknown>> {
     readonly schema?: Schema;
     /**
      * What a schema cannot say, of a section that has passed it: a name that nothing has, a key that is needed with another one. Asked by
-     * `svc config check`, `svc doctor` and at each start and reload; does no I/O. Not asked of a plugin in a process of its own.
+     * `svc config check`, `svc doctor` and at each start and reload; does no I/O, but may look whether a program is installed. Not asked of a plugin in a process of its own.
      */
     check?(section: C, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
   };

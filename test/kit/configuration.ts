@@ -7,9 +7,10 @@ import mcpConfig from "../../plugins/features/mcp-config/index.ts";
 import models from "../../plugins/features/models/index.ts";
 import reservedKeys from "../../plugins/features/reserved-keys/index.ts";
 import subscriptions from "../../plugins/features/subscriptions/index.ts";
+import voice from "../../plugins/features/voice/index.ts";
 import cliA from "../../plugins/tiers/cli-a/index.ts";
 
-const plugins = [ragLexical, layered, heartbeat, mcpConfig, models, reservedKeys, subscriptions, cliA] as unknown as Plugin[];
+const plugins = [ragLexical, layered, heartbeat, mcpConfig, models, reservedKeys, subscriptions, voice, cliA] as unknown as Plugin[];
 const { check, schema } = models.config as unknown as Required<NonNullable<Plugin["config"]>>;
 
 /** What the first-party plugins bring to the contract's own keys of svc.json. */

@@ -31,35 +31,12 @@ const INTEGRATION: ObjectSchema = {
   },
 };
 
-/** `agents.<id>.voice` (001:L77). */
-const VOICE: ObjectSchema = {
-  type: "object",
-  description: "voice, in place of the global voice settings",
-  properties: {
-    provider: choice("speech provider", ["system", "cloud"]),
-    system: {
-      anyOf: [
-        { type: "string", minLength: 1 },
-        { type: "object", additionalProperties: { type: "string" } },
-      ],
-      description: "voice of the operating system, the word system, or a map from language to voice",
-    },
-    fallbacks: { type: "array", items: { type: "string" }, description: "fallback voices" },
-    cloudVoiceId: word("voice at the cloud provider"),
-    gender: choice("voice gender", ["female", "male", "neutral"]),
-    style: text("speaking style"),
-    intro: text("spoken introduction"),
-    narrate: choice("what is spoken; on is all but scheduled jobs", ["off", "on", "all"]),
-  },
-};
-
 /** The keys, as a part of `agents.<id>`. */
 export const AGENT: ObjectSchema = {
   type: "object",
   properties: {
     forgeAutoReply: flag("in place of the forge channel's autoReplyLegacy"),
     integrations: { type: "array", items: INTEGRATION, default: [], description: "external accounts" },
-    voice: VOICE,
   },
 };
 

@@ -3,7 +3,7 @@ import plugin from "./index.ts";
 import { repeatedLabels } from "./keys.ts";
 
 it("adds the keys that its manifest names, and nothing else", () => {
-  expect(Object.keys(plugin.agentConfig?.properties ?? {})).toEqual(["forgeAutoReply", "integrations", "voice"]);
+  expect(Object.keys(plugin.agentConfig?.properties ?? {})).toEqual(["forgeAutoReply", "integrations"]);
   expect(plugin.setup({} as never)).toBeUndefined();
 });
 

@@ -1,0 +1,20 @@
+/** The words of markdown as one says them: no signs, no addresses, no code. At most so many characters, cut at the end of a sentence. */
+export function spokenText(markdown: string, most: number): string {
+  const words = markdown
+    .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, " ")
+    .replace(/!\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/https?:\/\/\S+/g, " ")
+    .replace(/`([^`]*)`/g, "$1")
+    .replace(/^\s{0,3}(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, "")
+    .replace(/^\s*\|?[-:| ]{3,}\|?\s*$/gm, " ")
+    .replace(/[*_~|]{1,3}/g, " ")
+    // Signs that a program for speech may read as commands.
+    .replace(/[<>[\]\\\p{C}]/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  if (words.length <= most) return words;
+  const cut = words.slice(0, most);
+  const end = Math.max(cut.lastIndexOf(". "), cut.lastIndexOf("! "), cut.lastIndexOf("? "));
+  return end > most / 2 ? cut.slice(0, end + 1) : `${cut.slice(0, Math.max(1, cut.lastIndexOf(" ")))} ...`;
+}
