@@ -2,6 +2,7 @@
 
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { Worker } from "node:worker_threads";
 import { reasonOf } from "@svc/sdk";
 import { currentScope } from "./core/host/call.ts";
 import { PARTS } from "./create-kernel.ts";
@@ -21,6 +22,10 @@ function say(said: Said, scrub = (text: string) => text): void {
     }
   }
 }
+
+// A plugin may never come back, and who started this may be gone: its end must be the end of this, too.
+const watch = `const parent = process.ppid; setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGKILL"); }, 1000);`;
+new Worker(watch, { eval: true }).unref();
 
 let rehearsal: Rehearsal | undefined;
 let over = false;

@@ -1,8 +1,9 @@
-import { cpSync, mkdirSync, mkdtempSync, realpathSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fail } from "../base/errors.ts";
+import { processAlive } from "../base/process-identity.ts";
 import { stateStore } from "../base/state-store.ts";
 import type { PluginStatus } from "../core/boot/kernel-api.ts";
 import { readText } from "../core/config/document.ts";
@@ -48,7 +49,8 @@ export async function replayWith(options: ReplayOptions): Promise<ReplayReport> 
   const { file, dataFolder, known, env, program, with: other } = options;
   const store = await findStore(options);
   if (store.backup === undefined) throw fail("SVC_REHEARSAL_STORE", { store: store.name });
-  const scratch = realpathSync(mkdtempSync(join(tmpdir(), "svc-rehearsal-")));
+  await sweep();
+  const scratch = realpathSync(mkdtempSync(join(tmpdir(), `${SCRATCH}${process.pid}-`)));
   const open: RehearsalProcess[] = [];
   try {
     const [one, two] = ["present", "other"].map((name) => join(scratch, name)) as [string, string];
@@ -80,6 +82,17 @@ export async function replayWith(options: ReplayOptions): Promise<ReplayReport> 
   } finally {
     await Promise.all(open.map((process) => process.close()));
     await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+const SCRATCH = "svc-rehearsal-";
+
+/** Removes the copies that a replay has left which was killed. */
+async function sweep(): Promise<void> {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(new RegExp(`^${SCRATCH}(\\d+)-`).exec(name)?.[1]);
+    // One of another user stays where it is.
+    if (!Number.isNaN(pid) && !processAlive(pid)) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,6 +55,26 @@ const historyHas = (shell: Shell, words: string) =>
     })
     .toContain(words);
 
+/** The processes that have that word in their command line or environment. */
+const processesWith = (word: string): readonly number[] =>
+  readdirSync("/proc").flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const about = readFileSync(`/proc/${pid}/cmdline`, "utf8") + readFileSync(`/proc/${pid}/environ`, "utf8");
+      return about.includes(word) ? [Number(pid)] : [];
+    } catch {
+      return [];
+    }
+  });
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
 /** What the data folder holds, without what a running daemon writes at any time. */
 function stateOf(folder: string): Readonly<Record<string, string>> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -66,7 +88,7 @@ const only = ({ tasks }: ReplayReport): TaskComparison => {
   return tasks[0] as TaskComparison;
 };
 
-describe("svc trace replay --with", () => {
+describe("svc trace replay --with", { timeout: 120_000 }, () => {
   it("finds the configuration that recorded the tasks to be the same, history and all, and exits with 0", async () => {
     const shell = await recorded(["first words", "second words"]);
     await historyHas(shell, "second words");
@@ -173,6 +195,31 @@ describe("svc trace replay --with", () => {
     expect(by(2).findings).toMatchObject([{ plugin: "feature-brittle", reason: "no such thing" }]);
     // The engine's answer is the recorded one: a failed tap of inbound is passed over.
     expect(by(2)).toMatchObject({ route: [], context: [], delivery: [] });
+  });
+
+  it("killed in the middle, also without bubblewrap, nothing of it goes on, and the next replay removes its copy of the state", async () => {
+    const shell = await recorded(["forever"]);
+    const file = plugin(shell, "loop", `ctx.hooks.inbound.tap(() => { for (;;); });`);
+    const before = rehearsals();
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "trace", "replay", "--with", file], {
+      cwd: shell.folder,
+      env: { ...process.env, SVC_CONFIG: "", PATH: shell.folder },
+      stdio: "ignore",
+    });
+    const ended = once(child, "exit");
+    const mine = () => rehearsals().filter((name) => !before.includes(name) && name.includes(`-${child.pid}-`));
+    // Both processes work on their copies: the present one has nothing to do any more, the other one never ends.
+    const working = () => processesWith(mine()[0] ?? "none");
+    await expect
+      .poll(() => mine().length === 1 && working().length > 1 && existsSync(join(tmpdir(), mine()[0] as string, "other/svc.db-wal")), { timeout: 60_000 })
+      .toBe(true);
+    const pids = working();
+    child.kill("SIGKILL");
+    await ended;
+    await expect.poll(() => pids.filter(isRunning), { timeout: 30_000 }).toEqual([]);
+    expect(mine()).toHaveLength(1);
+    expect(await shell.svc("trace", "replay", "--with", "svc.json")).toMatchObject({ code: 0 });
+    expect(mine()).toEqual([]);
   });
 
   it("masks credentials of the configuration in what differs", async () => {

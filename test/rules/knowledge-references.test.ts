@@ -150,6 +150,12 @@ describe("what an agent remembers is a protected read", () => {
     expect(await readFile(join(workspace, "MEMORY.md"), "utf8")).toBe("The cat is called Heron.\n");
     expect((await call("DELETE", "/memory?file=MEMORY.md")).status).toBe(200);
     expect((await call("GET", "/memory?file=MEMORY.md")).status).toBe(404);
+    // A file that nobody can read whole can be removed all the same.
+    await truncate(join(workspace, "memory/long.md"), 64 * 2 ** 30);
+    expect((await call("GET", "/memory?file=memory/long.md")).body.code).toBe("SVC_FILE_TOO_LARGE");
+    expect((await call("DELETE", "/memory?file=memory/long.md")).status).toBe(200);
+    expect((await call("DELETE", "/memory?file=memory/long.md")).body.code).toBe("SVC_MEMORY_UNKNOWN");
+    expect((await call("DELETE", "/memory?file=memory/none/none.md")).body.code).toBe("SVC_MEMORY_UNKNOWN");
     await mkdir(join(workspace, "memory/deep/deeper/deepest"), { recursive: true });
     await symlink("/etc/hostname", join(workspace, "memory/link.md"));
     expect((await call("GET", "/memory?file=memory/link.md")).status).toBeGreaterThanOrEqual(400);

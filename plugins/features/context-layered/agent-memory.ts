@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { basename, dirname } from "node:path";
 import { type Confined, codeOf } from "@svc/sdk";
 import { contextError } from "./context-errors.ts";
 import { redacted } from "./redacted.ts";
@@ -91,7 +92,9 @@ export function openMemory(agent: string, workspace: Confined): AgentMemory {
       });
     },
     async remove(file) {
-      await here(file, workspace.read(fits(file), Number.MAX_SAFE_INTEGER));
+      // Looked for and not read: it may be of any size.
+      const entries = await here(file, workspace.list(dirname(fits(file))));
+      if (!entries.some(({ name, kind }) => name === basename(file) && kind === "file")) throw contextError("SVC_MEMORY_UNKNOWN", { agent, file });
       await workspace.remove(file);
     },
     pathOf: (file) => here(file, workspace.resolve(fits(file))),
