@@ -95,6 +95,23 @@ describe.skipIf(NO_POSTGRES !== undefined)("leases of several daemons on one Pos
     expect((await two.store.nodes()).find(({ name }) => name === "n1")?.state).toBe("dead");
   });
 
+  it("a daemon that was cut off while another took its place is dead when it comes back: it writes nothing beside that one", async () => {
+    const at = server.schema();
+    const one = await enter(at, "n1");
+    one.proxy.partition(true);
+    const folder = mkdtempSync(join(tmpdir(), "svc-lease-"));
+    undo.push(() => rmSync(folder, { recursive: true, force: true }));
+    const alone = await openPostgres({ ...at, poolSize: 3, folder });
+    undo.push(() => alone.close());
+    await alone.reclaim("n2");
+    expect((await alone.nodes()).map(({ name, state }) => [name, state])).toContainEqual(["n1", "dead"]);
+    const failed = new Promise<Error>((resolve) => one.store.onFailure(resolve));
+    one.proxy.partition(false);
+    expect(await failed).toMatchObject({ code: "SVC_STORE_FENCED" });
+    await expect(one.store.scope("core").collection("docs").put("late", 1)).rejects.toMatchObject({ code: "SVC_STORE_FENCED" });
+    expect(await alone.scope("core").collection("docs").get("late")).toBeUndefined();
+  });
+
   it("svc node drain: the daemon of that name hears of it at its next beat, once", async () => {
     const at = server.schema();
     const one = await enter(at, "n1");

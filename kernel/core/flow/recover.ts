@@ -104,7 +104,7 @@ export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: b
 /** The other nodes that live, as far as anybody knows: what is in flight with them is theirs. */
 async function otherNodes(store: Pick<StateStore, "nodes">, own: string): Promise<ReadonlySet<string | undefined>> {
   const nodes = (await store.nodes?.()) ?? [];
-  return new Set(nodes.filter(({ name, state }) => name !== own && state !== "dead").map(({ name }) => name));
+  return new Set(nodes.filter(({ name, state }) => name !== own && (state === "alive" || state === "draining")).map(({ name }) => name));
 }
 
 /** The records still in flight, oldest first. */

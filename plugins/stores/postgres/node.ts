@@ -58,10 +58,12 @@ export class Node {
     const node = new Node(server, beats, boot, told);
     if (shared) return node;
     const until = performance.now() + LEASE_MS + 1_000;
+    // Who was not heard of for a lease is dead from here on: one that only stood still must not come back beside this one.
+    const late = "UPDATE {s}.node SET alive = false WHERE alive AND boot < $1 AND lease_until < clock_timestamp()";
     // Of two that begin at once, the first one has it.
-    const others =
-      "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1 AND lease_until > clock_timestamp() ORDER BY boot LIMIT 1";
+    const others = "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1 ORDER BY boot LIMIT 1";
     for (;;) {
+      await server.query(late, [boot]);
       const [other] = await server.query<{ name: string; host: string }>(others, [boot]);
       if (other === undefined) return node;
       if (performance.now() > until) {
