@@ -54,7 +54,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the pictures of the README", () => {
   const open = async (path: string, theme: "light" | "dark"): Promise<Page> => {
     const page = await openPage(browser, { viewport: SIZE, colorScheme: theme });
     await page.goto(at.url + path);
-    await page.locator(".kit-presence-idle").first().waitFor({ state: "attached" });
+    // What comes later than the page itself: who it is, and that it hears what happens.
+    await page.locator('.shell-daemon .kit-presence[title="connected"]').first().waitFor({ state: "attached" });
     return page;
   };
   const take = async (page: Page, name: string) => {
@@ -87,6 +88,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the pictures of the README", () => {
     });
     const page = await open("/live", "light");
     await page.getByText(/of \d+ slots/).waitFor();
+    await page.getByText(/\d+ in the last hour/).waitFor();
+    await page.getByText("Still reading", { exact: false }).waitFor({ state: "detached" });
     await take(page, "live");
   });
 
@@ -104,6 +107,10 @@ describe.skipIf(NO_BROWSER !== undefined)("the pictures of the README", () => {
     await page.getByRole("button", { name: "Fit" }).click();
     await page.locator('.react-flow__node[data-id="approve"]').click();
     await page.getByRole("heading", { name: "Approve the notes" }).waitFor();
+    // As large as its names can be read.
+    const facts = page.locator('.react-flow__node[data-id="approve"] .graph-node-facts');
+    if (!(await facts.isVisible())) await page.getByRole("button", { name: "Larger" }).click();
+    await facts.waitFor();
     await take(page, "editor");
   });
 
