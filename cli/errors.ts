@@ -24,6 +24,8 @@ export const ERRORS = {
     "The daemon (pid {pid}) runs in the foreground and writes its log there: to the terminal of npm start, or to the journal of its unit (journalctl -u svc).",
   SVC_CLI_TASK_UNKNOWN: "The daemon went away before it said whether it took the message, and is not back; see whether it did then with: svc trace list",
   SVC_CLI_CHANGED: "{path} was changed by someone else meanwhile; look at {file} and repeat. Nothing was changed.",
+  SVC_CLI_DEPLOY: "{target}: {reason}",
+  SVC_CLI_DEPLOY_PACK: "The program cannot be packed: {reason}. Nothing was sent.",
   SVC_CLI_NPM: "npm {what} failed: {reason}",
   SVC_CLI_PLUGIN_LOOK: "The plugin {plugin} cannot be used: {reason}",
   SVC_CLI_UNCONFIRMED: "{what} Nothing was changed: say yes at a terminal, or repeat it with --yes.",

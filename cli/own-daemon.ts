@@ -15,6 +15,8 @@ export interface DaemonNote {
   readonly instance?: string;
   /** The file its log goes to. Absent for a daemon in the foreground. */
   readonly log?: string;
+  /** The file of its program, links followed. Absent in the note of an older daemon. */
+  readonly program?: string;
 }
 
 /** The folder whose daemon is meant, and where that would answer. */

@@ -104,6 +104,29 @@ const group: OwnGroup = {
         await send(cli, agent as string, words.join(" "), options);
       },
     },
+    {
+      name: "deploy",
+      args: "<target...>",
+      summary: "Copy this program and configuration to other machines over ssh and restart their daemons; the former release comes back if it fails",
+      options: [
+        { flags: "--folder <path>", description: "the folder there, from the home folder (default: svc)" },
+        { flags: "--settings <file>", description: "the configuration for that machine (default: this svc.json, or the one there if it was changed there)" },
+        { flags: "--keep-settings", description: "leave the configuration there as it is" },
+        { flags: "--with-env", description: "send .env too, and credentials that stand in the configuration itself" },
+        { flags: "--dry-run", description: "say what would be done; nothing is changed there" },
+        { flags: "--by <name>", description: "who asks, for shutdown.restart.allowBy there (default: the variable USER)" },
+        { flags: "--reason <text>", description: "why" },
+        { flags: "--wait <seconds>", description: "how long the new daemon may take until it is healthy (default 60)", number: { least: 5, most: 3_600 } },
+        { flags: "--keep <count>", description: "how many former releases stay there (default 3)", number: { least: 1, most: 100 } },
+        { flags: "--port <port>", description: "ssh's port (default: what ssh's own configuration says)", number: { least: 1, most: 65_535 } },
+        { flags: "--ssh-config <file>", description: "a file in the place of ~/.ssh/config" },
+        { flags: "--node <path>", description: "Node there, where ssh's commands do not find it" },
+      ],
+      async run(targets, options, cli) {
+        const { deploy } = await import("../deploy/deploy.js");
+        await deploy(cli, targets, options);
+      },
+    },
   ],
 };
 

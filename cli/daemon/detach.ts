@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -37,12 +37,26 @@ async function problemsOf(cli: Cli): Promise<readonly string[]> {
   }
 }
 
+/**
+ * The file of this program by the name under which it was started: where that is a link that is switched to another release meanwhile, the
+ * next process is of the new one.
+ */
+export function ownProgram(): string {
+  const own = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+  const [, called] = process.argv;
+  try {
+    return called !== undefined && realpathSync(called) === realpathSync(own) ? called : own;
+  } catch {
+    return own;
+  }
+}
+
 /** As `startDetached`, silent when it is up. Undefined when it ended: its last words are said and its exit code is ours. */
 export async function launch(cli: Cli, flags: readonly string[]): Promise<DaemonNote | undefined> {
   if (!existsSync(cli.file)) throw fail("SVC_CLI_NO_CONFIG", { file: cli.file });
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
-  const program = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+  const program = ownProgram();
   const began = Date.now();
   const child = childProcess().spawn(process.execPath, [program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
     cwd: cli.folder,

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel/daemon";
@@ -6,7 +6,7 @@ import { besideUs } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import type { DaemonNote } from "../own-daemon.ts";
-import { type StopNote, startSuccessor, stopNoteOf } from "./detach.ts";
+import { ownProgram, type StopNote, startSuccessor, stopNoteOf } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
 import { watchLoop } from "./watchdog.ts";
@@ -151,6 +151,7 @@ function writeNote(cli: Cli, kernel: Kernel, background: boolean): void {
     startedAt: Date.now(),
     ...(instance === undefined ? {} : { instance }),
     ...(background ? { log: cli.logFile } : {}),
+    program: realpathSync(ownProgram()),
   };
   writeFileSync(join(cli.dataFolder, "daemon.json"), JSON.stringify(note), { mode: 0o600 });
 }

@@ -1,7 +1,7 @@
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { blame } from "@svc/kernel/daemon";
 import type { Cli } from "../cli.ts";
+import { ownProgram } from "./detach.ts";
 
 /** What the watching thread is told. */
 export interface Watched {
@@ -27,7 +27,7 @@ export function watchLoop(cli: Cli, { respawn, lastGood }: { readonly respawn: b
   const limitMs = Number(process.env.SVC_WATCHDOG_MS) || LIMIT_MS;
   const beat = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const counter = new Int32Array(beat);
-  const program = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+  const program = ownProgram();
   const watched: Watched = {
     beat,
     blame: "svc.blame",

@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cpSync, createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { fail } from "../errors.ts";
+import { closure, type Part } from "./closure.ts";
+
+/** The running program as one archive. */
+export interface Release {
+  /** `<version>-<hash of the contents>`: the same program has the same name. */
+  readonly name: string;
+  readonly archive: string;
+  /** Of the archive. */
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Of what is unpacked. */
+  readonly unpackedBytes: number;
+  readonly files: number;
+  readonly packages: number;
+  /** Contains code compiled for this system and this Node; the far side must be like them. */
+  readonly native: boolean;
+  /** Removes the archive. */
+  remove(): void;
+}
+
+/** The file in a release that says what it is. */
+export const RELEASE_FILE = "release.json";
+
+/** Packs the running program with its plugins and everything that these need, as npm would publish it: no registry is asked on either side. */
+export async function packProgram(version: string): Promise<Release> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-deploy-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const tree = join(folder, "tree");
+    const parts = closure();
+    await copyWorkspaces(
+      parts.filter(({ workspace }) => workspace),
+      tree,
+      folder,
+    );
+    for (const { from, to } of parts.filter(({ workspace }) => !workspace))
+      cpSync(from, join(tree, to), { recursive: true, dereference: true, filter: (path) => path === from || basename(path) !== "node_modules" });
+    const list = contents(tree);
+    const hash = createHash("sha256");
+    for (const { path, sha256 } of list) hash.update(`${path}\0${sha256}\n`);
+    const name = `${version}-${hash.digest("hex").slice(0, 12)}`;
+    const native = list.some(({ path }) => path.endsWith(".node"));
+    writeFileSync(join(tree, RELEASE_FILE), `${JSON.stringify({ name, version, packages: parts.length, files: list.length }, null, 2)}\n`);
+    const archive = join(folder, "release.tgz");
+    await tar(["-czf", archive, "-C", tree, "."]);
+    return {
+      name,
+      archive,
+      bytes: statSync(archive).size,
+      sha256: await hashOf(archive),
+      unpackedBytes: list.reduce((sum, { bytes }) => sum + bytes, 0),
+      files: list.length,
+      packages: parts.length,
+      native,
+      remove,
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** What npm would publish of each, unpacked at its place. */
+async function copyWorkspaces(parts: readonly Part[], tree: string, folder: string): Promise<void> {
+  if (parts.length === 0) return;
+  const packed = join(folder, "packed");
+  mkdirSync(packed);
+  const said = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", packed, ...parts.map(({ from }) => from)], folder);
+  const tarballs = new Map((JSON.parse(said) as { name: string; filename: string }[]).map(({ name, filename }) => [name, filename]));
+  for (const { name, to } of parts) {
+    const target = join(tree, to);
+    mkdirSync(target, { recursive: true });
+    await tar(["-xzf", join(packed, (tarballs.get(name) as string).replace(/^@/, "").replace("/", "-")), "-C", target, "--strip-components=1"]);
+  }
+  rmSync(packed, { recursive: true });
+}
+
+interface Listed {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+function contents(tree: string): Listed[] {
+  const paths = readdirSync(tree, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  return paths.map((path) => {
+    const bytes = readFileSync(path);
+    return { path: path.slice(tree.length + 1), bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+  });
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+}
+
+const tar = (args: readonly string[]): Promise<string> => run("tar", args, "/");
+
+/** Standard output. No shell reads the words. */
+function run(program: string, args: readonly string[], cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    let out = "";
+    let err = "";
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      err = (err + chunk).slice(-4_096);
+    });
+    child.on("error", (error: NodeJS.ErrnoException) =>
+      reject(fail("SVC_CLI_DEPLOY_PACK", { reason: error.code === "ENOENT" ? `there is no ${program} on PATH` : error.message })),
+    );
+    child.on("close", (code) => {
+      if (code === 0) resolve(out);
+      else reject(fail("SVC_CLI_DEPLOY_PACK", { reason: `${program} ended with code ${code}: ${err.trim().split("\n").slice(-3).join(" ")}` }));
+    });
+  });
+}
