@@ -5,7 +5,7 @@ import { workflowTools } from "./workflow-tools.ts";
 const RUN = { id: "run_1", workflowId: "buy", hash: "h", status: "completed", entry: { kind: "agent" }, rootId: "r", createdAt: "", updatedAt: "", waits: [] };
 
 /** The tools over workflows as a test has them. */
-function tools({ runs = {}, traces = {} }: { runs?: Record<string, object>; traces?: Record<string, { runId?: string }> } = {}) {
+function tools({ runs = {}, traces = {} }: { runs?: Record<string, object>; traces?: Record<string, { runId?: string; rootId?: string }> } = {}) {
   const started: [string, WorkflowStart][] = [];
   const workflows = {
     list: async () => [
@@ -48,4 +48,15 @@ it("an agent of a run starts runs, but not from within each other without an end
   // A circle of tasks ends, too.
   const circle = tools({ runs: { run_a: entry("task_a") }, traces: { task_a: { runId: "run_a" } } });
   await expect(circle.call("svc_workflow_start", { id: "buy" }, { taskId: "task_a" })).rejects.toMatchObject({ code: "SVC_WORKFLOW_DEPTH" });
+});
+
+it("waits only for runs of the caller's own chain, and says of another one what it says of none", async () => {
+  const runs = { run_own: { rootId: "a" }, run_started: { rootId: "other", entry: { kind: "agent", ref: "task_0" } }, run_foreign: { rootId: "b" } };
+  const { call } = tools({ runs, traces: { task_0: { rootId: "a" }, task_1: { rootId: "a" } } });
+  const wait = (run: string, taskId?: string) => call("svc_workflow_wait", { run }, taskId === undefined ? {} : { taskId });
+  for (const run of ["run_own", "run_started"]) expect(await wait(run, "task_1")).toContain(`Run ${run} is completed`);
+  for (const task of ["task_1", "task_unknown"])
+    await expect(wait("run_foreign", task)).rejects.toMatchObject({ code: "SVC_WORKFLOW_RUN_UNKNOWN", status: 404 });
+  // A person at svc mcp has no chain.
+  expect(await wait("run_foreign")).toContain("completed");
 });

@@ -50,10 +50,12 @@ export function workflowTools(workflows: Used, traces: () => Pick<Traces, "get">
     },
     {
       name: "svc_workflow_wait",
-      description: "Waits up to 25 seconds for the end of a run and tells its output, or what it waits for. Call it again while it is not over.",
+      description:
+        "Waits up to 25 seconds for the end of a run that this task, or one before it in its chain, has started and tells its output, or what it waits for. Call it again while it is not over.",
       input: { type: "object", additionalProperties: false, required: ["run"], properties: { run: { type: "string", minLength: 1, maxLength: 200 } } },
-      async run({ run: id }, { signal }) {
+      async run({ run: id }, { signal, taskId }) {
         const runId = String(id);
+        await requireOwn(workflows, traces(), runId, taskId);
         const timeout = AbortSignal.timeout(WAIT_MS);
         try {
           return ended(await workflows.wait(runId, AbortSignal.any([signal, timeout])));
@@ -83,6 +85,15 @@ async function requireShallow(workflows: Used, traces: Pick<Traces, "get">, task
     const entry = (await workflows.run(runId))?.entry;
     task = entry?.kind === "agent" ? entry.ref : undefined;
   }
+}
+
+/** Throws for a run of another chain, as for one that is not there: what came of it is not this agent's to read. Without a task it is a person who asks. */
+async function requireOwn(workflows: Used, traces: Pick<Traces, "get">, runId: string, taskId: string | undefined): Promise<void> {
+  if (taskId === undefined) return;
+  const [caller, run] = await Promise.all([traces.get(taskId), workflows.run(runId)]);
+  const starter = run?.entry.kind === "agent" && run.entry.ref !== undefined ? await traces.get(run.entry.ref) : undefined;
+  if (caller !== undefined && run !== undefined && [run.rootId, starter?.rootId].includes(caller.rootId)) return;
+  throw svcError("SVC_WORKFLOW_RUN_UNKNOWN", `No run ${runId} was started by this task's own chain`, { status: 404 });
 }
 
 function lineOf({ id, name, description, inputSchema }: WorkflowHead): string {
