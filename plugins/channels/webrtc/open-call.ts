@@ -99,7 +99,11 @@ export class OpenCall {
         this.#answered?.resolve(event.sdp);
         break;
       case "refused":
-        this.#answered?.reject(svcError("SVC_CALL_OFFER", `the offer was refused: ${event.reason}`, { status: 400 }));
+        this.#answered?.reject(
+          event.isOurs
+            ? svcError("SVC_CALL_MEDIA", `no call can be taken: ${event.reason}; see turnServers of channels.webrtc`, { status: 503 })
+            : svcError("SVC_CALL_OFFER", `the offer was refused: ${event.reason}`, { status: 400 }),
+        );
         this.#isGone();
         break;
       case "candidate":

@@ -57,6 +57,8 @@ async function serversOf({ iceServers, relayOnly }: PeerOptions): Promise<{ read
 export async function openPeer(offer: string, options: PeerOptions, tell: (event: PeerEvent) => void): Promise<Peer> {
   const { servers, troubles } = await serversOf(options);
   for (const reason of troubles) tell({ op: "trouble", reason });
+  // Without a relay the vendor would offer the addresses of this machine after all.
+  if (options.relayOnly && servers.length === 0) throw Object.assign(new Error(troubles.join("; ")), { isOurs: true });
   const connection = new RTCPeerConnection({
     codecs: { audio: [new RTCRtpCodecParameters({ mimeType: "audio/opus", clockRate: 48_000, channels: 2, payloadType: 111 })], video: [] },
     iceServers: servers.map(({ urls, username, credential }) => ({ urls: String(urls), ...(username === undefined ? {} : { username, credential }) })),

@@ -17,7 +17,7 @@ export type Told =
 /** What it tells. `ended` is the last of a call: nothing of it is left there. */
 export type Heard =
   | { readonly op: "answer"; readonly call: number; readonly sdp: string }
-  | { readonly op: "refused"; readonly call: number; readonly reason: string }
+  | { readonly op: "refused"; readonly call: number; readonly reason: string; readonly isOurs: boolean }
   | { readonly op: "candidate"; readonly call: number; readonly candidate?: IceCandidate }
   | { readonly op: "state"; readonly call: number; readonly state: CallState; readonly reason?: string }
   | { readonly op: "speech"; readonly call: number; readonly atMs: number; readonly samples: Int16Array }

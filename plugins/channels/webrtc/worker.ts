@@ -17,7 +17,7 @@ async function open({ call, offer, options }: Told & { readonly op: "open" }): P
     return peer;
   } catch (error) {
     peers.delete(call);
-    say({ op: "refused", call, reason: error instanceof Error ? error.message : String(error) });
+    say({ op: "refused", call, reason: error instanceof Error ? error.message : String(error), isOurs: (error as { isOurs?: true }).isOurs === true });
     return undefined;
   }
 }
