@@ -80,14 +80,6 @@ describe.skipIf(NO_BROWSER !== undefined)("pages within everybody's reach", { ti
       await judge(page);
     }));
 
-  it("with letters twice as large nothing is cut off", () =>
-    each({ viewport: { width: 1280, height: 800 } }, "large", async (page) => {
-      await page.evaluate(() => {
-        document.documentElement.style.fontSize = "32px";
-      });
-      await fits(page);
-    }));
-
   it("a finger finds what it is to hit", () =>
     each({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, "touch", async (page) => {
       expect(await page.evaluate(() => matchMedia("(pointer: coarse)").matches)).toBe(true);
