@@ -54,7 +54,7 @@ export function addLine({ atMs, who, text }) {
  */
 export async function join() {
   const code = location.hash.slice(1);
-  if (code !== "") history.replaceState(null, "", location.pathname);
+  if (code !== "") history.replaceState(null, "", location.pathname + location.search);
   let bearer = sessionStorage.getItem(KEPT) ?? undefined;
   let facts;
   if (bearer === undefined || code !== "") {
