@@ -1,4 +1,4 @@
-import { type Claimed, codeOf, complete, type Op, type Queue, type Store } from "@svc/sdk";
+import { type Claimed, codeOf, complete, type Op, type Queue, type Store, sleep } from "@svc/sdk";
 import type { Live } from "../core/host/live.ts";
 import type { SendRefusal } from "./channel-calls.ts";
 import type { ChoiceBook } from "./choice-book.ts";
@@ -28,6 +28,8 @@ export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
 const PARALLEL = 8;
 /** Longer than any entry takes in flight; after a crash the store gives claims back at once. */
 const LEASE_MS = 900_000;
+/** How soon it is tried again when the store did not answer. */
+const AGAIN_MS = 1_000;
 const LONGEST_TIMER_MS = 2_147_483_647;
 const PAGE = 1_000;
 
@@ -50,6 +52,8 @@ export class ChannelQueue {
   #again = false;
   #sweepDue = false;
   #expecting = false;
+  /** Told of once, until the store answers again. */
+  #unread = false;
 
   constructor(channel: string, deps: OutboxDeps) {
     this.#channel = channel;
@@ -114,8 +118,11 @@ export class ChannelQueue {
         if (this.#stopping || free <= 0 || !this.#ready() || (!expecting && (await this.#queue.size()) <= this.#onWire.size)) continue;
         for (const item of await this.#queue.claim(free, LEASE_MS)) if (!this.#onWire.has(item.id)) this.#begin(item);
       } while (this.#again && !this.#stopping);
+      this.#unread = false;
     } catch (error) {
-      this.#deps.log.error({ channel: this.#channel, err: error }, "the outbox could not be read; tried again within a minute");
+      if (!this.#unread) this.#deps.log.error({ channel: this.#channel, err: error }, "the outbox could not be read; tried again until it can");
+      this.#unread = true;
+      this.#wakeIn(AGAIN_MS);
     } finally {
       this.#busy = false;
     }
@@ -184,7 +191,7 @@ export class ChannelQueue {
     const { id } = entry.delivery;
     // First, because it may be claimed again the moment it is released.
     this.#onWire.delete(id);
-    await this.#queue.release(id, waitMs, entry);
+    await this.#insist(() => this.#queue.release(id, waitMs, entry));
     this.#wakeIn(waitMs);
   }
 
@@ -204,9 +211,21 @@ export class ChannelQueue {
     }
   }
 
+  /** A store that does not answer has stored nothing: it is asked until it does, or the daemon stops. */
+  async #insist(write: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (this.#stopping || codeOf(error) !== "SVC_STORE_UNREACHABLE") throw error;
+        await sleep(AGAIN_MS, this.#stop.signal);
+      }
+    }
+  }
+
   async #close(id: string, ops: readonly Op[]): Promise<void> {
     try {
-      await this.#deps.store.commit(ops);
+      await this.#insist(() => this.#deps.store.commit(ops));
       this.#unstored.delete(id);
     } catch (error) {
       this.#unstored.set(id, ops);

@@ -1,4 +1,4 @@
-import type { Op } from "@svc/sdk";
+import { codeOf, type Op, sleep } from "@svc/sdk";
 import type { Ending } from "../core/flow/run-facts.ts";
 import type { Blocker, Claim, Placement, Work, Worker } from "../core/flow/work.ts";
 
@@ -10,6 +10,9 @@ export interface TurnLimits {
 
 /** `size` is in characters of the messages. */
 export const TURN: TurnLimits = { items: 50, size: 64_000 };
+
+/** How soon the end of a turn is handed over again to a store that did not answer. */
+const AGAIN_MS = 500;
 
 interface Queued<T> {
   readonly item: T;
@@ -90,7 +93,16 @@ export class Lanes<T> implements Work<T> {
     const own = claim as LaneClaim<T>;
     if (own.finished) return "repeated";
     if (this.#lanes.get(own.conversation)?.claim !== own) return "fenced";
-    await this.#commit(ops);
+    for (;;) {
+      try {
+        await this.#commit(ops);
+        break;
+      } catch (error) {
+        // Nothing of it is stored, and the answer is there: it waits for the store as long as the daemon does not stop.
+        if (this.#paused || codeOf(error) !== "SVC_STORE_UNREACHABLE") throw error;
+        await sleep(AGAIN_MS);
+      }
+    }
     own.finished = true;
     return "finished";
   }

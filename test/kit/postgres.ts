@@ -30,6 +30,17 @@ export interface TestServer {
   /** Ends it at once and leaves it so. */
   down(): Promise<void>;
   up(): Promise<void>;
+  /** A second server that follows this one, which from now on acknowledges nothing that the second one has not written to its disk. */
+  standby(): Promise<TestStandby>;
+  stop(): Promise<void>;
+}
+
+/** A server that repeats what another one writes. */
+export interface TestStandby {
+  readonly port: number;
+  /** Makes it the one that is written to. */
+  promote(): Promise<void>;
+  sql(text: string): string;
   stop(): Promise<void>;
 }
 
@@ -46,34 +57,59 @@ export async function startPostgres(): Promise<TestServer> {
   const port = await freePort();
   let server: ChildProcess | undefined;
 
-  const sql = (text: string) =>
-    execFileSync(join(bin, "psql"), ["-h", "127.0.0.1", "-p", String(port), "-U", "svc", "-d", "postgres", "-AtXq", "-c", text], {
+  const sqlOn = (at: number) => (text: string) =>
+    execFileSync(join(bin, "psql"), ["-h", "127.0.0.1", "-p", String(at), "-U", "svc", "-d", "postgres", "-AtXq", "-c", text], {
       encoding: "utf8",
       stdio: "pipe",
     }).trim();
+  const sql = sqlOn(port);
 
-  async function up(): Promise<void> {
-    const options = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", folder, "-c", "shared_buffers=32MB", "-c", "max_connections=60"];
-    server = spawn(join(bin as string, "postgres"), options, { ...user, cwd: folder, stdio: "ignore" });
+  async function run(from: string, at: number): Promise<ChildProcess> {
+    const options = ["-D", from, "-p", String(at), "-h", "127.0.0.1", "-k", folder, "-c", "shared_buffers=32MB", "-c", "max_connections=60"];
+    const started = spawn(join(bin as string, "postgres"), options, { ...user, cwd: folder, stdio: "ignore" });
     for (let tries = 0; ; tries += 1) {
       try {
-        sql("SELECT 1");
-        return;
+        sqlOn(at)("SELECT 1");
+        return started;
       } catch (error) {
-        if (tries > 300 || server.exitCode !== null) throw error;
+        if (tries > 300 || started.exitCode !== null) throw error;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }
   }
 
-  /** SIGQUIT ends it without a checkpoint; the next start recovers from the log. */
-  async function down(): Promise<void> {
-    const ended = server;
-    if (ended === undefined || ended.exitCode !== null) return;
-    await new Promise<void>((resolve) => {
-      ended.once("exit", () => resolve());
-      ended.kill("SIGQUIT");
+  async function up(): Promise<void> {
+    server = await run(data, port);
+  }
+  const down = () => (server === undefined ? Promise.resolve() : quit(server));
+
+  async function standby(): Promise<TestStandby> {
+    const copy = join(folder, "standby");
+    const at = await freePort();
+    const connection = `host=127.0.0.1 port=${port} user=svc`;
+    execFileSync(join(bin as string, "pg_basebackup"), ["-d", connection, "-D", copy, "-R", "-X", "stream", "-c", "fast"], {
+      ...user,
+      cwd: folder,
+      stdio: "pipe",
     });
+    const second = await run(copy, at);
+    sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    sql("SELECT pg_reload_conf()");
+    for (let tries = 0; sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") !== "1"; tries += 1) {
+      if (tries > 300) throw new Error("the standby does not follow");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return {
+      port: at,
+      sql: sqlOn(at),
+      async promote() {
+        // What it copied asks for a standby of its own, which it has not.
+        sqlOn(at)("ALTER SYSTEM RESET synchronous_standby_names");
+        sqlOn(at)("SELECT pg_reload_conf()");
+        sqlOn(at)("SELECT pg_promote(true, 60)");
+      },
+      stop: () => quit(second),
+    };
   }
 
   await up();
@@ -83,6 +119,7 @@ export async function startPostgres(): Promise<TestServer> {
     sql,
     down,
     up,
+    standby,
     async crash() {
       await down();
       await up();
@@ -94,11 +131,21 @@ export async function startPostgres(): Promise<TestServer> {
   };
 }
 
+/** SIGQUIT ends a server without a checkpoint; the next start recovers from the log. */
+async function quit(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  await new Promise<void>((resolve) => {
+    server.once("exit", () => resolve());
+    server.kill("SIGQUIT");
+  });
+}
+
 function idOf(flag: "-u" | "-g"): number {
   return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
 }
 
-function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);

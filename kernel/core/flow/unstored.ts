@@ -8,7 +8,7 @@ import { unstoredNotice } from "./words.ts";
 type Deps = Pick<PipelineDeps, "store" | "deliveries" | "log" | "now">;
 
 /** Codes of a store that takes nothing at all now: the record that could not be written is not to blame. */
-const UNABLE: ReadonlySet<string> = new Set(["SVC_STORE_BUSY", "SVC_STORE_FULL", "SVC_STORE_FAILED", "SVC_STORE_CLOSED"]);
+const UNABLE = /^SVC_STORE_(BUSY|FULL|FAILED|CLOSED|UNREACHABLE|FENCED)$/;
 
 /** The commit of an answer failed, so the outbox is empty: notify the sender directly, best effort. Never rejects. */
 async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }: Live, error: unknown, { deliveries, log }: Deps): Promise<void> {
@@ -23,7 +23,7 @@ async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }:
 
 /** A plugin put something that is not JSON into a record or delivery: the tasks end without it, or each restart would run them again. Never rejects. */
 async function endBare(batch: readonly Task[], { status, error, errorKind }: TaskResult, cause: unknown, { store, log, now }: Deps): Promise<void> {
-  if (UNABLE.has(codeOf(cause) ?? "")) return;
+  if (UNABLE.test(codeOf(cause) ?? "")) return;
   const ended = { status, endedAt: now(), steps: [], ...(error === undefined ? {} : { error }), ...(errorKind === undefined ? {} : { errorKind }) };
   const bare = batch.map(({ record: { id, inbound, agent, conversation, attempts, startedAt } }) =>
     put(TRACES, id, { id, inbound, agent, conversation, attempts, startedAt, ...ended } satisfies TaskRecord),

@@ -80,7 +80,7 @@ export class Node {
     const [asked] = await this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3)", [this.boot, name, token]);
     const abort = new AbortController();
     // Who was not heard of for too long may be declared dead at any moment.
-    const held = asked?.held === true && !this.#silent;
+    const held = asked?.held === true && !this.silent;
     const holder = held ? undefined : (asked?.holder ?? undefined);
     if (held) {
       this.#held.get(name)?.abort.abort(new Error("the lease was asked for again"));
@@ -106,7 +106,7 @@ export class Node {
   }
 
   async #beat(): Promise<void> {
-    if (this.#silent) this.#lose(SILENT);
+    if (this.silent) this.#lose(SILENT);
     if (this.#beating) return;
     this.#beating = true;
     const sent = { even: performance.now(), wall: Date.now() };
@@ -132,7 +132,7 @@ export class Node {
   }
 
   /** Another daemon may be given what this one has from 7 s after that beat on: it stops 2 s earlier. */
-  get #silent(): boolean {
+  get silent(): boolean {
     return Math.max(performance.now() - this.#beaten.even, Date.now() - this.#beaten.wall) >= SILENT_MS;
   }
 

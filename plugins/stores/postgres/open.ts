@@ -55,7 +55,7 @@ export async function openPostgres({ folder, log, clock, shared, ...options }: O
     log?.error({ database: server.database }, error.message);
     for (const listener of listeners) listener(error);
   };
-  const writer = new Writer(send, server.database, fenced, log);
+  const writer = new Writer(send, server.database, fenced, () => node.silent, log);
 
   async function look(): Promise<void> {
     const sql = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

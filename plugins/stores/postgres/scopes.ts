@@ -3,10 +3,14 @@ import { Documents } from "./documents.ts";
 import { fail } from "./errors.ts";
 import { queueWrites, storedQueue } from "./queues.ts";
 import type { Server } from "./server.ts";
-import { storeError } from "./server-error.ts";
+import { serverFailure, storeError } from "./server-error.ts";
 import { checkedName, jsonText, rowLimit } from "./text.ts";
 import type { LateWrite } from "./write.ts";
 import type { Writer } from "./writer.ts";
+
+/** For how long a read is tried again on other connections, and how often. */
+const READ_AGAIN_MS = 2_000;
+const READ_PAUSE_MS = 50;
 
 /** What the parts of all owners stand on. */
 export interface ScopeDeps {
@@ -37,11 +41,16 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
 
   /** Errors of the server as the store's own. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
-    if (closed()) throw fail("SVC_STORE_CLOSED");
-    try {
-      return await read();
-    } catch (error) {
-      throw storeError(error, server.database);
+    const since = performance.now();
+    for (;;) {
+      if (closed()) throw fail("SVC_STORE_CLOSED");
+      try {
+        return await read();
+      } catch (error) {
+        // A connection that broke says nothing of the server: another one is there in a moment.
+        if (serverFailure(error) !== "away" || performance.now() - since > READ_AGAIN_MS) throw storeError(error, server.database);
+        await new Promise((resolve) => setTimeout(resolve, READ_PAUSE_MS));
+      }
     }
   }
 

@@ -19,6 +19,12 @@ export function serverFailure(error: unknown): ServerFailure {
   return "refused";
 }
 
+/** Whether what was asked is surely not done: it was never sent, or the server says that it undid it. */
+export function isUndone(error: unknown): boolean {
+  const code = codeOf(error) ?? "";
+  return (error as { unsent?: boolean }).unsent === true || ["53300", "25006", "57014", "57P03"].includes(code);
+}
+
 /** An error of the server as the store's own; an own one unchanged. */
 export function storeError(error: unknown, database: string): unknown {
   if (codeOf(error)?.startsWith("SVC_") === true) return error;

@@ -80,7 +80,7 @@ export class Server {
   }
 
   async #with<T>(ms: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
+    const client = await this.#pool.connect().catch((error: Error) => Promise.reject(Object.assign(error, { unsent: true })));
     // It breaks while it is used, too: the one that waits for its answer is told, and nobody else need be.
     client.on("error", ignore);
     let given: Error | undefined;

@@ -1,6 +1,6 @@
 import { type Log, reasonOf, type SvcError } from "@svc/sdk";
 import { fail } from "./errors.ts";
-import { type ServerFailure, serverFailure, storeError } from "./server-error.ts";
+import { isUndone, type ServerFailure, serverFailure, storeError } from "./server-error.ts";
 import type { LateWrite, WriteSet } from "./write.ts";
 
 /** Sets of a transaction, and operations in all of them: what the server works on for some milliseconds. */
@@ -8,6 +8,9 @@ const GROUP_SETS = 64;
 const GROUP_OPS = 256;
 /** After how long without the server callers are told, and how often it is tried again. */
 const PATIENCE_MS = 5_000;
+const LOOK_MS = 500;
+const SILENT_LOOKS = 4;
+const NO_ANSWER = new Error("no answer has come yet");
 const RETRY_MS = [50, 100, 250, 500, 1_000] as const;
 
 type Answer = readonly [answer: unknown] | readonly [nothing: null, index: number, name: string, key: string];
@@ -29,8 +32,8 @@ type Job = WriteSet | Step;
  * Writes in the order of the calls. What is handed over while a transaction is under way is the next one.
  *
  *   write -> waiting -> group -> commit_group(number) -> resolve or reject each
- *                         |  the server is away: the same number again until it answers, so that nothing is stored twice;
- *                         |    after 5 s the callers are told that it may not be stored, and new ones wait as long
+ *                         |  the server is away: the same number again until it answers, so that nothing is stored twice; after 5 s the
+ *                         |    callers are told that nothing is stored, and it is not sent again; where a reply was lost they wait for the answer
  *                         |  refused, or its disk is full: each set alone, and who cannot be stored is told so
  *                         '  another daemon declared this boot dead: nothing is stored any more
  */
@@ -39,9 +42,12 @@ export class Writer {
   readonly #database: string;
   readonly #log: Pick<Log, "warn" | "info"> | undefined;
   readonly #fenced: (error: SvcError) => void;
+  readonly #silent: () => boolean;
   #waiting: Job[] = [];
   #group: readonly WriteSet[] = [];
   #number = 0;
+  /** The group may be stored: it was sent, and no reply came. */
+  #doubt = false;
   /** Sets that go one at a time: among them is one that the server refused. */
   #apart = 0;
   #running = false;
@@ -50,10 +56,12 @@ export class Writer {
   #away: { readonly since: number; readonly reason: string } | undefined;
   #idle: (() => void) | undefined;
 
-  constructor(send: SendGroup, database: string, fenced: (error: SvcError) => void, log?: Pick<Log, "warn" | "info">) {
+  /** `fenced` is told that another daemon took over; `silent` answers whether the server was not heard of for some seconds. */
+  constructor(send: SendGroup, database: string, fenced: (error: SvcError) => void, silent: () => boolean, log?: Pick<Log, "warn" | "info">) {
     this.#send = send;
     this.#database = database;
     this.#fenced = fenced;
+    this.#silent = silent;
     this.#log = log;
   }
 
@@ -114,19 +122,40 @@ export class Writer {
   async #commit(): Promise<void> {
     this.#group = this.#next();
     this.#number += 1;
-    const sets = this.#group.map(({ ops }) => ops.map((op) => (typeof op === "function" ? op() : op)));
-    const noted = this.#group.every((set) => set.noted);
+    this.#doubt = false;
     for (let attempt = 0; ; attempt += 1) {
+      const group = this.#group;
       try {
-        const answers = await this.#send(this.#number, sets, noted);
+        const answers = await this.#sent(group);
         this.#back();
-        const group = this.#group;
         this.#group = [];
         for (const [at, set] of group.entries()) settle(set, answers[at]);
         return;
       } catch (error) {
         if (this.#failure !== undefined || !(await this.#recover(error, attempt))) return;
       }
+    }
+  }
+
+  async #sent(group: readonly WriteSet[]): Promise<readonly Answer[]> {
+    const sets = group.map(({ ops }) => ops.map((op) => (typeof op === "function" ? op() : op)));
+    // Where nothing arrives any more, those behind it are not kept waiting until this connection is given up; a long write alone is no outage.
+    let looks = 0;
+    const watch = setInterval(() => {
+      looks = this.#silent() ? looks + 1 : 0;
+      // Not at the first look: this process may have been busy itself, and the answer is there already.
+      if (looks < SILENT_LOOKS) return;
+      this.#isAway(NO_ANSWER);
+      this.#giveUp(NO_ANSWER);
+    }, LOOK_MS);
+    try {
+      return await this.#send(
+        this.#number,
+        sets,
+        group.every((set) => set.noted),
+      );
+    } finally {
+      clearInterval(watch);
     }
   }
 
@@ -149,24 +178,28 @@ export class Writer {
       return false;
     }
     if (failure === "away") {
-      if (this.#away === undefined) this.#log?.warn({ database: this.#database, reason: reasonOf(error) }, "the database does not answer; it is tried again");
-      this.#away ??= { since: performance.now(), reason: reasonOf(error) };
-      this.#giveUp(error);
-      if (this.#closing && this.#group.every(isLate)) {
-        this.#group = [];
-        return false;
+      this.#isAway(error);
+      this.#doubt ||= !isUndone(error);
+      if (!this.#doubt || (this.#closing && this.#group.every(isLate))) {
+        this.#reject(this.#group.filter(isLate), storeError(error, this.#database));
+        this.#group = this.#group.filter((set) => !isLate(set));
+        if (this.#closing && this.#group.length === 0) return false;
       }
+      this.#giveUp(error);
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)]));
     return this.#failure === undefined;
   }
 
-  /** Tells who has waited too long. What they wanted may be stored yet: its number is asked for again, and nobody hears the answer. */
+  /** Tells who has waited too long behind the group; nothing of theirs was sent. */
   #giveUp(error: unknown): void {
-    const reason = storeError(error, this.#database);
-    this.#reject(this.#group.filter(isLate), reason);
-    this.#reject(this.#waiting.filter(isLate), reason);
+    this.#reject(this.#waiting.filter(isLate), storeError(error, this.#database));
     this.#waiting = this.#waiting.filter((job) => !isLate(job));
+  }
+
+  #isAway(error: unknown): void {
+    if (this.#away === undefined) this.#log?.warn({ database: this.#database, reason: reasonOf(error) }, "the database does not answer; it is tried again");
+    this.#away ??= { since: performance.now(), reason: reasonOf(error) };
   }
 
   #back(): void {
