@@ -5,6 +5,7 @@ import type { ChoiceBook } from "./choice-book.ts";
 import { type Carried, type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
 import { createOutages } from "./outages.ts";
 import { type OutboxEntry, openEntry, outboxOf } from "./outbox-entry.ts";
+import type { ProgressBook } from "./progress.ts";
 
 /** Why an entry is given up; `uncertain`: it may have arrived, and there is no way to know. */
 export type GivenUp = "refused" | "expired" | "uncertain";
@@ -38,6 +39,7 @@ export class ChannelQueue {
   readonly #channel: string;
   readonly #deps: OutboxDeps;
   readonly #queue: Queue<OutboxEntry>;
+  readonly #book: ProgressBook;
   /** Claimed and not given back yet. */
   readonly #onWire = new Set<string>();
   /** Done at the platform, but the store would not take it: never sent again by this process. */
@@ -59,6 +61,8 @@ export class ChannelQueue {
     this.#channel = channel;
     this.#deps = deps;
     this.#queue = deps.store.queue(outboxOf(channel));
+    const { book } = deps;
+    this.#book = { ...book, load: (key) => this.#insist(() => book.load(key)), save: (key, shown) => this.#insist(() => book.save(key, shown)) };
   }
 
   /** Something may have become possible. */
@@ -153,7 +157,7 @@ export class ChannelQueue {
     }
     const provided = this.#deps.live().channels.get(this.#channel);
     if (provided === undefined) return this.#giveBack(entry, 0);
-    const carried = await deliverEntry(entry, redelivered, provided, { ...this.#deps, stop: this.#stop.signal });
+    const carried = await deliverEntry(entry, redelivered, provided, { ...this.#deps, book: this.#book, stop: this.#stop.signal });
     if (carried.kind === "sent") {
       if (entry.delivery.choices === undefined) await this.#close(id, ops);
       else if (!(await this.#closeAsked(entry, ops, carried))) return this.#giveBack(entry, 0);
@@ -212,10 +216,10 @@ export class ChannelQueue {
   }
 
   /** A store that does not answer has stored nothing: it is asked until it does, or the daemon stops. */
-  async #insist(write: () => Promise<void>): Promise<void> {
+  async #insist<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await write();
+        return await ask();
       } catch (error) {
         if (this.#stopping || codeOf(error) !== "SVC_STORE_UNREACHABLE") throw error;
         await sleep(AGAIN_MS, this.#stop.signal);

@@ -36,7 +36,7 @@ async function open(at: At, poolSize = 4): Promise<PostgresStore> {
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 30_000; !(await holds()); await pause(20)) if (performance.now() > end) throw new Error(`${what} did not happen`);
+  for (const end = performance.now() + 90_000; !(await holds()); await pause(20)) if (performance.now() > end) throw new Error(`${what} did not happen`);
 }
 
 const onPort = (at: At, port: number): At => ({ ...at, url: at.url.replace(/:\d+\//, `:${port}/`) });
@@ -48,7 +48,7 @@ async function witnessOn(store: At, chats = 2) {
   undo.push(() => rm(folder, { recursive: true, maxRetries: 5 }));
   undo.push(() => witness.close());
   undo.push(endDaemons);
-  return witness;
+  return { ...witness, at: folder };
 }
 
 describe.skipIf(NO_POSTGRES !== undefined)("a daemon and the faults of its PostgreSQL server", () => {
@@ -81,6 +81,22 @@ describe.skipIf(NO_POSTGRES !== undefined)("a daemon and the faults of its Postg
     expect(await witness.judge(daemon)).toEqual([]);
     await daemon.kill("SIGTERM");
   }, 180_000);
+
+  it("its machine is lost: one with an empty data folder and the same node.id goes on with what was acknowledged, within 10 s and its start", async () => {
+    const witness = await witnessOn(server.schema());
+    const first = await witness.start();
+    const sending = witness.sendTo(first);
+    await until("work", () => witness.tally().acknowledged > 10);
+    await first.kill("SIGKILL");
+    await sending;
+    // Nothing of the first machine's files is there on the second one.
+    await rm(join(witness.at, ".svc"), { recursive: true });
+    const since = performance.now();
+    const second = await witness.start();
+    console.log(`on another machine after ${Math.round(performance.now() - since)} ms`);
+    expect(await witness.judge(second)).toEqual([]);
+    await second.kill("SIGTERM");
+  }, 120_000);
 
   it("the server fails over to a standby that has all it acknowledged: nothing acknowledged is lost or done twice, and the daemon goes on by itself", async () => {
     const first = await startPostgres();
