@@ -16,7 +16,7 @@ const test = {
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/kit/default-port.ts"],
+    globalSetup: ["test/kit/default-port.ts", "test/kit/all-on-postgres.ts"],
     projects: [
       {
         test: {

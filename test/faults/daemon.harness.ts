@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { ROOT } from "../house/house.ts";
+import { storeOf } from "../kit/test-store.ts";
 
 /** The real daemon in a process of its own, to be killed, starved or lied to. */
 export interface DaemonProcess {
@@ -117,6 +118,7 @@ export function writeConfig(folder: string, more: Record<string, unknown> = {}):
     node: { id: "faults", name: "Faults", bind: "127.0.0.1:0", defaultAgent: "echo" },
     agents: { echo: { name: "Echo", workspace: "./w", tier: "local", local: { mode: "echo" }, maxConcurrent: 32 } },
     resume: { maxAttempts: 100_000, maxAgeMinutes: 600, crashLoop: { restarts: 100_000, windowMinutes: 1 } },
+    ...storeOf(folder),
     ...more,
   };
   writeFileSync(join(folder, "svc.json"), JSON.stringify(config, null, 2));

@@ -5,6 +5,7 @@ import { createKernel, type Kernel, type KernelOptions } from "@svc/kernel";
 import type { Envelope, Message, Plugin } from "@svc/sdk";
 import { afterEach } from "vitest";
 import { type Scripted, scriptedTier } from "./scripted.ts";
+import { testStore } from "./test-store.ts";
 
 const open: Kernel[] = [];
 const folders: string[] = [];
@@ -46,12 +47,14 @@ export const configOf = (agent: Record<string, unknown> = {}, config: Record<str
 
 /** Started and ready; stopped after the test. */
 export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), file, ...options }: RunOptions = {}): Promise<Running> {
-  const written = configOf(agent, config);
+  const { section, known } = options.store === undefined ? testStore(options.dataFolder) : {};
+  const written = { ...section, ...configOf(agent, config) };
   if (file !== undefined) await writeFile(file, JSON.stringify(written));
   const kernel = await createKernel({
     config: file ?? written,
     plugins: [tier.plugin as Plugin<never>, ...inline],
     ...options,
+    ...(known === undefined ? {} : { known: [...(options.known ?? []), ...known] }),
   });
   const events: Envelope[] = [];
   kernel.bus.subscribe((envelope) => events.push(envelope));

@@ -45,7 +45,7 @@ export interface TestStandby {
 }
 
 /** Makes a cluster in a temporary folder and starts it. A server refuses to run as root: then it runs as Debian's user of it. */
-export async function startPostgres(): Promise<TestServer> {
+export async function startPostgres(connections = 60): Promise<TestServer> {
   const bin = programs();
   if (bin === undefined) throw new Error(NO_POSTGRES);
   const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
@@ -65,7 +65,7 @@ export async function startPostgres(): Promise<TestServer> {
   const sql = sqlOn(port);
 
   async function run(from: string, at: number): Promise<ChildProcess> {
-    const options = ["-D", from, "-p", String(at), "-h", "127.0.0.1", "-k", folder, "-c", "shared_buffers=32MB", "-c", "max_connections=60"];
+    const options = ["-D", from, "-p", String(at), "-h", "127.0.0.1", "-k", folder, "-c", "shared_buffers=32MB", "-c", `max_connections=${connections}`];
     const started = spawn(join(bin as string, "postgres"), options, { ...user, cwd: folder, stdio: "ignore" });
     for (let tries = 0; ; tries += 1) {
       try {

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "./kernel.ts";
+import { storeOf } from "./test-store.ts";
 
 /** What a run of the program said. */
 export interface Said {
@@ -47,7 +48,8 @@ export async function openShell(env: Record<string, string> = {}, given?: string
     svc,
     json: async (...args) => JSON.parse((await svc(...args, "--json")).out),
     config: () => JSON.parse(readFileSync(join(folder, "svc.json"), "utf8")),
-    write: (config) => writeFileSync(join(folder, "svc.json"), typeof config === "string" ? config : JSON.stringify(config, null, 2)),
+    write: (config) =>
+      writeFileSync(join(folder, "svc.json"), typeof config === "string" ? config : JSON.stringify({ ...storeOf(folder), ...(config as object) }, null, 2)),
     pid: () => JSON.parse(readFileSync(join(folder, ".svc/daemon.json"), "utf8")).pid,
   };
 }
