@@ -4,7 +4,7 @@ import { errorTable } from "@svc/sdk";
 export const ERRORS = {
   SVC_CALLS_UNKNOWN: [404, "There is no call '{id}'; see svc call list."],
   SVC_CALLS_PERSON: [404, "Nobody is rung as '{to}': it is no agent and no chat of channels.webrtc.ringNotify. Rung can be: {known}."],
-  SVC_CALLS_MEDIA: [409, "Calls need the channel webrtc: set channels.webrtc.enabled to true."],
+  SVC_CALLS_MEDIA: [409, "Calls need the channel webrtc, which does not run: set channels.webrtc.enabled to true; if it is, see svc plugin doctor."],
   SVC_CALLS_BOT: [409, "No agent takes part in calls: set channels.webrtc.bot.enabled to true."],
   SVC_CALLS_AGENT: [400, "Which agent: name it, or set channels.webrtc.bot.defaultAgentId."],
   SVC_CALLS_CALLER: [403, "'{caller}' may not call here; an operator adds it to channels.webrtc.allowedCallers."],

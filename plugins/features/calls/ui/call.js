@@ -38,7 +38,7 @@ function finish(state, words) {
   peer?.close();
   begin.hidden = true;
   mute.hidden = true;
-  end.disabled = true;
+  end.hidden = true;
 }
 
 async function talk() {

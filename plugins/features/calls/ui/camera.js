@@ -19,7 +19,7 @@ function finish(state, words) {
   view.srcObject = null;
   begin.hidden = true;
   turn.hidden = true;
-  end.disabled = true;
+  end.hidden = true;
 }
 
 async function openCamera() {
