@@ -121,6 +121,7 @@ describe("a daemon whose forge_a makes trouble", () => {
       far.hooks.add(world.hook, secret, { signature: true });
       far.comment("ada", issue, "@anna signed");
       await answered(world, issue, 2);
+      await far.hooks.settled();
       expect(far.hooks.deliveries.filter(({ headers, status }) => "webhook-signature" in headers && status !== 202)).toEqual([]);
       expect(far.violations).toEqual([]);
     },
