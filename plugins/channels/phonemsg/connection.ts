@@ -1,4 +1,4 @@
-import { type PairingCause, sleep } from "@svc/sdk";
+import { type PairingCause, sleep, svcError } from "@svc/sdk";
 import type { WASocket } from "@whiskeysockets/baileys";
 import { type Ended, FIRST_PAUSE_MS, type LineDeps, LONGEST_PAUSE_MS, openLine, type Version, type Wanted } from "./line.ts";
 
@@ -38,6 +38,27 @@ const TOO_OLD = 405;
 const REPLACED = 440;
 const RESTART = 515;
 
+/** An unlinking that has been asked for. */
+interface Leaving {
+  /** Where the old session is kept. */
+  readonly aside: Promise<string>;
+  done(aside: string): void;
+  failed(error: Error): void;
+}
+
+function createLeaving(): Leaving {
+  let done: Leaving["done"] = () => {};
+  let failed: Leaving["failed"] = () => {};
+  const aside = new Promise<string>((resolve, reject) => {
+    [done, failed] = [resolve, reject];
+  });
+  // Its caller may still be logging out.
+  aside.catch(() => {});
+  return { aside, done, failed };
+}
+
+const endedHere = () => svcError("SVC_PHONEMSG_ENDED", "The channel ends before the phone is unlinked; try again once it runs.", { status: 503 });
+
 /** Makes the connection; it is made with `start`. */
 export function createConnection(deps: ConnectionDeps): Connection {
   const { session, log, pause = sleep } = deps;
@@ -47,7 +68,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let running: Promise<void> | undefined;
   let end: (() => void) | undefined;
   let wake = new AbortController();
-  let leaving: ((aside: string) => void) | undefined;
+  let leaving: Leaving | undefined;
   let version: Version | undefined;
 
   const turn = (next: Link) => {
@@ -64,8 +85,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
   async function run(): Promise<void> {
     for (let failures = 0; !stopped; ) {
       if (leaving !== undefined) {
-        leaving(await putAside(() => UNPAIRED));
+        const { done } = leaving;
+        const aside = await putAside(() => UNPAIRED);
         leaving = undefined;
+        done(aside);
       }
       if (!session.paired && wanted === undefined) {
         await wait(2 ** 30);
@@ -145,9 +168,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
       end?.();
     },
     async unpair() {
-      const aside = new Promise<string>((resolve) => {
-        leaving = resolve;
-      });
+      if (stopped) throw endedHere();
+      // Asked for twice at once, it happens once.
+      if (leaving !== undefined) return leaving.aside;
+      const { aside } = (leaving = createLeaving());
       if (link.state === "open") await link.socket.logout().catch(() => end?.());
       else end?.();
       rouse();
@@ -158,6 +182,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
       end?.();
       rouse();
       await running;
+      leaving?.failed(endedHere());
     },
   };
 }

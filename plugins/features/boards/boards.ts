@@ -89,7 +89,11 @@ export class Boards {
   /** What the projects of a source have for columns, for a board that may not be written yet. Throws 409 where the source does not say. */
   async labels(source: BoardSettings["source"]): Promise<BoardLabels> {
     const board = { id: "(new)", source };
-    const found = sourceOf(board, this.#ctx.services);
+    const found = findSource(source.type, this.#ctx.services);
+    if (found === undefined)
+      throw svcError("SVC_BOARD_SOURCE_UNKNOWN", `No running plugin brings the source '${source.type}'; enable that plugin or channel in svc.json.`, {
+        status: 404,
+      });
     if (found.labels === undefined)
       throw svcError("SVC_BOARD_LABELS", `The source '${source.type}' does not say which labels it has; write them as they are there.`, { status: 409 });
     const read = found.labels.bind(found);
