@@ -65,6 +65,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     const { taskId } = await say("home-butler", "wait for me");
     const card = page.locator(`[data-task="${taskId}"]`);
     await card.waitFor();
+    // A card that has just appeared takes no click for 300 ms: it may have been meant for what was there before.
+    await page.waitForFunction((since) => performance.now() - since > 1_000, await page.evaluate(() => performance.now()), { polling: 100 });
     await card.getByRole("button", { name: "Stop the task of Home butler" }).click();
     await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).click();
     await card.locator(".kit-glyph-cancelled").first().waitFor();
@@ -134,12 +136,14 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     const box = page.getByRole("textbox", { name: "Message to Still speaker" });
     await page.keyboard.press("Escape");
     await box.waitFor({ state: "detached" });
-    await page
-      .getByRole("button", { name: /Still speaker/ })
-      .first()
-      .focus();
-    await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.activeElement?.id === "live-composer");
+    // The closed chat gives the focus back, which may come after it is gone.
+    const agent = page.getByRole("button", { name: /Still speaker/ }).first();
+    await expect
+      .poll(async () => {
+        if (!(await box.isVisible())) await agent.press("Enter");
+        return page.evaluate(() => document.activeElement?.id);
+      })
+      .toBe("live-composer");
     const turn = (text: string) => page.locator(".live-turn").filter({ hasText: text });
     await page.keyboard.type("the first of three messages");
     await page.keyboard.press("Enter");
