@@ -74,7 +74,10 @@ it("after a restart a call that can be taken up again goes on under its key, of 
   const folder = await temporaryFolder();
   const first = await start(folder);
   const task = async (name: string) => (JSON.parse(await first.call(name, {}, 100)) as { task: string }).task;
-  const [held, again] = [await task("hold"), await task("again")];
+  const held = await task("hold");
+  await vi.waitFor(() => expect(first.begun).toHaveLength(1), { timeout: 20_000 });
+  const again = await task("again");
+  await vi.waitFor(() => expect(first.begun).toHaveLength(2), { timeout: 20_000 });
   await first.kernel.stop({ drainSeconds: 0 });
   const second = await start(folder);
   await expect(second.call("svc_task_result", { task: held })).rejects.toThrow(/whether it was done is not known/);

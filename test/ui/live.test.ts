@@ -19,6 +19,11 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.getByRole("heading", { name: "Live", level: 1 }).waitFor();
     return page;
   };
+  /** The page shows what is under way, so that what begins from now on stands below it. */
+  const read = async (page: Page): Promise<void> => {
+    const { running, queued } = await at.api<{ running: readonly unknown[]; queued: readonly unknown[] }>("GET", "/api/tasks/now");
+    await expect.poll(() => page.locator("[data-task]").count()).toBe(running.length + queued.length);
+  };
   const say = (agent: string, text: string) => at.api<{ taskId: string }>("POST", `/api/chat/${agent}`, { text, chat: "test" });
   beforeAll(async () => {
     browser = await openBrowser();
@@ -62,6 +67,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
 
   it("stops a task after asking, and keeps its card as long as the pointer is on it", async () => {
     const page = await open("/live");
+    await read(page);
     const { taskId } = await say("home-butler", "wait for me");
     const card = page.locator(`[data-task="${taskId}"]`);
     await card.waitFor();
@@ -85,6 +91,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     const stop = (id: string) => at.api("POST", `/api/tasks/${id}/stop`);
     const later = async () =>
       void (await page.waitForFunction((since) => performance.now() - since > 6_500, await page.evaluate(() => performance.now()), { polling: 500 }));
+    await read(page);
     const { taskId: above } = await say("home-butler", "the one above");
     await card(above).waitFor();
     const { taskId: below } = await say("still", "the one below");
