@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CommandGroup, Manifest } from "@svc/sdk";
+import { APART, groupApart } from "./apart.ts";
+import type { GroupEntry } from "./group.ts";
 
 /** A package folder that holds a plugin. */
 export interface Listed {
@@ -80,8 +82,8 @@ const isPlugin = ({ manifest }: Listed, kind: Manifest["kind"], name: string): b
  * The command groups that plugins add to the `svc` of that svc.json; the module is imported when called, and of an installed plugin only
  * while it is what was trusted.
  */
-export function pluginGroups(file: string): { name: string; summary: string; plugin: { id: string; loaded: string }; load(): Promise<CommandGroup> }[] {
-  return [...firstParty(), ...added(file)].flatMap(({ folder, manifest, name: pkg, path }) =>
+export function pluginGroups(file: string): GroupEntry[] {
+  const groups = [...firstParty(), ...added(file)].flatMap(({ folder, manifest, name: pkg, path }) =>
     (manifest.commands ?? []).map(({ name, summary, module }) => ({
       name,
       summary,
@@ -98,10 +100,14 @@ export function pluginGroups(file: string): { name: string; summary: string; plu
       },
     })),
   );
+  const missing = Object.entries(APART).filter(([name]) => !groups.some((group) => group.name === name));
+  return [...groups, ...missing.map(([name, apart]) => ({ name, summary: groupApart(name, apart).summary, load: async () => groupApart(name, apart) }))];
 }
 
-const whenLoaded = ({ kind, name }: Manifest, folder: string): string =>
-  kind === "tier" ? `an agent runs on it: svc config set agents.<id>.tier ${name}` : `svc.json asks for it; see ${join(folder, "README.md")}`;
+function whenLoaded({ kind, name, section }: Manifest, folder: string): string {
+  if (kind === "tier") return `an agent runs on it: svc config set agents.<id>.tier ${name}`;
+  return `svc.json ${section === undefined ? "asks for it" : `has the section ${section}`}; see ${join(folder, "README.md")}`;
+}
 
 function scopeFolders(): string[] {
   // In a workspace and in an installation alike, node_modules/@svc holds the packages by name.

@@ -26,6 +26,7 @@ export const ERRORS = {
   SVC_CLI_CHANGED: "{path} was changed by someone else meanwhile; look at {file} and repeat. Nothing was changed.",
   SVC_CLI_DEPLOY: "{target}: {reason}",
   SVC_CLI_DEPLOY_PACK: "The program cannot be packed: {reason}. Nothing was sent.",
+  SVC_CLI_UPGRADE: "Nothing was upgraded: {reason}.",
   SVC_CLI_NPM: "npm {what} failed: {reason}",
   SVC_CLI_PLUGIN_LOOK: "The plugin {plugin} cannot be used: {reason}",
   SVC_CLI_UNCONFIRMED: "{what} Nothing was changed: say yes at a terminal, or repeat it with --yes.",

@@ -33,6 +33,12 @@ export const GROUPS: readonly GroupEntry[] = [
     load: async () => (await import("./commands/restore.js")).default,
   },
   { name: "db", summary: "The database in which state is kept", load: async () => (await import("./commands/db.js")).default },
+  {
+    name: "upgrade",
+    summary: "Put another release in the place of this one, tried on a copy first",
+    load: async () => (await import("./commands/upgrade.js")).default,
+  },
+  { name: "api", summary: "The HTTP API of the running daemon", load: async () => (await import("./commands/api.js")).default },
   { name: "node", summary: "The daemons that use the same store: list, drain", load: async () => (await import("./commands/node.js")).default },
   { name: "doctor", summary: "Look for what is wrong and say what to do about it", load: async () => (await import("./commands/doctor.js")).default },
   { name: "bench", summary: "Measure: what each context strategy costs on a transcript", load: async () => (await import("./commands/bench.js")).default },

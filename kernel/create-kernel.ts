@@ -12,6 +12,7 @@ import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
 import { createDeliveries } from "./delivery/deliveries.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 import { Lanes } from "./lanes/lanes.ts";
+import { recover } from "./lanes/recover.ts";
 import { createJobs } from "./schedule/jobs.ts";
 
 /** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
@@ -60,7 +61,8 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
     media: () => import("./media/fetch-media.ts"),
     defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     delivery: { createDeliveries },
-    work: { createWork: (worker, commit) => new Lanes(worker, commit) },
+    work: { createWork: (worker, { deps }) => new Lanes(worker, (ops) => deps.store.commit(ops)), recover: (deps) => recover(deps) },
+    sharedWork: async () => (await import("./lanes/shared-work.ts")).sharedWork(),
     actions: { createActions, tools: () => import("./actions/agent-tools.ts") },
     schedule: { createJobs },
     capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },

@@ -49,8 +49,11 @@ export interface EventPage {
 /** Capability `events`. Listeners end with the plugin. A listener that throws is counted against its plugin and does not disturb the others. */
 export interface Events {
   publish(event: Publication): Envelope;
-  /** Every envelope, or those of one `type`. Returns the way to stop. */
-  subscribe(listener: (envelope: Envelope) => void, type?: string): () => void;
+  /**
+   * Every envelope, or those of one `type`. Returns the way to stop. `siblings`: also what other daemons on the same state tell, for who shows
+   * events; who acts on them acts where they happened.
+   */
+  subscribe(listener: (envelope: Envelope) => void, type?: string, options?: { readonly siblings?: boolean }): () => void;
   /** What is still in the buffer after `since` (an event id), oldest first; `gap` when that id has left it. Without `since`: all of it. */
   recent(since?: string): { readonly events: readonly Envelope[]; readonly gap?: true };
   /**

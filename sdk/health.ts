@@ -10,6 +10,8 @@ export interface DaemonHealth {
   readonly tasks: { readonly running: number; readonly queued: number };
   /** `failures`: calls into it that failed since it was set up. */
   readonly plugins: readonly { readonly id: string; readonly state: string; readonly failures: number }[];
+  /** Those that running plugins provide; `why`: the plugin's words for one that is not ready. */
+  readonly channels?: readonly { readonly name: string; readonly state: "connecting" | "ready" | "down"; readonly why?: string }[];
   /** Where the daemon's own server listens; undefined until it does, and where the kernel is embedded and opens no port. */
   readonly listens?: { readonly host: string; readonly port: number };
   /** Of the database on disk; undefined without one. */

@@ -15,6 +15,10 @@ export interface HttpRoute {
   /** `/things/:id`. */
   readonly path: string;
   readonly guard: Guard;
+  /** What it does, in one line: `GET /openapi.json` and `svc api` show it. */
+  readonly summary?: string;
+  /** What a success is answered with, for those two alone: an answer is not checked against it. */
+  readonly answer?: Schema;
   /** The server it belongs to: `daemon` unless it names one that a plugin provides, such as `acme`. */
   readonly server?: string;
   readonly body?: Schema;
@@ -69,7 +73,7 @@ export interface Caller {
   /** The scoped token's id and scopes, where one was given. */
   readonly token?: { readonly id: string; readonly name: string; readonly scopes: readonly string[] };
   readonly peer?: string;
-  /** The running task of an agent on whose behalf a program of this machine calls: it has named it (`x-svc-task`), and it runs. */
+  /** The running task of an agent on whose behalf a program of this machine calls: it was started below it, or has named it (`x-svc-task`), and it runs. */
   readonly task?: CallingTask;
 }
 

@@ -3,8 +3,8 @@ import type { Trace } from "./traces.ts";
 
 /** Service `peers`: the other daemons of the mesh, as `mesh.peers` names them. */
 export interface Peers {
-  /** All of them, in the order of the configuration. */
-  list(): readonly { readonly name: string; readonly url: string }[];
+  /** All of them, in the order of the configuration, each as it was when it was asked last. */
+  list(): readonly KnownPeer[];
   /**
    * Asks a peer's daemon with the token that both share, and resolves with what it says, whatever the status. Throws `SVC_MESH_PEER` (404)
    * for a name that is not configured, and what `fetch` throws for a peer that cannot be reached.
@@ -20,6 +20,16 @@ export interface Peers {
    * `answerTo.agent` in that conversation, once, over restarts. The same key twice is one task and one message.
    */
   send(peer: string, task: Omit<PeerRun, "signal">, answerTo: PeerAnswerTo): Promise<{ readonly taskId: string }>;
+}
+
+/** A peer, as far as this daemon knows it. */
+export interface KnownPeer {
+  readonly name: string;
+  readonly url: string;
+  /** Absent or `unknown`: it was not asked yet. `refused`: it does not know our token. */
+  readonly state?: "unknown" | "up" | "down" | "refused";
+  /** The ids of its agents when it was up last: foreign words. */
+  readonly agents?: readonly string[];
 }
 
 /** The conversation into which a peer's answer comes, and the agent that reads it there. */

@@ -33,8 +33,15 @@ export interface StoreDriver {
   diskBytes?(): number | undefined;
   /** Gives the disk back some of what is free, in a few milliseconds; false when nothing could be given. Default: false. */
   shrink?(): boolean;
-  /** The daemons that use the same state. Default: this one alone. */
+  /** The daemons that use the same state; only with `work`, in whose rows they share what is to be done. Default: this one alone. */
   nodes?(): Promise<readonly StoreNode[]>;
+  /** Unix milliseconds by the one clock of all daemons on the state: jobs by the calendar run by it. Default: the clock of this machine. */
+  time?(): number;
+  /**
+   * Hands `values` to the other daemons on the state, and answers what they have handed over since the last call. They are numbered from `first`
+   * on; a number that was handed over before is nothing new. Best effort: a crash of the state's server may lose some. Default: there are no others.
+   */
+  exchange?(first: number, values: readonly string[]): Promise<readonly StoreNews[]>;
   /** Calls `listener` once, when an operator asks this daemon to end by `svc node drain`. */
   onDrain?(listener: () => void): void;
   /**
@@ -48,6 +55,16 @@ export interface StoreDriver {
   restore?(records: AsyncIterable<StoreRecord>): Promise<void>;
   /** Called when the kernel has stopped; resolves when the writes that were handed over are stored. Idempotent. */
   close?(): Promise<void>;
+}
+
+/** What one daemon handed to the others, in its order. */
+export interface StoreNews {
+  /** Its number, as `StoreNode.boot`, and its name. */
+  readonly boot: number;
+  readonly node: string;
+  readonly values: readonly string[];
+  /** So many before these were not kept long enough to be read. */
+  readonly missed: number;
 }
 
 /** One thing that a store keeps. `name` is `<owner>/<name>`, `value` is JSON text. Times are milliseconds from now: the clocks of two stores need not agree. */

@@ -30,6 +30,8 @@ export interface StoreNode {
   readonly state: "alive" | "draining" | "silent" | "dead";
   /** Milliseconds since its last beat. */
   readonly beatMs: number;
+  /** Milliseconds by which the clock of its machine is ahead of that of the state. */
+  readonly skewMs?: number;
 }
 
 /** What a migration has done. */

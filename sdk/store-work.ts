@@ -57,9 +57,10 @@ export interface WorkBlocked {
  * for which a call is made; a call that comes too late, because the claim was given up or another daemon took it over, changes nothing.
  */
 export interface StoreWork {
-  enter(entry: WorkEntry): Promise<"queued" | "dropped">;
+  /** Does `ops`, which put and remove, in the same step; what one of them conflicts with is thrown, and then nothing entered. */
+  enter(entry: WorkEntry, ops?: readonly Op[]): Promise<"queued" | "dropped">;
   /** Enters at the front and marks `old` with `stop` where a turn has it, as one step. `asked`: one has. */
-  replace(entry: WorkEntry, old: string, stop: unknown): Promise<{ readonly asked: boolean }>;
+  replace(entry: WorkEntry, old: string, stop: unknown, ops?: readonly Op[]): Promise<{ readonly asked: boolean }>;
   /** `removed`: it waited. `asked`: it is held, and marked. */
   cancel(id: string, stop: unknown): Promise<"removed" | "asked" | "absent">;
   /**
@@ -80,6 +81,8 @@ export interface StoreWork {
   held(): Promise<readonly WorkClaim[]>;
   /** Frees what daemons hold that are dead, lanes and leased items of queues; answers how many lanes. */
   sweep(): Promise<number>;
+  /** Agents of which a lane could start, had they a slot. */
+  agents(): Promise<readonly string[]>;
   /** Ids of what waits, oldest first within each lane. */
   waiting(): Promise<readonly string[]>;
   /** Which of these ids are in no lane any more. */

@@ -138,6 +138,8 @@ export type Op =
  * writes of one tick share one transaction and resolve after its fsync.
  */
 export interface Store {
+  /** Several daemons may use it at the same time. Left out by a store that one uses alone, and in an isolated plugin. */
+  readonly shared?: boolean;
   /** `indexes` are top-level fields of the document holding a string or a number. Declared once; adding one later is a migration done at open. */
   collection<T>(name: string, options?: { readonly indexes?: readonly string[] }): Collection<T>;
   queue<T>(name: string): Queue<T>;

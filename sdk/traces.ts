@@ -82,9 +82,9 @@ export interface Trace {
 /** One part of the context of a turn: `system`, a layer by its name, `messages` (what was said before) or `prompt`. */
 export interface ContextPart {
   readonly name: string;
-  /** Bytes of its text in UTF-8. */
-  readonly bytes: number;
-  /** The first 16 hexadecimal digits of the SHA-256 of its text. */
+  /** Characters (UTF-16 code units) of its text; of `messages`, of all of them together. */
+  readonly characters: number;
+  /** The first 16 hexadecimal digits of the SHA-256 of its text; of `messages`, of their number, `characters` and the newest 32. */
   readonly hash: string;
 }
 

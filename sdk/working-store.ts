@@ -64,6 +64,7 @@ export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingSc
 
   const { note } = store;
   return {
+    ...(store.shared === undefined ? {} : { shared: store.shared }),
     collection: (name, options) => store.collection(name, options),
     queue,
     journal: (name) => store.journal(name),
@@ -76,6 +77,7 @@ export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingSc
 /** The store of one plugin, whose workers stop and whose leases are given back when `signal` aborts. What a worker could not do is logged. */
 export function endingStore(store: Store, signal: AbortSignal, log: Pick<Log, "warn">): Store {
   return {
+    ...(store.shared === undefined ? {} : { shared: store.shared }),
     collection: (name, options) => store.collection(name, options),
     journal: (name) => store.journal(name),
     commit: (ops) => store.commit(ops),

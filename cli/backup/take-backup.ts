@@ -31,7 +31,7 @@ export interface Contents {
 }
 
 /** Of a running daemon, of this machine, or made anew: nothing that a restored folder needs. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["daemon.json", "daemon.lock", "instance.json", "local-secret", "svc.schema.json"]);
+const LEFT_OUT: ReadonlySet<string> = new Set(["daemon.json", "daemon.lock", "instance.json", "local-secret", "svc.schema.json", "upgrading.json"]);
 
 /** Temporary files of a write under way, and logs. */
 const isPassing = (name: string): boolean => /\.tmp$/.test(name) || /^daemon\.log/.test(name);

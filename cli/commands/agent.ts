@@ -147,6 +147,7 @@ function describeCapability(
     enforcesAutonomy,
     abilities,
     actions,
+    reportingActions,
     tools,
     intents = [],
     mcpServers = [],
@@ -168,6 +169,9 @@ function describeCapability(
         ]),
     ["intents", words(intents, "any")],
     ...(actions === undefined ? [] : [["actions", words(actions, "none")]]),
+    ...(actions === undefined || actions.length === 0 || reportingActions === undefined
+      ? []
+      : [["when it may only report", words(reportingActions, "no action")]]),
     ...(tools === undefined ? [] : [["tools", words(tools, "none")]]),
     ["tool servers", words(mcpServers, "none")],
     ...(abilities?.toolServers === false && mcpServers.length > 0 ? [["not used", "tool servers: this tier gives its agents none"]] : []),

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { AgentAbilities, PluginStatus } from "@svc/kernel";
+import { SDK_VERSION } from "@svc/sdk";
 import { added, calledAs, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { checkStore } from "../doctor/database.ts";
@@ -26,7 +27,7 @@ async function doctor(cli: Cli): Promise<void> {
     ...(await checkStore(cli)),
     ...(await configuration(cli, down)),
     ...(running ?? (await checkPort(cli))),
-    ...(running?.[0]?.level === "ok" ? await engines(cli) : []),
+    ...(running?.[0]?.level === "ok" ? [...(await engines(cli)), ...(await skills(cli))] : []),
   ];
   const marks = { ok: "ok     ", warning: "warning", error: "ERROR  " };
   cli.print(findings.map(({ level, text }) => `${marks[level]}  ${text}`).join("\n"), findings);
@@ -66,10 +67,11 @@ async function configuration(cli: Cli, down: boolean): Promise<Finding[]> {
 /** Undefined while the daemon of this folder does not answer. */
 async function daemon(cli: Cli): Promise<Finding[] | undefined> {
   try {
-    const { plugins } = (await cli.request("GET", "/health")) as { plugins: readonly PluginStatus[] };
+    const { plugins, version } = (await cli.request("GET", "/health")) as { plugins: readonly PluginStatus[]; version: string };
     const bad = plugins.filter(({ state, failures }) => state === "failed" || state === "quarantined" || failures > 0);
     return [
       ok("the daemon answers"),
+      ...(version === SDK_VERSION ? [] : [warning(`the daemon runs version ${version}, this program is ${SDK_VERSION}; run: svc daemon restart`)]),
       ...bad.map(
         ({ id, state, reason, failures }): Finding => ({
           level: state === "running" ? "warning" : "error",
@@ -120,6 +122,24 @@ async function engines(cli: Cli): Promise<Finding[]> {
   } catch (failure) {
     return [warning((failure as Error).message)];
   }
+}
+
+/** What agents are not told because there is too much of it. A daemon without procedures reads none. */
+async function skills(cli: Cli): Promise<Finding[]> {
+  try {
+    const { unread = 0, overfull = [] } = (await cli.request("GET", "/procedures")) as Unread;
+    return [
+      ...(unread === 0 ? [] : [warning(`${unread} files of procedures are not read: the first 500 by name are used; move some away`)]),
+      ...overfull.map((one) => warning(`${one.unread} skills of ${one.folder} are not read: the first 200 by name are used; move some away`)),
+    ];
+  } catch {
+    return [];
+  }
+}
+
+interface Unread {
+  readonly unread?: number;
+  readonly overfull?: readonly { readonly folder: string; readonly unread: number }[];
 }
 
 function unusable(engines: readonly { readonly agent: string; readonly tier: string; readonly engine: AgentAbilities["engine"] }[]): Finding[] {

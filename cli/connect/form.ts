@@ -2,9 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ChannelSetup, Manifest } from "@svc/sdk";
+import { APART } from "../apart.ts";
 import { added, calledAs, firstParty, type Listed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
+import { findOnDemand } from "../plugin/on-demand.ts";
 import { sampleSection } from "../plugin/sample.ts";
 
 /** A setting that holds a credential. */
@@ -14,11 +16,6 @@ export interface SecretField {
   /** The variable that its sample refers to. */
   readonly variable: string;
 }
-
-/** First-party channels that are no part of the default installation: by what they are called, the package and why. */
-const APART: Readonly<Record<string, { readonly name: string; readonly because: string }>> = {
-  phonemsg: { name: "@svc/channel-phonemsg", because: "what it depends on is under the GPL-3.0" },
-};
 
 /** What is asked to set a channel up. Read from the plugin's own sample and README, so that a new channel needs nothing here. */
 export interface Form {
@@ -53,12 +50,15 @@ export function formOf(cli: Cli, channel: string): Form {
       .map(({ manifest }) => (manifest.product === undefined ? calledAs(manifest) : `${calledAs(manifest)} (${manifest.product})`))
       .join(", ");
     const apart = APART[channel];
+    const fetched = findOnDemand(channel, "channel");
     throw fail("SVC_CLI_MISSING", {
       what: `installed channel ${channel}`,
       next:
-        apart === undefined
-          ? `these: ${names}; others are installed with: svc plugin add`
-          : `svc plugin add ${apart.name}: it is a package of its own, because ${apart.because}`,
+        fetched !== undefined && apart === undefined
+          ? `svc plugin add ${channel}: ${fetched.product ?? fetched.name} is fetched when it is asked for`
+          : apart === undefined
+            ? `these: ${names}; others are installed with: svc plugin add`
+            : `svc plugin add ${apart.name}: it is a package of its own, because ${apart.because}`,
     });
   }
   const { folder, manifest } = listed;

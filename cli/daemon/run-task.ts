@@ -4,6 +4,7 @@ import type { TaskResult } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { NO_DAEMON } from "../exit.ts";
+import { isUpgrading } from "../upgrade/mark.ts";
 import { awaitTask, BACK_MS, LOOK_MS } from "./await-task.ts";
 
 /** The events of a running task, for a caller that prints the answer as it grows. */
@@ -41,7 +42,7 @@ export async function runTask(cli: Cli, body: object, hear: Hearer = {}, path = 
       else if (event === "done") result = data as TaskResult;
     }
   } catch (error) {
-    if (task === undefined && !isBreak(error)) throw error;
+    if (task === undefined && !isBreak(error) && !isAway(cli, error)) throw error;
   }
   try {
     if (task === undefined && result === undefined) {
@@ -62,6 +63,9 @@ function isBreak(error: unknown): boolean {
   const { code = "", status } = error as { code?: string; status?: number };
   return status === undefined && !code.startsWith("SVC_");
 }
+
+/** Not there, and coming back: nothing was sent to it. */
+const isAway = ({ dataFolder }: Cli, error: unknown): boolean => NO_DAEMON.has((error as { code?: string }).code ?? "") && isUpgrading(dataFolder);
 
 /** Sends it once more under its key, when the daemon is back: it is taken now, or the task that took it is named. */
 async function askAgain(

@@ -1,7 +1,8 @@
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel/daemon";
+import { SDK_VERSION } from "@svc/sdk";
 import { besideUs } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
@@ -40,7 +41,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     known: besideUs(),
     listen: true,
     log: { level: process.env.SVC_LOG_LEVEL ?? "info", destination: background ? cli.logFile : "stderr", pretty: !background && process.stderr.isTTY === true },
-    version: process.env.npm_package_version ?? "0.1.0",
+    version: SDK_VERSION,
     onFatal: () => void end(kernel, EXIT.storage, exit),
     onDrain: () => signalled("svc node drain"),
     onRestart: () => restarting.abort(),
@@ -153,7 +154,10 @@ function writeNote(cli: Cli, kernel: Kernel, background: boolean): void {
     ...(background ? { log: cli.logFile } : {}),
     program: realpathSync(ownProgram()),
   };
-  writeFileSync(join(cli.dataFolder, "daemon.json"), JSON.stringify(note), { mode: 0o600 });
+  // Whole at once: a command that looks in that moment must not read the half of it.
+  const file = join(cli.dataFolder, "daemon.json");
+  writeFileSync(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }
 
 function announce(cli: Cli, kernel: Kernel): void {

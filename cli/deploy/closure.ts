@@ -1,6 +1,8 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { besideUs } from "../catalog.ts";
+import { PACKAGE } from "../upgrade/installation.ts";
 
 /** One package folder of the running installation. */
 export interface Part {
@@ -13,6 +15,9 @@ export interface Part {
   readonly workspace: boolean;
 }
 
+/** The package that this program is in. */
+const OWN = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
 interface PackageFile {
   readonly name: string;
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -22,10 +27,19 @@ interface PackageFile {
 
 /**
  * The packages that the running program and the plugins beside it need: what stands in their scope folder, and every package that these
- * depend on, each at the place at which Node finds it. `beside`: the packages to begin with. What only building or testing needs is not among them.
+ * depend on, each at the place at which Node finds it. `beside`: the packages to begin with; `own`: the folder of this one. What only building or testing needs is not among them.
  */
-export function closure(beside: readonly string[] = besideUs()): Part[] {
+export function closure(beside: readonly string[] = besideUs(), own: string = OWN): Part[] {
   const parts = new Map<string, Part>();
+  // Installed by itself this package lies around the others, and not beside them.
+  const modules = join(own, "node_modules");
+  if (nameOf(own) === PACKAGE && beside.some((folder) => dirname(dirname(folder)) === modules)) {
+    const to = join("node_modules", PACKAGE);
+    parts.set(to, { name: PACKAGE, from: own, to, workspace: false });
+    for (const needed of Object.keys({ ...readPackage(own).dependencies }))
+      if (existsSync(join(modules, needed, "package.json")))
+        visit(partAt(join(modules, needed), join("node_modules", needed), needed, modules), modules, parts);
+  }
   for (const folder of beside) {
     const workspace = lstatSync(folder).isSymbolicLink();
     visit({ name: nameOf(folder), from: realpathSync(folder), to: join("node_modules", nameOf(folder)), workspace }, dirname(dirname(folder)), parts);

@@ -106,16 +106,20 @@ function requireAlike(way: Way, look: Look, { native }: Release): void {
 /** `held` and `up` come as lines while the far side still works. */
 async function activate(way: Way, order: Order, say: (text: string) => void): Promise<Outcome> {
   let outcome: Outcome | undefined;
+  // A held restart may be a day away: nobody stays on the line for it.
+  const told = new AbortController();
   const held = new Promise<Outcome>((resolve, reject) => {
-    const onLine = (told: Readonly<Record<string, unknown>>) => {
-      if (typeof told.step === "string") say(told.step);
-      if (typeof told.outcome !== "string") return;
-      outcome = told as unknown as Outcome;
-      if (outcome.outcome === "held") resolve(outcome);
+    const onLine = (line: Readonly<Record<string, unknown>>) => {
+      if (typeof line.step === "string") say(line.step);
+      if (typeof line.outcome !== "string") return;
+      outcome = line as unknown as Outcome;
+      if (outcome.outcome !== "held") return;
+      resolve(outcome);
+      told.abort();
     };
     const errand = { do: "activate", folder: order.folder, release: order.release, order } as const;
     let foreign = "";
-    runFar(way, errand, { onLine, onText: (line) => void (foreign ||= line) }).then(
+    runFar(way, errand, { onLine, onText: (line) => void (foreign ||= line), signal: told.signal }).then(
       () => {
         if (outcome !== undefined) resolve(outcome);
         else

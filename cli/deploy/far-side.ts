@@ -194,10 +194,10 @@ function environment(): NodeJS.ProcessEnv {
   return env;
 }
 
-/** Removes what broken copies have left whose process is gone. */
+/** Removes what broken copies and switches have left whose process is gone. */
 function sweep(releases: string): void {
   for (const name of readdirSync(releases)) {
-    const pid = /^\.incoming-(\d+)-/.exec(name)?.[1];
+    const pid = /^\.(?:incoming-|order-\d+-|log-\d+-)(\d+)/.exec(name)?.[1];
     if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(releases, name), { recursive: true, force: true });
   }
 }

@@ -54,12 +54,14 @@ export interface Listening {
   onText?(line: string): void;
   /** A file that is sent after the errand. */
   readonly body?: string;
+  /** Ends the connection; what the far side has begun goes on. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Runs an errand on the far machine over the system's ssh and gives each line to `onLine` as it comes. Throws `SVC_CLI_DEPLOY` where there is no connection, no Node, or the connection breaks before the errand has ended.
  */
-export async function runFar(way: Way, errand: Errand, { onLine, onText, body }: Listening): Promise<void> {
+export async function runFar(way: Way, errand: Errand, { onLine, onText, body, signal }: Listening): Promise<void> {
   const code = readFileSync(new URL("./far-side.js", import.meta.url));
   const asked = Buffer.from(JSON.stringify(errand));
   const args = [
@@ -71,6 +73,7 @@ export async function runFar(way: Way, errand: Errand, { onLine, onText, body }:
     `exec ${way.node ?? "node"} -e '${RECEIVER}'`,
   ];
   const child = spawn("ssh", args, { stdio: ["pipe", "pipe", "pipe"] });
+  signal?.addEventListener("abort", () => child.kill(), { once: true });
   let said = "";
   child.stderr.on("data", (chunk) => {
     said = (said + chunk).slice(-4_096);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { fail } from "../errors.ts";
+import { FORMER } from "../upgrade/installation.ts";
 import { closure, type Part } from "./closure.ts";
 
 /** The running program as one archive. */
@@ -25,13 +26,26 @@ export interface Release {
   remove(): void;
 }
 
+/** Of the folder in which it is made; the process stands behind it. */
+const PREFIX = "svc-deploy-";
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /** The file in a release that says what it is. */
 export const RELEASE_FILE = "release.json";
 
 /** Packs the running program with its plugins and everything that these need, as npm would publish it: no registry is asked on either side. */
 export async function packProgram(version: string): Promise<Release> {
-  const folder = mkdtempSync(join(tmpdir(), "svc-deploy-"));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  sweep();
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const ended = (signal: NodeJS.Signals) => {
+    remove();
+    process.kill(process.pid, signal);
+  };
+  const remove = () => {
+    for (const signal of SIGNALS) process.off(signal, ended);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  for (const signal of SIGNALS) process.once(signal, ended);
   try {
     const tree = join(folder, "tree");
     const parts = closure();
@@ -41,7 +55,7 @@ export async function packProgram(version: string): Promise<Release> {
       folder,
     );
     for (const { from, to } of parts.filter(({ workspace }) => !workspace))
-      cpSync(from, join(tree, to), { recursive: true, dereference: true, filter: (path) => path === from || basename(path) !== "node_modules" });
+      cpSync(from, join(tree, to), { recursive: true, dereference: true, filter: (path) => path === from || !LEFT_OUT.has(basename(path)) });
     const list = contents(tree);
     const hash = createHash("sha256");
     for (const { path, sha256 } of list) hash.update(`${path}\0${sha256}\n`);
@@ -64,6 +78,31 @@ export async function packProgram(version: string): Promise<Release> {
   } catch (error) {
     remove();
     throw error;
+  }
+}
+
+/** Parts of their own, and the release before this one (see `svc upgrade`). */
+const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", FORMER]);
+
+/** Removes what deployers that were killed have left, each known by its process. */
+function sweep(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = name.startsWith(PREFIX) ? /^(\d+)-\w{6}$/.exec(name.slice(PREFIX.length))?.[1] : undefined;
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    try {
+      rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    } catch {
+      // Another user's.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

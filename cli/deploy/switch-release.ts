@@ -100,7 +100,8 @@ async function takeBack(folder: string, daemon: FarDaemon, pending: Pending, rea
     return { outcome: "refused", kind: "failed", reason };
   }
   tell({ step: `${release} did not come up: ${reason}` });
-  const supervised = daemon.note()?.log === undefined;
+  const note = daemon.note();
+  const supervised = note !== undefined && note.log === undefined;
   await daemon.end();
   undo(folder, pending);
   const named = former === undefined ? {} : { former };

@@ -10,6 +10,7 @@ import { type DependencyRoot, openRoot } from "./dependency-root.ts";
 import { describeChange, describeDeclared, describeDrift, describeObserved, hasGrown } from "./describe.ts";
 import { changeEntries, isIsolated } from "./entries.ts";
 import { declaredOf, look } from "./look.ts";
+import { findOnDemand, requireReleased } from "./on-demand.ts";
 import { changingTree, filesOf, pin } from "./pinned.ts";
 import { sampleText } from "./sample.ts";
 import { isPath, namingTrouble, packageSubject, type Subject, subjectAt } from "./subject.ts";
@@ -23,7 +24,9 @@ type Options = Readonly<Record<string, unknown>>;
 export async function add(cli: Cli, word: string, options: Options): Promise<void> {
   if (word.startsWith("-")) throw fail("SVC_CLI_USAGE", { reason: `'${word}' is no package and no path` });
   if (isPath(word)) return addPath(cli, word, options);
-  await aside(cli, /\.(tgz|tar\.gz)$/.test(word) ? resolve(word) : word, (fetched) => install(cli, fetched, options));
+  const ours = findOnDemand(word);
+  const spec = ours === undefined ? word : `${ours.package}@${ours.version}`;
+  await aside(cli, /\.(tgz|tar\.gz)$/.test(spec) ? resolve(spec) : spec, (fetched) => install(cli, fetched, options));
 }
 
 /** A package that npm has fetched into a folder of its own. */
@@ -60,6 +63,7 @@ export async function install(cli: Cli, { name, spec, root: staging }: Fetched, 
   const { readManifest, readPins } = await import("@svc/kernel");
   const isolated = options.isolate === true || (await isIsolated(cli, name));
   const staged = { ...packageSubject(name, staging.folderOf(name)), isolated };
+  if (staged.pkg !== undefined) requireReleased(staging.folder, name, staged.pkg.version);
   if (staged.pkg?.svc === undefined) throw fail("SVC_CLI_PLUGIN_LOOK", { plugin: name, reason: 'its package.json has no "svc" member, so it is no plugin' });
   const trouble = namingTrouble(staged.pkg);
   if (trouble !== undefined) cli.say(`warning: ${trouble}`);

@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fail } from "../errors.ts";
+import { npm } from "./npm.ts";
 
 /** A folder into which npm installs plugins: all of them share its tree, and the daemon's own sdk stands in it as a link. */
 export interface DependencyRoot {
@@ -55,32 +54,3 @@ export function openRoot(folder: string): DependencyRoot {
 
 /** The sdk that this program runs with. */
 const sdkFolder = (): string => dirname(dirname(createRequire(import.meta.url).resolve(SDK)));
-
-/** The npm on PATH, with the user's own registry and settings. No shell reads the words. */
-function npm(cwd: string, args: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn("npm", args, { cwd, stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
-    child.stderr.on("data", (chunk) => {
-      said = (said + chunk).slice(-8_192);
-    });
-    child.on("error", (error: NodeJS.ErrnoException) =>
-      reject(fail("SVC_CLI_NPM", { what: args[0], reason: error.code === "ENOENT" ? "there is no npm on PATH" : error.message })),
-    );
-    child.on("close", (code) => {
-      if (code === 0) resolve();
-      else reject(fail("SVC_CLI_NPM", { what: args[0], reason: reasonIn(said) || `it ended with code ${code}` }));
-    });
-  });
-}
-
-/** What npm said, on one line. Where versions do not fit together it prints a page that ends in advice to force it: of that, who asks for what. */
-function reasonIn(said: string): string {
-  const lines = said
-    .split("\n")
-    .filter((line) => line.startsWith("npm error") && !line.includes("A complete log"))
-    .map((line) => line.slice("npm error".length).trim());
-  if (!lines.includes("code ERESOLVE")) return lines.join(" ");
-  const asked = lines.filter((line) => /^(peer|peerOptional) /.test(line));
-  return `it does not fit beside what is installed already: ${[...new Set(asked)].join("; ")}. Remove that plugin, or install another version of this one`;
-}

@@ -49,16 +49,20 @@ function schemaLine(version: number | null, known: number, waiting: readonly str
   return `Schema ${version} of ${known}; the next start of this program runs what follows, or: ${running ? "svc daemon stop && " : ""}svc db migrate`;
 }
 
+/** Clocks of machines that differ less from that of the store are in step. */
+const SKEW_MS = 2_000;
+
 /** Runs of daemons, one a line. */
 export function nodesTable(nodes: readonly StoreNode[]): string {
-  const lines = nodes.map(({ name, boot, host, pid, state, beatMs }) => [
+  const lines = nodes.map(({ name, boot, host, pid, state, beatMs, skewMs = 0 }) => [
     name,
     String(boot),
     `${host}${pid === undefined ? "" : `, pid ${pid}`}`,
     state,
     `${(beatMs / 1_000).toFixed(0)} s`,
+    Math.abs(skewMs) > SKEW_MS ? `${(Math.abs(skewMs) / 1_000).toFixed(0)} s ${skewMs > 0 ? "ahead" : "behind"}` : "",
   ]);
-  return table([["NAME", "BOOT", "WHERE", "STATE", "LAST BEAT"], ...lines]);
+  return table([["NAME", "BOOT", "WHERE", "STATE", "LAST BEAT", "CLOCK"], ...lines]);
 }
 
 /** Brings the store of this folder to this program's version. Throws `SVC_DAEMON_RUNNING` while a daemon has the folder. */

@@ -8,36 +8,62 @@ export interface ContextText {
 }
 
 type Words = Pick<TurnContext, "system" | "layers" | "history" | "prompt">;
+type Said = Words["history"][number];
 
 /** The pieces in the order in which an engine gets them; those without words are left out, and a name that stands twice is numbered. */
 export function contextTexts({ system, layers, history, prompt }: Words): readonly ContextText[] {
-  const sorted = layers.toSorted((left, right) => left.priority - right.priority);
-  const said = history.map(({ role, text }) => `${role}: ${text}`).join("\n");
-  const seen = new Map<string, number>();
-  return [{ name: "system", text: system }, ...sorted, { name: "messages", text: said }, { name: "prompt", text: prompt }].flatMap(({ name, text }) => {
-    if (text === "") return [];
-    const count = (seen.get(name) ?? 0) + 1;
-    seen.set(name, count);
-    return [{ name: count === 1 ? name : `${name} (${count})`, text }];
-  });
+  return [{ name: "system", text: system }, ...numbered(layers), { name: MESSAGES, text: asText(history) }, { name: "prompt", text: prompt }].filter(hasText);
 }
 
-/** What a trace keeps of a context: how much each piece had, and a hash to tell whether it is another one by now. */
-export const contextDigest = (context: Words): readonly ContextPart[] => contextTexts(context).map(digestOf);
+/**
+ * What a trace keeps of a context, piece by piece as `contextTexts` has them: how much each had, and a hash to tell whether it is another
+ * one by now. Of a long history the newest messages are hashed: a turn must not cost more the longer a conversation is.
+ */
+export function contextDigest({ system, layers, history, prompt }: Words): readonly ContextPart[] {
+  const parts = numbered(layers).filter(hasText).map(measured);
+  if (system !== "") parts.unshift(preamble(system));
+  if (history.length > 0) parts.push(digestOfMessages(history));
+  if (prompt !== "") parts.push(measured({ name: "prompt", text: prompt }));
+  return parts;
+}
 
-/** The same of one piece. */
-export function digestOf(part: ContextText): ContextPart {
-  if (part.name !== "system") return measured(part);
-  const known = preambles.get(part.text);
-  if (known !== undefined) return known;
-  if (preambles.size === MOST_PREAMBLES) preambles.clear();
-  const made = measured(part);
-  preambles.set(part.text, made);
-  return made;
+const MESSAGES = "messages";
+/** So many messages at the end of a history are hashed. */
+const NEWEST = 32;
+
+const asText = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role}: ${text}`).join("\n");
+const hasText = ({ text }: ContextText): boolean => text !== "";
+const hashOf = (text: string): string => hash("sha256", text, "hex").slice(0, 16);
+const measured = ({ name, text }: ContextText): ContextPart => ({ name, characters: text.length, hash: hashOf(text) });
+
+function digestOfMessages(history: readonly Said[]): ContextPart {
+  let characters = 0;
+  for (const { text } of history) characters += text.length;
+  return { name: MESSAGES, characters, hash: hashOf(`${history.length} ${characters}\n${asText(history.slice(-NEWEST))}`) };
+}
+
+/** In their order, each with a name of its own. */
+function numbered(layers: Words["layers"]): readonly ContextText[] {
+  const seen = new Map<string, number>();
+  return layers
+    .toSorted((left, right) => left.priority - right.priority)
+    .filter(hasText)
+    .map(({ name, text }) => {
+      const count = (seen.get(name) ?? 0) + 1;
+      seen.set(name, count);
+      return { name: count === 1 ? name : `${name} (${count})`, text };
+    });
 }
 
 /** The preamble of an agent is the same text in all its turns. */
 const preambles = new Map<string, ContextPart>();
 const MOST_PREAMBLES = 100;
 
-const measured = ({ name, text }: ContextText): ContextPart => ({ name, bytes: Buffer.byteLength(text), hash: hash("sha256", text, "hex").slice(0, 16) });
+function preamble(text: string): ContextPart {
+  const known = preambles.get(text);
+  if (known !== undefined) return known;
+  if (preambles.size === MOST_PREAMBLES) preambles.clear();
+  const made = measured({ name: "system", text });
+  preambles.set(text, made);
+  return made;
+}

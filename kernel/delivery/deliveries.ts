@@ -9,6 +9,7 @@ import { type Acknowledgements, createAcknowledgements } from "./acknowledgement
 import { createChannelCalls } from "./channel-calls.ts";
 import { type ChoiceBook, createChoiceBook } from "./choice-book.ts";
 import { createStream } from "./growing-reply.ts";
+import { attendOthers } from "./other-daemons.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { conversationKey, idOfKey, type OutboxEntry, onceFor, outboxOf, sealEntry } from "./outbox-entry.ts";
 import { createOutboxReport } from "./outbox-report.ts";
@@ -235,15 +236,14 @@ export class ChannelDeliveries implements Deliveries {
         this.#acks.wake(channel);
       }
       void this.withheld.sweep();
-      sweeps += 1;
-      if (sweeps % BOOK_SWEEP === 0)
+      if ((sweeps += 1) % BOOK_SWEEP === 0)
         Promise.all([this.#book.sweep(), this.choices.sweep()]).catch((error) =>
           this.#deps.log.warn({ err: error }, "the progress and the choices of old deliveries were not removed"),
         );
     };
-    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS);
-    this.#sweeper.unref();
+    this.#sweeper = setInterval(sweep, SWEEP_EVERY_MS).unref();
     sweep();
+    attendOthers(this.#deps, this.#cut.signal, this.#limits.ttlMinutes, (channel) => this.#wake(channel), this.#settle.bind(this));
   }
 
   async stop(): Promise<void> {

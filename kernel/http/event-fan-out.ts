@@ -167,7 +167,7 @@ export function createFanOut(bus: Bus): FanOut {
       const reader: Reader = { stream, group, dropped, wroteAt: performance.now() };
       group.readers.add(reader);
       size += 1;
-      if (size === 1) unsubscribe = bus.subscribe(hear);
+      if (size === 1) unsubscribe = bus.subscribe(hear, undefined, { siblings: true });
       keepAlive ??= setTimeout(comfort, KEEP_ALIVE_MS).unref();
       if (request.format === "plain") write(reader, statusFrame("plain", "connected", { state: "connected" }));
       return () => remove(reader);

@@ -1,6 +1,7 @@
 import { fail } from "../base/errors.ts";
 import type { RequestHandler } from "../core/boot/http-port.ts";
 import type { HttpServer, HttpServerOptions } from "./index.ts";
+import type { OwnedRoute } from "./router.ts";
 import type { RoutesKernel } from "./routes/index.ts";
 
 /** The kernel's HTTP API. The HTTP room is imported only when a port is opened or the routes are mounted. */
@@ -27,11 +28,12 @@ export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps
   let current: HttpServer | undefined;
 
   async function ensure(): Promise<HttpServer> {
-    const { createHttpServer, kernelRoutes } = await import("./index.ts");
+    const { createHttpServer, kernelRoutes, openapiRoute } = await import("./index.ts");
     if (kernel === undefined) throw fail("SVC_KERNEL_STOPPED");
     if (current === undefined) {
-      const own = kernelRoutes(kernel).map((route) => ({ ...route, owner: "kernel" }));
-      current = createHttpServer({ ...options, name: "daemon", routes: () => [...own, ...routes()] });
+      const all = () => [...own, ...routes()];
+      const own: readonly OwnedRoute[] = [...kernelRoutes(kernel), openapiRoute(kernel, () => all())].map((route) => ({ ...route, owner: "kernel" }));
+      current = createHttpServer({ ...options, name: "daemon", routes: all });
     }
     return current;
   }

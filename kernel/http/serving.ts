@@ -15,10 +15,12 @@ export interface SocketOwners {
   readonly isIsolated: SurfaceOptions["isIsolated"];
   /** Whether a daemon on that data folder has started it. */
   isStartedBy(dataFolder: string, socket: Socket): Promise<boolean>;
+  /** For which task it was started there; undefined at once where no program works for one. */
+  taskBehind(dataFolder: string, socket: Socket): Promise<string | undefined> | undefined;
 }
 
 /** The HTTP room as the core sees it: what speaks HTTP is loaded with the first server. */
-export function openServing(deps: HttpDeps, { isIsolated, isStartedBy }: SocketOwners): HttpServing {
+export function openServing(deps: HttpDeps, { isIsolated, isStartedBy, taskBehind }: SocketOwners): HttpServing {
   const { kernel, listen, instance, routes, authorities, scopes } = deps;
   const log = deps.log.child("http");
   const reach = reachOf(deps.config, deps.folder);
@@ -33,6 +35,7 @@ export function openServing(deps: HttpDeps, { isIsolated, isStartedBy }: SocketO
       scopes,
       isIsolated,
       isChild,
+      taskBehind: (socket: Socket) => taskBehind(deps.folder, socket),
       taskOf: async (claimed: string) => (await kernel?.caller(claimed)) ?? {},
       ...reach.served(() => reach.bind().host),
       admit: (headers) => requireMeant(headers, instance()),

@@ -41,11 +41,13 @@ const TYPES: Readonly<Record<string, string>> = {
 export async function serveFile(served: ServedFolder, { method, headers, params }: HttpRequest, reply: HttpReply): Promise<void> {
   const path = params["*"] ?? "";
   const segments = path.split("/");
-  const plain = segments.every((segment) => SEGMENT.test(segment)) ? await openWithin(served, segments) : undefined;
-  if (plain === undefined) throw fail("SVC_FILE_UNSERVED", { path: `/${path}` });
-  const [opened, coding] = await bestOf(served, segments, plain, codingsOf(headers));
+  const found = segments.every((segment) => SEGMENT.test(segment)) ? await findIn(served, segments, codingsOf(headers)) : undefined;
+  if (found === undefined) throw fail("SVC_FILE_UNSERVED", { path: `/${path}` });
+  const { opened, coding } = found;
+  const asked = { method, headers, name: segments.at(-1) as string, cacheControl: served.cacheControl };
   try {
-    await answer(opened, coding, { method, headers, name: segments.at(-1) as string, cacheControl: served.cacheControl }, reply as ServedReply);
+    if (coding === "unpack") await answerUnpacked(opened, asked, reply as ServedReply);
+    else await answer(opened, coding, asked, reply as ServedReply);
   } catch (error) {
     await opened.handle.close();
     throw error;
@@ -60,16 +62,10 @@ interface Asked extends Pick<HttpRequest, "method" | "headers"> {
 async function answer({ handle, stat }: Opened, coding: Coding | undefined, { method, headers, name, cacheControl }: Asked, reply: ServedReply): Promise<void> {
   const size = Number(stat.size);
   const version: Version = { etag: etagOf(stat), modified: Number(stat.mtimeMs) };
-  const type = TYPES[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream";
-  reply.header("cache-control", cacheControl).header("etag", version.etag).header("vary", "accept-encoding");
-  reply.header("last-modified", new Date(version.modified).toUTCString());
+  const type = typeOf(name);
+  writeVersion(reply, version, cacheControl);
   if (coding === undefined) reply.header("accept-ranges", "bytes");
-  if (isKnown(headers, version)) {
-    await handle.close();
-    reply.status(304);
-    reply.sendStream(undefined, undefined);
-    return;
-  }
+  if (isKnown(headers, version)) return notModified(handle, reply);
   if (coding !== undefined) reply.header("content-encoding", coding);
   const range = method === "GET" ? rangeOf(headers, version, size) : undefined;
   if (range === "unsatisfiable") {
@@ -86,10 +82,46 @@ async function answer({ handle, stat }: Opened, coding: Coding | undefined, { me
     reply.sendStream(undefined, type);
     return;
   }
+  reply.sendStream(streamOf({ handle, stat }, first, last), type);
+}
+
+/** Of a file that is kept packed only, for the few who do not take it so: whole, and without a length. */
+async function answerUnpacked({ handle, stat }: Opened, { method, headers, name, cacheControl }: Asked, reply: ServedReply): Promise<void> {
+  const version: Version = { etag: `${etagOf(stat).slice(0, -1)}-plain"`, modified: Number(stat.mtimeMs) };
+  writeVersion(reply, version, cacheControl);
+  if (isKnown(headers, version)) return notModified(handle, reply);
+  if (method === "HEAD") {
+    await handle.close();
+    reply.sendStream(undefined, typeOf(name));
+    return;
+  }
+  const { createBrotliDecompress } = await import("node:zlib");
+  const packed = streamOf({ handle, stat }, 0, Number(stat.size) - 1);
+  const plain = packed.pipe(createBrotliDecompress());
+  // A pipe hands on neither an end by an error nor that its reader has gone.
+  packed.once("error", (error) => plain.destroy(error));
+  plain.once("close", () => packed.destroy());
+  reply.sendStream(plain, typeOf(name));
+}
+
+const typeOf = (name: string): string => TYPES[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream";
+
+function writeVersion(reply: ServedReply, { etag, modified }: Version, cacheControl: string): void {
+  reply.header("cache-control", cacheControl).header("etag", etag).header("vary", "accept-encoding");
+  reply.header("last-modified", new Date(modified).toUTCString());
+}
+
+async function notModified(handle: FileHandle, reply: ServedReply): Promise<void> {
+  await handle.close();
+  reply.status(304);
+  reply.sendStream(undefined, undefined);
+}
+
+function streamOf({ handle, stat }: Opened, first: number, last: number): Readable {
   const bytes = Readable.from(bytesOf(handle, stat, first, last), { objectMode: false, highWaterMark: CHUNK });
   // Not in the generator, which never begins where the client has gone before its first byte.
   bytes.once("close", () => void handle.close());
-  reply.sendStream(bytes, type);
+  return bytes;
 }
 
 /** Fails rather than end with bytes of two versions: the last ones are given only when the file still is what it was. */
@@ -103,17 +135,31 @@ async function* bytesOf(handle: FileHandle, stat: BigIntStats, first: number, la
   }
 }
 
-/** The file in a coding that lies beside it and is not older, else the file itself; the others are closed. */
-async function bestOf(root: FileRoot, segments: readonly string[], plain: Opened, codings: readonly Coding[]): Promise<readonly [Opened, Coding | undefined]> {
-  const name = segments.at(-1) as string;
-  for (const coding of codings) {
-    const beside = await openWithin(root, [...segments.slice(0, -1), `${name}${CODINGS[coding]}`]);
-    if (beside === undefined) continue;
-    const [kept, dropped] = beside.stat.mtimeMs >= plain.stat.mtimeMs ? [beside, plain] : [plain, beside];
-    await dropped.handle.close();
-    if (kept === beside) return [beside, coding];
+interface Found {
+  readonly opened: Opened;
+  /** How its bytes are coded; `unpack`: as brotli, and the caller does not take that. */
+  readonly coding?: Coding | "unpack";
+}
+
+/**
+ * The file in a coding that its caller takes, lies beside it and is not older, else the file itself; where only its brotli form is kept,
+ * that one. The others are closed.
+ */
+async function findIn(root: FileRoot, segments: readonly string[], codings: readonly Coding[]): Promise<Found | undefined> {
+  const beside = (coding: Coding) => openWithin(root, [...segments.slice(0, -1), `${segments.at(-1)}${CODINGS[coding]}`]);
+  const plain = await openWithin(root, segments);
+  if (plain === undefined) {
+    const opened = await beside("br");
+    return opened && { opened, coding: codings.includes("br") ? "br" : "unpack" };
   }
-  return [plain, undefined];
+  for (const coding of codings) {
+    const packed = await beside(coding);
+    if (packed === undefined) continue;
+    const [opened, dropped] = packed.stat.mtimeMs >= plain.stat.mtimeMs ? [packed, plain] : [plain, packed];
+    await dropped.handle.close();
+    if (opened === packed) return { opened, coding };
+  }
+  return { opened: plain };
 }
 
 /** Another one whenever the file is written or replaced; says nothing about the disk. */

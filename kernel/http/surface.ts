@@ -29,7 +29,7 @@ import { LOCAL_HEADER } from "./local-secret.ts";
 import { createOpenStreams, type OpenStreams, type StreamLimits, type StreamProof } from "./open-streams.ts";
 import { PRIVATE_HEADERS, ServedReply, sendJson } from "./reply.ts";
 import { createRouter, type OwnedRoute, type Router } from "./router.ts";
-import { type TaskOf, withTask } from "./task-claim.ts";
+import { type TaskClaims, withTask } from "./task-claim.ts";
 import { createThrottle, type ThrottleLimits } from "./throttle.ts";
 
 /** Bytes of a body, before and after it is known who calls. */
@@ -41,7 +41,7 @@ export interface BodyLimits {
 }
 
 /** What a surface serves and to whom. The functions are asked for each request, so that a reload counts at once. */
-export interface SurfaceOptions {
+export interface SurfaceOptions extends TaskClaims {
   /** Which server it is: routes that name another one are not served. */
   readonly name: string;
   /** All routes of this moment, in order of precedence. Asked at the first request and after `changed`. One that is malformed, unguarded or taken is logged and not served. */
@@ -55,8 +55,6 @@ export interface SurfaceOptions {
   isIsolated(socket: Socket): boolean | Promise<boolean>;
   /** Whether it is a program that this daemon started; asked for routes that are for people. */
   isChild(socket: Socket): Promise<boolean>;
-  /** Of programs of this machine that say for which task they work. */
-  readonly taskOf?: TaskOf;
   /** Names it is reached by, beside loopback and its own addresses. */
   hosts?(): readonly string[];
   /** Addresses and networks of proxies whose word about their client counts. Asked for each request that was passed on; a new list is a new array. */
@@ -239,7 +237,8 @@ class RouteSurface implements Surface {
     const asker = { ...this.#callerOf(raw), method, headers: raw.headers, params, queryToken: target.token };
     const judged = this.#guards.judge(entry.rule, asker);
     const { caller: passed, proof } = judged instanceof Promise ? await judged : judged;
-    const caller = raw.headers["x-svc-task"] === undefined ? passed : await withTask(passed, raw.headers, this.#options.taskOf);
+    const working = withTask(passed, raw, this.#options);
+    const caller = working instanceof Promise ? await working : working;
     if (entry.route.forPeople && caller.token === undefined && (await this.#options.isChild(raw.socket))) throw fail("SVC_HTTP_PEOPLE");
     const served = new ServedRequest(raw, response, target, params, caller, (guard) => this.#guards.would(guard, asker, caller));
     if (entry.route.before !== undefined) await entry.route.before(served);

@@ -135,9 +135,9 @@ function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls):
       notify("events.publish", { event });
       return published(id, { ...event, node: node.id, at: new Date().toISOString() });
     },
-    subscribe(listener, type) {
+    subscribe(listener, type, { siblings = false } = {}) {
       const { n, forget } = keep((envelope: Envelope) => callOrigin.run({ rootId: envelope.rootId, parentId: envelope.id }, () => listener(envelope)));
-      notify("events.subscribe", { n, ...(type === undefined ? {} : { type }) });
+      notify("events.subscribe", { n, siblings, ...(type === undefined ? {} : { type }) });
       return () => {
         forget();
         notify("events.unsubscribe", { n });

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { peerOf } from "../base/client-address.ts";
 import { folderMark } from "../base/process-identity.ts";
 import type { Tree } from "../capabilities/processes/process-tree.ts";
+import { workingTrees } from "../capabilities/processes/working-trees.ts";
 
 /**
  * Processes of isolated plugins that share this machine's network, of every kernel in this process. Their calls to our own ports are
@@ -28,6 +29,26 @@ export function isIsolated(socket: Socket): boolean | Promise<boolean> {
   if (found === undefined) {
     found = import("./socket-owner.ts").then(({ isHeldBy }) => isHeldBy(socket, [...trees]));
     judged.set(socket, found);
+  }
+  return found;
+}
+
+/** By connection: the task whose program is at the far end. */
+const workers = new WeakMap<Socket, Promise<string | undefined>>();
+
+/**
+ * The task for which a daemon on this data folder has started the program at the far end of a connection, or one above it, whatever that
+ * program says or leaves out. Looked up once a connection, and only while a program works for a task. Undefined where there is no `/proc`.
+ */
+export function taskBehind(dataFolder: string, socket: Socket): Promise<string | undefined> | undefined {
+  const trees = workingTrees(`${folderMark(dataFolder)}.`);
+  if (trees.length === 0 || !peerOf(socket).own) return workers.get(socket);
+  let found = workers.get(socket);
+  if (found === undefined) {
+    found = import("./socket-owner.ts")
+      .then(({ holderOf }) => holderOf(socket, trees))
+      .then((holder) => (holder === undefined || holder === "closed" ? undefined : holder.taskId));
+    workers.set(socket, found);
   }
   return found;
 }

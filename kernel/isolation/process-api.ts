@@ -116,10 +116,10 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     withdraw: (n) => deps.withdraw(n),
     stray: (_n, { error }) => deps.stray(error),
     "events.publish": (_n, { event }) => void ctx.events.publish(publication(event)),
-    "events.subscribe": (n, { type }) =>
+    "events.subscribe": (n, { type, siblings }) =>
       keep(
         n,
-        ctx.events.subscribe((value) => hand(n, value), type as string | undefined),
+        ctx.events.subscribe((value) => hand(n, value), type as string | undefined, { siblings: siblings === true }),
       ),
     "events.unsubscribe": (n) => end(n),
     "jobs.cron": (_n, args) => cronJobs.keep(args as never),

@@ -4,19 +4,22 @@ import type { Socket } from "node:net";
 import { endianness } from "node:os";
 import { codeOf } from "@svc/sdk";
 import { canonicalAddress } from "../base/client-address.ts";
-import { type Tree, treeMembers } from "../capabilities/processes/process-tree.ts";
+import { membersOf, type Tree } from "../capabilities/processes/process-tree.ts";
 
 /** Whether the far end of a connection of this machine belongs to one of these trees; true also for one that is closed already. */
-export async function isHeldBy(socket: Socket, trees: Iterable<Tree>): Promise<boolean> {
+export async function isHeldBy(socket: Socket, trees: readonly Tree[]): Promise<boolean> {
+  return (await holderOf(socket, trees)) !== undefined;
+}
+
+/** The tree to which the far end of a connection of this machine belongs; `closed` where there is none any more, `undefined` for any other. */
+export async function holderOf<T extends Tree>(socket: Socket, trees: readonly T[]): Promise<T | "closed" | undefined> {
   const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "latin1").catch(() => undefined)));
-  if (tables.every((table) => table === undefined)) return false;
+  if (tables.every((table) => table === undefined)) return undefined;
   const inode = inodeOf(socket, tables.join("\n"));
-  if (inode === undefined || inode === "0") return true;
+  if (inode === undefined || inode === "0") return "closed";
   const link = `socket:[${inode}]`;
-  for (const tree of trees) {
-    for (const { pid } of await treeMembers(tree)) if (holds(pid, link)) return true;
-  }
-  return false;
+  for (const [tree, members] of await membersOf(trees)) if (members.some(({ pid }) => holds(pid, link))) return tree;
+  return undefined;
 }
 
 /** The socket at the other end, by the kernel's table of connections: there, ours is the remote one. */

@@ -1,24 +1,10 @@
-import type { Log, Op, StoreWork, WorkClaim, WorkEntry } from "@svc/sdk";
+import { codeOf, type Op, type StoreWork, type WorkClaim, type WorkEntry } from "@svc/sdk";
 import type { Ending } from "../core/flow/run-facts.ts";
-import type { Blocker, Claim, Placement, QueueMode, Work, Worker } from "../core/flow/work.ts";
+import type { Blocker, Claim, Elsewhere, Placement, Work } from "../core/flow/work.ts";
+import { blockersOf } from "./lane-blockers.ts";
 import { TURN, type TurnLimits } from "./lanes.ts";
-
-/** What the lanes of several daemons need of the one that they serve. */
-export interface SharedLanesOptions<T> {
-  readonly rows: StoreWork;
-  readonly worker: Worker<T>;
-  readonly log: Pick<Log, "warn">;
-  idOf(item: T): string;
-  /** An item that entered elsewhere, or before a restart; undefined when it is no more. */
-  load(id: string): Promise<T | undefined>;
-  /** An item that entered here has ended elsewhere. */
-  ended?(item: T): void;
-  /** The agents that this daemon works for, as it is configured now. Default: those of which something entered here. */
-  agents?(): ReadonlyMap<string, { readonly limit: number; readonly mode?: QueueMode }>;
-  readonly turn?: TurnLimits;
-  /** How often it is looked after what no call of this daemon tells. */
-  readonly everyMs?: number;
-}
+import { entryOf, patientRows } from "./patient-rows.ts";
+import type { LaneRules, SharedLanesOptions } from "./shared-lanes-options.ts";
 
 /** Batches that one question takes. */
 const WANT = 16;
@@ -28,6 +14,8 @@ const LOST: Ending = { kind: "interrupted", text: "Another daemon has taken this
 interface Held<T> extends Claim<T> {
   state: "running" | "parked" | "unparked" | "over";
   finished: boolean;
+  /** Given up by this daemon, which was not heard of: another one may have it. */
+  lost?: true;
   /** Its worker was told to stop these. */
   readonly told: Set<string>;
 }
@@ -38,6 +26,7 @@ interface Held<T> extends Claim<T> {
  * of a batch is found by looking at the rows, never by a message.
  */
 export class SharedLanes<T> implements Work<T> {
+  readonly elsewhere?: Elsewhere;
   readonly #options: SharedLanesOptions<T>;
   readonly #rows: StoreWork;
   readonly #turn: TurnLimits;
@@ -46,6 +35,9 @@ export class SharedLanes<T> implements Work<T> {
   /** What entered here, or was loaded for a claim, and has not ended. */
   readonly #items = new Map<string, T>();
   readonly #placements = new Map<string, Placement>();
+  /** Items whose entry is not stored yet. */
+  readonly #entering = new Set<string>();
+  readonly #waitingAgents = new Set<string>();
   #paused = false;
   #closed = false;
   #passing: Promise<void> | undefined;
@@ -56,35 +48,38 @@ export class SharedLanes<T> implements Work<T> {
   readonly #over = new Set<string>();
 
   constructor(options: SharedLanesOptions<T>) {
+    if (options.elsewhere !== undefined) this.elsewhere = options.elsewhere;
     this.#options = options;
-    this.#rows = options.rows;
+    this.#rows = patientRows(options.rows, () => this.#closed || this.#paused);
     this.#turn = options.turn ?? TURN;
     this.#wait();
   }
 
   async enter(item: T, placement: Placement): Promise<"started" | "queued" | "dropped"> {
-    const id = this.#note(item, placement);
-    const entered = await this.#rows.enter(entryOf(id, placement));
+    const entry = this.#note(item, placement);
+    const entered = await this.#enter(item, entry.id, (ops) => this.#rows.enter(entry, ops));
     if (entered === "dropped") {
-      this.#items.delete(id);
+      this.#items.delete(entry.id);
       return entered;
     }
     await this.#fill();
-    return this.#holder(id) === undefined ? "queued" : "started";
+    return this.#holder(entry.id) === undefined ? "queued" : "started";
   }
 
   async replace(item: T, placement: Placement, old: T, ending: Ending): Promise<"started" | "queued"> {
-    const id = this.#note(item, placement);
+    const entry = this.#note(item, placement);
     const oldId = this.#options.idOf(old);
-    const { asked } = await this.#rows.replace(entryOf(id, placement), oldId, ending);
-    if (asked) this.#stop(oldId, ending);
+    const replaced = await this.#enter(item, entry.id, (ops) => this.#rows.replace(entry, oldId, ending, ops));
+    if (replaced === "queued" || (typeof replaced === "object" && replaced.asked)) this.#stop(oldId, ending);
     await this.#fill();
-    return this.#holder(id) === undefined ? "queued" : "started";
+    return this.#holder(entry.id) === undefined ? "queued" : "started";
   }
 
   async cancel(item: T, ending: Ending): Promise<"removed" | "asked" | "absent"> {
     const id = this.#options.idOf(item);
-    const answer = await this.#rows.cancel(id, ending);
+    // What waits stays in its lane when this daemon stops.
+    const left = this.#holder(id) === undefined ? "removed" : "asked";
+    const answer = ending.kind === "interrupted" ? left : await this.#rows.cancel(id, ending);
     if (answer === "asked") this.#stop(id, ending);
     else this.#items.delete(id);
     // Another agent's item may be the first of its lane now.
@@ -95,6 +90,11 @@ export class SharedLanes<T> implements Work<T> {
   async finish(claim: Claim<T>, ops: readonly Op[]): Promise<"finished" | "repeated" | "fenced"> {
     const own = claim as Held<T>;
     if (own.finished) return "repeated";
+    if (own.lost) {
+      // What others may have begun already is not ended here; where nobody has, it is to be begun anew.
+      await this.release(own);
+      return "fenced";
+    }
     const answer = await this.#rows.finish(own, ops);
     if (answer === "fenced") return answer;
     own.finished = true;
@@ -104,18 +104,39 @@ export class SharedLanes<T> implements Work<T> {
 
   async leave(claim: Claim<T>): Promise<void> {
     (claim as Held<T>).state = "over";
-    // Known until the rows know: a look in between must not take it for a claim whose answer was lost. What fails here the next look repeats.
-    await this.#rows.leave(claim);
-    this.#forget(claim);
+    try {
+      // Known until the rows know: a look in between must not take it for a claim whose answer was lost.
+      await this.#rows.leave(claim);
+      this.#forget(claim);
+    } catch (error) {
+      // The next look repeats it.
+      if (!this.#closed) this.#options.log.warn({ err: error }, "the end of a turn was not noted in its lane; it is tried again");
+    }
     for (const item of claim.batch) if (this.#holder(this.#options.idOf(item)) === undefined) this.#items.delete(this.#options.idOf(item));
     await this.#fill();
   }
 
   async release(claim: Claim<T>): Promise<boolean> {
-    if ((claim as Held<T>).finished || !(await this.#rows.release(claim))) return false;
+    if ((claim as Held<T>).finished) return false;
+    const released = await this.#rows.release(claim).catch((error) => {
+      // Others have it as soon as this daemon is dead.
+      this.#options.log.warn({ err: error }, "an interrupted turn was not given back");
+      return false;
+    });
+    if (!released) return false;
     this.#forget(claim);
     await this.#fill();
     return true;
+  }
+
+  /** This daemon was not heard of for so long that others may have what it works on: its turns end. Answers how many there are. */
+  giveUp(): number {
+    const claims = [...this.#held.values()].filter(({ state, finished }) => state !== "over" && !finished);
+    for (const claim of claims) {
+      claim.lost = true;
+      for (const item of claim.batch) this.#options.worker.stop(item, LOST);
+    }
+    return claims.length;
   }
 
   async park(claim: Claim<T>): Promise<boolean> {
@@ -134,14 +155,10 @@ export class SharedLanes<T> implements Work<T> {
     return true;
   }
 
-  async blockers(): Promise<ReadonlyMap<string, Blocker>> {
-    const found = new Map<string, Blocker>();
-    const agents = this.#agents();
-    for (const { conversation, agent, active } of await this.#rows.blocked()) {
-      if (agent === undefined) found.set(conversation, { by: "turn" });
-      else if (active >= (agents.get(agent)?.limit ?? 0)) found.set(conversation, { by: "agent", agent });
-    }
-    return found;
+  blockers(): Promise<ReadonlyMap<string, Blocker>> {
+    const running = [...this.#held.values()].filter(({ state }) => state === "running");
+    // A message that waits does not end because nobody knows for what.
+    return blockersOf(this.#rows, this.#agents(), running).catch(() => new Map());
   }
 
   async waiting(): Promise<readonly T[]> {
@@ -166,11 +183,29 @@ export class SharedLanes<T> implements Work<T> {
     await this.#passing;
   }
 
-  #note(item: T, placement: Placement): string {
+  /** An item that waits in a lane since before this daemon was started. */
+  know(item: T): void {
+    this.#items.set(this.#options.idOf(item), item);
+  }
+
+  #note(item: T, placement: Placement): WorkEntry {
     const id = this.#options.idOf(item);
     this.#items.set(id, item);
     this.#placements.set(placement.agent, placement);
-    return id;
+    return entryOf(id, placement);
+  }
+
+  /** `queued` also where it had entered before, and its answer was lost, or another daemon has taken it. */
+  async #enter<A>(item: T, id: string, enter: (ops: readonly Op[]) => Promise<A>): Promise<A | "queued"> {
+    this.#entering.add(id);
+    try {
+      return await enter(this.#options.stored?.(item) ?? []);
+    } catch (error) {
+      if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+      return "queued";
+    } finally {
+      this.#entering.delete(id);
+    }
   }
 
   #forget(claim: Claim<T>): void {
@@ -185,13 +220,17 @@ export class SharedLanes<T> implements Work<T> {
 
   #stop(id: string, ending: Ending): void {
     const claim = this.#holder(id);
-    if (claim === undefined) return;
-    claim.told.add(id);
-    this.#options.worker.stop(this.#items.get(id) ?? (claim.batch.find((item) => this.#options.idOf(item) === id) as T), ending);
+    claim?.told.add(id);
+    const item = this.#items.get(id) ?? claim?.batch.find((other) => this.#options.idOf(other) === id);
+    if (claim !== undefined && item !== undefined) this.#options.worker.stop(item, ending);
   }
 
-  #agents(): ReadonlyMap<string, { readonly limit: number; readonly mode?: QueueMode }> {
-    return this.#options.agents?.() ?? new Map([...this.#placements].map(([agent, { limit }]) => [agent, { limit: limit() }]));
+  #agents(): ReadonlyMap<string, LaneRules> {
+    const { agents, rulesOf } = this.#options;
+    if (agents !== undefined) return agents();
+    const found = new Map<string, LaneRules>([...this.#placements].map(([agent, { limit }]) => [agent, { limit: limit() }]));
+    if (rulesOf !== undefined) for (const agent of [...found.keys(), ...this.#waitingAgents]) found.set(agent, rulesOf(agent));
+    return found;
   }
 
   /** Resolves when a pass that began after this call has ended: one pass at a time, and one for all that ask meanwhile. */
@@ -218,6 +257,9 @@ export class SharedLanes<T> implements Work<T> {
     if (this.#look) {
       await this.#rows.sweep();
       await this.#adopt();
+      this.#waitingAgents.clear();
+      if (this.#options.rulesOf !== undefined) for (const agent of await this.#rows.agents()) this.#waitingAgents.add(agent);
+      await this.#options.looked?.();
       this.#look = false;
     }
     while (!this.#paused && !this.#closed) {
@@ -252,9 +294,8 @@ export class SharedLanes<T> implements Work<T> {
 
   /** What entered here and has ended elsewhere. */
   async #elsewhere(): Promise<void> {
-    const waiting = [...this.#items.keys()].filter((id) => this.#holder(id) === undefined);
-    if (waiting.length === 0) return;
-    for (const id of await this.#rows.gone(waiting)) {
+    const waiting = [...this.#items.keys()].filter((id) => !this.#entering.has(id) && this.#holder(id) === undefined);
+    for (const id of waiting.length === 0 ? [] : await this.#rows.gone(waiting)) {
       const item = this.#items.get(id);
       if (item === undefined || this.#holder(id) !== undefined) continue;
       this.#items.delete(id);
@@ -263,7 +304,10 @@ export class SharedLanes<T> implements Work<T> {
   }
 
   async #take(row: WorkClaim): Promise<void> {
-    const found = await Promise.all(row.batch.map(async ({ id }) => ({ id, item: this.#items.get(id) ?? (await this.#options.load(id)) })));
+    // Paused or closed while it was asked for: others may have it, but for a turn that stands still in this process.
+    const goesOn = [...this.#held.values()].some((earlier) => earlier.state === "unparked" && earlier.conversation === row.conversation);
+    if ((this.#paused || this.#closed) && !goesOn) return void (await this.#rows.release(row));
+    const found = await Promise.all(row.batch.map(async ({ id, attempt }) => ({ id, item: await this.#loaded(id, goesOn || attempt === 1) })));
     const batch: T[] = [];
     for (const { id, item } of found) {
       if (item === undefined) continue;
@@ -271,16 +315,29 @@ export class SharedLanes<T> implements Work<T> {
       batch.push(item);
     }
     const [first, ...others] = batch;
-    // Paused or closed while it was asked for: others may have it, but for a turn that stands still in this process.
-    const goesOn = [...this.#held.values()].some((earlier) => earlier.state === "unparked" && earlier.conversation === row.conversation);
-    if ((this.#paused || this.#closed) && !goesOn) return void (await this.#rows.release(row));
     if (first === undefined) return this.#rows.leave(row);
     const { conversation, agent, token } = row;
     const claim: Held<T> = { batch: [first, ...others], conversation, agent, token, state: "running", finished: false, told: new Set() };
     for (const earlier of this.#held.values()) if (earlier.conversation === conversation) this.#forget(earlier);
     this.#held.set(token, claim);
+    const stops = () => {
+      for (const { id, stop } of row.batch) if (stop !== undefined && this.#items.has(id)) this.#stop(id, stop as Ending);
+    };
+    // Before it begins: what was to end while nobody worked on it ends without a run.
+    if (!goesOn) stops();
     this.#options.worker.start(claim);
-    for (const { id, stop } of row.batch) if (stop !== undefined && this.#items.has(id)) this.#stop(id, stop as Ending);
+    if (goesOn) stops();
+  }
+
+  async #loaded(id: string, asKnown: boolean): Promise<T | undefined> {
+    const known = this.#items.get(id);
+    if (known !== undefined && asKnown) return known;
+    const item = await this.#options.load(id, known);
+    if (item === undefined && known !== undefined) {
+      this.#items.delete(id);
+      this.#options.ended?.(known);
+    }
+    return item;
   }
 
   #wait(): void {
@@ -289,17 +346,4 @@ export class SharedLanes<T> implements Work<T> {
     this.#timer = setTimeout(() => void this.#fill(true).finally(() => this.#closed || this.#wait()), everyMs * (1 + 0.3 * Math.random()));
     this.#timer.unref();
   }
-}
-
-function entryOf(id: string, { conversation, agent, mode, sort, size, front, keep }: Placement): WorkEntry {
-  return {
-    id,
-    conversation,
-    agent,
-    mode: mode(),
-    ...(sort === undefined ? {} : { sort: sort() }),
-    ...(size === undefined ? {} : { size }),
-    ...(front === undefined ? {} : { front }),
-    ...(keep === undefined ? {} : { keep }),
-  };
 }

@@ -6,6 +6,7 @@ import type { MaintenanceDeps } from "../core/boot/maintenance-port.ts";
 import { MINUTES } from "../core/boot/schedule-port.ts";
 import { MEDIA_FOLDER } from "../core/flow/media-port.ts";
 import { createRetention, readRetention } from "./retention.ts";
+import { createSiblingEvents } from "./sibling-events.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -14,12 +15,22 @@ const FIRST_MS = 5 * MINUTE_MS;
 /** As long as a sender may repeat itself, or a clock be wrong. */
 const KEPT_MS = 7 * DAY_MS;
 const CUTOFF = "forget";
+/** How soon a reader hears what happens on another daemon. */
+const EXCHANGE_MS = 250;
+/** How often the clocks are compared, and from which difference on that is told. */
+const CLOCK_MS = 5_000;
+const SKEW_MS = 2_000;
 
 /** Starts what is done beside the work, now and then: it ends with the schedule. */
-export function startMaintenance({ runtime: { store, core, schedule }, workspaces, folder, dataFolder, log, bus, now, config }: MaintenanceDeps): void {
+export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
+  const { workspaces, folder, dataFolder, log, bus, now, config } = deps;
+  const { store, core, schedule } = deps.runtime;
+  // Of several daemons on the state one looks after the rows, as long as it lives; each looks after its own folder.
+  const leads = async () => store.nodes === undefined || (await core.lease("retention", MINUTE_MS)).held;
   const retention = createRetention({
     store,
     core,
+    leads,
     plugins: dataFolder === undefined ? undefined : join(dataFolder, "plugins"),
     media: dataFolder === undefined ? undefined : join(dataFolder, MEDIA_FOLDER),
     log,
@@ -46,17 +57,50 @@ export function startMaintenance({ runtime: { store, core, schedule }, workspace
   schedule.every(MINUTE_MS, workspaces.again);
   const old = alone(
     "what is old was not removed",
-    createForgetting(core, now, store.steady, async (at) => {
-      await retention.byAge(at);
-      await size();
-    }),
+    createForgetting(
+      core,
+      now,
+      store.steady,
+      async (at) => {
+        await retention.byAge(at);
+        await size();
+      },
+      store.nodes && bus.node,
+    ),
   );
   schedule.every(HOUR_MS, old);
   // A daemon that never runs for an hour looks, too.
   schedule.after(FIRST_MS, old);
   void alone("an index was not filled", retention.settle)();
+  const { exchange, time } = store;
+  if (exchange !== undefined) {
+    const look = createSiblingEvents({ exchange, bus, log });
+    // What happens from here on is news on all of them.
+    await look();
+    schedule.every(EXCHANGE_MS, look);
+  }
+  if (time !== undefined) schedule.every(CLOCK_MS, createClockWatch(time, log));
   if (folder !== undefined && dataFolder !== undefined)
     sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));
+}
+
+/** Warns when the clock of this machine and that of the state begin to differ. The answer looks once. */
+export function createClockWatch(time: () => number, log: Pick<MaintenanceDeps["log"], "warn" | "info">): () => void {
+  let told = false;
+  return () => {
+    const skewMs = Math.round(Date.now() - time());
+    const differs = Math.abs(skewMs) > (told ? SKEW_MS / 2 : SKEW_MS);
+    if (differs !== told) {
+      const way = skewMs > 0 ? "ahead of" : "behind";
+      if (differs)
+        log.warn(
+          { skewMs },
+          `the clock of this machine is ${(Math.abs(skewMs) / 1_000).toFixed(1)} s ${way} that of the store, by which jobs run; set it right`,
+        );
+      else log.info({ skewMs }, "the clock of this machine agrees with that of the store again");
+    }
+    told = differs;
+  };
 }
 
 /** A moment by both clocks, in milliseconds. */
@@ -69,18 +113,20 @@ interface Moment {
 /**
  * Forgets dedup keys and claims of minutes when they are a week old, once a day; `older` is then told the time. A wall clock that is ahead would make all of them old, and when it is right again what was done would be done twice: so each day's time is noted, and only
  * what is older than a note counts as a week old when a week by the steady clock has passed since. Notes from a clock that was ahead are
- * dropped when it is set back. The answer looks once.
+ * dropped when it is set back. `node`: of several daemons on the state, each with notes of its own. The answer looks once.
  */
 export function createForgetting(
   store: Store,
   now: () => number,
   steady: () => number,
   older: (at: number) => Promise<void> = async () => undefined,
+  node?: string,
 ): () => Promise<void> {
+  const key = node === undefined ? CUTOFF : `${CUTOFF} ${node}`;
   const marks = store.collection<{ readonly noted?: readonly Moment[] }>("marks");
   return async () => {
     const here: Moment = { at: now(), steady: steady() };
-    const stored = (await marks.get(CUTOFF))?.value.noted ?? [];
+    const stored = ((await marks.get(key)) ?? (await marks.get(CUTOFF)))?.value.noted ?? [];
     const noted = stored.filter(({ at, steady: then }) => at <= here.at && then <= here.steady);
     const past = noted.filter(({ steady: then }) => here.steady - then >= KEPT_MS);
     const before = past.at(-1)?.at;
@@ -91,7 +137,7 @@ export function createForgetting(
     const last = noted.at(-1);
     const left = noted.slice(past.length);
     if (last === undefined || here.steady - last.steady >= DAY_MS) left.push(here);
-    if (left.length !== stored.length || left.at(-1) !== last) await marks.put(CUTOFF, { noted: left });
+    if (left.length !== stored.length || left.at(-1) !== last) await marks.put(key, { noted: left });
   };
 }
 

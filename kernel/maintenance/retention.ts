@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "@svc/sdk";
 import type { ScopedStore, StateStore } from "../base/state-store.ts";
 import { firstTaskIdAt, TRACES } from "../core/flow/record.ts";
-import { STARTS } from "../core/flow/recover.ts";
+import { STARTS } from "../core/flow/starts.ts";
 import { dropDays, type Kept, keepDays } from "./day-files.ts";
 import { dropMedia, keepMedia, type TaskState } from "./media-folders.ts";
 
@@ -28,6 +28,8 @@ export interface RetentionDeps {
   /** The folder with the files that came with messages; undefined where nothing is kept on disk. */
   readonly media: string | undefined;
   readonly log: Log;
+  /** Whether the rows are this daemon's to prune, and not those of another one on the same state. Default: they are. */
+  leads?(): Promise<boolean>;
   rules(): RetentionRules;
   /** Tells people what went for want of room. */
   tell(summary: string, data: Readonly<Record<string, unknown>>): void;
@@ -64,7 +66,7 @@ const FIRST = "task_0";
 const SPARED = { field: "status", value: "in-flight" } as const;
 
 /** Makes the retention of a store and of the plugins' folders. */
-export function createRetention({ store, core, plugins, media, log, rules, tell }: RetentionDeps): Retention {
+export function createRetention({ store, core, plugins, media, log, leads = async () => true, rules, tell }: RetentionDeps): Retention {
   let histories: Kept = { bytes: 0, files: 0 };
   let mediaBytes = 0;
   /** Looks left until the histories are measured again. */
@@ -97,10 +99,11 @@ export function createRetention({ store, core, plugins, media, log, rules, tell 
   return {
     async byAge(at) {
       const { traceDays, historyDays } = rules();
-      const newest = await core.keyBefore(TRACES, NEWEST);
+      const own = await leads();
+      const newest = own ? await core.keyBefore(TRACES, NEWEST) : undefined;
       const limit = firstTaskIdAt(at - traceDays * DAY_MS);
       const traces = newest === undefined ? 0 : await prune({ from: FIRST, below: newest < limit ? newest : limit }, () => false);
-      await core.journal(STARTS).trim(STARTS_KEPT);
+      if (own) await core.journal(STARTS).trim(STARTS_KEPT);
       const files = plugins === undefined ? 0 : await dropDays(plugins, at - historyDays * DAY_MS);
       const withMedia = media === undefined ? 0 : await dropMedia(media, stateOf);
       if (traces + files + withMedia > 0) log.info({ traces, histories: files, media: withMedia, traceDays, historyDays }, "what was kept long enough is gone");
@@ -112,6 +115,7 @@ export function createRetention({ store, core, plugins, media, log, rules, tell 
         histories = await keepDays(plugins, (maxMegabytes * MEGABYTE) / 2);
         if (media !== undefined) mediaBytes = await keepMedia(media, (maxMegabytes * MEGABYTE) / 4, stateOf);
       }
+      if (!(await leads())) return;
       const limit = maxMegabytes * MEGABYTE - histories.bytes - mediaBytes;
       const { used } = store.size();
       if (used > limit) {

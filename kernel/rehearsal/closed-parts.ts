@@ -108,4 +108,4 @@ const STANDING: Schedule = {
   since: nothing,
   stop: unregistered,
 };
-const EMPTY: JobBook = { earlier: async () => undefined, looked: nothing, missed: nothing, missedBy: async () => [] };
+const EMPTY: JobBook = { earlier: async () => undefined, looked: nothing, lookedByOthers: async () => 0, missed: nothing, missedBy: async () => [] };

@@ -78,14 +78,14 @@ function contextOf(before: readonly RehearsedText[], after: readonly RehearsedTe
   const find = (parts: readonly RehearsedText[], name: string) => parts.find((part) => part.name === name);
   return [...names].flatMap((name) => {
     const [old, fresh] = [find(before, name), find(after, name)];
-    if (old?.hash === fresh?.hash) return [];
+    if (old?.hash === fresh?.hash && old?.text === fresh?.text) return [];
     const [difference = { what: name }] = texts(name, old?.text ?? "", fresh?.text ?? "");
     const { before: _none, after: _nothing, ...lines } = difference;
     return [{ ...lines, ...(old === undefined ? {} : { before: size(old) }), ...(fresh === undefined ? {} : { after: size(fresh) }) }];
   });
 }
 
-const size = ({ bytes }: RehearsedText): string => `${bytes} bytes`;
+const size = ({ characters }: RehearsedText): string => `${characters} characters`;
 
 function texts(what: string, before: string, after: string): Difference[] {
   if (before === after) return [];

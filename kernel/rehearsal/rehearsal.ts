@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
-import { type ChannelTraits, type Delivery, type Inbound, reasonOf, type Turn } from "@svc/sdk";
+import { type ChannelTraits, type ContextPart, type Delivery, type Inbound, reasonOf, type Turn } from "@svc/sdk";
 import type { ChannelRender } from "../base/channel-render.ts";
 import { loadEnvironment } from "../base/config-text/environment.ts";
-import { contextTexts, digestOf } from "../base/context-parts.ts";
+import { contextDigest, contextTexts } from "../base/context-parts.ts";
 import { fail } from "../base/errors.ts";
 import { createScrubber } from "../base/log.ts";
 import { stateStore } from "../base/state-store.ts";
@@ -161,7 +161,7 @@ async function rehearseTask(recorded: Batch, { live, agents, runtime, render, st
   if (route === undefined) return { ended: "dropped: it addresses no agent" };
   const settings = agents.settings(route.agent, route.node);
   if (settings === undefined) return { route, ended: `refused: there is no agent '${route.agent}'` };
-  const refusal = refusalOf(inbound, settings);
+  const refusal = refusalOf(inbound, route, settings);
   if (refusal !== undefined) return { route, ended: `refused: ${refusal.message}` };
   const facts = { status: "in-flight" as const, agent: route.agent, conversation: route.conversation, route, steps: [] };
   const task = (record: TaskRecord): Task => createTask({ ...record, ...facts, inbound: { ...record.inbound, attempts: 0 } }, live);
@@ -181,8 +181,9 @@ async function rehearseTask(recorded: Batch, { live, agents, runtime, render, st
       const { context } = await prepareTurn(turn, baseContext(turn), untaken, control);
       const skipped = steps.map(({ name, error = "" }) => `${name} ${error}`);
       const { session } = context;
+      const digest = contextDigest(context);
       return {
-        context: contextTexts(context).map((part) => ({ ...digestOf(part), ...part })),
+        context: contextTexts(context).map((part, at) => ({ ...(digest[at] as ContextPart), ...part })),
         ...(session === undefined ? {} : { session }),
         ...(skipped.length === 0 ? {} : { skipped }),
       };

@@ -1,7 +1,7 @@
 import type { ContextPart, Target } from "@svc/sdk";
 import type { ContextText } from "../base/context-parts.ts";
 
-/** A piece of a context: `hash` and `bytes` are those of its whole text, in which credentials are masked by now. */
+/** A piece of a context: `hash` and `characters` are those a trace keeps; in `text` credentials are masked. */
 export type RehearsedText = ContextText & ContextPart;
 
 /** Something that a plugin did not do well while a task was rehearsed. */

@@ -114,6 +114,10 @@ export function createJobBook(node: string, store: Store, log: Log): JobBook {
       next = { minute, jobs: new Map(now) };
       return (writing ??= writeAll());
     },
+    async lookedByOthers() {
+      const rows = await marks.list({ from: `${LOOKED} `, to: `${LOOKED}!`, limit: PAGE });
+      return Math.max(0, ...rows.filter(({ key }) => key !== looked).map(({ value }) => value.minute));
+    },
     async missed(spans, at) {
       await store.commit(spans.slice(-MISSED_KEPT).map(({ job, ...span }) => append(MISSED, { job, ...minutesOf(span, at) })));
       await missed.trim(MISSED_KEPT);

@@ -1,23 +1,33 @@
-import type { JobsDeps, SchedulePart } from "../core/boot/schedule-port.ts";
+import { MINUTE } from "../base/calendar/zone.ts";
+import type { JobsDeps, MissedSpan, SchedulePart } from "../core/boot/schedule-port.ts";
 import { claimMinute, createJobBook, minutesOf } from "./job-records.ts";
 import { createSchedule } from "./schedule.ts";
 
 /** So many jobs are named when minutes were missed; all are recorded. */
 const MISSED_SHOWN = 20;
+/** The daemon that tells first goes on telling, as long as it lives. */
+const LEASE_MS = 60_000;
 
-/** The jobs of a kernel: their minutes are claimed in its store, and what is missed is recorded and told. */
+/** The jobs of a kernel: their minutes are claimed in its store, and what is missed is recorded and told, by one of the daemons that use it. */
 export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
   const book = createJobBook(node, store, log);
+
+  async function tellMissed(spans: readonly MissedSpan[]): Promise<void> {
+    // What another daemon had its eye on, it has run.
+    const others = await book.lookedByOthers();
+    const missed = spans.filter(({ last }) => last.getTime() > others * MINUTE);
+    if (missed.length === 0 || !(await store.lease("missed-minutes", LEASE_MS)).held) return;
+    const shown = missed.slice(0, MISSED_SHOWN).map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
+    const names = shown.map(({ job }) => job).join(", ");
+    const summary = `minutes of ${missed.length} jobs were missed and are not made up for: ${names}${missed.length > shown.length ? " ..." : ""}`;
+    log.warn({ missed: shown }, summary);
+    bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
+    await book.missed(missed, now());
+  }
+
   const schedule = createSchedule({
     claim: (job, minute) => claimMinute(store, job, minute, now()),
-    onMissed(missed) {
-      book.missed(missed, now()).catch((error) => log.error({ err: error }, "missed minutes were not recorded"));
-      const shown = missed.slice(0, MISSED_SHOWN).map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
-      const names = shown.map(({ job }) => job).join(", ");
-      const summary = `minutes of ${missed.length} jobs were missed and are not made up for: ${names}${missed.length > shown.length ? " ..." : ""}`;
-      log.warn({ missed: shown }, summary);
-      bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
-    },
+    onMissed: (missed) => void tellMissed(missed).catch((error) => log.error({ err: error }, "missed minutes were not recorded")),
     onLook: (looked) => book.looked(looked),
     log,
     now,

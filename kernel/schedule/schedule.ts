@@ -175,7 +175,9 @@ class MinuteSchedule implements Schedule {
    */
   #arm(scheduleJob: ScheduleJob): void {
     if (this.#stopped) return;
-    this.#armed = scheduleJob(new Date((Math.floor(Date.now() / MINUTE) + 1) * MINUTE), () => {
+    // The alarm is set by the machine's clock, the minute is that of the schedule's.
+    const ahead = Date.now() - this.#now();
+    this.#armed = scheduleJob(new Date((Math.floor((Date.now() - ahead) / MINUTE) + 1) * MINUTE + ahead), () => {
       this.#outside.runInAsyncScope(() => this.tick());
       this.#arm(scheduleJob);
     });

@@ -5,6 +5,7 @@ import type { AgentAbilities } from "../core/boot/status-port.ts";
 import type { KernelTools } from "../core/flow/actions-port.ts";
 import type { AgentTable } from "../core/host/agents.ts";
 import { call } from "../core/host/call.ts";
+import { callableBy } from "../core/host/callable-actions.ts";
 import type { Live } from "../core/host/live.ts";
 
 /** Keys of an agent that restrict it. */
@@ -19,6 +20,9 @@ export async function abilitiesOf(id: string, agents: AgentTable, live: Live, to
   const { agent, intents, unusable } = settings;
   const tier = live.tiers.get(agent.tier);
   const abilities = tier === undefined ? undefined : tierAbilities(tier.thing);
+  const offered = (await tools?.(id)) ?? [];
+  // An engine calls them as tools of the daemon or by its tier; both hold to what the agent may do.
+  const actions = [...new Set([...callableBy(agent, live), ...offered.flatMap(({ action = [] }) => action)])].sort();
   return {
     id,
     name: agent.name,
@@ -28,8 +32,9 @@ export async function abilitiesOf(id: string, agents: AgentTable, live: Live, to
     nativeSessions: abilities?.nativeSessions === true,
     enforcesAutonomy: abilities?.autonomy.length === 2,
     ...(abilities === undefined ? {} : { abilities }),
-    actions: [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined ? [thing.name] : [])).sort(),
-    tools: ((await tools?.(id)) ?? []).map(({ name }) => name).sort(),
+    actions,
+    reportingActions: actions.filter((action) => live.actions.get(action)?.thing.restricted === true),
+    tools: offered.map(({ name }) => name).sort(),
     intents,
     mcpServers: Object.keys((agent.settings.mcp ?? {}) as object),
     restrictions: Object.fromEntries(RESTRICTING.flatMap((key) => (agent.settings[key] === undefined ? [] : [[key, agent.settings[key]]]))),

@@ -1,5 +1,5 @@
 import type { Health, PluginStatus } from "../core/boot/kernel-api.ts";
-import type { HealthDeps } from "../core/boot/status-port.ts";
+import type { HealthDeps, StatusPart } from "../core/boot/status-port.ts";
 
 /** The answer of `/health`. */
 export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, ...facts }: HealthDeps): Health {
@@ -16,6 +16,16 @@ export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, ...f
     ],
   };
 }
+
+/** The same as plugins are told of it, with the channels of running plugins by name. */
+export const lentHealth: StatusPart["lentHealth"] = (health, live, listens, storeBytes) => ({
+  ...health,
+  channels: [...live.channels.values()]
+    .map(({ thing: { name }, state, reason }) => ({ name, state, ...(reason === undefined || state === "ready" ? {} : { why: reason }) }))
+    .sort((left, right) => (left.name < right.name ? -1 : 1)),
+  ...(listens === undefined ? {} : { listens }),
+  ...(storeBytes === undefined ? {} : { storeBytes }),
+});
 
 /** It was to run and does not. */
 export const isDown = ({ state }: PluginStatus): boolean => state === "failed" || state === "quarantined";

@@ -1,6 +1,6 @@
 import type { StatusPart } from "../core/boot/status-port.ts";
 
-export { healthOf } from "./health.ts";
+export { healthOf, lentHealth } from "./health.ts";
 export { pluginEvents } from "./plugin-events.ts";
 export { createStatusEvents } from "./status-events.ts";
 

@@ -87,6 +87,18 @@ export async function openCallers(port, count) {
       times.sort((one, other) => one - other);
       return { perSecond: times.length / seconds, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
     },
+    /** So many requests in all, each caller one after the other. */
+    async times(total) {
+      let left = total;
+      await Promise.all(
+        callers.map(async ({ connection, request }) => {
+          while (left > 0) {
+            left -= 1;
+            await connection.send(request);
+          }
+        }),
+      );
+    },
     /** Sends `perSecond` requests a second whatever the answers do, as long as a caller is free. Answers how many were sent. */
     async pace(perSecond, forMs) {
       const free = [...callers];

@@ -4,8 +4,11 @@ export const FIGURES = new Map([
   ["P2", () => import("./p2-command.mjs")],
   ["P3", () => import("./p3-start.mjs")],
   ["P4", () => import("./p4-memory.mjs")],
+  ["P4b", () => import("./p4b-memory-turns.mjs")],
   ["P5", () => import("./p5-tasks.mjs")],
+  ["P5b", () => import("./p5b-promises.mjs")],
   ["P6", () => import("./p6-one-caller.mjs")],
+  ["P6b", () => import("./p6b-promises.mjs")],
   ["P7", () => import("./p7-hooks.mjs")],
   ["P8", () => import("./p8-bus.mjs")],
   ["P9", () => import("./p9-accept.mjs")],
@@ -27,4 +30,5 @@ export const FIGURES = new Map([
   ["P25", () => import("./p25-codeindex.mjs")],
   ["P26", () => import("./p26-feed.mjs")],
   ["P27", () => import("./p27-drags.mjs")],
+  ["P29", () => import("./p29-calls.mjs")],
 ]);

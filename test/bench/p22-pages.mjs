@@ -94,6 +94,8 @@ export default {
     const daemon = await startDaemon(home, (own) => echoConfig(own, { dashboard: { enabled: true, port } }));
     const { chromium } = await import("playwright-core");
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+    // The first page of a browser that has just begun waits for the browser.
+    await look(browser, "data:text/html,<h1>begun</h1>");
     let slowest = "";
     return {
       rounds: 1,

@@ -5,8 +5,8 @@ import { startNode } from "./process.mjs";
 import { ratioAtLeast, ratioAtMost } from "./rounds.mjs";
 
 /** The daemon and its floor, each in a process of its own, with that many callers on each. */
-export async function openBoth(folder, count) {
-  const floor = await startNode([join(import.meta.dirname, "floors/frames.mjs")]);
+export async function openBoth(folder, count, program = "frames.mjs") {
+  const floor = await startNode([join(import.meta.dirname, "floors", program), folder]);
   const daemon = await startDaemon(folder);
   const onFloor = await openCallers(floor.facts.port, count);
   const onDaemon = await openCallers(daemon.port, count);

@@ -21,7 +21,8 @@ import { printTable } from "./table.mjs";
 const { values: options } = parseArgs({
   options: { json: { type: "boolean" }, quick: { type: "boolean" }, only: { type: "string" }, rounds: { type: "string" } },
 });
-const only = options.only?.toUpperCase().split(",");
+const names = new Map([...FIGURES.keys()].map((id) => [id.toLowerCase(), id]));
+const only = options.only?.split(",").map((id) => names.get(id.toLowerCase()) ?? id);
 const unknown = only?.filter((id) => !FIGURES.has(id)) ?? [];
 if (unknown.length > 0) {
   console.error(`There is no figure ${unknown.join(", ")}; there are ${[...FIGURES.keys()].join(", ")}.`);

@@ -117,7 +117,8 @@ describe("svc agent capability", () => {
       engine: { ok: true, detail: "always there" },
       nativeSessions: false,
       enforcesAutonomy: false,
-      actions: expect.arrayContaining(["file.read_lines", "rag.lexical"]),
+      // Strangers talk with it, and its operator allows it none.
+      actions: [],
       intents: ["repair"],
       mcpServers: ["files"],
       restrictions: { access: "public", maxConcurrent: 1, permissionMode: "default" },

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { besideUs } from "../../cli/catalog.ts";
@@ -8,7 +9,7 @@ import type { Said } from "../kit/svc.ts";
 
 /** What a daemon with the local tier needs: a release of it is small. */
 const NEEDED = ["cli", "kernel", "sdk", "store-sqlite", "tier-local"];
-const NOT_RUN = /\/(?:deps|src|obj|obj\.target|\.tsbuildinfo)$|\.d\.ts$/;
+const NOT_RUN = /\/(?:deps|src|obj|obj\.target|docs|test|tests|benchmarks|examples|\.tsbuildinfo)$|\.d\.ts$|\.map$/;
 
 /** An installation as npm would make it, without the vendors' sources. */
 export function install(folder: string): string {
@@ -44,12 +45,15 @@ export interface Far {
   releases(): readonly string[];
   note(): { readonly pid: number; readonly port: number; readonly host: string };
   svc(...args: string[]): Promise<Said>;
+  /** What was deployed to that machine, here with that configuration, and its daemon running. */
+  like(deployed: Far, config: object): Promise<void>;
   /** Ends its daemon, whatever it does. */
   end(): Promise<void>;
 }
 
-export function farMachine(home: string): Far {
-  const folder = join(home, "svc");
+/** The daemon in that folder of the machine's home. */
+export function farMachine(home: string, name: string): Far {
+  const folder = join(home, name);
   const svc = (...args: string[]) => run(process.execPath, [join(folder, "current/node_modules/@svc/cli/bin/svc.mjs"), ...args], folder);
   return {
     folder,
@@ -63,27 +67,40 @@ export function farMachine(home: string): Far {
     releases: () => (existsSync(join(folder, "releases")) ? readdirSync(join(folder, "releases")).filter((name) => /^\d/.test(name)) : []),
     note: () => JSON.parse(readFileSync(join(folder, ".svc/daemon.json"), "utf8")),
     svc,
+    async like(deployed, config) {
+      // Releases never change: links do, in place of copies.
+      execFileSync("cp", ["-al", deployed.folder, folder]);
+      for (const file of ["svc.json", "releases/last.json", ".svc"]) rmSync(join(folder, file), { recursive: true, force: true });
+      const text = JSON.stringify(config);
+      writeFileSync(join(folder, "svc.json"), text, { mode: 0o600 });
+      writeFileSync(join(folder, "releases/last.json"), JSON.stringify({ outcome: "up", config: createHash("sha256").update(text).digest("hex") }));
+      const { code, err } = await svc("daemon", "start");
+      if (code !== 0) throw new Error(`the daemon of ${folder} did not start: ${err}`);
+    },
     async end() {
       if (existsSync(join(folder, "current"))) await svc("daemon", "stop", "--now");
-      rmSync(home, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** `svc daemon deploy far` of that installation, from a folder with that configuration. */
-export function deployer(installed: string, folder: string, ssh: SshServer) {
+/** `svc daemon deploy far` of that installation, from a folder with that configuration, to that folder there. */
+export function deployer(installed: string, folder: string, ssh: SshServer, to: string) {
   const program = join(installed, "node_modules/@svc/cli/bin/svc.mjs");
-  const args = (more: readonly string[]) => [program, "daemon", "deploy", "far", "--ssh-config", ssh.config, ...more];
+  const args = (more: readonly string[]) => [program, "daemon", "deploy", "far", "--ssh-config", ssh.config, "--folder", to, ...more];
   return {
     run: (...more: string[]): Promise<Said> => run(process.execPath, args(more), folder),
+    with: (env: Record<string, string>, ...more: string[]): Promise<Said> => run(process.execPath, args(more), folder, env),
+    spawnWith: (env: Record<string, string>) =>
+      spawn(process.execPath, args([]), { cwd: folder, stdio: ["ignore", "ignore", "ignore"], env: { ...process.env, SVC_CONFIG: "", ...env } }),
     spawn: (...more: string[]) => spawn(process.execPath, args(more), { cwd: folder, stdio: ["ignore", "pipe", "pipe"] }),
     any: (...all: string[]): Promise<Said> => run(process.execPath, [program, ...all], folder),
   };
 }
 
-function run(program: string, args: readonly string[], cwd: string): Promise<Said> {
+function run(program: string, args: readonly string[], cwd: string, more: Record<string, string> = {}): Promise<Said> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SVC_CONFIG: "" } });
+    const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SVC_CONFIG: "", ...more } });
     let out = "";
     let err = "";
     child.stdout.on("data", (chunk) => {

@@ -1,7 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { EXIT } from "../../cli/exit.ts";
 import { post } from "../kit/kernel.ts";
 import { type SshServer, sshMissing, startSsh } from "../kit/ssh-server.ts";
 import { echoConfig } from "../kit/svc.ts";
@@ -10,45 +13,63 @@ import { another, deployer, type Far, farMachine, fewNames, install } from "./de
 const missing = sshMissing();
 if (missing !== undefined) console.log(`the tests of svc daemon deploy are skipped: ${missing}`);
 
-let installations: string;
-let one: string;
-beforeAll(() => {
+const CONFIG = echoConfig();
+let stage: string;
+let home: string;
+let ssh: SshServer;
+/** A machine to which release one was brought; the tests begin with what lies there. */
+let deployed: Far;
+beforeAll(async () => {
   if (missing !== undefined) return;
-  installations = mkdtempSync(join(tmpdir(), "svc-installed-"));
-  one = install(join(installations, "one"));
-  another(one, join(installations, "two"), "0.2.0");
-  another(one, join(installations, "broken"), "0.3.0", { broken: true });
+  stage = mkdtempSync(join(tmpdir(), "svc-deploy-test-"));
+  home = join(stage, "home");
+  mkdirSync(home);
+  const one = install(join(stage, "one"));
+  another(one, join(stage, "two"), "0.2.0");
+  another(one, join(stage, "broken"), "0.3.0", { broken: true });
+  ssh = await startSsh(join(stage, "ssh"), home);
 }, 120_000);
-afterAll(() => {
-  if (missing === undefined) rmSync(installations, { recursive: true, force: true });
+afterAll(async () => {
+  if (missing !== undefined) return;
+  await ssh.stop();
+  rmSync(stage, { recursive: true, force: true });
 });
 
-let folder: string;
-let ssh: SshServer;
+let tests = 0;
+let name: string;
+let near: string;
 let far: Far;
-const from = (name: string) => deployer(join(installations, name), join(folder, "near"), ssh);
-const configure = (config: object) => writeFileSync(join(folder, "near/svc.json"), JSON.stringify(config));
+const from = (installed: string) => deployer(join(stage, installed), near, ssh, name);
+const configure = (config: object) => writeFileSync(join(near, "svc.json"), JSON.stringify(config));
 
-beforeEach(async () => {
+beforeEach(() => {
   if (missing !== undefined) return;
-  folder = mkdtempSync(join(tmpdir(), "svc-deploy-test-"));
-  for (const name of ["near", "home"]) mkdirSync(join(folder, name));
-  far = farMachine(join(folder, "home"));
-  ssh = await startSsh(join(folder, "ssh"), join(folder, "home"));
-  configure(echoConfig());
+  name = `svc-${++tests}`;
+  near = join(stage, `near-${tests}`);
+  mkdirSync(near);
+  far = farMachine(home, name);
+  configure(CONFIG);
 });
 afterEach(async () => {
-  if (missing !== undefined) return;
-  await far.end();
-  await ssh.stop();
-  rmSync(folder, { recursive: true, force: true });
+  if (missing === undefined) await far.end();
 });
+
+/** Release one runs there, with that configuration. */
+async function runs(config: object = CONFIG): Promise<void> {
+  if (deployed === undefined) {
+    const first = farMachine(home, "deployed");
+    expect(await deployer(join(stage, "one"), near, ssh, "deployed").run()).toMatchObject({ code: 0 });
+    await first.svc("daemon", "stop", "--now");
+    deployed = first;
+  }
+  await far.like(deployed, config);
+}
 
 const LONG = 180_000;
 
 describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
   it("takes an empty folder to a running daemon, says so, and leaves .env at home", { timeout: LONG }, async () => {
-    writeFileSync(join(folder, "near/.env"), "A_SECRET=very-secret-words\n", { mode: 0o600 });
+    writeFileSync(join(near, ".env"), "A_SECRET=very-secret-words\n", { mode: 0o600 });
     const planned = await from("one").run("--dry-run", "--json");
     expect(planned).toMatchObject({ code: 0 });
     expect(JSON.parse(planned.out)).toMatchObject([{ target: "far", outcome: "planned", release: expect.stringMatching(/^0\.1\.0-[0-9a-f]{12}$/) }]);
@@ -68,13 +89,28 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
   });
 
   it("an upgrade under a running conversation: the message is answered once, by the old or the new daemon", { timeout: LONG }, async () => {
-    configure(echoConfig({ local: { mode: "echo", delayMs: 4_000, chunks: 1 } }, { shutdown: { drainTimeoutSeconds: 60 } }));
-    expect(await from("one").run()).toMatchObject({ code: 0 });
+    const slow = echoConfig({ local: { mode: "echo", delayMs: 4_000, chunks: 1 } }, { shutdown: { drainTimeoutSeconds: 60 } });
+    configure(slow);
+    await runs(slow);
+    // Older ones, and what a copy that was cut has left.
+    for (const [older, at] of [
+      ["0.0.1-aaaaaaaaaaaa", 1],
+      ["0.0.2-bbbbbbbbbbbb", 2],
+    ] as const) {
+      mkdirSync(join(far.folder, "releases", older));
+      writeFileSync(join(far.folder, "releases", older, ".whole"), "");
+      utimesSync(join(far.folder, "releases", older, ".whole"), at, at);
+    }
+    for (const left of [".incoming-999999999-x", ".order-1-999999999.json", ".log-1-999999999"]) mkdirSync(join(far.folder, "releases", left));
+    const [former] = far.releases().slice(-1);
     const before = far.note();
     const asked = post(`http://${before.host}:${before.port}`, "/task", { agent: "echo", message: "under way" });
     await vi.waitFor(async () => expect((await far.svc("daemon", "status", "--json")).out).toMatch(/"running": 1/), { timeout: 20_000 });
-    const said = await from("two").run("--json");
+    const said = await from("two").run("--json", "--keep", "2");
     expect(said.err).not.toContain("going back");
+    // The one that runs, the one before it, and one more.
+    expect([...far.releases()].sort()).toEqual(["0.0.2-bbbbbbbbbbbb", former, far.current()].sort());
+    expect(readdirSync(join(far.folder, "releases")).filter((one) => /999999999/.test(one))).toEqual([]);
     expect(JSON.parse(said.out)).toMatchObject([{ outcome: "up", release: expect.stringMatching(/^0\.2\.0-/), former: expect.stringMatching(/^0\.1\.0-/) }]);
     expect(JSON.stringify((await asked).body)).toContain("under way");
     expect(far.note().pid).not.toBe(before.pid);
@@ -83,7 +119,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
   });
 
   it("a release that does not start gives way to the one before, configuration included", { timeout: LONG }, async () => {
-    expect(await from("one").run()).toMatchObject({ code: 0 });
+    await runs();
     const [former, config] = [far.current(), readFileSync(join(far.folder, "svc.json"), "utf8")];
     configure(echoConfig({ name: "Changed" }));
     const said = await from("broken").run("--json", "--wait", "20");
@@ -95,8 +131,8 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
   });
 
   it("what cannot run there is refused before anything is switched: a bad configuration, a restart that is not allowed", { timeout: LONG }, async () => {
+    await runs(echoConfig({}, { shutdown: { restart: { allowBy: "^operator$" } } }));
     configure(echoConfig({}, { shutdown: { restart: { allowBy: "^operator$" } } }));
-    expect(await from("one").run()).toMatchObject({ code: 0 });
     const [{ pid }, former] = [far.note(), far.current()];
     const refused = await from("two").run("--by", "somebody");
     expect(refused).toMatchObject({ code: 1, out: expect.stringContaining("not deployed") });
@@ -108,11 +144,37 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     expect(far.current()).toMatch(/^0\.2\.0-/);
   });
 
+  it("a restart that is held for its window: the release is in place, the old daemon runs on, and the far side sees to the end", {
+    timeout: LONG,
+  }, async () => {
+    const before = new Date(Date.now() - 120_000);
+    const window = [before.getHours(), before.getMinutes()].map((part) => String(part).padStart(2, "0")).join(":");
+    const rules = echoConfig({}, { shutdown: { restart: { allowBy: "^operator$", window, windowWaitMinutes: 1440 } } });
+    configure(rules);
+    await runs(rules);
+    const [{ pid }, former] = [far.note(), far.current()];
+    const said = await from("two").run("--by", "somebody", "--json");
+    expect(JSON.parse(said.out)).toMatchObject([{ outcome: "held", release: expect.stringMatching(/^0\.2\.0-/), at: expect.any(String) }]);
+    expect(said.code).toBe(EXIT.running);
+    expect(far.note().pid).toBe(pid);
+    expect(far.current()).not.toBe(former);
+    const pending = join(far.folder, "releases/pending.json");
+    expect(existsSync(pending)).toBe(true);
+    expect(await from("two").run()).toMatchObject({ code: EXIT.running, out: expect.stringContaining("not deployed") });
+
+    // Somebody who may restarts it before the window comes.
+    expect(await far.svc("daemon", "restart", "--by", "operator")).toMatchObject({ code: 0 });
+    await expect.poll(() => existsSync(pending)).toBe(false);
+    expect(far.note().pid).not.toBe(pid);
+    expect(far.current()).toMatch(/^0\.2\.0-/);
+    expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0, out: expect.stringContaining("hello") });
+  });
+
   it("a connection that is cut in the middle of the copy, and a full disk, leave the old one running", { timeout: LONG }, async (ctx) => {
-    expect(await from("one").run()).toMatchObject({ code: 0 });
+    await runs();
     const { pid } = far.note();
     const line = await ssh.breaking(1_000_000);
-    expect(await deployer(join(installations, "two"), join(folder, "near"), { ...ssh, config: line.config }).run()).toMatchObject({
+    expect(await deployer(join(stage, "two"), near, { ...ssh, config: line.config }, name).run()).toMatchObject({
       code: 1,
       err: expect.stringContaining("sending"),
       out: expect.stringContaining("ssh failed"),
@@ -121,18 +183,18 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     expect([far.releases().length, far.note().pid]).toEqual([1, pid]);
     expect(await far.svc("daemon", "send", "echo", "one")).toMatchObject({ code: 0 });
 
-    const free = fewNames(join(folder, "home/full"));
+    const free = fewNames(join(home, "full"));
     if (free === undefined) return ctx.skip("this user may not mount a tmpfs");
     try {
       expect(await from("two").run("--folder", "full")).toMatchObject({ code: 74, out: expect.stringContaining("the disk is full") });
-      expect(existsSync(join(folder, "home/full/current"))).toBe(false);
+      expect(existsSync(join(home, "full/current"))).toBe(false);
     } finally {
       free();
     }
   });
 
   it("two deployments at once: one is done, the other says who works there, or comes after it", { timeout: LONG }, async () => {
-    expect(await from("one").run()).toMatchObject({ code: 0 });
+    await runs();
     const both = await Promise.all([from("two").run(), from("two").run()]);
     const codes = both.map(({ code }) => code).sort();
     expect([
@@ -145,7 +207,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
   });
 
   it("kill -9 of the one who deploys, while the daemon restarts: the far side ends what it began", { timeout: LONG }, async () => {
-    expect(await from("one").run()).toMatchObject({ code: 0 });
+    await runs();
     const { pid } = far.note();
     const child = from("two").spawn();
     let err = "";
@@ -163,6 +225,38 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     );
     expect(far.current()).toMatch(/^0\.2\.0-/);
     expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0 });
+  });
+
+  it("a switch that a crash of the machine broke off is undone by the next deployment, before anything else", { timeout: LONG }, async () => {
+    await runs();
+    const [former, { pid }] = [far.current(), far.note()];
+    await far.svc("daemon", "stop", "--now");
+    const pending = { release: "9.9.9-cccccccccccc", former, config: readFileSync(join(far.folder, "svc.json"), "utf8"), pid };
+    writeFileSync(join(far.folder, "releases/pending.json"), JSON.stringify(pending));
+    rmSync(join(far.folder, "current"));
+    symlinkSync("releases/9.9.9-cccccccccccc", join(far.folder, "current"));
+    writeFileSync(join(far.folder, "svc.json"), "{ half of a conf");
+    const said = await from("two").run("--json", "--keep-settings");
+    expect(said.err).toContain("an earlier deployment of 9.9.9-cccccccccccc broke off");
+    expect(JSON.parse(said.out)).toMatchObject([{ outcome: "up", former, release: expect.stringMatching(/^0\.2\.0-/) }]);
+    expect(readFileSync(join(far.folder, "svc.json"), "utf8")).toBe(pending.config);
+    expect(existsSync(join(far.folder, "releases/pending.json"))).toBe(false);
+    expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0 });
+  });
+
+  it("what a deployer that was killed left in the folder for temporary files goes with the next deployment", { timeout: LONG }, async () => {
+    const folder = join(near, "tmp");
+    mkdirSync(folder);
+    const held = spawnSync(process.execPath, ["-e", ""]).pid;
+    for (const left of [`svc-deploy-${held}-AbCdEf`, `svc-deploy-${process.pid}-AbCdEf`, "svc-deploy-AbCdEf"]) mkdirSync(join(folder, left));
+    expect((await from("one").with({ TMPDIR: folder }, "--dry-run")).code).toBe(0);
+    expect(readdirSync(folder).sort()).toEqual([`svc-deploy-${process.pid}-AbCdEf`, "svc-deploy-AbCdEf"].sort());
+    const child = from("one").spawnWith({ TMPDIR: folder });
+    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(3), { timeout: 30_000, interval: 5 });
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    expect((await ended)[1]).toBe("SIGTERM");
+    expect(readdirSync(folder)).toHaveLength(2);
   });
 
   it("hosts that ssh could take for options, and credentials in the file, are refused before anything is sent", { timeout: LONG }, async () => {

@@ -101,7 +101,7 @@ describe("svc plugin inspect and add", () => {
 });
 
 describe("commands that an installed plugin adds", () => {
-  it("run while the plugin is what was trusted, and not before or after", async () => {
+  it("run while the plugin is what was trusted, and not before or after", { timeout: 120_000 }, async () => {
     const shell = await shellWith();
     const folder = join(shell.folder, "greeter");
     write(shell, "greeter", "setup() {}", { commands: [{ name: "greet", summary: "Greets", module: "./greet.mjs" }] });
@@ -120,7 +120,7 @@ describe("commands that an installed plugin adds", () => {
 });
 
 describe("a plugin by its path", () => {
-  it("AUT-A6 AUT-B3 AUT-B5 brings its command groups and its form of svc connect, and goes by its id", async () => {
+  it("AUT-A6 AUT-B3 AUT-B5 brings its command groups and its form of svc connect, and goes by its id", { timeout: 120_000 }, async () => {
     const shell = await shellWith();
     const greet = { commands: [{ name: "greet", summary: "Greets", module: "./greet.mjs" }] };
     write(shell, "greeter", "setup() {}", greet);
@@ -203,7 +203,7 @@ describe("svc plugin doctor", () => {
 });
 
 describe("svc plugin check and new", () => {
-  it("AUT-B16 finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", async () => {
+  it("AUT-B16 finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", { timeout: 120_000 }, async () => {
     const shell = await shellWith();
     write(shell, "leaky", "setup() { setInterval(() => {}, 60_000); }", {}, { name: "leaky", dependencies: { "@svc/kernel": "0.1.0" } });
     const { code, out } = await shell.svc("plugin", "check", "./leaky", "--quick");
@@ -241,13 +241,6 @@ describe("svc plugin check and new", () => {
     }
     const tortured = async (name: string) => (await shell.json<Checked[]>("plugin", "check", `./${name}`)).slice(-2);
     write(shell, "sound", 'setup(ctx) { ctx.hooks.inbound.tap(({ text }) => (text === "no" ? { reject: "no" } : undefined)); }');
-    const [hostile, beside] = await tortured("sound");
-    expect(hostile).toMatchObject({
-      ok: true,
-      name: expect.stringContaining("hostile words"),
-      detail: expect.stringMatching(/\d+ tests passed: .*it is told/),
-    });
-    expect(beside).toMatchObject({ ok: true, detail: expect.stringContaining(`${tortureCases.length} bad plugins: throws at its top level`) });
     // Breaks of what somebody says, and takes the process with it for an error that is not its own.
     write(
       shell,
@@ -257,7 +250,13 @@ describe("svc plugin check and new", () => {
         process.on("uncaughtException", () => process.kill(process.pid, "SIGKILL"));
       }`,
     );
-    const [words, dead] = await tortured("fragile");
+    const [[hostile, beside], [words, dead]] = await Promise.all([tortured("sound"), tortured("fragile")]);
+    expect(hostile).toMatchObject({
+      ok: true,
+      name: expect.stringContaining("hostile words"),
+      detail: expect.stringMatching(/\d+ tests passed: .*it is told/),
+    });
+    expect(beside).toMatchObject({ ok: true, detail: expect.stringContaining(`${tortureCases.length} bad plugins: throws at its top level`) });
     expect(words).toMatchObject({ ok: false, detail: expect.stringContaining("hook inbound, given control signs: it threw") });
     expect(dead).toMatchObject({ ok: false, detail: expect.stringMatching(/fragile.*(was killed 1 times|ended)/) });
   });

@@ -102,7 +102,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
   it("records of a context how much each part was and a hash of it, and no word", async () => {
     const shell = await recorded(["hush"], { systemPrompt: "Nobody may read this in a trace." });
     const [trace] = await shell.json<{ id: string; context: unknown }[]>("trace", "list");
-    expect(trace?.context).toContainEqual({ name: "prompt", bytes: 4, hash: createHash("sha256").update("hush").digest("hex").slice(0, 16) });
+    expect(trace?.context).toContainEqual({ name: "prompt", characters: 4, hash: createHash("sha256").update("hush").digest("hex").slice(0, 16) });
     expect(JSON.stringify(trace?.context)).not.toContain("Nobody");
   });
 
@@ -113,7 +113,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
     const { code, report } = await replay(shell, "--with", "other.json", "--last", "1");
     expect(code).toBe(1);
     const task = only(report);
-    expect(task.context.find(({ what }) => what === "system")).toMatchObject({ after: "18 bytes", lines: ["+ Be brief.", "+ Be kind."] });
+    expect(task.context.find(({ what }) => what === "system")).toMatchObject({ after: "18 characters", lines: ["+ Be brief.", "+ Be kind."] });
     expect(task).toMatchObject({ same: false, route: [], delivery: [], findings: [], since: [] });
     // Somebody edits the present file: that is told apart from what the other one changes.
     shell.write(echoConfig({ systemPrompt: "Be brief.\nBe kind." }));

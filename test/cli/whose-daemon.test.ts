@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { pluginGroups } from "../../cli/catalog.ts";
 import type { GroupEntry } from "../../cli/group.ts";
 import { GROUPS } from "../../cli/groups.ts";
+import { openLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
@@ -29,10 +30,10 @@ async function daemon(name: string, agent: object = {}): Promise<Shell> {
 }
 
 /** A folder whose configuration names that port, and whose daemon does not run. */
-async function folderOn(port: number): Promise<Shell> {
+async function folderOn(port: number, ends = true): Promise<Shell> {
   const shell = await openShell();
   shell.write(echoConfig({}, { node: { id: "mine", name: "Mine", bind: `127.0.0.1:${port}`, defaultAgent: "echo" } }));
-  shells.push(shell);
+  if (ends) shells.push(shell);
   return shell;
 }
 
@@ -89,14 +90,17 @@ describe("whose daemon answers", () => {
   it("OPR-C1 with another folder's daemon on the port each command that looks there says whose it is and does nothing; what needs a daemon ends with 69, of workflows with 3", async () => {
     const other = await daemon("Elsewhere");
     const pid = other.pid();
-    const way = await forwarder(portOf(other));
     const lookers: string[] = [];
+    const lines = openLines();
+    servers.push(lines);
     for (const { name, line } of await commandLines()) {
-      const here = await folderOn(way.port);
-      const before = way.count();
-      const { code, out, err } = await here.svc(...line);
+      // A port of its own: no connection of an earlier line is used again.
+      const way = await forwarder(portOf(other));
+      // No daemon starts there: the port is taken.
+      const { folder } = await folderOn(way.port, false);
+      const { code, out, err } = await lines.run(folder, line);
       // What never looked does without a daemon.
-      if (way.count() === before) continue;
+      if (way.count() === 0) continue;
       lookers.push(name);
       const said = err + out;
       expect({ name, said }).toEqual({ name, said: expect.stringContaining(`the daemon of Elsewhere (elsewhere) in ${other.folder}`) });

@@ -73,7 +73,7 @@ it("a hundred calls at a time are no more than 64, the others are refused with w
 it("after a restart a call that can be taken up again goes on under its key, of any other it is said that nothing is known", async () => {
   const folder = await temporaryFolder();
   const first = await start(folder);
-  const task = async (name: string) => (JSON.parse(await first.call(name, {}, 100)) as { task: string }).task;
+  const task = async (name: string) => (JSON.parse(await first.call(name, {}, 2_000)) as { task: string }).task;
   const held = await task("hold");
   await vi.waitFor(() => expect(first.begun).toHaveLength(1), { timeout: 20_000 });
   const again = await task("again");

@@ -6,6 +6,8 @@ import type { Plugin } from "@svc/sdk";
 import { expect, it } from "vitest";
 import agentCall from "../../plugins/actions/agent-call/index.ts";
 import meshDelegate from "../../plugins/actions/mesh-delegate/index.ts";
+import ragLexical from "../../plugins/actions/rag-lexical/index.ts";
+import agentActions from "../../plugins/features/agent-actions/index.ts";
 import operatorActions from "../../plugins/features/operator-actions/index.ts";
 import { runContext, textOf } from "../kit/context.ts";
 import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
@@ -42,6 +44,26 @@ it("CON-D9 mesh.delegate is in the catalogue with the reason why it cannot be us
   ]);
   const { body } = await post(baseOf(kernel), "/api/actions/builtin/mesh.delegate", { peer: "attic", agent: "x", message: "hi" });
   expect(body["error"]).toContain("the section mesh of svc.json is missing or off");
+});
+
+it("GET /agents/:id/capability lists the actions that the agent may use, and what of them a run that may only report may use", async () => {
+  const { kernel } = await runContext({
+    inline: [...inline, ragLexical, agentActions] as Plugin<never>[],
+    listen: true,
+    others: {
+      narrow: { name: "N", workspace: "./n", tier: "scripted", actions: ["agent.*", "mesh.*"] },
+      open: { name: "O", workspace: "./o", tier: "scripted", access: "public" },
+      planning: { name: "P", workspace: "./p", tier: "scripted", permissionMode: "plan", actions: ["*"] },
+    },
+  });
+  const may = async (agent: string) => {
+    const { actions, reportingActions } = (await (await fetch(`${baseOf(kernel)}/agents/${agent}/capability`)).json()) as Record<string, unknown>;
+    return [actions, reportingActions];
+  };
+  expect(await may("a")).toEqual([["agent.call", "rag.lexical"], ["rag.lexical"]]);
+  expect(await may("narrow")).toEqual([["agent.call"], []]);
+  expect(await may("open")).toEqual([[], []]);
+  expect(await may("planning")).toEqual([[], []]);
 });
 
 it("CON-D2 an agent with codeindex is indexed without being asked for, and one without is not", async () => {

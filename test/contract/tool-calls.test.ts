@@ -56,7 +56,8 @@ it("a call names its task only while that task runs for this agent, with the cha
   await vi.waitFor(() => expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["agent"]), PATIENCE);
   const task = accepted.taskId;
   expect(await call({ "x-svc-task": task })).toEqual({ agent: "a", taskId: task, rootId: accepted.rootId, chain: ["z"] });
-  expect(await call({ "x-svc-task": task }, "b")).toEqual({ agent: "b" });
+  // In another's name it is no part of that task, and does not leave its chain.
+  expect(await call({ "x-svc-task": task }, "b")).toEqual({ agent: "b", rootId: accepted.rootId, chain: ["z", "a"] });
   expect(await call({ "x-svc-task": "task_none" })).toEqual({ agent: "a" });
   tier.release();
   await vi.waitFor(() => expect(kernel.tasks.running()).toEqual([]), PATIENCE);

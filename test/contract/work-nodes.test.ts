@@ -97,7 +97,9 @@ describe.skipIf(NO_POSTGRES !== undefined)(`lanes of two daemons${NO_POSTGRES ==
     const [one, two] = [await daemon(place, 2), await daemon(place, 2)];
     for (const [n, { work }] of [one, two, one, two].entries()) await work.enter(`${n}`, at(`c${n}`));
     await vi.waitFor(() => expect(one.claims.length + two.claims.length).toBe(2), PATIENCE);
-    expect(Object.fromEntries(await one.work.blockers())).toEqual({ c2: { by: "agent", agent: "a" }, c3: { by: "agent", agent: "a" } });
+    // Of turns that another daemon runs nobody here can say that they wait for each other.
+    const blocked = { c2: { by: "agent", agent: "a" }, c3: { by: "agent", agent: "a" } };
+    expect(Object.fromEntries(await one.work.blockers())).toEqual(one.claims.length === 2 ? blocked : {});
     const [first] = [...one.claims, ...two.claims] as [Claim<string>];
     const owner = one.claims.includes(first) ? one : two;
     await owner.work.finish(first, []);

@@ -37,7 +37,7 @@ describe.skipIf(NO_POSTGRES !== undefined)(`lanes in a schema${NO_POSTGRES === u
       worker,
       log: { warn: (...args: unknown[]) => console.warn(...args) },
       idOf: (item) => item,
-      load: async () => undefined,
+      load: async (_id, known) => known,
       turn: CONTRACT_LIMITS,
     });
     return {

@@ -13,8 +13,8 @@ import { type Counts, numbers, type RandomWorld, randomWork } from "../kit/work-
 
 /** Runs in memory and on the server; `SVC_SOAK` for so many on the server, and a hundred times as many in memory. */
 const SOAK = Number(process.env.SVC_SOAK ?? 0);
-const IN_MEMORY = SOAK > 0 ? SOAK * 100 : 1_000;
-const ON_SERVER = SOAK > 0 ? SOAK : 4;
+const IN_MEMORY = SOAK > 0 ? SOAK * 100 : 300;
+const ON_SERVER = SOAK > 0 ? SOAK : 2;
 
 const sum = (all: Counts, some: Counts) => {
   for (const [what, count] of Object.entries(some)) all[what] = (all[what] ?? 0) + count;

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import type { JobView } from "../../plugins/features/crons/overview.ts";
 import type { Run } from "../../plugins/features/crons/runs.ts";
 import { ask, type DaemonProcess, endDaemons, firstOf, startDaemon, writeConfig } from "./daemon.harness.ts";
@@ -14,17 +14,19 @@ const library = firstOf([
 ]);
 if (library === undefined) console.warn("skipped, jobs and set clocks: libfaketime is not installed");
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-cron-clock-"));
-});
-afterEach(async () => {
+const folders: string[] = [];
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-cron-clock-"));
+  folders.push(folder);
+  return folder;
+}
+afterAll(async () => {
   await endDaemons();
-  await rm(folder, { recursive: true, maxRetries: 5 });
+  for (const folder of folders) await rm(folder, { recursive: true, maxRetries: 5 });
 });
 
 /** A daemon with these jobs whose clock shows `time` now. */
-async function startAt(time: string, jobs: Record<string, object> | undefined) {
+async function startAt(folder: string, time: string, jobs: Record<string, object> | undefined) {
   const clock = join(folder, "clock");
   const turn = (to: string) => writeFileSync(clock, `${((Date.parse(to) - Date.now()) / 1_000).toFixed(3).replace(/^(?!-)/, "+")}\n`);
   if (jobs !== undefined) writeConfig(folder, { crons: jobs });
@@ -49,48 +51,52 @@ const minutes = async (daemon: DaemonProcess, id: string) => (await runsOf(daemo
 const ran = (daemon: DaemonProcess, id: string, expected: readonly string[]) =>
   vi.waitFor(async () => expect(await minutes(daemon, id)).toEqual(expected), { timeout: 90_000, interval: 250 });
 
+// Each has a daemon of its own and waits for its clock most of the time: they run beside one another.
 const job = (schedule: string, timezone?: string) => ({ schedule, agent: "echo", command: "true", ...(timezone === undefined ? {} : { timezone }) });
 const JOBS = { berlin: job("30 2 * * *", "Europe/Berlin"), hourly: job("0,30 * * * *"), nine: job("0 9 * * *") };
 
-it.skipIf(library === undefined)(
+it.concurrent.skipIf(library === undefined)(
   "FAULT-20 the night in which clocks go forward: a job of the skipped hour runs once, at the first moment after",
   { timeout: 240_000 },
   async () => {
-    const first = await startAt("2026-03-29T00:59:52Z", JOBS);
+    const folder = await newFolder();
+    const first = await startAt(folder, "2026-03-29T00:59:52Z", JOBS);
     await ran(first.daemon, "berlin", ["2026-03-29T01:00"]);
     // A start is quicker than the wait for a clock that was set.
     await first.daemon.kill("SIGTERM");
-    const { daemon } = await startAt("2026-03-29T01:29:52Z", undefined);
+    const { daemon } = await startAt(folder, "2026-03-29T01:29:52Z", undefined);
     await ran(daemon, "hourly", ["2026-03-29T01:00", "2026-03-29T01:30"]);
     expect(await minutes(daemon, "berlin")).toEqual(["2026-03-29T01:00"]);
   },
 );
 
-it.skipIf(library === undefined)(
+it.concurrent.skipIf(library === undefined)(
   "FAULT-20 the night in which clocks go back: a job of the doubled hour runs once, in the first of the two",
   { timeout: 240_000 },
   async () => {
-    const first = await startAt("2026-10-25T00:29:52Z", JOBS);
+    const folder = await newFolder();
+    const first = await startAt(folder, "2026-10-25T00:29:52Z", JOBS);
     await ran(first.daemon, "berlin", ["2026-10-25T00:30"]);
     // A start is quicker than the wait for a clock that was set.
     await first.daemon.kill("SIGTERM");
-    const { daemon } = await startAt("2026-10-25T01:29:52Z", undefined);
+    const { daemon } = await startAt(folder, "2026-10-25T01:29:52Z", undefined);
     await ran(daemon, "hourly", ["2026-10-25T00:30", "2026-10-25T01:30"]);
     expect(await minutes(daemon, "berlin")).toEqual(["2026-10-25T00:30"]);
   },
 );
 
-it.skipIf(library === undefined)("CRON-05 0 9 * * * on a machine of another zone runs at 09:00 UTC", { timeout: 120_000 }, async () => {
-  const { daemon } = await startAt("2026-07-01T08:59:52Z", JOBS);
+it.concurrent.skipIf(library === undefined)("CRON-05 0 9 * * * on a machine of another zone runs at 09:00 UTC", { timeout: 120_000 }, async () => {
+  const { daemon } = await startAt(await newFolder(), "2026-07-01T08:59:52Z", JOBS);
   await ran(daemon, "nine", ["2026-07-01T09:00"]);
 });
 
-it.skipIf(library === undefined)(
+it.concurrent.skipIf(library === undefined)(
   "FAULT-18 FAULT-19 a day ahead and two back: one note of what was missed, no storm, no minute twice, a run that goes on keeps its job",
   { timeout: 300_000 },
   async () => {
+    const folder = await newFolder();
     const jobs = { ...JOBS, long: { ...job("0 0 1 1 *"), command: "while [ ! -e stop ]; do sleep 0.2; done" } };
-    const { daemon, turn } = await startAt("2026-06-10T11:59:50Z", jobs);
+    const { daemon, turn } = await startAt(folder, "2026-06-10T11:59:50Z", jobs);
     expect((await ask(daemon.port, "/crons/long/run", {})).status).toBe(202);
     await ran(daemon, "hourly", ["2026-06-10T12:00"]);
 

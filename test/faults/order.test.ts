@@ -4,6 +4,7 @@ import { definePlugin, type Plugin, type PluginContext } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { testStore } from "../kit/test-store.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
 
@@ -75,8 +76,10 @@ describe("a restart", () => {
         expect(tier.prompts).toEqual([]);
       },
     }));
+    const { section, known = [] } = testStore(join(folder, ".svc"));
     const kernel = await createKernel({
-      config: { node: { id: "n1", name: "N" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted", queueMode: "followup" } } },
+      known,
+      config: { ...section, node: { id: "n1", name: "N" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted", queueMode: "followup" } } },
       folder,
       dataFolder: join(folder, ".svc"),
       plugins: [tier.plugin as Plugin<never>, eager, slowInbound],

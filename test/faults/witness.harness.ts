@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ask, type DaemonOptions, type DaemonProcess, handOver, launch, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 import { type Ended, judgeHistory, type Ran, type Sent, type Way } from "./history.ts";
@@ -18,10 +18,14 @@ export interface Tally {
 /** Senders who remember what they sent and what was acknowledged, and see what arrives, over any number of daemons on one folder. */
 export interface Witness {
   start(options?: DaemonOptions): Promise<DaemonProcess>;
+  /** Starts one of several daemons, under that name, with a folder of its own and more of its configuration. */
+  startNode(node: string, config: object): Promise<DaemonProcess>;
   /** Starts one that is killed after so many milliseconds, before it listens or just then: in the middle of what it does with unfinished work. */
   startAndKill(ms: number): Promise<void>;
   /** Each chat sends one message after the other, each as soon as the last one was acknowledged, until the daemon is gone or `stop` says so. */
   sendTo(daemon: DaemonProcess, stop?: () => boolean): Promise<void>;
+  /** The same to whichever daemon `any` names for each message, until `stop` says so. */
+  sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean): Promise<void>;
   /** Sends again what was not acknowledged, waits until all work is done, and answers what is wrong. Remembers how each task ended. */
   judge(daemon: DaemonProcess): Promise<string[]>;
   tally(): Tally;
@@ -49,12 +53,15 @@ export async function createWitness(folder: string, chats: number, config: objec
   const open = new Map<string, Sent>();
   const earlier = new Map<string, Ended>();
   const agent = { name: "Ledger", workspace: "./w", tier: "ledger", maxConcurrent: 32, queueMode: "followup" };
-  writeConfig(folder, {
-    agents: { ledger: agent },
-    node: { id: "faults", name: "Faults", bind: "127.0.0.1:0" },
-    plugins: [join(import.meta.dirname, "ledger.mjs")],
-    ...config,
-  });
+  const configure = (place: string, more: object = {}) =>
+    writeConfig(place, {
+      agents: { ledger: agent },
+      node: { id: "faults", name: "Faults", bind: "127.0.0.1:0" },
+      plugins: [join(import.meta.dirname, "ledger.mjs")],
+      ...config,
+      ...more,
+    });
+  configure(folder);
 
   /** The message that is next in a chat: the one that is not acknowledged yet, or a new one. */
   function nextIn(way: Way, chat: string): Sent {
@@ -101,11 +108,35 @@ export async function createWitness(folder: string, chats: number, config: objec
     }
   }
 
+  async function sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean): Promise<void> {
+    const sender = async (way: Way, chat: string) => {
+      while (!stop()) {
+        const daemon = any();
+        try {
+          if (daemon === undefined) await pause(20);
+          else await deliver(daemon.port, nextIn(way, chat));
+        } catch {
+          // The daemon went away, or is going: the message is sent again to the next one.
+          await pause(5);
+        }
+      }
+    };
+    await Promise.all(WAYS.flatMap((way) => Array.from({ length: chats }, (_, at) => sender(way, `${way}-${at}`))));
+  }
+
   const places = { SVC_TEST_LEDGER: ledger, SVC_TEST_PLATFORM: platform.url };
 
   return {
     async start({ env = {}, ...options } = {}) {
       const daemon = await startDaemon(folder, { ...options, env: { ...env, ...places } });
+      started.push(daemon);
+      return daemon;
+    },
+    async startNode(node, more) {
+      const place = join(folder, node);
+      mkdirSync(place, { recursive: true });
+      configure(place, { node: { id: node, name: node, bind: "127.0.0.1:0" }, ...more });
+      const daemon = await startDaemon(place, { env: places });
       started.push(daemon);
       return daemon;
     },
@@ -124,18 +155,12 @@ export async function createWitness(folder: string, chats: number, config: objec
       void daemon.ended.then(() => {
         gone = true;
       });
-      const sender = async (way: Way, chat: string) => {
-        while (!gone && !stop()) {
-          try {
-            await deliver(daemon.port, nextIn(way, chat));
-          } catch {
-            // The daemon went away, or is going: the message is sent again to the next one.
-            await pause(5);
-          }
-        }
-      };
-      await Promise.all(WAYS.flatMap((way) => Array.from({ length: chats }, (_, at) => sender(way, `${way}-${at}`))));
+      await sendToAny(
+        () => daemon,
+        () => gone || stop(),
+      );
     },
+    sendToAny,
     async judge(daemon) {
       for (const message of sent.filter(({ taskId }) => taskId === undefined)) await deliver(daemon.port, message);
       await settled(daemon.port);

@@ -39,7 +39,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   sources: ["base"],
   core: ["base", "sources"],
-  lanes: ["core"],
+  lanes: ["base", "core"],
   actions: ["base", "core"],
   schedule: ["base", "core"],
   media: ["base", "core", "capabilities"],

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { definePlugin, type Plugin, turnText } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
@@ -157,7 +157,8 @@ it("10,000 procedures: the first 500 by name are told, that others are not read 
     );
   for (const name of [...Array.from({ length: 600 }, (_, at) => `d${at}`), "zz-last", "zz-none"])
     await writeFile(join(dir, `_drafts/${name}.md`), skill(name, "Paint the fence", "Take the brush."));
-  expect(headings(await told("deploy the website"))).toEqual(["aa-deploy"]);
+  // A turn is not kept waiting for a slow disk: the folder is read by one of the next.
+  await vi.waitFor(async () => expect(headings(await told("deploy the website"))).toEqual(["aa-deploy"]), { timeout: 60_000, interval: 250 });
   const listed = await get<{ procedures: readonly { state: string }[]; unread: number }>("/procedures");
   expect(listed.unread).toBe(9_501);
   expect(listed.procedures.filter(({ state }) => state === "in use")).toHaveLength(500);
@@ -165,6 +166,21 @@ it("10,000 procedures: the first 500 by name are told, that others are not read 
   expect(await post(base, "/procedures/reject", { id: "zz-none" })).toMatchObject({ status: 200 });
   expect(await post(base, "/procedures/promote", { id: "zz-last" })).toMatchObject({ status: 404 });
 }, 120_000);
+
+it("a folder of more skills than are read: the first 200 by name are told, and the others are counted until they are moved away", async () => {
+  const names = Array.from({ length: 203 }, (_, at) => `s${String(at).padStart(3, "0")}`);
+  const own = (name: string) => skill(name, name === "s000" || name === "s202" ? "Deploy the website" : `Unlike work ${name}`, "x");
+  const { told, get, workspace } = await run({ files: Object.fromEntries(names.map((name) => [`.agents/skills/${name}/SKILL.md`, own(name)])) });
+  await vi.waitFor(async () => expect(headings(await told("deploy the website"))).toEqual(["s000"]), { timeout: 20_000, interval: 250 });
+  const folder = join(workspace, ".agents/skills");
+  type Listed = { procedures: readonly unknown[]; overfull?: readonly object[] };
+  const listed = await get<Listed>("/procedures");
+  expect(listed.procedures).toHaveLength(200);
+  expect(listed.overfull).toEqual([{ folder, unread: 3 }]);
+  await Promise.all(names.slice(0, 3).map((name) => rm(join(folder, name), { recursive: true })));
+  await vi.waitFor(async () => expect((await get<Listed>("/procedures")).overfull).toBeUndefined(), { timeout: 20_000, interval: 250 });
+  await vi.waitFor(async () => expect(headings(await told("deploy the website"))).toEqual(["s202"]), { timeout: 20_000, interval: 250 });
+});
 
 /** Texts that try to speak as somebody else. */
 const HOSTILE = [

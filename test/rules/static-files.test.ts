@@ -128,6 +128,39 @@ describe("files that a plugin serves", () => {
     expect(await ask("big.js", "br, gzip")).toMatchObject({ coding: "gzip", text });
   });
 
+  it("kept packed only are unpacked for those who do not take them so", async () => {
+    const folder = await laid({});
+    const text = "let packed = 'only';\n".repeat(20_000);
+    await writeFile(join(folder, "ui/only.js.br"), brotliCompressSync(text));
+    await writeFile(join(folder, "ui/broken.js.br"), brotliCompressSync(text).subarray(0, 30));
+    const at = await guarded({ config: { plugins: [folder] } });
+    const ask = async (accepted: string, init: RequestInit = {}) => {
+      const answer = await fetch(`${at.daemon}/shop/only.js`, { ...init, headers: { "accept-encoding": accepted, ...init.headers } });
+      const { status, headers } = answer;
+      const got = await answer.text();
+      return {
+        status,
+        coding: headers.get("content-encoding"),
+        type: headers.get("content-type"),
+        etag: headers.get("etag") ?? "",
+        vary: headers.get("vary"),
+        got,
+      };
+    };
+    const common = { status: 200, type: "text/javascript; charset=utf-8", vary: "accept-encoding", got: text };
+    const [packed, plain] = [await ask("gzip, br"), await ask("gzip")];
+    expect([packed, plain]).toMatchObject([
+      { ...common, coding: "br" },
+      { ...common, coding: null },
+    ]);
+    expect(packed.etag).not.toBe(plain.etag);
+    expect(await ask("identity", { headers: { "if-none-match": plain.etag } })).toMatchObject({ status: 304, got: "" });
+    expect(await ask("identity", { headers: { range: "bytes=0-2" } })).toMatchObject({ ...common, coding: null });
+    expect(await ask("identity", { method: "HEAD" })).toMatchObject({ status: 200, etag: plain.etag, got: "" });
+    await expect(fetch(`${at.daemon}/shop/broken.js`, { headers: { "accept-encoding": "identity" } }).then((answer) => answer.text())).rejects.toThrow();
+    expect((await fetch(`${at.daemon}/shop/no.js`, { headers: { "accept-encoding": "identity" } })).status).toBe(404);
+  });
+
   it("larger than memory should hold come piece by piece, and end the connection where they change meanwhile", async () => {
     const folder = await laid({});
     const size = 64 * 1_048_576;

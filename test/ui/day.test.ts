@@ -1,34 +1,15 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
+import { svcIn } from "../rules/auth.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
 
 const TOKEN = "glpat-CANARY-token-of-a-day";
 const APP = "group/app";
-const ASK = JSON.stringify({
-  nodes: [
-    { id: "start", kind: "trigger" },
-    {
-      id: "ask",
-      kind: "userTask",
-      title: "Name the release",
-      assignee: "actor:ada",
-      form: [{ name: "title", kind: "text", label: "Headline", required: true }],
-    },
-    { id: "sure", kind: "approval", title: "Publish it?", assignee: "actor:ada" },
-    { id: "done", kind: "end", output: "{{ steps.ask.output.values.title }}" },
-  ],
-  edges: [
-    { from: "start", to: "ask" },
-    { from: "ask", to: "sure" },
-    { from: "sure", fromPort: "approve", to: "done" },
-  ],
-});
-
 describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
   let browser: Browser;
   let far: ForgeA;
@@ -49,15 +30,27 @@ describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
     });
     far.open("ada", APP, "issue", { title: "Retry-After as a date is ignored", labels: ["status::todo"] });
     at = await startDashboard({
-      config: {
-        node: { id: "day", name: "day", bind: "127.0.0.1:0" },
-        agents: {},
-        workflows: { enabled: true },
-        metrics: { enabled: true },
-        channels: { forge_a: { enabled: true, host: far.url, webhookPort: 0, webhookSecret: "a-secret-of-hooks", token: TOKEN } },
-        boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: [APP] } }],
+      begin: async (folder) => {
+        // As the README says it: an empty folder, two commands.
+        expect(readdirSync(folder)).toEqual([]);
+        for (const command of [
+          ["init", "--tier", "local"],
+          ["config", "set", "dashboard.enabled", "true"],
+        ])
+          expect(await svcIn(folder, command)).toMatchObject({ code: 0 });
+        // What a test adds: ports that are free, a forge on this machine, features that the day uses.
+        const file = join(folder, "svc.json");
+        const { node, ...rest } = JSON.parse(readFileSync(file, "utf8")) as { node: object };
+        const more = {
+          node: { ...node, bind: "127.0.0.1:0" },
+          dashboard: { enabled: true, port: 0 },
+          workflows: { enabled: true },
+          metrics: { enabled: true },
+          channels: { forge_a: { enabled: true, host: far.url, webhookPort: 0, webhookSecret: "a-secret-of-hooks", token: TOKEN } },
+          boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: [APP] } }],
+        };
+        writeFileSync(file, JSON.stringify({ ...rest, ...more }, null, 2));
       },
-      files: { ".svc/workflows/release.json": ASK },
     });
     page = await openPage(browser);
     return async () => {
@@ -98,8 +91,8 @@ describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
   };
   const ended = (run: string) => expect.poll(async () => (await at.api<{ status: string }>("GET", `/api/workflows/runs/${run}`)).status, { timeout: 60_000 });
 
-  it("begins with a folder without an agent, and ends with everything in its place", async () => {
-    // The first run: an engine, an agent, a real answer.
+  it("begins with an empty folder, and ends with everything in its place", async () => {
+    // Setup: an engine, an agent of one's own, a real answer.
     await go("/setup");
     await page.getByRole("radio", { name: /built-in tier local/ }).check();
     await page.getByRole("button", { name: "Next" }).click();
@@ -130,35 +123,48 @@ describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
     // A workflow drawn by mouse, saved and run.
     await go("/workflows/editor?new=blank");
     await page.locator(".react-flow__node[data-id=start]").waitFor();
-    const done = await middle(".react-flow__node[data-id=done]");
-    await drag(await middle(".editor-kind:has-text('set')"), { x: done.x, y: done.y + 160 });
-    await page.locator('.react-flow__node[data-id="set"]').waitFor();
+    const [start, done] = [await middle(".react-flow__node[data-id=start]"), await middle(".react-flow__node[data-id=done]")];
     const port = (id: string, name: string) => `.react-flow__node[data-id="${id}"] .react-flow__handle[data-handleid="${name}"]`;
     const entry = (id: string) => `.react-flow__node[data-id="${id}"] .react-flow__handle-left`;
-    await drag(await middle(port("start", "out")), await middle(entry("set")));
-    await drag(await middle(port("set", "out")), await middle(entry("done")));
-    await page.locator('.react-flow__node[data-id="start"]').click();
+    const node = (id: string) => page.locator(`.react-flow__node[data-id="${id}"]`);
+    const field = (path: string) => page.locator(`[data-path="${path}"]`);
+    await drag(await middle(".editor-kind:has-text('userTask')"), { x: start.x, y: start.y + 180 });
+    await node("userTask").waitFor();
+    await drag(await middle(".editor-kind:has-text('approval')"), { x: done.x, y: done.y + 180 });
+    await node("approval").waitFor();
+    await drag(await middle(port("start", "out")), await middle(entry("userTask")));
+    await drag(await middle(port("userTask", "out")), await middle(entry("approval")));
+    await drag(await middle(port("approval", "approve")), await middle(entry("done")));
+    await node("start").click();
     await page.getByRole("button", { name: "Remove the edge to done" }).click();
-    await page.locator('.react-flow__node[data-id="set"]').click();
-    await page.getByRole("group", { name: "set" }).getByRole("textbox").fill("{{ 1 + 1 }}");
+    await node("approval").click();
+    await field("title").getByRole("textbox").fill("Publish it?");
+    await field("assignee").getByRole("textbox").fill("actor:ada");
+    await node("userTask").click();
+    await field("title").getByRole("textbox").fill("Name the release");
+    await field("assignee").getByRole("textbox").fill("actor:ada");
+    await field("form").getByRole("button", { name: "Add an entry" }).click();
+    await field("form").getByLabel("Name", { exact: true }).fill("title");
+    await field("form").getByLabel("Label", { exact: true }).fill("Headline");
     await page.locator(".editor-middle").getByText("Nothing is wrong with it.").first().waitFor();
     await page.getByRole("button", { name: "Save..." }).click();
-    await page.getByRole("dialog").getByLabel("Id").fill("sum");
+    await page.getByRole("dialog").getByLabel("Id").fill("release");
     await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
-    await page.waitForURL(/id=sum/);
+    await page.waitForURL(/id=release/);
     await page.getByRole("button", { name: "Run...", exact: true }).click();
-    const sum = await runOf("sum", () => page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click());
-    await ended(sum).toBe("completed");
+    const run = await runOf("release", () => page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click());
 
-    // Its neighbour waits for a person: a form filled in, an approval answered.
-    const { runId } = await at.api<{ runId: string }>("POST", "/workflows/release/run", {});
+    // It waits for a person: its task filled in, then its approval answered.
     await go("/inbox?view=all");
-    await page.getByRole("grid", { name: "Requests" }).getByRole("row").filter({ hasText: "Name the release" }).click();
+    const requests = page.getByRole("grid", { name: "Requests" });
+    await requests.getByRole("row").filter({ hasText: "Name the release" }).click();
     await page.getByLabel("Headline").fill("The winter release");
     await page.locator(".inbox-answers").getByRole("button").first().click();
-    await page.getByRole("grid", { name: "Requests" }).getByRole("row").filter({ hasText: "Publish it?" }).click();
+    await requests.getByRole("row").filter({ hasText: "Publish it?" }).click();
     await page.locator(".inbox-answers").getByRole("button", { name: "Approve" }).click();
-    await ended(runId).toBe("completed");
+    await ended(run).toBe("completed");
+    const steps = JSON.stringify(await at.api("GET", `/api/workflows/runs/${run}`));
+    expect(steps).toContain("The winter release");
 
     // A schedule made.
     await go("/admin#schedules");
@@ -168,7 +174,7 @@ describe.skipIf(NO_BROWSER !== undefined)("a person's day", () => {
     await page.getByLabel("Prompt").fill("Say good morning");
     await page.getByRole("switch", { name: "Enabled" }).click();
     await saveAll();
-    expect(written()["crons"]).toMatchObject({ morning: { agent: "helper", prompt: "Say good morning", enabled: true } });
+    expect(written()["crons"]).toMatchObject({ morning: { agent: "assistant", prompt: "Say good morning", enabled: true } });
     await page.locator(".admin-moment").first().waitFor();
 
     // A broken value refused at its place.

@@ -128,7 +128,7 @@ describe.skipIf(NO_BROWSER !== undefined)("live data moves nothing under the han
         const button = document.querySelector<HTMLElement>("[data-task] button[aria-label^='Stop the task']");
         if (button === null) return;
         observer.disconnect();
-        button.click();
+        button.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
         document.body.dataset.clicked = "yes";
       }).observe(document.body, { childList: true, subtree: true });
     });

@@ -71,7 +71,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     const { taskId } = await say("home-butler", "wait for me");
     const card = page.locator(`[data-task="${taskId}"]`);
     await card.waitFor();
-    // A card that has just appeared takes no click for 300 ms: it may have been meant for what was there before.
+    // A card that has just appeared takes no click of a pointer for 300 ms: it may have been meant for what was there before.
     await page.waitForFunction((since) => performance.now() - since > 1_000, await page.evaluate(() => performance.now()), { polling: 100 });
     await card.getByRole("button", { name: "Stop the task of Home butler" }).click();
     await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).click();
@@ -82,6 +82,33 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await expect.poll(() => card.count()).toBe(1);
     await page.mouse.move(5, 5);
     await card.waitFor({ state: "detached" });
+  });
+
+  it("a card that has just appeared takes what comes from a key, and nothing of a pointer", async () => {
+    const page = await open("/live");
+    await read(page);
+    // Both come in the very frame in which the card is drawn.
+    const said = page.evaluate(
+      () =>
+        new Promise<{ pointer: number; key: number }>((resolve) => {
+          const dialogs = () => document.querySelectorAll("dialog[open]").length;
+          new MutationObserver((_, observer) => {
+            const button = [...document.querySelectorAll<HTMLElement>("[data-task] button")].find((one) => one.ariaLabel === "Stop the task of Home butler");
+            if (button === undefined) return;
+            observer.disconnect();
+            button.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
+            requestAnimationFrame(() => {
+              const pointer = dialogs();
+              button.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 0 }));
+              requestAnimationFrame(() => requestAnimationFrame(() => resolve({ pointer, key: dialogs() })));
+            });
+          }).observe(document.body, { childList: true, subtree: true });
+        }),
+    );
+    const { taskId } = await say("home-butler", "a new one");
+    expect(await said).toEqual({ pointer: 0, key: 1 });
+    await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).press("Enter");
+    await page.locator(`[data-task="${taskId}"] .kit-glyph-cancelled`).first().waitFor();
   });
 
   it("an ended task moves no other one: its place is kept while something is below it, and goes to the next task", async () => {

@@ -5,6 +5,7 @@ import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
 import { AGENTS, pastDays } from "./kit/past-days.ts";
 import { shots } from "./kit/views.ts";
+import { visit } from "./kit/visit.ts";
 
 const ADMIN = ["agents", "channels", "schedules", "webhooks", "mesh", "business", "boards", "actions", "tokens", "advanced"].map((tab) => `/admin#${tab}`);
 const PAGES = ["/live", "/live?chat=scheduler-ar", "/inbox", "/processes", "/workflows", "/tasks", "/tasks/TASK", "/plugins", "/setup", ...ADMIN];
@@ -33,16 +34,13 @@ describe.skipIf(NO_BROWSER !== undefined)("pages within everybody's reach", { ti
     });
     await at.api("POST", "/api/chat/held", { text: "of a task that runs, in every one of these views", chat: "test" });
   });
-  const each = async (options: BrowserContextOptions, kind: string, look: (page: Page, path: string) => Promise<void>) => {
-    const page = await openPage(browser, options);
+  const each = async (options: BrowserContextOptions, kind: string, look: (page: Page, path: string) => Promise<void>, by = browser) => {
+    const page = await openPage(by, options);
     const found: string[] = [];
     for (const path of PAGES) {
-      await page.goto("about:blank");
-      await page.goto(at.url + path.replace("TASK", task));
-      await page.locator("#page h2, #page p, #page [role=row], #page form, #page li").filter({ visible: true }).first().waitFor();
-      await page.locator(".kit-loading").first().waitFor({ state: "detached" });
+      await visit(page, at.url + path.replace("TASK", task));
       await look(page, path).catch((error: Error) => found.push(`${path}: ${(error as { actual?: unknown }).actual ?? error.message}`));
-      await page.screenshot({ path: `${shots()}/${kind}-${nameOf(path)}.png` });
+      if (process.env.SVC_UI_SHOTS !== undefined) await page.screenshot({ path: `${shots()}/${kind}-${nameOf(path)}.png` });
     }
     await page.context().close();
     expect(found).toEqual([]);
@@ -80,6 +78,36 @@ describe.skipIf(NO_BROWSER !== undefined)("pages within everybody's reach", { ti
       await judge(page);
     }));
 
+  it("with letters of twice the size no row lies on another one, and none is cut at its foot", async () => {
+    // What somebody has set in the browser: what is given in em, also of the window, follows from it.
+    const large = await openBrowser(["--blink-settings=defaultFontSize=32"]);
+    const look = async (page: Page) => {
+      expect(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize)).toBe("32px");
+      const over = () =>
+        page.evaluate(() =>
+          [
+            ...document.querySelectorAll<HTMLElement>(
+              "#page [role=grid] [role=row], #page tbody tr, .task-step, .live-task, .live-agent, .live-lane-name, .live-plot-name",
+            ),
+          ]
+            .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0)
+            .flatMap((row, at, all) => {
+              const own = row.getBoundingClientRect();
+              const next = all[at + 1]?.parentElement === row.parentElement ? all[at + 1]?.getBoundingClientRect() : undefined;
+              const lies = next !== undefined && next.top > own.top && next.top < own.bottom - 1 && next.left < own.right && own.left < next.right;
+              const cut =
+                own.height < Number.parseFloat(getComputedStyle(row).fontSize) ||
+                [...row.children].some((cell) => cell.checkVisibility() && cell.getBoundingClientRect().bottom > own.bottom + 1);
+              return lies || cut ? [`${row.className} ${Math.round(own.height)} px${lies ? ", under the next" : ""}: ${row.textContent?.slice(0, 40)}`] : [];
+            }),
+        );
+      await expect.poll(async () => [...new Set(await over())].slice(0, 4), { timeout: 5_000 }).toEqual([]);
+      await fits(page);
+    };
+    await each({ viewport: { width: 1600, height: 1000 } }, "letters", look, large);
+    await large.close();
+  });
+
   it("a finger finds what it is to hit", () =>
     each({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, "touch", async (page) => {
       expect(await page.evaluate(() => matchMedia("(pointer: coarse)").matches)).toBe(true);
@@ -113,9 +141,10 @@ describe.skipIf(NO_BROWSER !== undefined)("pages within everybody's reach", { ti
       await fits(page);
     }));
 
-  for (const theme of ["light", "dark"] as const)
-    it(`with the system's ${theme} colours every state and what is chosen is still told`, () =>
-      each({ viewport: { width: 1280, height: 800 }, forcedColors: "active", colorScheme: theme }, `forced-${theme}`, async (page) => {
+  it("with the system's light and dark colours every state and what is chosen is still told", () =>
+    each({ viewport: { width: 1280, height: 800 }, forcedColors: "active" }, "forced", async (page) => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
         await judge(page);
         const chosen = await page.evaluate(() =>
           [...document.querySelectorAll("[aria-current=page], [aria-selected=true], [aria-checked=true], [aria-pressed=true]")]
@@ -136,7 +165,8 @@ describe.skipIf(NO_BROWSER !== undefined)("pages within everybody's reach", { ti
             .map((one) => `${one.className}: ${one.textContent?.slice(0, 40)}`),
         );
         expect(chosen).toEqual([]);
-      }));
+      }
+    }));
 
   it("nothing turns, slides or fades for those who want less motion", () =>
     each({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" }, "still", async (page) => {
@@ -164,5 +194,17 @@ describe.skipIf(NO_BROWSER !== undefined)("pages within everybody's reach", { ti
         return bad;
       });
       expect([...new Set(mixed)]).toEqual([]);
+      // However long a name is: each column begins at one place.
+      const apart = await page.evaluate(() =>
+        [...document.querySelectorAll("#page [role=grid]")].flatMap((grid) => {
+          const begins = new Map<string, Set<number>>();
+          for (const cell of grid.querySelectorAll("[role=row] > [role=gridcell]:not(.figure)")) {
+            const known = begins.get(cell.className.split(" ")[0] as string) ?? new Set();
+            begins.set(cell.className.split(" ")[0] as string, known.add(Math.round(cell.getBoundingClientRect().left)));
+          }
+          return [...begins].filter(([name, places]) => name !== "" && places.size > 1).map(([name, places]) => `${name}: ${[...places].join(", ")}`);
+        }),
+      );
+      expect(apart).toEqual([]);
     }));
 });

@@ -3,9 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { svcIn } from "../rules/auth.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
-import { judge, openPage, watch } from "./kit/judge.ts";
+import { expectQuiet, judge, openPage, watch } from "./kit/judge.ts";
 import { openLine } from "./kit/line.ts";
 import { shots } from "./kit/views.ts";
+import { visit } from "./kit/visit.ts";
 
 /** One page, and what it says in each of its states. */
 interface Shown {
@@ -38,6 +39,8 @@ const PAGES: readonly Shown[] = [
 const AWAY = '{"error":"the daemon at http://192.0.2.1 does not answer"}';
 /** What a page asks besides the frame's own requests. */
 const DATA = /\/api\/(?!me(\?|$)|ticket|live\/stream|sign-in|public)/;
+/** Longer than a page reads before it says that reading takes long. */
+const SLOW_MS = 6_000;
 const THEMES = ["light", "dark"] as const;
 const NAMES: Readonly<Record<string, string>> = { "/": "boards" };
 const nameOf = (path: string) => NAMES[path] ?? path.replace(/\W+/g, "-").replace(/^-/, "").toLowerCase();
@@ -84,18 +87,23 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
         const answer = state === "here" ? route.continue() : route.fulfill({ status: 502, contentType: "application/json", body: AWAY });
         await answer.catch(() => undefined);
       });
+      if (slow) await page.clock.install();
       await page.goto(addressOf(path));
       await page.locator("#page .kit-loading").first().waitFor();
       await look(page, "loading", path);
-      if (slow) await page.getByText("Still reading...").first().waitFor();
+      if (slow) {
+        await page.clock.runFor(SLOW_MS);
+        await page.getByText("Still reading...").first().waitFor();
+      }
       state = "away";
       for (const go of held.splice(0)) go();
       await said(page, /could not be read\. 502: the daemon at http:\/\/192\.0\.2\.1 does not answer/);
       await look(page, "error", path);
       state = "here";
       // Each pane has its own; those of one resource go together.
-      for (const button of await page.locator("#page").getByRole("button", { name: "Try again" }).all())
-        await button.evaluate((element) => (element as HTMLElement).click()).catch(() => undefined);
+      await page.evaluate(() => {
+        for (const button of document.querySelectorAll<HTMLElement>("#page button")) if (button.textContent === "Try again") button.click();
+      });
       await said(page, content);
       await look(page, "content", path);
     });
@@ -104,8 +112,7 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
     const { stdout } = await svcIn(at.folder, ["--json", "token", "create", "--name", "reader", "--scope", "dashboard:read"]);
     const page = await openAs((JSON.parse(stdout) as { secret: string }).secret);
     for (const { path, content, reader = content } of PAGES) {
-      await page.goto("about:blank");
-      await page.goto(addressOf(path));
+      await visit(page, addressOf(path));
       await said(page, reader);
       await look(page, "reader", path);
     }
@@ -130,8 +137,10 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
       await page.goto("about:blank");
       await page.goto(addressOf(path));
       await page.getByRole("dialog", { name: "Sign in" }).getByLabel("Token", { exact: true }).waitFor();
-      await judge(page);
+      expectQuiet(page);
     }
+    // The same dialog over each of them.
+    await judge(page);
   });
 
   it("the daemon goes away over all pages: each says so, keeps what it shows, and goes on by itself", async () => {
@@ -161,12 +170,10 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
     await last.page.locator("#page .kit-loading").first().waitFor();
     line.mend();
     await said(last.page, /feature-dashboard/);
-    for (const { page, content, path } of pages) {
+    for (const { page, content } of pages) {
       await page.locator(".shell-stale").waitFor({ state: "detached" });
       if (page !== last.page) await said(page, content);
-      await judge(page).catch((error: Error) => {
-        throw new Error(`${path}: ${error.message}`, { cause: error });
-      });
+      expectQuiet(page);
     }
     expect(line.streams.open).toBe(1);
     await context.close();

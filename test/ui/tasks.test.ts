@@ -58,7 +58,14 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
   it("is narrowed by words that stand in the address, and says what it does not understand", async () => {
     const page = await open("/tasks");
     const search = page.getByRole("searchbox", { name: "Filter tasks" });
-    await page.keyboard.press("/");
+    // The key is heard once the page has drawn itself for what it has read.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("/");
+        return search.evaluate((box) => box === document.activeElement);
+      })
+      .toBe(true);
+    await search.fill("");
     await page.keyboard.type("agent:night-crawler state:timed-out since:30d");
     await page.waitForURL(/agent=night-crawler&state=timed-out&since=30d/);
     await page.locator(".kit-glyph-timed-out").first().waitFor();

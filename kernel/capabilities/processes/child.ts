@@ -13,6 +13,7 @@ import { createLines, type Lines } from "./lines.ts";
 import { endTree, type Member, memberOf } from "./process-tree.ts";
 import type { SpawnDeps } from "./spawn.ts";
 import { startTurn } from "./start-turn.ts";
+import { beginWork } from "./working-trees.ts";
 
 /** Between SIGTERM and SIGKILL (000:L162). */
 const GRACE_MS = 3000;
@@ -40,6 +41,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
   let exited = false;
   let stopped = false;
   let ending: Promise<void> | undefined;
+  let working: (() => void) | undefined;
 
   /** A reader that throws must not take the daemon along: it can make nothing of what it was told, so the run is over. */
   function heard(reader: (line: string) => void): (line: string) => void {
@@ -72,6 +74,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
       if (running.pid === undefined) throw (await once(running, "error"))[0];
       pid = running.pid;
       member = memberOf(pid);
+      if (taskId !== undefined) working = beginWork({ known: member === undefined ? [] : [member], leader: pid, mark, taskId });
       // EPIPE: it does not want to read any more; its end tells the rest.
       for (const part of [running, running.stdin, running.stdout, running.stderr]) part?.on("error", () => undefined);
       output.connect(running);
@@ -117,6 +120,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
       exited = true;
       lift();
       await (ending ??= endAll());
+      working?.();
       await output.silence(running, closed);
       outLines?.end();
       errorLines?.end();

@@ -72,8 +72,22 @@ export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly f
 }
 
 /** The processes of a tree now: the known ones, the group and session, every descendant of those and every process with the mark, also from a session of its own. */
-export async function treeMembers({ known, leader, mark, since = Math.min(...known.map(({ start }) => start)) }: Tree): Promise<readonly Member[]> {
+export async function treeMembers(tree: Tree): Promise<readonly Member[]> {
+  return membersIn(await look(), tree);
+}
+
+/** The same for several trees, by one look. */
+export async function membersOf<T extends Tree>(trees: readonly T[]): Promise<ReadonlyMap<T, readonly Member[]>> {
   const rows = await look();
+  const members = new Map<T, readonly Member[]>();
+  for (const tree of trees) members.set(tree, await membersIn(rows, tree));
+  return members;
+}
+
+async function membersIn(
+  rows: readonly ProcessRow[],
+  { known, leader, mark, since = Math.min(...known.map(({ start }) => start)) }: Tree,
+): Promise<readonly Member[]> {
   const above = ancestors(rows);
   const others = rows.filter(({ pid }) => !above.has(pid));
   const starts = new Map(known.map(({ pid, start }) => [pid, start]));

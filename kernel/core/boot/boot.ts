@@ -4,7 +4,7 @@ import { fail } from "../../base/errors.ts";
 import { lockFolder } from "../../base/folder-lock.ts";
 import { ensureInstance } from "../../base/instance.ts";
 import { describeProblem } from "../config/configuration.ts";
-import { lastCrash, noteStart, readResume, recover } from "../flow/recover.ts";
+import { lastCrash, noteStart } from "../flow/starts.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { Health, ReloadReport } from "./kernel-api.ts";
@@ -67,9 +67,10 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   );
   // What an earlier run of this node had leased is free again: the folder is ours alone.
   await store.reclaim(node.id);
+  const work = store.work === undefined ? parts.work : await parts.sharedWork();
   const runtime = await steps.step(
     "the runtime",
-    () => buildRuntime({ assembly, http, store, health: deps.health, reload: deps.reload }),
+    () => buildRuntime({ assembly, http, store, work, health: deps.health, reload: deps.reload }),
     (built) => built.close(),
   );
   deps.onRuntime(runtime);
@@ -93,7 +94,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   await making;
 
   // 5 readmit
-  const recovery = await recover(runtime, readResume(settings.value), bus, log, now);
+  const recovery = await work.recover({ core: runtime.core, pipeline: runtime.pipeline, config: () => settings.value, bus, log, now });
   if (!recovery.start.clean) status.crashed();
 
   // 6 listen

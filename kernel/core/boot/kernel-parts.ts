@@ -36,6 +36,8 @@ export interface KernelParts {
   readonly defaultStore: DefaultStore;
   readonly delivery: DeliveryPart;
   readonly work: WorkPart;
+  /** In its place where the store is one that several daemons may use; for one run of the kernel. */
+  sharedWork(): Promise<WorkPart>;
   readonly actions: ActionPart;
   readonly schedule: SchedulePart;
   readonly capabilities: CapabilityPart;

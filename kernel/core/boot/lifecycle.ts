@@ -1,7 +1,8 @@
+import { SDK_VERSION } from "@svc/sdk";
 import { drainSeconds } from "../../base/config-text/environment.ts";
 import { fail } from "../../base/errors.ts";
 import { keepLastGood, readConfiguration } from "../config/configuration.ts";
-import { noteStop } from "../flow/recover.ts";
+import { noteStop } from "../flow/starts.ts";
 import type { Assembly } from "./assembly.ts";
 import { boot } from "./boot.ts";
 import type { HttpServing } from "./http-port.ts";
@@ -12,9 +13,6 @@ import type { Runtime } from "./runtime.ts";
 import { createShutdown, type Shutdown } from "./shutdown.ts";
 import type { StatusEvents } from "./status-port.ts";
 import { UndoList } from "./undo-list.ts";
-
-/** The version that `/health` shows when the embedding program gives none. */
-const VERSION = "0.1.0";
 
 /** Where a kernel stands in its life, with what there is of it. */
 type Phase =
@@ -101,7 +99,7 @@ export class Lifecycle {
   async #start(): Promise<void> {
     const { host, settings, log, locations, node, now } = this.#assembly;
     const { dataFolder, folder, onDisk } = locations;
-    const version = this.#options.version ?? VERSION;
+    const version = this.#options.version ?? SDK_VERSION;
     this.#phase = { at: "starting", runtime: undefined };
     this.#startedAt = now();
     this.#fatal = undefined;
@@ -197,7 +195,7 @@ export class Lifecycle {
       state,
       node,
       ...(this.#instance === undefined ? {} : { instance: this.#instance, folder: locations.folder }),
-      version: this.#options.version ?? VERSION,
+      version: this.#options.version ?? SDK_VERSION,
       ...(this.#crashedAt === undefined ? {} : { lastCrash: new Date(this.#crashedAt).toISOString() }),
       startedAt: this.#startedAt,
       now: now(),

@@ -22,7 +22,7 @@ export interface MaintenanceDeps {
   readonly folder?: string;
   readonly dataFolder?: string;
   readonly log: Log;
-  readonly bus: Pick<Bus, "publish">;
+  readonly bus: Pick<Bus, "node" | "publish" | "subscribe" | "inject">;
   now(): number;
   config(): Readonly<Record<string, unknown>>;
 }

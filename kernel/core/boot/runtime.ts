@@ -13,6 +13,7 @@ import { Pipeline } from "../flow/pipeline.ts";
 import { TRACE_INDEXES, TRACES } from "../flow/record.ts";
 import { tasksOf } from "../flow/tasks-api.ts";
 import { createTraces } from "../flow/traces.ts";
+import type { WorkPart } from "../flow/work.ts";
 import { type Capabilities, createCapabilities, lazily } from "../host/capabilities.ts";
 import { type ContextDeps, pluginScope } from "../host/context.ts";
 import { scopedJobs } from "../host/plugin-jobs.ts";
@@ -44,20 +45,28 @@ export interface Runtime {
 export interface RuntimeDeps {
   readonly assembly: Assembly;
   readonly store: StateStore;
+  /** Default: that of a daemon that is alone with its state. */
+  readonly work?: WorkPart;
   readonly http: Pick<HttpServing, "address" | "provide" | "requireServable" | "serveFile">;
-  readonly health: () => Omit<DaemonHealth, "listens" | "storeBytes">;
+  readonly health: () => Omit<DaemonHealth, "channels" | "listens" | "storeBytes">;
   readonly reload: () => Promise<ReloadReport>;
 }
 
 /** Build everything that needs the store, in the order in which one stands on the other. */
-export function buildRuntime({ assembly, store, http, health, reload }: RuntimeDeps): Runtime {
+export function buildRuntime({ assembly, store, work = assembly.parts.work, http, health, reload }: RuntimeDeps): Runtime {
   const { bus, log, host, now, settings, parts } = assembly;
   const { env, configFile, folder, stateFolder: dataFolder } = assembly.locations;
   const core = store.scope("core");
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   core.collection("dedup", { indexes: ["at"] });
   const live = () => host.live;
-  const { schedule, book: jobBook } = parts.schedule.createJobs({ node: assembly.node.id, store: core, log: log.child("schedule"), bus, now });
+  const { schedule, book: jobBook } = parts.schedule.createJobs({
+    node: assembly.node.id,
+    store: core,
+    log: log.child("schedule"),
+    bus,
+    now: store.time ?? now,
+  });
   const files = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
   // What came in through a channel may be sent on.
   const mayLeave = (path: string) => ["plugins", MEDIA_FOLDER].some((own) => !protectedFiles(files, join(dataFolder, own)).holds(realOf(resolve(path))));
@@ -75,14 +84,13 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
     mayLeave,
   });
   const { failed } = host;
-  const { work } = parts;
   const media = createTurnMedia(parts.media, { dataFolder, log: log.child("media") });
   const pipeline = new Pipeline({
     node: assembly.node.id,
     store: core,
     bus,
     deliveries,
-    work,
+    createWork: (worker, of) => work.createWork(worker, of, store),
     media,
     log: log.child("flow"),
     now,
@@ -106,7 +114,7 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
       traces,
       actions,
       tools,
-      health: () => ({ ...health(), ...(http.address && { listens: http.address }), ...storeSize(store) }),
+      health: () => assembly.status.lentHealth(health(), live(), http.address, store.diskBytes()),
       store: ({ id, signal }) => endingStore(store.scope(id), signal, log.child(id)),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,
@@ -137,12 +145,8 @@ export function buildRuntime({ assembly, store, http, health, reload }: RuntimeD
   };
   const close = async () => {
     schedule.stop();
+    await pipeline.lanes.close?.();
     await capabilities.close();
   };
   return { store, core, schedule, jobBook, capabilities, deliveries, pipeline, tasks, traces, tools, contexts, close };
-}
-
-function storeSize(store: StateStore): Pick<DaemonHealth, "storeBytes"> {
-  const storeBytes = store.diskBytes();
-  return storeBytes === undefined ? {} : { storeBytes };
 }

@@ -47,6 +47,8 @@ export interface JobBook {
   earlier(): Promise<Looked | undefined>;
   /** Notes how far was looked, with what has changed among the jobs since the last time. Asked again meanwhile, only the newest counts. */
   looked(looked: Looked): Promise<void>;
+  /** The latest Unix minute that another daemon on the same state has looked at. */
+  lookedByOthers(): Promise<number>;
   /** Records the decision (FAULT-18). The newest thousand are kept. */
   missed(spans: readonly MissedSpan[], at: number): Promise<void>;
   /** What a job missed, oldest first. */

@@ -1,4 +1,4 @@
-import type { ChannelTraits, PluginId, TierAbilities } from "@svc/sdk";
+import type { ChannelTraits, DaemonHealth, PluginId, TierAbilities } from "@svc/sdk";
 import type { RootLog } from "../../base/log.ts";
 import type { StateStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/index.ts";
@@ -50,8 +50,11 @@ export interface AgentAbilities {
   readonly enforcesAutonomy: boolean;
   /** What its engine can do, as its tier declares it; unset where the tier is missing. */
   readonly abilities?: Required<TierAbilities>;
-  /** Actions and tools that plugins offer. */
+  /** Actions that it may call, by its configuration and its tier's word. */
   readonly actions: readonly string[];
+  /** Of these, what a run that may only report may call, too; one that may propose asks a person for the others. */
+  readonly reportingActions: readonly string[];
+  /** Tools that plugins offer it. */
   readonly tools: readonly string[];
   /** Intents it takes; empty means any. */
   readonly intents: readonly string[];
@@ -83,6 +86,8 @@ export interface StatusPart {
   pluginEvents(log: RootLog, bus: Bus): HostEvents;
   /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
   abilitiesOf(id: string, agents: AgentTable, live: Live, tools?: KernelTools["list"]): Promise<AgentAbilities>;
+  /** As plugins are told of it. */
+  lentHealth(health: Omit<DaemonHealth, "channels">, live: Live, listens: DaemonHealth["listens"], storeBytes?: number): DaemonHealth;
   /** Every channel that a running plugin provides, by name. */
   channelsOf(live: Live, unsent: (channel: string) => Promise<number>): Promise<ChannelStatus[]>;
   /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_PLUGIN_TIMEOUT`, `SVC_CHANNEL_TEST`. */

@@ -1,5 +1,5 @@
 import type { Envelope, Events, Publication } from "@svc/sdk";
-import { createClock, createEventIds, cutSummary, isEventId, isoTime } from "./envelope.ts";
+import { createClock, createEventIds, cutSummary, isEventId, isoTime } from "../../base/event-words.ts";
 import { type EnvelopeFilter, passes } from "./filters.ts";
 import { createListeners } from "./listeners.ts";
 import { createRing } from "./ring.ts";
@@ -20,7 +20,7 @@ export interface Recent {
 }
 
 /** The one bus of a process: everything the daemon does is published here (000:L262-320). */
-export interface Bus extends Omit<Events, "recent" | "publish"> {
+export interface Bus extends Omit<Events, "recent" | "publish" | "inject"> {
   readonly node: string;
   /** `source`: the plugin that publishes; the kernel names none. */
   publish(event: Publication, source?: string): Envelope;
@@ -28,8 +28,11 @@ export interface Bus extends Omit<Events, "recent" | "publish"> {
   current(): Root | undefined;
   /** Reserve a root id before its first event: it is stored with the message. The first event published under it has it as its id. */
   newRoot(): string;
-  /** Take in an event of another node as it is. False when it was here before or claims to be ours. */
-  inject(envelope: Envelope): boolean;
+  /**
+   * Take in an event of another node as it is. False when it was here before or claims to be ours. `sibling`: of a daemon on the same state,
+   * which has done what the event asks for: only who subscribed to the siblings hears it. `history`: nobody does, and the buffer has it.
+   */
+  inject(envelope: Envelope, from?: "sibling" | "history"): boolean;
   recent(query?: RecentQuery): Recent;
   /** Keeps the newest that fit. */
   resize(ringSize: number): void;
@@ -57,7 +60,9 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
   const roots = createRoots(nextId);
   const foreign = new Set<string>();
   // What listeners do belongs to the root of the event they heard, and that event caused it.
-  const listeners = createListeners(({ id, rootId }, tell) => roots.within({ rootId, parentId: id }, tell), onListenerError);
+  const around = ({ id, rootId }: Envelope, tell: () => void) => roots.within({ rootId, parentId: id }, tell);
+  const listeners = createListeners(around, onListenerError);
+  const ofSiblings = createListeners(around, onListenerError);
 
   function publish(event: Publication, source?: string): Envelope {
     const root = roots.current();
@@ -99,13 +104,18 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
     newRoot: roots.reserve,
     root: (entry) => roots.within({ rootId: roots.reserve() }, entry),
     within: roots.within,
-    subscribe: (listener, type) => listeners.add(listener, type),
-    inject(envelope) {
+    subscribe(listener, type, { siblings = false } = {}) {
+      const stops = [listeners, ...(siblings ? [ofSiblings] : [])].map((heard) => heard.add(listener, type));
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+    inject(envelope, from) {
       if (envelope.node === node || foreign.has(envelope.id)) return false;
       foreign.add(envelope.id);
       if (foreign.size > FOREIGN_IDS) foreign.delete(foreign.values().next().value as string);
       ring.push(envelope);
-      listeners.tell(envelope);
+      if (from !== "history") (from === undefined ? listeners : ofSiblings).tell(envelope);
       return true;
     },
     recent({ since, limit, ...filter } = {}) {

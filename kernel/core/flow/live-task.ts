@@ -1,4 +1,4 @@
-import type { Route, RunningTask, TaskEvent, TaskResult } from "@svc/sdk";
+import { type Route, type RunningTask, type TaskEvent, type TaskResult, withTimeout } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { TaskRecord } from "./record.ts";
@@ -70,6 +70,13 @@ export function createTask(record: TaskRecord, live: Live, options: AcceptOption
   };
 }
 
+/** Ends the turn that works on the task, or will. */
+export function stopTask(task: Task, ending: Ending): void {
+  const lead = task.lead ?? task;
+  lead.ending ??= ending;
+  lead.abort.abort(ending);
+}
+
 /** Says that the task stands in its lane, or never will. */
 export function markRouted(task: Task): void {
   if (task.routed) return;
@@ -81,6 +88,25 @@ export function markRouted(task: Task): void {
 export function whenRouted(task: Task, listener: () => void): void {
   if (task.routed) listener();
   else (task.awaited ??= []).push(listener);
+}
+
+/** Milliseconds that an acknowledgement waits: by then a daemon that cannot reach the state any more is dead for the others. */
+const ROUTED_MS = 12_000;
+
+/**
+ * Resolves when the task is routed, at the latest after 12 s, and lets its listeners hear nothing before: where several daemons share the lanes,
+ * who has the acknowledgement may send the next message to another one, and that must stand behind this one.
+ */
+export async function routedFirst(task: Task): Promise<void> {
+  const listeners = [...task.listeners];
+  const held: TaskEvent[] = [];
+  const hold = (event: TaskEvent) => void held.push(event);
+  task.listeners.clear();
+  task.listeners.add(hold);
+  await withTimeout(new Promise<void>((resolve) => whenRouted(task, resolve)), ROUTED_MS, () => undefined);
+  task.listeners.delete(hold);
+  for (const listener of listeners) task.listeners.add(listener);
+  for (const event of held) tell(task, event);
 }
 
 /** Tell the listeners of a task. A listener that throws is removed and disturbs nothing. */

@@ -12,7 +12,7 @@
  *               then `Turn.ended`, events, callers, and when what
  *               waited on `ended` has run, the next of the lane        held (kept until released or refused), store
  *
- * A restart enters at 2 with what is stored (`recover.ts`); nothing leaves 2 before `open`.
+ * A restart enters at 2 with what is stored (`WorkPart.recover`); nothing leaves 2 before `open`.
  */
 import { AsyncResource } from "node:async_hooks";
 import { type Accepted, type Log, type Message, type Op, put, type Route, remove, type TaskResult } from "@svc/sdk";
@@ -30,20 +30,20 @@ import { openAnswerStream } from "./answer-stream.ts";
 import type { Deliveries } from "./deliveries-port.ts";
 import { createIntake } from "./intake.ts";
 import { ABSENT_MS } from "./limits.ts";
-import { type AcceptOptions, createTask, markRouted, type Task, tell } from "./live-task.ts";
+import { type AcceptOptions, createTask, markRouted, routedFirst, stopTask, type Task, tell } from "./live-task.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { createLoopGuard } from "./loop-guard.ts";
 import type { TurnMedia } from "./media-port.ts";
 import { turnOf } from "./prepare.ts";
 import { countAttempt, mergedRow, newRecord, newTaskId, storeNew, type TaskRecord, TRACES } from "./record.ts";
-import { defaultRoute, endedOutcome, errorOutcome, placementOf, refusalOf } from "./routing.ts";
+import { defaultRoute, endedOutcome, errorOutcome, hindranceOf, placementOf, refusalOf } from "./routing.ts";
 import { type Ending, type Outcome, REPLACED, recordFacts, resultOf, STOPPING, STOPPING_SCHEDULED } from "./run-facts.ts";
 import { Slot } from "./slot.ts";
 import { attemptTurn } from "./turn.ts";
 import { afterReactions, TurnEnds } from "./turn-end.ts";
 import { endUnstored } from "./unstored.ts";
 import { createDeadlocks, tooDeep } from "./waits.ts";
-import type { Claim, Work, WorkPart } from "./work.ts";
+import type { Claim, Work, Worker } from "./work.ts";
 
 /** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
 export interface PipelineDeps {
@@ -51,7 +51,7 @@ export interface PipelineDeps {
   readonly store: ScopedStore;
   readonly bus: Bus;
   readonly deliveries: Deliveries;
-  readonly work: WorkPart;
+  createWork(worker: Worker<Task>, pipeline: Pipeline): Work<Task>;
   readonly log: Log;
   readonly now: () => number;
   readonly media: TurnMedia;
@@ -68,10 +68,10 @@ export class Pipeline {
   readonly tasks = new LiveTasks();
   readonly #announce;
   readonly #tooMuch;
-  readonly #work: Work<Task>;
+  readonly lanes: Work<Task>;
   readonly #deadlocks;
   readonly #intake = createIntake((task) => this.inRoot(task, () => void this.advance(task)));
-  readonly #absence;
+  readonly absence;
   /** The kernel's own work is no plugin's, whichever plugin handed the message over or ended the turn before. */
   readonly #outside = new AsyncResource("svc.flow");
   #opened = false;
@@ -83,19 +83,16 @@ export class Pipeline {
     this.deps = deps;
     this.#announce = createAnnouncer(deps.bus, deps.log);
     this.#tooMuch = createLoopGuard({ now: deps.now });
-    this.#absence = createAbsence(ABSENT_MS, deps.log, () => this.refill());
+    this.absence = createAbsence(ABSENT_MS, deps.log, () => this.refill());
     const worker = {
       start: (claim: Claim<Task>) => {
         if (!claim.batch[0].slot?.give(claim)) this.inRoot(claim.batch[0], () => void this.work(claim));
       },
-      stop: (task: Task, ending: Ending) => {
-        task.ending ??= ending;
-        task.abort.abort(ending);
-      },
+      stop: stopTask,
     };
-    this.#work = deps.work.createWork(worker, (ops) => deps.store.commit(ops));
-    this.#work.pause();
-    this.#deadlocks = createDeadlocks(this.tasks, this.#work, (call, why) => this.inRoot(call, () => this.finish([call], errorOutcome(why, "deadlock"))));
+    this.lanes = deps.createWork(worker, this);
+    this.lanes.pause();
+    this.#deadlocks = createDeadlocks(this.tasks, this.lanes, (call, why) => this.inRoot(call, () => this.finish([call], errorOutcome(why, "deadlock"))));
   }
 
   // ── 1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,10 +112,12 @@ export class Pipeline {
     const task = createTask(record, this.deps.live(), admission);
     if (parentId !== undefined) task.cause = parentId;
     this.tasks.add(task);
+    const placed = this.#opened && this.lanes.elsewhere?.shared ? routedFirst(task) : undefined;
     tell(task, { type: "accepted", taskId: id, rootId });
     // Stored, and so kept for the next start: a stop came in between.
     if (this.#closing !== undefined) this.#interrupted([task], this.#closing.text);
     else this.#intake.enter(task);
+    if (placed !== undefined) await placed;
     return { task, accepted: { taskId: id, rootId, duplicate: false } };
   }
 
@@ -144,8 +143,7 @@ export class Pipeline {
       const loop = this.#tooMuch(inbound, route.agent);
       if (loop !== undefined) return await this.#drop(task, loop.reject);
       Object.assign(record, { route, agent: route.agent, conversation: route.conversation });
-      const settings = agents().settings(route.agent, route.node);
-      const refusal = settings === undefined ? fail("SVC_AGENT_UNKNOWN", { agent: route.agent }) : (refusalOf(inbound, settings) ?? tooDeep(task, this.tasks));
+      const refusal = refusalOf(inbound, route, agents().settings(route.agent, route.node)) ?? tooDeep(task, this.tasks);
       if (refusal !== undefined) return await this.finish([task], errorOutcome(refusal, "refused"));
       task.cause = this.#announce.matched(record).id;
       const left = this.queue(task, route);
@@ -161,15 +159,16 @@ export class Pipeline {
   queue(task: Task, route: Route): Promise<void> | undefined {
     if (task.ending !== undefined) return this.finish([task], endedOutcome(task.ending));
     task.state = "waiting";
-    const placement = placementOf(task, route, this.deps.agents, this.#absence);
-    const entered = task.replaces === undefined ? this.#work.enter(task, placement) : this.#work.replace(task, placement, task.replaces, REPLACED);
+    const placement = placementOf(task, route, this.deps.agents, this.absence);
+    const entered = task.replaces === undefined ? this.lanes.enter(task, placement) : this.lanes.replace(task, placement, task.replaces, REPLACED);
     return isPromise(entered) ? entered.then((how) => this.#entered(task, how)) : this.#entered(task, entered);
   }
 
   #entered(task: Task, how: "started" | "queued" | "dropped"): Promise<void> | undefined {
     markRouted(task);
     if (how === "dropped") return this.#drop(task, "the conversation is busy and its agent's queueMode is drop");
-    if (how === "started") return undefined;
+    // It may have been claimed, and have ended, before the answer came.
+    if (how === "started" || task.state !== "waiting") return undefined;
     task.step = "queued";
     tell(task, { type: "queued", taskId: task.record.id });
     if (this.#opened && !this.#refusing) this.#announce.queued(task.record);
@@ -183,17 +182,17 @@ export class Pipeline {
     const { batch } = claim;
     const [lead, ...merged] = batch;
     const { record } = lead;
-    const slot = new Slot(claim, this.#work, { parked: () => this.tasks.ended(), blocked: () => void this.#deadlocks.endAll() });
+    const slot = new Slot(claim, this.lanes, { parked: () => this.tasks.ended(), blocked: () => void this.#deadlocks.endAll() });
     lead.slot = slot;
     try {
       for (const task of batch) task.state = "running";
       for (const task of merged) task.lead = lead;
       const settings = this.deps.agents().settings(record.agent, record.route?.node);
-      if (settings === undefined) await this.finish(batch, errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused"), slot);
-      else await this.finish(batch, await this.#run(batch, settings, slot).catch((error) => this.#broken(record, error)), slot);
+      const run = () => this.#run(batch, settings as AgentSettings, slot).catch((error) => this.#broken(record, error));
+      await this.finish(batch, hindranceOf(lead, settings) ?? (await run()), slot);
     } finally {
       await afterReactions();
-      await this.#work.leave(slot.claim);
+      await this.lanes.leave(slot.claim);
       this.tasks.ended();
     }
   }
@@ -226,7 +225,7 @@ export class Pipeline {
     const { record, live } = lead;
     for (const task of batch) markRouted(task);
     if (ended.errorKind === "interrupted" && this.#refusing) {
-      if (slot !== undefined && this.#closing !== undefined) await this.#work.release(slot.claim);
+      if (slot !== undefined && this.#closing !== undefined) await this.lanes.release(slot.claim);
       return this.#interrupted(batch, ended.error ?? "", ended.reply);
     }
     const answered = answerOf(record, live.hooks, ended, deliveries);
@@ -237,7 +236,7 @@ export class Pipeline {
     try {
       if (delivery !== undefined) ops.push(...deliveries.ops(delivery, unjudged));
       if (slot === undefined) await store.commit(ops);
-      else if ((await this.#work.finish(slot.claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
+      else if ((await this.lanes.finish(slot.claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
       if (delivery !== undefined) deliveries.committed(delivery);
     } catch (error) {
       result = await endUnstored(batch, result, delivery, error, this.deps);
@@ -245,7 +244,7 @@ export class Pipeline {
     lead.ends?.settle(result, now());
     lead.stream?.whole(result);
     this.#announce.completed(record, result);
-    for (const task of batch) this.#settle(task, task === lead ? result : { ...result, taskId: task.record.id });
+    for (const task of batch) this.settle(task, task === lead ? result : { ...result, taskId: task.record.id });
   }
 
   async #drop(task: Task, reason: string): Promise<void> {
@@ -256,15 +255,15 @@ export class Pipeline {
     await store.commit([remove(TRACES, record.id)]).catch((error) => log.error({ err: error }, "a dropped message was not removed"));
     this.#announce.dropped(record, reason);
     const dropped = { ...record, status: "error" as const, error: `The message was dropped: ${reason}`, errorKind: "dropped" };
-    this.#settle(task, resultOf(dropped, now()));
+    this.settle(task, resultOf(dropped, now()));
   }
 
-  /** The records stay in flight, so that the next start resumes or reports them. */
+  // The records stay in flight, so that the next start resumes or reports them.
   #interrupted(batch: readonly Task[], error: string, reply = ""): void {
     for (const task of batch) {
       const result: TaskResult = { ...resultOf(task.record, this.deps.now()), reply, error, errorKind: "interrupted" };
       task.ends?.settle(result, this.deps.now());
-      this.#settle(task, result);
+      this.settle(task, result);
     }
   }
 
@@ -278,7 +277,7 @@ export class Pipeline {
     return errorOutcome(error, "internal");
   }
 
-  #settle(task: Task, result: TaskResult): void {
+  settle(task: Task, result: TaskResult): void {
     task.state = "settled";
     this.tasks.remove(task);
     markRouted(task);
@@ -291,9 +290,10 @@ export class Pipeline {
   /** End a task that is not settled yet. Answers when it has ended; false when there is nothing (more) to end. */
   async end(id: string, ending: Ending): Promise<boolean> {
     const task = this.tasks.leading(id);
-    if (task === undefined || task.ending !== undefined) return false;
+    if (task === undefined) return this.lanes.elsewhere?.end(id, ending) ?? false;
+    if (task.ending !== undefined) return false;
     task.ending = ending;
-    const found = task.state === "accepted" ? this.#intake.remove(task) && "removed" : this.#work.cancel(task, ending);
+    const found = task.state === "accepted" ? this.#intake.remove(task) && "removed" : this.lanes.cancel(task, ending);
     if ((isPromise(found) ? await found : found) === "removed") await this.inRoot(task, () => this.finish([task], endedOutcome(ending)));
     else {
       task.abort.abort(ending);
@@ -319,7 +319,7 @@ export class Pipeline {
   /** Take and begin no new work from now on, until `admit`. */
   refuse(): void {
     this.#refusing = true;
-    this.#work.pause();
+    this.lanes.pause();
   }
 
   /** Take new work again. */
@@ -330,7 +330,7 @@ export class Pipeline {
 
   /** Begin what may begin since the agents' limits have changed. */
   refill(): void {
-    if (this.#opened && !this.#refusing) this.#work.resume();
+    if (this.#opened && !this.#refusing) this.lanes.resume();
   }
 
   /** End what still runs or waits, to be resumed at the next start; also waits for what is being ended already. */

@@ -16,16 +16,19 @@ export function defaultRoute(inbound: Inbound, agents: AgentTable): Route | unde
   return agent === undefined ? undefined : routeTo(agent, inbound);
 }
 
-/** Why the agent does not take this: its `intents` (001:L45) or a hand-off chain that is too long (001:L46). */
-export function refusalOf(inbound: Inbound, { agent, intents, maxDelegationDepth, unusable }: AgentSettings): Error | undefined {
-  if (unusable !== undefined) return fail("SVC_AGENT_UNUSABLE", { agent: agent.id, reason: unusable });
+/** Why the agent does not take this: its `intents` (001:L45), or a hand-off chain that is too long (001:L46). */
+export function refusalOf(inbound: Inbound, route: Route, settings: AgentSettings | undefined): Error | undefined {
+  if (settings === undefined) return fail("SVC_AGENT_UNKNOWN", { agent: route.agent });
+  const { intents, maxDelegationDepth, unusable } = settings;
+  const agent = laneAgent(route);
+  if (unusable !== undefined) return fail("SVC_AGENT_UNUSABLE", { agent, reason: unusable });
   const { intent, chain = [], callerTask } = inbound.options ?? {};
-  if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent: agent.id, intent });
+  if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent, intent });
   // Who waits for the answer waits, over the others, for the agent itself.
-  if (callerTask !== undefined && chain.includes(agent.id)) return fail("SVC_DELEGATION_LOOP", { agent: agent.id, chain: [...chain, agent.id].join(" -> ") });
-  const others = new Set(chain.filter((id) => id !== agent.id));
+  if (callerTask !== undefined && chain.includes(agent)) return fail("SVC_DELEGATION_LOOP", { agent, chain: [...chain, agent].join(" -> ") });
+  const others = new Set(chain.filter((id) => id !== agent));
   if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth)
-    return fail("SVC_DELEGATION_TOO_DEEP", { agent: agent.id, depth: others.size, limit: maxDelegationDepth });
+    return fail("SVC_DELEGATION_TOO_DEEP", { agent, depth: others.size, limit: maxDelegationDepth });
   return undefined;
 }
 
@@ -63,6 +66,12 @@ export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
   errorKind: kind,
   ...(kind === "timeout" ? { exitCode: TERMINATED } : {}),
 });
+
+/** Why the turn of a claimed task cannot begin. */
+export function hindranceOf({ ending, record }: Task, settings: AgentSettings | undefined): Outcome | undefined {
+  if (ending !== undefined) return endedOutcome(ending);
+  return settings === undefined ? errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused") : undefined;
+}
 
 /** Whose slots a routed task waits for: an agent of the same id on another node is another one. */
 export const laneAgent = ({ agent, node }: Pick<Route, "agent" | "node">): string => (node === undefined ? agent : `${node}/${agent}`);

@@ -1,4 +1,4 @@
-import { type Message, onAbort, type TaskEvent } from "@svc/sdk";
+import { type Accepted, type Message, onAbort, type TaskEvent } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { KernelTasks } from "../boot/kernel-api.ts";
 import { currentScope, inScope } from "../host/call.ts";
@@ -13,10 +13,17 @@ import { readRecord } from "./traces.ts";
 export function tasksOf(pipeline: Pipeline): KernelTasks {
   const { tasks } = pipeline;
   const { store, deliveries, now } = pipeline.deps;
+  /** What was accepted before, perhaps elsewhere, has its place before that is told: the next message of its sender stands behind it. */
+  const placed = async ({ taskId, duplicate }: Accepted): Promise<void> => (duplicate ? pipeline.lanes.elsewhere?.routed(taskId) : undefined);
   return {
-    accept: async (message) => (await pipeline.accept(message)).accepted,
+    async accept(message) {
+      const { accepted } = await pipeline.accept(message);
+      await placed(accepted);
+      return accepted;
+    },
     async run(message, listen, signal) {
       const { task, accepted } = await pipeline.accept(message, listen === undefined ? {} : { listen: ownDoing(listen) });
+      await placed(accepted);
       if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
       const forget = onAbort(signal, () => {
         // A collected turn has other callers: it goes on for them.
@@ -30,12 +37,13 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       if (task !== undefined && listen !== undefined) task.listeners.add(listen);
       if (task !== undefined) return task.result;
       const record = await readRecord(store.collection<TaskRecord>(TRACES), id);
-      return record === undefined || record.status === "in-flight" ? undefined : resultOf(record, now());
+      if (record?.status !== "in-flight") return record && resultOf(record, now());
+      return (await pipeline.lanes.elsewhere?.find(id)) && taskResult(pipeline, id);
     },
     result: (id, signal, listen) => taskResult(pipeline, id, signal, listen && ownDoing(listen)),
     cancel: (id, reason) => pipeline.end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
     async followup(id, { text, replace, sender }) {
-      const followed = tasks.leading(id);
+      const followed = tasks.leading(id) ?? (await pipeline.lanes.elsewhere?.find(id));
       // A task that waits has not begun anything that could be followed: its sender's next message keeps the order by itself.
       if (followed?.state !== "running" || followed.record.route === undefined) return undefined;
       const { inbound, route } = followed.record;
@@ -50,8 +58,8 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     release: (id) => deliveries.withheld.release(id),
     closeChoices: (id, words) => deliveries.choices.close(id, words),
     refuse: (id, reason) => deliveries.withheld.refuse(id, reason),
-    running: () => tasks.running(),
-    queued: () => tasks.queued(),
+    running: () => [...tasks.running(), ...(pipeline.lanes.elsewhere?.running() ?? [])],
+    queued: () => [...tasks.queued(), ...(pipeline.lanes.elsewhere?.queued() ?? [])],
   };
 }
 

@@ -1,5 +1,10 @@
-import type { Op } from "@svc/sdk";
+import type { Log, Op, RunningTask } from "@svc/sdk";
+import type { ScopedStore, StateStore } from "../../base/state-store.ts";
+import type { Bus } from "../bus/bus.ts";
+import type { Task } from "./live-task.ts";
+import type { Pipeline } from "./pipeline.ts";
 import type { Ending } from "./run-facts.ts";
+import type { Start } from "./starts.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -49,6 +54,8 @@ export interface Worker<T> {
  * once; one that shares rows with other daemons answers with promises, and claims for its own worker. `workContract` holds both to it.
  */
 export interface Work<T> {
+  /** Undefined where this daemon works alone. */
+  readonly elsewhere?: Elsewhere;
   /** `started`: the worker has it. `queued`: it waits. `dropped`: the queue mode discards it. */
   enter(item: T, placement: Placement): MaybePromise<"started" | "queued" | "dropped">;
   /** Enter at the front of the lane and stop `old`, as one step: nothing comes between. `old` may have ended already. */
@@ -79,9 +86,47 @@ export interface Work<T> {
   pause(): void;
   /** Claim what may start by now: after a pause, or since a limit has grown. */
   resume(): void;
+  /** Looks after nothing any more. */
+  close?(): Promise<void>;
 }
 
-/** The room of an implementation: makes the work of one kernel, whose `finish` writes through `commit`. */
+/** What the other daemons of the same state work on, as it was known a second ago. */
+export interface Elsewhere {
+  /** Whether another daemon lives, as far as the last look could tell. */
+  readonly shared: boolean;
+  running(): readonly RunningTask[];
+  queued(): readonly RunningTask[];
+  /** The task of that id as its record tells, with the record's state; undefined when it has ended, is not known, or is worked on here. */
+  find(id: string): Promise<Task | undefined>;
+  /** Resolves when a task that was accepted before has its place in a lane or has ended, at the latest when its daemon's work is taken over. */
+  routed(id: string): Promise<void>;
+  /** As `Pipeline.end`, for a task that is not worked on here. */
+  end(id: string, ending: Ending): Promise<boolean>;
+}
+
+/** What recovery stands on. */
+export interface RecoveryDeps {
+  readonly core: ScopedStore;
+  readonly pipeline: Pipeline;
+  config(): Readonly<Record<string, unknown>>;
+  readonly bus: Bus;
+  readonly log: Log;
+  now(): number;
+}
+
+/** What becomes of the work that an earlier run left in flight. */
+export interface Recovery {
+  /** The start that is under way, for `noteStart`. */
+  readonly start: Start;
+  /** Tasks put back to work. */
+  readonly resumed: number;
+  /** Close the others as interrupted, with word to their senders, once their channels are up. Answers how many these were. */
+  report(): Promise<number>;
+}
+
+/** The room of an implementation. */
 export interface WorkPart {
-  createWork<T>(worker: Worker<T>, commit: (ops: readonly Op[]) => Promise<void>): Work<T>;
+  createWork(worker: Worker<Task>, pipeline: Pipeline, store: StateStore): Work<Task>;
+  /** Puts back to work what an earlier run left. Called before anything else can hand work over. */
+  recover(deps: RecoveryDeps): Promise<Recovery>;
 }

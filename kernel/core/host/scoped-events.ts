@@ -30,16 +30,20 @@ export function scopedEvents(
     },
     root: (entry) => bus.root(entry),
     within: (root, work) => bus.within(root, work),
-    subscribe(listener, type) {
-      const stop = bus.subscribe((envelope) => {
-        const threw = (error: unknown) => failed(scope, "event listener", error);
-        try {
-          const answer: unknown = inScope(scope, () => listener(envelope));
-          if (isPromise(answer)) answer.then(undefined, threw);
-        } catch (error) {
-          threw(error);
-        }
-      }, type);
+    subscribe(listener, type, options) {
+      const stop = bus.subscribe(
+        (envelope) => {
+          const threw = (error: unknown) => failed(scope, "event listener", error);
+          try {
+            const answer: unknown = inScope(scope, () => listener(envelope));
+            if (isPromise(answer)) answer.then(undefined, threw);
+          } catch (error) {
+            threw(error);
+          }
+        },
+        type,
+        options,
+      );
       return onDispose(scope, stop);
     },
   };

@@ -6,6 +6,7 @@ export function agentsRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute
   return {
     method: "GET",
     path: "/agents",
+    summary: "The agents of this daemon",
     guard: "peer",
     handle() {
       const running = byAgent(kernel.tasks.running());
@@ -22,7 +23,13 @@ export function agentsRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute
 
 /** `GET /agents/:id/capability` (000:L235): what the agent can do, and whether its engine is usable. */
 export function agentCapabilityRoute(kernel: Pick<Kernel, "capability">): HttpRoute {
-  return { method: "GET", path: "/agents/:id/capability", guard: "peer", handle: ({ params }) => kernel.capability(params.id as string) };
+  return {
+    method: "GET",
+    path: "/agents/:id/capability",
+    summary: "What an agent can do, and whether its engine is usable",
+    guard: "peer",
+    handle: ({ params }) => kernel.capability(params.id as string),
+  };
 }
 
 function byAgent(tasks: readonly RunningTask[]): Map<string, Omit<RunningTask, "agent">[]> {

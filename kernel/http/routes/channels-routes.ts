@@ -8,7 +8,13 @@ const FIELDS = ["channel", "chatId", "text"] as const;
 
 /** `GET /channels`: every channel with its state, what its platform can do, and how much waits to be sent. */
 export function channelsRoute(kernel: Pick<Kernel, "channels">): HttpRoute {
-  return { method: "GET", path: "/channels", guard: "peer", handle: async () => ({ channels: await kernel.channels() }) };
+  return {
+    method: "GET",
+    path: "/channels",
+    summary: "The channels, their state and what they can do",
+    guard: "peer",
+    handle: async () => ({ channels: await kernel.channels() }),
+  };
 }
 
 /** `POST /channels/:name/test`: asks the platform who we are; answers `{ok: true, detail}`, and 502 with the platform's words when it refuses. */
@@ -16,6 +22,7 @@ export function testChannelRoute(kernel: Pick<Kernel, "testChannel">): HttpRoute
   return {
     method: "POST",
     path: "/channels/:name/test",
+    summary: "Asks a channel's platform who we are",
     guard: "loopback",
     handle: async ({ params, signal }) => ({ ok: true, detail: await kernel.testChannel(params.name as string, signal) }),
   };
@@ -30,6 +37,7 @@ export function sendRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute {
   return {
     method: "POST",
     path: "/send",
+    summary: "Sends a text to a channel",
     guard: "peer",
     body: { type: "object", properties: { channel: text, chatId: text, text, agentId: text, accountId: text } },
     async handle({ body, signal }) {

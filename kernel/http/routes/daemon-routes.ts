@@ -6,6 +6,7 @@ export function healthRoute(kernel: Pick<Kernel, "health">): HttpRoute {
   return {
     method: "GET",
     path: "/health",
+    summary: "Is the daemon alive; on its own machine, what runs and what is wrong",
     guard: "open",
     handle({ caller }) {
       const health = kernel.health();
@@ -22,6 +23,7 @@ export function readyRoute(kernel: Pick<Kernel, "health">): HttpRoute {
   return {
     method: "GET",
     path: "/ready",
+    summary: "May work be sent here",
     guard: "open",
     handle({ caller }, reply) {
       const { ok, state, problems } = kernel.health();
@@ -38,6 +40,7 @@ export function rootRoute(): HttpRoute {
   return {
     method: "GET",
     path: "/",
+    summary: "A line for people who open the address in a browser",
     guard: "open",
     handle: (_request, reply) =>
       reply.send("svc is running. Its state is at /health, its API in the README; talk to it with: svc daemon send\n", "text/plain; charset=utf-8"),
@@ -46,7 +49,14 @@ export function rootRoute(): HttpRoute {
 
 /** `POST /reload` (000:L183): takes the configuration file anew. 400 with its path when it is broken; then the old one stays in force. */
 export function reloadRoute(kernel: Pick<Kernel, "reload">): HttpRoute {
-  return { method: "POST", path: "/reload", guard: "peer", body: { type: "object", additionalProperties: false }, handle: () => kernel.reload() };
+  return {
+    method: "POST",
+    path: "/reload",
+    summary: "Takes the configuration file anew",
+    guard: "peer",
+    body: { type: "object", additionalProperties: false },
+    handle: () => kernel.reload(),
+  };
 }
 
 /**
@@ -57,6 +67,7 @@ export function restartRoute(kernel: Pick<Kernel, "restart">): HttpRoute {
   return {
     method: "POST",
     path: "/restart",
+    summary: "Restarts the daemon, now or in the next window",
     guard: "peer",
     body: { type: "object", properties: { by: { type: "string", minLength: 1, maxLength: 200 }, reason: { type: "string", maxLength: 1000 } } },
     async handle({ body }, reply) {

@@ -10,6 +10,7 @@ export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   return {
     method: "GET",
     path: "/events",
+    summary: "Events as they happen, as a stream",
     guard: "peer",
     query: { type: "object", properties: { format: { enum: ["envelope", "plain"] } } },
     async handle({ query, signal }, reply) {
@@ -39,6 +40,7 @@ export function recentEventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   return {
     method: "GET",
     path: "/events/recent",
+    summary: "Events of the recent past",
     guard: "peer",
     query: { type: "object", properties: { limit: { type: "integer", minimum: 0 }, keep: { enum: ["newest", "oldest"] } } },
     handle({ query }) {

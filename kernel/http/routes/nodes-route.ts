@@ -7,6 +7,7 @@ export function nodesRoute(kernel: Pick<Kernel, "nodes" | "node">): HttpRoute {
   return {
     method: "GET",
     path: "/nodes",
+    summary: "The daemons that share the store",
     guard: "peer",
     handle: async () => ({
       nodes: (await kernel.nodes()) ?? [{ name: kernel.node.id, boot: 0, host: hostname(), pid: process.pid, state: "alive", beatMs: 0 }],

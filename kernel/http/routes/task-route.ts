@@ -25,6 +25,7 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "bus" | "strategies" |
   return {
     method: "POST",
     path: "/task",
+    summary: "One message to an agent; its answer as a stream, or as JSON",
     guard: "peer",
     body: {
       type: "object",
@@ -70,6 +71,7 @@ export function askRoute(kernel: Pick<Kernel, "defaultAgent" | "tasks">): HttpRo
   return {
     method: "POST",
     path: "/ask",
+    summary: "One question to an agent, and its answer alone",
     guard: "peer",
     body: { type: "object", properties: { message: { type: "string", minLength: 1 }, text: { type: "string", minLength: 1 } } },
     async handle({ body, caller }) {

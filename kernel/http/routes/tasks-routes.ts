@@ -4,7 +4,13 @@ import type { Kernel } from "../../core/boot/kernel-api.ts";
 
 /** `GET /api/tasks`: what runs and what waits, in the order of its acceptance. */
 export function liveTasksRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
-  return { method: "GET", path: "/api/tasks", guard: "loopback", handle: () => ({ running: kernel.tasks.running(), queued: kernel.tasks.queued() }) };
+  return {
+    method: "GET",
+    path: "/api/tasks",
+    summary: "What runs and what waits",
+    guard: "loopback",
+    handle: () => ({ running: kernel.tasks.running(), queued: kernel.tasks.queued() }),
+  };
 }
 
 /** `POST /api/tasks/:taskId/cancel` (000:L187): ends a task that runs, is prepared or waits. 404 for any other, so also the second time. */
@@ -12,6 +18,7 @@ export function cancelRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/cancel",
+    summary: "Ends a task",
     guard: "peer",
     body: { type: "object", properties: { reason: { type: "string" } } },
     async handle({ params, body }) {
@@ -33,6 +40,7 @@ export function followupRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
   return {
     method: "POST",
     path: "/api/tasks/:taskId/followup",
+    summary: "A further message to a task's conversation",
     guard: "peer",
     body: {
       type: "object",

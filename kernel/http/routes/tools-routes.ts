@@ -12,6 +12,7 @@ export function toolsRoute(kernel: Pick<Kernel, "agents" | "tools">): HttpRoute 
   return {
     method: "GET",
     path: "/agents/:id/tools",
+    summary: "The tools that an agent has",
     guard: "loopback",
     async handle({ params }) {
       const agent = params.id as string;
@@ -26,6 +27,7 @@ export function runToolRoute(kernel: Pick<Kernel, "agents" | "runTool">): HttpRo
   return {
     method: "POST",
     path: "/agents/:id/tools/:name",
+    summary: "Runs a tool for an agent",
     guard: "loopback",
     body: { type: "object", additionalProperties: true },
     async handle({ params, body, headers, signal }) {

@@ -7,6 +7,7 @@ export function tracesRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
   return {
     method: "GET",
     path: "/traces",
+    summary: "What tasks did, the newest first",
     guard: "peer",
     query: {
       type: "object",
@@ -42,6 +43,7 @@ export function traceRoute(kernel: Pick<Kernel, "traces">): HttpRoute {
   return {
     method: "GET",
     path: "/traces/:id",
+    summary: "What one task did, step by step",
     guard: "peer",
     async handle({ params }) {
       const trace = await kernel.traces.get(params.id as string);

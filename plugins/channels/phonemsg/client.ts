@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { type Channel, type ChannelHandle, channelError, type PluginContext } from "@svc/sdk";
+import { type Channel, type ChannelHandle, channelError, onAbort, type PluginContext, standbyNote, whileHeld } from "@svc/sdk";
 import type { WASocket } from "@whiskeysockets/baileys";
 import { type Connection, createConnection, type Link } from "./connection.ts";
 import { createInbound } from "./inbound.ts";
@@ -93,7 +93,23 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
   });
   link = connection.link;
   tell();
+  connection.allow(false, "asks whether another daemon has the connection");
   connection.start();
+  // Two that connect as one linked device throw each other out.
+  const holding = whileHeld(
+    ctx.store,
+    "connection",
+    {
+      signal: cut.signal,
+      standby: (node) => connection.allow(false, standbyNote(node)),
+      failed: (reason) => connection.allow(false, reason),
+    },
+    async (own) => {
+      connection.allow(true);
+      await new Promise<void>((resolve) => onAbort(own, () => resolve()));
+      if (!cut.signal.aborted) connection.allow(false);
+    },
+  );
 
   return {
     ...outbound,
@@ -115,6 +131,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
       // First the connection: what waits to be kept is then not acknowledged.
       cut.abort();
       await connection.stop();
+      await holding;
       await session.close();
     },
   };

@@ -21,6 +21,8 @@ export interface ConnectionDeps extends LineDeps {
 export interface Connection {
   readonly link: Link;
   start(): void;
+  /** Whether it may be open: of several daemons with the same number one has it. `reason` says why not. Until it is said, it may. */
+  allow(allowed: boolean, reason?: string): void;
   /** Asks a phone to link this device: by a picture to be scanned, or with a number by a code to be typed. Already under way: begins anew. */
   pair(number?: string): void;
   /** Takes the device off the phone and puts the pairing aside; resolves with where it is kept. */
@@ -65,6 +67,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let link: Link = session.paired ? { state: "connecting", reason: "not connected yet" } : { state: "unpaired", reason: UNPAIRED };
   let wanted: Wanted | undefined;
   let stopped = false;
+  let allowed = true;
   let running: Promise<void> | undefined;
   let end: (() => void) | undefined;
   let wake = new AbortController();
@@ -94,11 +97,15 @@ export function createConnection(deps: ConnectionDeps): Connection {
         await wait(2 ** 30);
         continue;
       }
+      if (session.paired && !allowed) {
+        await wait(2 ** 30);
+        continue;
+      }
       const pairing = session.paired ? undefined : wanted;
       const began = Date.now();
       const ended = await once(pairing);
       if (stopped) return;
-      if (leaving !== undefined) continue;
+      if (leaving !== undefined || (session.paired && !allowed)) continue;
       // A place that was taken from us again and again was no success each time.
       if (ended.opened && (ended.code !== REPLACED || Date.now() - began > LONGEST_CONFLICT_MS)) failures = 0;
       failures = await consider(ended, pairing !== undefined, failures);
@@ -159,6 +166,14 @@ export function createConnection(deps: ConnectionDeps): Connection {
     },
     start() {
       running ??= run();
+    },
+    allow(may, reason = "another daemon has the connection") {
+      allowed = may;
+      if (!may && session.paired) {
+        end?.();
+        turn({ state: "down", reason });
+      }
+      rouse();
     },
     pair(number) {
       session.begin();

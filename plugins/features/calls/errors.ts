@@ -3,7 +3,8 @@ import { errorTable } from "@svc/sdk";
 /** Errors of calls: code to [HTTP status, message]. `{name}` is filled from the facts. */
 export const ERRORS = {
   SVC_CALLS_UNKNOWN: [404, "There is no call '{id}'; see svc call list."],
-  SVC_CALLS_PERSON: [404, "Nobody is rung as '{to}': it is no agent and no chat of channels.webrtc.ringNotify. Rung can be: {known}."],
+  SVC_CALLS_PERSON: [404, "There is nobody to ring as '{to}'. Agents: {agents}. Chats of people: {chats}."],
+  SVC_CALLS_OF_PEER: [404, "A peer calls agents of this daemon, and '{to}' is none; people and cameras are asked for here alone."],
   SVC_CALLS_MEDIA: [409, "Calls need the channel webrtc, which does not run: set channels.webrtc.enabled to true; if it is, see svc plugin doctor."],
   SVC_CALLS_BOT: [409, "No agent takes part in calls: set channels.webrtc.bot.enabled to true."],
   SVC_CALLS_AGENT: [400, "Which agent: name it, or set channels.webrtc.bot.defaultAgentId."],

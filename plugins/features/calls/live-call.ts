@@ -34,6 +34,9 @@ const MOST_CANDIDATES = 100;
 /** What one utterance may have; more is no speech. */
 const LINE_CHARS = 4_000;
 
+/** The media cannot take a call: a relay refuses its login, or too many are open. */
+const isOurs = (error: unknown): boolean => Number((error as { readonly status?: unknown } | undefined)?.status) >= 500;
+
 /** The key of a line in its collection: in order for each call. */
 export const lineKey = (call: string, n: number): string => `${call}.${String(n).padStart(6, "0")}`;
 
@@ -99,6 +102,8 @@ export class LiveCall {
     } catch (error) {
       this.#opening = false;
       if (this.#deps.now() >= this.#row.ringUntil) void this.end({ reason: "missed" });
+      // No other offer of this page would fare better.
+      else if (isOurs(error)) void this.end({ reason: "failed", words: reasonOf(error) });
       throw typeof (error as { status?: unknown }).status === "number" ? error : fail("SVC_CALLS_CONNECTION", { reason: reasonOf(error) });
     }
     if (this.#ending !== undefined) {

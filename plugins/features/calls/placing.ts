@@ -40,10 +40,19 @@ export function placed(
   if (kind === "call" && !rules.bot.enabled) throw fail("SVC_CALLS_BOT");
   if (peer !== undefined) {
     if (!mayCallIn(rules.allowedCallers, peer)) throw fail("SVC_CALLS_CALLER", { caller: peer });
-    if (kind === "camera" || !known) throw fail("SVC_CALLS_PERSON", { to: to ?? "anybody", known: "by a peer, the agents of this daemon" });
+    if (kind === "camera" || !known) throw fail("SVC_CALLS_OF_PEER", { to: to ?? "somebody" });
   }
+  // Before the agent: who misspells an agent hears of the name, and is not asked which agent.
+  const places = inbound
+    ? peer === undefined
+      ? []
+      : rules.ringNotify.map(placeOf)
+    : placesOf(
+        rules,
+        to,
+        ctx.agents.list().map(({ id }) => id),
+      );
   const agent = agentOf(wanted, placer, { ctx, rules, inbound });
-  const places = inbound ? (peer === undefined ? [] : rules.ringNotify.map(placeOf)) : placesOf(rules, to);
   if (!inbound && !mayRing(settings.allow, agent)) throw fail("SVC_CALLS_NOT_ALLOWED", { agent });
   const caller = inbound ? (peer ?? wanted.by ?? "this machine") : agent;
   const row: CallRow = {

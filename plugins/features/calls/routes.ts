@@ -19,10 +19,13 @@ const CANDIDATE = {
         {
           type: "object",
           required: ["candidate"],
+          // What `RTCIceCandidate.toJSON` gives grows with browsers.
+          additionalProperties: true,
           properties: {
             candidate: { type: "string", maxLength: 1_000 },
             sdpMid: { anyOf: [{ type: "string", maxLength: 100 }, { type: "null" }] },
             sdpMLineIndex: { anyOf: [{ type: "integer", minimum: 0, maximum: 100 }, { type: "null" }] },
+            usernameFragment: { anyOf: [{ type: "string", maxLength: 300 }, { type: "null" }] },
           },
         },
       ],

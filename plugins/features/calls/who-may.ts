@@ -35,9 +35,13 @@ export const placeOf = ({ channel, chatId, accountId }: CallChat): Place => ({
 });
 
 /** The chats that are rung for a name: `channel`, `channel:chat`, or without a name all of them. Throws `SVC_CALLS_PERSON`. */
-export function placesOf({ ringNotify }: Pick<CallSettings, "ringNotify">, to: string | undefined): readonly Place[] {
+export function placesOf({ ringNotify }: Pick<CallSettings, "ringNotify">, to: string | undefined, agents: readonly string[]): readonly Place[] {
   const found = ringNotify.filter(({ channel, chatId }) => to === undefined || to === channel || to === `${channel}:${chatId}`);
   if (found.length > 0) return found.map(placeOf);
-  const known = ringNotify.map(({ channel, chatId }) => `${channel}:${chatId}`).join(", ");
-  throw fail("SVC_CALLS_PERSON", { to: to ?? "anybody", known: known || "nobody, as channels.webrtc.ringNotify is not set" });
+  const chats = ringNotify.map(({ channel, chatId }) => `${channel}:${chatId}`).join(", ");
+  throw fail("SVC_CALLS_PERSON", {
+    to: to ?? "anybody",
+    agents: agents.join(", ") || "none",
+    chats: chats || "none, as channels.webrtc.ringNotify is not set",
+  });
 }

@@ -1,7 +1,8 @@
 import { LAYERS, type Layer, type PluginContext, type Turn, type TurnContext, type TurnEnd } from "@svc/sdk";
 import { CAP, fitLayers, sizeOf } from "./cap.ts";
 import { asLines, type Chat, createHistory, type Exchange, fitMessages, speakerOf } from "./history.ts";
-import { artifacts, channelRules, identity, landscape, scope, wikiHint } from "./layers.ts";
+import { landscape, type Surroundings } from "./landscape.ts";
+import { artifacts, channelRules, identity, scope, wikiHint } from "./layers.ts";
 import { createPreamble } from "./preamble.ts";
 import { references } from "./references.ts";
 import { createRemark } from "./remark.ts";
@@ -23,6 +24,9 @@ const stoppedAnswer = (said: string): string =>
   said === "" ? "[I was stopped before I had answered.]" : `${said}\n[I was stopped here, before the end of my answer.]`;
 /** Of layers and history together (000:L357). */
 const REMARKABLE = 16_000;
+
+/** Milliseconds for which the state of the channels is kept. */
+const CHANNELS_MS = 1_000;
 
 /** Puts contexts together with the files and agents of `ctx`; what cannot be read is left out and logged. */
 export function createAssembly(ctx: PluginContext): Assembly {
@@ -68,7 +72,7 @@ export function createAssembly(ctx: PluginContext): Assembly {
       ...context.layers,
       channelRules(turn),
       scope(turn),
-      landscape(turn, ctx.agents.list(), ctx.node.name, ctx.services.get("peers")?.list()),
+      landscape(turn, { agents: ctx.agents.list(), node: ctx.node.name, ...around() }),
       identity(turn),
       ...verified,
       artifacts(turn),
@@ -79,6 +83,20 @@ export function createAssembly(ctx: PluginContext): Assembly {
     const characters = size + kept.characters;
     if (characters > REMARKABLE) remark(turn.agent.id, characters);
     return { ...context, system, layers, history: kept.messages, strategy: context.strategy ?? "layered" };
+  }
+
+  let looked = { at: Number.NEGATIVE_INFINITY, channels: undefined as Surroundings["channels"] };
+  /** Cached: the health, of which the channels are a part, is too costly to build for each turn. */
+  function channelsNow(): Surroundings["channels"] {
+    const at = performance.now();
+    if (at - looked.at > CHANNELS_MS) looked = { at, channels: ctx.health().channels };
+    return looked.channels;
+  }
+
+  function around(): Pick<Surroundings, "peers" | "channels"> {
+    const peers = ctx.services.get("peers")?.list();
+    const channels = channelsNow();
+    return { ...(peers === undefined ? {} : { peers }), ...(channels === undefined ? {} : { channels }) };
   }
 
   async function verifiedOf({ agent }: Turn): Promise<Layer> {

@@ -1,17 +1,10 @@
-import { type Agent, type Inbound, LAYERS, type Layer, type Turn } from "@svc/sdk";
-import { firstLine, headed, oneLine } from "./words.ts";
+import type { Inbound, Layer, Turn } from "@svc/sdk";
+import { firstLine, layer, oneLine } from "./words.ts";
 
-const ROSTER = 40;
 const FACTS = 20;
 const QUOTED = 2_000;
 /** Facts that say what the message is attached to, and not where it was written. */
 const ATTACHED = /^(issue|merge_?request|pull_?request|mr|pr|commit|pipeline|note|discussion|url)/i;
-
-const layer = (name: keyof typeof LAYERS, heading: string, lines: readonly (string | false | undefined)[]): Layer => ({
-  name,
-  priority: LAYERS[name],
-  text: headed(heading, lines.filter(Boolean).join("\n")),
-});
 
 /** How the answer travels. Empty for a caller over HTTP who set no limits. */
 export function channelRules({ messages, agent }: Turn): Layer {
@@ -50,34 +43,6 @@ function describeSender({ sender }: Inbound): string {
 }
 
 const factLine = ([key, value]: [string, string | number | boolean]): string => `- ${oneLine(key, 60)}: ${oneLine(String(value))}`;
-
-/** The other agents of this node and the daemons of the mesh, and how to reach them where the agent can. Empty for the only one. */
-export function landscape(
-  { agent, actions: callable = [], messages }: Turn,
-  agents: readonly Agent[],
-  node: string,
-  peers: readonly { readonly name: string }[] = [],
-): Layer {
-  // What a restricted run is refused is nothing that it could be told to use.
-  const actions = (messages[0].options?.autonomy ?? "act") === "act" ? callable : [];
-  const others = agents.filter(({ id }) => id !== agent.id);
-  const more = others.length - ROSTER;
-  const roster = others.slice(0, ROSTER).map(({ id, name, systemPrompt = "" }) => {
-    const about = oneLine(firstLine(systemPrompt), 120);
-    return `- ${id}${name === id ? "" : ` (${oneLine(name, 60)})`}${about === "" ? "" : `: ${about}`}`;
-  });
-  return layer("landscape", "Landscape", [
-    others.length > 0 &&
-      `Other agents on the node ${oneLine(node, 60)}${actions.includes("agent.call") ? "; ask one with the tool agent_call {agentId, message}" : ""}:`,
-    ...roster,
-    more > 0 && `- and ${more} more`,
-    peers.length > 0 &&
-      `Other machines of the mesh${actions.includes("mesh.delegate") ? "; ask an agent there with the tool mesh_delegate {peer, agent, message}" : ""}: ${peers
-        .slice(0, ROSTER)
-        .map(({ name }) => oneLine(name, 60))
-        .join(", ")}${peers.length > ROSTER ? ` and ${peers.length - ROSTER} more` : ""}`,
-  ]);
-}
 
 /** The first line of the agent's prompt; the whole of it is in the preamble (CTX-03). */
 export function identity({ agent }: Turn): Layer {

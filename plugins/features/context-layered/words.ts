@@ -1,3 +1,5 @@
+import { LAYERS, type Layer } from "@svc/sdk";
+
 /** Foreign words on one line, so that a name cannot pretend to be a heading or a line of ours. */
 export function oneLine(text: string, limit = 200): string {
   const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
@@ -18,3 +20,10 @@ export function firstLine(text: string): string {
 
 /** A heading and what stands below it; nothing at all where nothing stands below. */
 export const headed = (heading: string, body: string): string => (body.trim() === "" ? "" : `## ${heading}\n${body.trim()}`);
+
+/** A layer with the lines that are there, under their heading. */
+export const layer = (name: keyof typeof LAYERS, heading: string, lines: readonly (string | false | undefined)[]): Layer => ({
+  name,
+  priority: LAYERS[name],
+  text: headed(heading, lines.filter(Boolean).join("\n")),
+});

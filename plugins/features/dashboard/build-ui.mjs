@@ -1,5 +1,5 @@
 /*
- * Builds the pages (`ui`) into `dist/ui`: names that change with the bytes, a brotli file beside each, and the licences of what is bundled.
+ * Builds the pages (`ui`) into `dist/ui`: names that change with the bytes, packed by brotli, and the licences of what is bundled.
  * Does nothing where the sources and the libraries are those of the last build.
  */
 import { createHash } from "node:crypto";
@@ -94,6 +94,9 @@ await build({
 writeFileSync(join(OUT, "licences.txt"), licences(modules));
 for (const path of filesOf(join(OUT, "assets"))) {
   const bytes = readFileSync(path);
-  if (bytes.length > 512) writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
+  if (bytes.length <= 512) continue;
+  // Packed only: the daemon unpacks it for a caller that does not take it so.
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
+  rmSync(path);
 }
 writeFileSync(STAMP, stamp);

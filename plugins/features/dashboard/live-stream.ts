@@ -78,7 +78,7 @@ function createFeed({ all, main }: Daemons, events: PluginContext["events"], sig
     add(listener) {
       listeners.add(listener);
       if (unsubscribe !== undefined) return;
-      unsubscribe = events.subscribe(hear);
+      unsubscribe = events.subscribe(hear, undefined, { siblings: true });
       timer = setInterval(() => {
         for (const daemon of all) void look(daemon);
       }, LOOK_MS).unref();

@@ -29,7 +29,7 @@ export function taskStreamRoute({ tasks, traces, events }: Pick<PluginContext, "
           stop();
         }
       };
-      const stop = events.subscribe(hear);
+      const stop = events.subscribe(hear, undefined, { siblings: true });
       signal.addEventListener("abort", stop, { once: true });
       stream.event("snapshot", { running: tasks.running().filter(wanted), queued: tasks.queued().filter(wanted) });
       if (trace !== undefined && trace.status !== "in-flight") {

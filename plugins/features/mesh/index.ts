@@ -26,6 +26,7 @@ export default definePlugin<MeshSettings>({
     const answers = new Answers(ctx);
     const peers: Peers = {
       ...wire,
+      list: () => wire.list().map((peer) => ({ ...peer, ...health.known(peer.name) })),
       async run(peer, { signal, ...task }): Promise<TaskResult> {
         requirePeer(wire, peer);
         return ctx.tasks.run(messageTo(peer, task), undefined, signal);

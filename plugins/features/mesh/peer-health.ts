@@ -1,4 +1,7 @@
-import { type Events, type Log, type Peers, reasonOf } from "@svc/sdk";
+import { type Events, type KnownPeer, type Log, type Peers, reasonOf } from "@svc/sdk";
+
+/** Kept of one peer. */
+const MOST_AGENTS = 200;
 
 /** How a peer was when it was asked last. */
 export interface PeerHealth {
@@ -13,7 +16,7 @@ export interface PeerHealth {
 export class HealthBook {
   readonly #states = new Map<string, PeerHealth>();
   /** The agents that it had when it was up last, by peer. */
-  readonly #agents = new Map<string, string>();
+  readonly #agents = new Map<string, readonly string[]>();
   readonly #peers: Peers;
   readonly #log: Log;
   readonly #events: Pick<Events, "publish">;
@@ -28,6 +31,12 @@ export class HealthBook {
 
   of(peer: string): PeerHealth {
     return this.#states.get(peer) ?? { state: "unknown" };
+  }
+
+  /** What others are told of it. */
+  known(peer: string): Pick<KnownPeer, "state" | "agents"> {
+    const agents = this.#agents.get(peer);
+    return { state: this.of(peer).state, ...(agents === undefined ? {} : { agents }) };
   }
 
   async look(): Promise<void> {
@@ -53,9 +62,9 @@ export class HealthBook {
 
   #compare(peer: string, agents: readonly string[]): void {
     const before = this.#agents.get(peer);
-    const now = JSON.stringify(agents.toSorted());
+    const now = agents.toSorted();
     this.#agents.set(peer, now);
-    if (before !== undefined && before !== now) this.#tell("skills-changed", peer, { agents });
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(now)) this.#tell("skills-changed", peer, { agents });
   }
 
   #tell(type: string, peer: string, facts: Readonly<Record<string, unknown>>): void {
@@ -70,7 +79,7 @@ export class HealthBook {
         return { state: "refused", at, reason: "it does not know the token of this daemon (401): both must hold the same mesh.peers[].token" };
       if (status !== 200) return { state: "down", at, reason: `it answered ${status}` };
       const { agents = [] } = (body ?? {}) as { agents?: readonly { id: string }[] };
-      return { state: "up", at, agents: agents.map(({ id }) => id) };
+      return { state: "up", at, agents: agents.slice(0, MOST_AGENTS).map(({ id }) => String(id)) };
     } catch (error) {
       return { state: "down", at, reason: reasonOf(error) };
     }

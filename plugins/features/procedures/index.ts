@@ -1,6 +1,6 @@
 import { definePlugin } from "@svc/sdk";
 import type { Opened } from "./opened.ts";
-import { procedureRoutes } from "./procedure-routes.ts";
+import { provideProcedures } from "./procedure-routes.ts";
 import { checkProcedures, PROCEDURES, type ProcedureSettings } from "./settings.ts";
 
 /** Once a night, when few wait for an answer. */
@@ -30,7 +30,7 @@ export default definePlugin<ProcedureSettings>({
         !settings.injection.enabled || turn.messages[0].entry === "procedures" ? context : (await open()).withProcedures(context, turn),
       { phase: "layers", timeoutMs: LIMIT_MS },
     );
-    for (const route of procedureRoutes(open)) ctx.provide.route(route);
+    provideProcedures(ctx, open);
 
     const look = async () => {
       if (!settings.extraction.enabled) return;

@@ -5,7 +5,7 @@ import { procedureError } from "./procedure-errors.ts";
 import { openProcedureFolder, type ProcedureFolder } from "./procedure-folder.ts";
 import type { ProcedureSettings } from "./settings.ts";
 import type { Skill } from "./skill.ts";
-import { createSkillFolders } from "./skill-folders.ts";
+import { createSkillFolders, type OverfullFolder } from "./skill-folders.ts";
 
 /** A skill as lists show it. */
 export interface Listed extends Omit<Skill, "body"> {
@@ -17,6 +17,8 @@ export interface Listed extends Omit<Skill, "body"> {
 /** All of the procedures, once something of them is needed. */
 export interface Opened {
   readonly folder: ProcedureFolder;
+  /** Folders of skills of which not all are read, after a `list`. */
+  overfull(): readonly OverfullFolder[];
   /** The context with the procedures that fit the request. */
   withProcedures(context: TurnContext, turn: Turn): Promise<TurnContext>;
   list(query: { readonly agent?: string; readonly drafts?: boolean; readonly match?: string }): Promise<readonly Listed[]>;
@@ -74,6 +76,7 @@ export function openProcedures(ctx: PluginContext<ProcedureSettings>, settings: 
     get folder() {
       return folder();
     },
+    overfull: () => folders.overfull(),
     async withProcedures(context, turn) {
       const layer = layerOf(chosen(await usable(turn.agent), context.prompt, settings().injection));
       return layer.text === "" ? context : { ...context, layers: [...context.layers, layer] };

@@ -12,7 +12,7 @@ import { readSkill, skillText } from "./skill.ts";
 
 const facts = { id: "x", source: "procedures", file: "x.md" } as const;
 
-it("registers its routes for this machine alone, and what a person decides for people", () => {
+it("registers its routes for this machine and the dashboard, and what a person decides for people", () => {
   const context = createFakeContext(procedures as never);
   procedures.setup(context as never);
   expect(context.registered.routes.map(({ method, path, guard, forPeople }) => `${method} ${path} ${guard}${forPeople ? " people" : ""}`)).toEqual([
@@ -21,6 +21,10 @@ it("registers its routes for this machine alone, and what a person decides for p
     "POST /procedures/promote loopback people",
     "POST /procedures/reject loopback people",
     "POST /procedures/extract loopback people",
+    "GET /api/procedures scope:dashboard:read",
+    "GET /api/procedures/one scope:dashboard:read",
+    "POST /api/procedures/promote scope:dashboard:write people",
+    "POST /api/procedures/reject scope:dashboard:write people",
   ]);
 });
 

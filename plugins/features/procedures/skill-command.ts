@@ -2,6 +2,12 @@ import type { CliHost, CommandGroup } from "@svc/sdk";
 import type { Pass } from "./extraction.ts";
 import type { Listed } from "./opened.ts";
 
+/** Of the answer of `GET /procedures`. */
+interface Unread {
+  readonly unread?: number;
+  readonly overfull?: readonly { readonly folder: string; readonly unread: number }[];
+}
+
 const group: CommandGroup = {
   name: "skill",
   summary: "Procedures and skills: what there is, review what was learned",
@@ -53,9 +59,18 @@ export default group;
 
 async function list(cli: CliHost, query: Readonly<Record<string, unknown>>): Promise<void> {
   const asked = new URLSearchParams(Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as [string, string]])));
-  const { procedures, unread } = (await cli.request("GET", `/procedures?${asked}`)) as { procedures: readonly Listed[]; unread?: number };
-  const more = unread === undefined ? [] : [`${unread} more files of procedures are not read: the first 500 by name are used. Move some away.`];
+  const answer = (await cli.request("GET", `/procedures?${asked}`)) as { procedures: readonly Listed[] } & Unread;
+  const { procedures } = answer;
+  const more = unreadLines(answer);
   cli.print([...procedures.map(line), ...more].join("\n") || "There is none. Skills are read from .agents/skills/<name>/SKILL.md of a workspace.", procedures);
+}
+
+/** A line for people for each thing that is not read. */
+function unreadLines({ unread, overfull = [] }: Unread): readonly string[] {
+  return [
+    ...(unread === undefined ? [] : [`${unread} more files of procedures are not read: the first 500 by name are used. Move some away.`]),
+    ...overfull.map((one) => `${one.unread} more skills of ${one.folder} are not read: the first 200 by name are used. Move some away.`),
+  ];
 }
 
 function line({ id, state, description, file, problem, score, agents }: Listed): string {

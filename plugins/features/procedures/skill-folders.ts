@@ -9,8 +9,8 @@ const READ_BY_ENGINE: Readonly<Record<string, readonly string[]>> = {
   "cli-b": [".agents/skills"],
   "cli-c": [".agents/skills", ".gemini/skills"],
 };
-/** Of one folder. */
-const MOST = 200;
+/** Read of one folder: the first by name. */
+export const MOST = 200;
 const AT_ONCE = 8;
 /** A folder is looked at again after this time. */
 const FRESH_MS = 2_000;
@@ -19,6 +19,14 @@ const FRESH_MS = 2_000;
 export interface SkillFolders {
   /** Those of an agent's workspace and of the user. With `all`, also those that its engine reads by itself. */
   of(agent: Agent, all?: boolean): Promise<readonly Skill[]>;
+  /** The folders that hold more than is read of one, by those that were read last. */
+  overfull(): readonly OverfullFolder[];
+}
+
+/** A folder of which only the first skills by name are read. */
+export interface OverfullFolder {
+  readonly folder: string;
+  readonly unread: number;
 }
 
 interface Reading {
@@ -33,6 +41,7 @@ export function createSkillFolders(
   log: Pick<Log, "warn">,
 ): SkillFolders {
   const readings = new Map<string, Reading>();
+  const overfull = new Map<string, OverfullFolder>();
   const known = new Map<string, { readonly mtimeMs: number; readonly size: number; readonly skill: Skill }>();
 
   function fresh(key: string, read: () => Promise<readonly Skill[]>): Promise<readonly Skill[]> {
@@ -49,13 +58,26 @@ export function createSkillFolders(
 
   async function inFolder(confined: Confined, folder: string, facts: { readonly source: SkillSource; readonly owner: string; readonly shown: string }) {
     const entries = await missing(confined.list(folder));
-    const names = entries.filter(({ kind, name }) => kind !== "file" && !name.startsWith(".")).map(({ name }) => name);
+    const names = entries
+      .filter(({ kind, name }) => kind !== "file" && !name.startsWith("."))
+      .map(({ name }) => name)
+      .sort();
+    note(confined.roots[0] ?? "", folder, names.length - MOST);
     const skills: Skill[] = [];
     for (let at = 0; at < Math.min(names.length, MOST); at += AT_ONCE) {
       const read = await Promise.all(names.slice(at, Math.min(at + AT_ONCE, MOST)).map((name) => inside(confined, folder, name, facts)));
       skills.push(...read.flat());
     }
     return skills.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  function note(root: string, folder: string, unread: number): void {
+    const place = join(root, folder);
+    const before = overfull.get(place)?.unread;
+    if (unread <= 0) return void overfull.delete(place);
+    overfull.set(place, { folder: place, unread });
+    // Looked at every few seconds; said where it is another number than before.
+    if (before !== unread) log.warn({ folder: place, unread }, `a folder holds more skills than are read of one: the first ${MOST} by name are used`);
   }
 
   async function inside(confined: Confined, folder: string, name: string, facts: Parameters<typeof inFolder>[2]): Promise<readonly Skill[]> {
@@ -100,6 +122,7 @@ export function createSkillFolders(
       for (const skill of found.flat()) if (!byId.has(skill.id)) byId.set(skill.id, skill);
       return [...byId.values()];
     },
+    overfull: () => [...overfull.values()],
   };
 }
 

@@ -1,5 +1,6 @@
 import { type PluginContext, sleep, type WorkflowHead, type Workflows } from "@svc/sdk";
-import { Drafts } from "./authoring/draft-files.ts";
+import { type Draft, Drafts } from "./authoring/draft-files.ts";
+import { draftFromTask, type TaskDraftQuery } from "./authoring/draft-from-task.ts";
 import { foldRuns } from "./authoring/promotion-check.ts";
 import { createReplay } from "./authoring/replay.ts";
 import { type ReplayQuery, startReplay } from "./authoring/replay-start.ts";
@@ -19,6 +20,8 @@ import { workflowStarts } from "./triggers/workflow-starts.ts";
 export interface Opened {
   readonly definitions: Definitions;
   readonly drafts: Drafts;
+  /** Makes a draft of what a task has done. */
+  fromTask(query: TaskDraftQuery): Promise<Draft>;
   /** The newest runs of workflows, and what starts them. */
   starts(workflows: readonly Loaded[], runs: number): ReturnType<typeof workflowStarts>;
   readonly runs: Runs;
@@ -53,9 +56,11 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
   });
   await runs.open();
   await room.start();
+  const drafts = new Drafts(definitions);
   return {
     definitions,
-    drafts: new Drafts(definitions),
+    drafts,
+    fromTask: (query) => draftFromTask({ traces: ctx.traces, drafts, definitions }, query),
     starts: (workflows, most) => workflowStarts(ctx, runs.rooms, workflows, most, ctx.config.matching.enabled),
     runs,
     tasks: room.tasks,

@@ -197,14 +197,15 @@ BEGIN
 END $$;
 
 -- A new boot. Those of the same folder are dead: its lock says so.
-CREATE OR REPLACE FUNCTION {s}.begin_boot(of_folder text, of_host text, of_pid integer, lease_ms integer) RETURNS bigint LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
+DROP FUNCTION IF EXISTS {s}.begin_boot(text, text, integer, integer);
+CREATE OR REPLACE FUNCTION {s}.begin_boot(of_folder text, of_name text, of_host text, of_pid integer, lease_ms integer) RETURNS bigint LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   made bigint;
 BEGIN
   UPDATE node SET alive = false WHERE alive AND (folder = of_folder OR lease_until < clock_timestamp());
   DELETE FROM node WHERE NOT alive AND lease_until < clock_timestamp() - interval '1 day'
     AND NOT EXISTS (SELECT 1 FROM item WHERE owner = node.boot AND leased);
-  INSERT INTO node (folder, host, pid, lease_until) VALUES (of_folder, of_host, of_pid, clock_timestamp() + lease_ms * interval '1 ms') RETURNING boot INTO made;
+  INSERT INTO node (folder, name, host, pid, lease_until) VALUES (of_folder, of_name, of_host, of_pid, clock_timestamp() + lease_ms * interval '1 ms') RETURNING boot INTO made;
   RETURN made;
 END $$;
 
@@ -216,12 +217,32 @@ BEGIN
     OR NOT EXISTS (SELECT 1 FROM node WHERE boot = item.owner));
 END $$;
 
--- Whether it lives, and whether it is asked to end.
-CREATE OR REPLACE FUNCTION {s}.beat(me bigint, lease_ms integer) RETURNS TABLE (lives boolean, drains boolean) LANGUAGE plpgsql
-SET search_path = {s}, pg_temp AS $$
+-- Whether it lives, whether it is asked to end, and the server's time. \`own_skew\`: by how many milliseconds its clock was ahead of the server's.
+CREATE OR REPLACE FUNCTION {s}.beat(me bigint, lease_ms integer, own_skew double precision)
+RETURNS TABLE (lives boolean, drains boolean, now double precision) LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 BEGIN
-  UPDATE node SET lease_until = clock_timestamp() + lease_ms * interval '1 ms' WHERE boot = me AND alive RETURNING true, draining INTO lives, drains;
+  UPDATE node SET lease_until = clock_timestamp() + lease_ms * interval '1 ms', skew = own_skew WHERE boot = me AND alive
+    RETURNING true, draining INTO lives, drains;
+  now := extract(epoch FROM clock_timestamp()) * 1000;
   RETURN NEXT;
+END $$;
+
+-- Stores what this boot tells the others, of which the newest \`kept\` stay, and answers what they told after the numbers in \`heard\`, by boot. Of a
+-- boot that has ended a while ago nothing is new to anybody.
+CREATE OR REPLACE FUNCTION {s}.exchange_events(me bigint, first bigint, told jsonb, heard jsonb, kept integer, most integer)
+RETURNS TABLE (boot bigint, node text, n bigint, value text) LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
+BEGIN
+  IF jsonb_array_length(told) > 0 THEN
+    INSERT INTO event AS e (boot, n, value) SELECT me, first + t.place - 1, t.text FROM jsonb_array_elements_text(told) WITH ORDINALITY AS t (text, place)
+      ON CONFLICT DO NOTHING;
+    DELETE FROM event e WHERE e.boot = me AND e.n < first + jsonb_array_length(told) - kept;
+  END IF;
+  RETURN QUERY
+    SELECT o.boot, coalesce(o.name, o.folder), e.n, e.value
+    FROM node o CROSS JOIN LATERAL (
+      SELECT x.n, x.at, x.value FROM event x WHERE x.boot = o.boot AND x.n > coalesce((heard ->> o.boot::text)::bigint, 0) ORDER BY x.n LIMIT most
+    ) e
+    WHERE o.boot <> me AND o.lease_until > clock_timestamp() - interval '10 min' ORDER BY e.at, o.boot, e.n LIMIT most;
 END $$;
 
 DROP FUNCTION IF EXISTS {s}.take_lease(bigint, text, uuid);

@@ -18,7 +18,7 @@ export default definePlugin<StoreSettings>({
     ctx.provide.store({
       name: "postgres",
       files: [IDENTITY],
-      open: ({ folder }) => openPostgres({ ...options, folder, log: ctx.log }),
+      open: ({ folder }) => openPostgres({ ...options, folder, name: ctx.node.id, log: ctx.log }),
       status: async () => (await import("./status.js")).serverStatus(options),
       migrate: async ({ folder }) => (await import("./upgrade.js")).upgrade(options, folder),
       nodes: async () => (await import("./status.js")).serverNodes(options),

@@ -32,7 +32,7 @@ END $$;
 
 CREATE OR REPLACE FUNCTION {s}.lane_enter(op jsonb) RETURNS jsonb LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
-  k text := op ->> 'l'; ahead boolean := coalesce((op ->> 'front')::boolean, false); l lane%ROWTYPE; number bigint; how text := 'queued';
+  k text := op ->> 'l'; ahead boolean := coalesce((op ->> 'front')::boolean, false); l lane%ROWTYPE; one jsonb; number bigint; how text := 'queued';
 BEGIN
   INSERT INTO lane AS was (key) VALUES (k) ON CONFLICT (key) DO UPDATE SET entered = was.entered + 1 RETURNING * INTO l;
   IF EXISTS (SELECT 1 FROM lane_item WHERE id = op ->> 'i') THEN
@@ -48,6 +48,7 @@ BEGIN
   number := nextval('lane_place');
   INSERT INTO lane_item (id, lane, pos, agent, mode, sort, size, front)
     VALUES (op ->> 'i', k, CASE WHEN ahead THEN -number ELSE number END, op ->> 'a', op ->> 'm', op ->> 's', coalesce((op ->> 'z')::integer, 0), ahead);
+  FOR one IN SELECT value FROM jsonb_array_elements(coalesce(op -> 'w', '[]')) LOOP PERFORM write_doc(one); END LOOP;
   IF l.state = 'idle' THEN PERFORM lane_next(k, false);
   ELSIF l.state = 'ready' AND ahead AND l.rank > 0 THEN PERFORM lane_next(k, false);
   END IF;

@@ -38,11 +38,18 @@ export function storedWork(server: Server, writer: Writer, boot: number, late: (
   const change = async (how: string, { conversation, token }: Named) =>
     (await writer.write([{ o: "lane", do: how, l: storedKey(LANES, conversation), t: token }])) as boolean;
 
+  /** The writes of an entry are told when it is sent, like any other. */
+  const withWrites = (op: Write, ops: readonly Op[] = []): LateWrite => {
+    if (ops.length === 0) return op;
+    const writes = ops.map(late);
+    return () => ({ ...op, w: writes.map((write) => (typeof write === "function" ? write() : write)) });
+  };
+
   return {
-    enter: async (entry) => (await writer.write([entered(entry)])) as "queued" | "dropped",
-    async replace(entry, old, stop) {
+    enter: async (entry, ops) => (await writer.write([withWrites(entered(entry), ops)])) as "queued" | "dropped",
+    async replace(entry, old, stop, ops) {
       const op = { ...entered({ ...entry, front: true, keep: true }), old: storedKey(LANES, old), stop: storedStop(stop) };
-      return { asked: (await writer.write([op])) === "asked" };
+      return { asked: (await writer.write([withWrites(op, ops)])) === "asked" };
     },
     cancel: async (id, stop) => (await writer.write([{ o: "cancel", i: storedKey(LANES, id), stop: storedStop(stop) }])) as "removed" | "asked" | "absent",
     async claim(agents, want, turn) {
@@ -64,6 +71,7 @@ export function storedWork(server: Server, writer: Writer, boot: number, late: (
       return (row?.claims ?? []).map(claimOf);
     },
     sweep: async () => (await query<{ n: number }>("SELECT {s}.sweep_lanes($1) AS n", [LEASE_MS]))[0]?.n ?? 0,
+    agents: async () => (await query<{ agent: string }>("SELECT DISTINCT agent FROM {s}.lane WHERE state = 'ready'")).map(({ agent }) => readText(agent)),
     async waiting() {
       const sql = `SELECT i.id FROM {s}.lane_item i JOIN {s}.lane l ON l.key = i.lane WHERE NOT i.taken OR l.state = 'ready'
         ORDER BY min(abs(i.pos)) OVER (PARTITION BY i.lane), i.lane, i.taken DESC, i.pos`;

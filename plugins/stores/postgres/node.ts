@@ -20,6 +20,16 @@ export interface NodeListeners {
   readonly drain: () => void;
 }
 
+/** A daemon that begins to use the schema. */
+export interface Begun {
+  /** How its data folder is known. */
+  readonly folder: string;
+  /** Its `node.id`, which no other living daemon of the schema may have. */
+  readonly name?: string;
+  /** It waits for nobody. */
+  readonly shared?: boolean;
+}
+
 interface Held {
   readonly token: string;
   readonly abort: AbortController;
@@ -37,23 +47,27 @@ export class Node {
   #beaten = { even: performance.now(), wall: Date.now() };
   #silence: NodeJS.Timeout | undefined;
   #beating = false;
+  /** The server's time, as the last beat heard it, and when that was by the clock that runs evenly. */
+  #heard: { readonly at: number; readonly even: number } | undefined;
+  #ended = false;
 
   private constructor(server: Server, beats: Server, boot: number, told: NodeListeners) {
     this.#server = server;
     this.#beats = beats;
     this.boot = boot;
     this.#told = told;
-    this.#timer = setInterval(() => void this.#beat(), BEAT_MS);
+    this.#timer = setInterval(() => void this.beat(), BEAT_MS);
     this.#timer.unref();
     this.#listen();
   }
 
   /**
    * Enters this boot of the daemon with that data folder: earlier boots of the folder are dead, which its lock proves. Waits for the lease of
-   * a daemon of another folder to run out, unless the schema is shared with them. Throws `SVC_STORE_BUSY` when it does not.
+   * a daemon of the same name with another folder to run out; without a name, for those of all others. Throws `SVC_STORE_BUSY` when it does not.
    */
-  static async begin(server: Server, beats: Server, folder: string, told: NodeListeners, shared = false): Promise<Node> {
-    const [begun] = await server.query<{ boot: number }>("SELECT {s}.begin_boot($1, $2, $3, $4)::float8 AS boot", [folder, hostname(), process.pid, LEASE_MS]);
+  static async begin(server: Server, beats: Server, { folder, name, shared = false }: Begun, told: NodeListeners): Promise<Node> {
+    const values = [folder, name ?? null, hostname(), process.pid, LEASE_MS];
+    const [begun] = await server.query<{ boot: number }>("SELECT {s}.begin_boot($1, $2, $3, $4, $5)::float8 AS boot", values);
     const boot = begun?.boot as number;
     const node = new Node(server, beats, boot, told);
     if (shared) return node;
@@ -61,10 +75,11 @@ export class Node {
     // Who was not heard of for a lease is dead from here on: one that only stood still must not come back beside this one.
     const late = "UPDATE {s}.node SET alive = false WHERE alive AND boot < $1 AND lease_until < clock_timestamp()";
     // Of two that begin at once, the first one has it.
-    const others = "SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1 ORDER BY boot LIMIT 1";
+    const others = `SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1
+      AND ($2::text IS NULL OR name IS NULL OR name = $2) ORDER BY boot LIMIT 1`;
     for (;;) {
       await server.query(late, [boot]);
-      const [other] = await server.query<{ name: string; host: string }>(others, [boot]);
+      const [other] = await server.query<{ name: string; host: string }>(others, [boot, name ?? null]);
       if (other === undefined) return node;
       if (performance.now() > until) {
         await node.end();
@@ -101,21 +116,29 @@ export class Node {
 
   /** Gives back all that it has and is dead at once: nobody has to wait for its lease to run out. */
   async end(): Promise<void> {
+    this.#ended = true;
     this.#stop("the store was closed");
     await this.#server.query("UPDATE {s}.node SET alive = false WHERE boot = $1", [this.boot], BEAT_MS);
   }
 
-  async #beat(): Promise<void> {
+  /** Says that it lives, and hears the server's time. The first one is asked for, the others come by themselves. */
+  async beat(): Promise<void> {
     if (this.silent) this.#lose(SILENT);
     if (this.#beating) return;
     this.#beating = true;
     const sent = { even: performance.now(), wall: Date.now() };
     try {
-      const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null }>(
-        "SELECT * FROM {s}.beat($1, $2)",
-        [this.boot, LEASE_MS],
+      const skew = this.#heard && Date.now() - this.time();
+      const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null; now: number }>(
+        "SELECT * FROM {s}.beat($1, $2, $3)",
+        [this.boot, LEASE_MS, skew],
         SILENT_MS,
       );
+      // Its clock was read half a round trip ago, about.
+      const even = performance.now();
+      if (answer !== undefined) this.#heard = { at: answer.now + (even - sent.even) / 2, even };
+      // A beat that was under way at the end finds the boot dead, as it is to be.
+      if (this.#ended) return;
       if (answer?.drains === true) this.#told.drain();
       if (answer?.lives !== true) {
         this.#stop("another daemon took over");
@@ -129,6 +152,11 @@ export class Node {
     } finally {
       this.#beating = false;
     }
+  }
+
+  /** Unix milliseconds by the server's clock, on which all its daemons agree; by the own clock until the first beat is answered. */
+  time(): number {
+    return this.#heard === undefined ? Date.now() : this.#heard.at + performance.now() - this.#heard.even;
   }
 
   /** Another daemon may be given what this one has from 7 s after that beat on: it stops 2 s earlier. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Log, StoreDriver, StoreScope, SvcError } from "@svc/sdk";
 import { fail } from "./errors.ts";
+import { Events } from "./events.ts";
 import { identity } from "./identity.ts";
 import { lanesToLock, storedWork } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
@@ -19,13 +20,17 @@ export interface OpenOptions extends ServerOptions {
   readonly log?: Log;
   /** Clocks of a test, in milliseconds: one that runs evenly, and one on the wall. Default: the server's own. */
   readonly clock?: { readonly steady: () => number; readonly wall: () => number };
-  /** Beside daemons of other folders that use the schema. Default: waits for their end, and is refused. */
+  /** `node.id`: daemons of other names may use the schema beside this one. Default: it waits for the end of all of other folders, and is refused. */
+  readonly name?: string;
+  /** Waits for nobody, whatever their names are. */
   readonly shared?: boolean;
 }
 
 /** The daemon's state in one schema. */
 export interface PostgresStore
-  extends Required<Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "nodes" | "onDrain" | "work" | "records" | "restore" | "close">> {
+  extends Required<
+    Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "nodes" | "time" | "exchange" | "onDrain" | "work" | "records" | "restore" | "close">
+  > {
   scope(owner: string): Required<StoreScope>;
   /** This boot's number. */
   readonly boot: number;
@@ -36,7 +41,7 @@ const SIZE_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Opens the store. Throws `SVC_STORE_REFUSED`, `SVC_STORE_UNREACHABLE`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
-export async function openPostgres({ folder, log, clock, shared, ...options }: OpenOptions): Promise<PostgresStore> {
+export async function openPostgres({ folder, log, clock, name, shared = false, ...options }: OpenOptions): Promise<PostgresStore> {
   const temporary = folder === undefined;
   const own = temporary ? { ...options, schema: `${options.schema}_${randomBytes(6).toString("hex")}` } : options;
   const server = await Server.create(own, log);
@@ -74,7 +79,8 @@ export async function openPostgres({ folder, log, clock, shared, ...options }: O
   try {
     const data = identity(folder);
     await migrate(server, data);
-    node = await Node.begin(server, beats, data, told, shared);
+    node = await Node.begin(server, beats, { folder: data, shared, ...(name === undefined ? {} : { name }) }, told);
+    await node.beat();
     await look().catch(() => {});
   } catch (error) {
     await Promise.allSettled([server.close(), beats.close()]);
@@ -103,6 +109,7 @@ export async function openPostgres({ folder, log, clock, shared, ...options }: O
     lease: (name) => node.lease(name),
     closed: () => closing !== undefined,
   });
+  const events = new Events(server, node.boot);
   return {
     scope,
     boot: node.boot,
@@ -120,6 +127,8 @@ export async function openPostgres({ folder, log, clock, shared, ...options }: O
     },
     size: () => ({ used }),
     nodes: () => nodesOf(server),
+    time: () => node.time(),
+    exchange: (first, values) => events.exchange(first, values),
     onDrain: (listener) => void drained.add(listener),
     records: () => storedRecords(server),
     restore: (records) => restoreRecords(server, records),

@@ -109,6 +109,7 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
   const scope = (owner: string): Required<StoreScope> => {
     const inside = `${checkedName(owner)}/`;
     return {
+      shared: true,
       collection: (name, { indexes = [] } = {}) => collection(inside + name, indexes),
       queue<T>(name: string) {
         const own = storedQueue<T>(server, writer, checkedName(inside + name), steady);

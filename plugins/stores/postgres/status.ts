@@ -54,14 +54,28 @@ async function tablesOf(server: Server, schema: string): Promise<readonly { name
 
 /** The daemons of the schema, the latest first; those that ended are forgotten after a day. */
 export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
-  const rows = await server.query<{ name: string; boot: number; host: string; pid: number | null; state: StoreNode["state"]; beat: number }>(
+  const rows = await server.query<{
+    name: string;
+    boot: number;
+    host: string;
+    pid: number | null;
+    state: StoreNode["state"];
+    beat: number;
+    skew: number | null;
+  }>(
     `SELECT coalesce(name, folder) AS name, boot::float8 AS boot, host, pid,
       CASE WHEN NOT alive THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'silent' WHEN draining THEN 'draining' ELSE 'alive' END AS state,
-      greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat
-    FROM {s}.node ORDER BY boot DESC LIMIT 200`,
+      greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat,
+      (to_jsonb(n) ->> 'skew')::float8 AS skew
+    FROM {s}.node n ORDER BY boot DESC LIMIT 200`,
     [LEASE_MS],
   );
-  return rows.map(({ pid, beat, ...node }) => ({ ...node, ...(pid === null ? {} : { pid }), beatMs: Math.round(beat) }));
+  return rows.map(({ pid, beat, skew, ...node }) => ({
+    ...node,
+    ...(pid === null ? {} : { pid }),
+    beatMs: Math.round(beat),
+    ...(skew === null ? {} : { skewMs: Math.round(skew) }),
+  }));
 }
 
 /** The same over connections of its own; none where there is no schema yet. */

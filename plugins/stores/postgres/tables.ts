@@ -88,10 +88,24 @@ export const MIGRATIONS: readonly string[] = [
   CREATE SEQUENCE {s}.lane_place;
   DROP FUNCTION IF EXISTS {s}.commit_group(bigint, bigint, jsonb, boolean, bigint, bigint);
   `,
+  `
+  -- What daemons tell each other. Not logged: after a crash of the server it is empty, and readers see that numbers are absent.
+  CREATE UNLOGGED TABLE {s}.event (
+    boot bigint NOT NULL, n bigint NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(), value text NOT NULL,
+    PRIMARY KEY (boot, n)
+  );
+  ALTER TABLE {s}.node ADD COLUMN skew double precision;
+  DROP FUNCTION IF EXISTS {s}.beat(bigint, integer);
+  `,
 ];
 
 /** What each of them is for, in the same order. */
-const PURPOSES = ["the tables of the state", "the process of a daemon, and the wish that it ends", "the lanes of what several daemons work on"];
+const PURPOSES = [
+  "the tables of the state",
+  "the process of a daemon, and the wish that it ends",
+  "the lanes of what several daemons work on",
+  "what daemons tell each other",
+];
 
 /** One line for each migration that brings a schema of that version to this program's. */
 export const waitingAfter = (version: number): readonly string[] => MIGRATIONS.map((_, at) => `${at + 1}: ${PURPOSES[at] ?? "further tables"}`).slice(version);

@@ -1,20 +1,10 @@
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
 import { codeOf, type SvcError } from "@svc/sdk";
 import type Database from "better-sqlite3";
+import { openFile } from "./driver.ts";
 import { fail } from "./errors.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
-
-// Required when the first database is opened: who only asks for a check of a configuration needs none.
-const require = createRequire(import.meta.url);
-const sqlite = () => require("better-sqlite3") as typeof Database;
-
-/** Where its native part usually lies. Told, the library need not load what looks for it; where it is not there, it looks itself. */
-function nativeBinding(): Pick<Database.Options, "nativeBinding"> {
-  const file = join(dirname(require.resolve("better-sqlite3/package.json")), "build/Release/better_sqlite3.node");
-  return existsSync(file) ? { nativeBinding: file } : {};
-}
 
 /** Milliseconds for which SQLite itself waits for another process, blocking the loop; longer waits are the caller's, between ticks. */
 export const BUSY_SLICE_MS = 10;
@@ -38,7 +28,7 @@ export function openDatabase(file: string): Database.Database {
   }
   let database: Database.Database | undefined;
   try {
-    database = new (sqlite())(file, { timeout: 250, ...nativeBinding() });
+    database = openFile(file, { timeout: 250 });
     // Only a database that is made here can have it: from an older one no space is given back to the disk, only used again.
     if (database.pragma("page_count", { simple: true }) === 0) database.pragma("auto_vacuum = INCREMENTAL");
     database.pragma("journal_mode = WAL");
@@ -63,7 +53,7 @@ export function openDatabase(file: string): Database.Database {
 export function checkDatabase(file: string, { quick = false }: { readonly quick?: boolean } = {}): readonly string[] {
   let database: Database.Database | undefined;
   try {
-    database = new (sqlite())(file, { readonly: true, fileMustExist: true, timeout: 250 });
+    database = openFile(file, { readonly: true, fileMustExist: true, timeout: 250 });
     const found = database.pragma("user_version", { simple: true }) as number;
     if (found > SCHEMA_VERSION) return [fail("SVC_STORE_NEWER", { file, found, known: SCHEMA_VERSION }).message];
     const rows = database.pragma(quick ? "quick_check" : "integrity_check") as Record<string, string>[];

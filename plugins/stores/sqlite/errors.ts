@@ -8,6 +8,10 @@ export const ERRORS = {
   SVC_STORE_FAILED: [503, "The database {file} failed ({reason}) and takes nothing more; check the disk, then start the daemon again."],
   SVC_STORE_CORRUPT: [500, "The database {file} is damaged ({reason}). It was left as it is: look at it with `svc db check` and restore a copy."],
   SVC_STORE_NEWER: [500, "The database {file} has version {found}, newer than this program's {known}; start the newer program, migrations only go forward."],
+  SVC_STORE_DRIVER: [
+    500,
+    "The SQLite library does not run under Node.js {node} ({reason}); install svc again with this Node.js, or have the library built anew: npm rebuild better-sqlite3, in the folder above {folder}.",
+  ],
   SVC_STORE_CLOSED: [503, "The store is closed; the daemon is stopping."],
   SVC_STORE_NAME: [400, "'{name}' is no name for stored state: lower-case letters, digits and '-', '_', '.', starting with a letter or digit."],
   SVC_STORE_INDEX: [400, "'{field}' is no declared index of {collection}; declare it in `indexes` where the collection is opened."],

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { definePlugin } from "@svc/sdk";
 import { checkDatabase } from "./database.ts";
+import { driverProblem } from "./driver.ts";
 import { openStore } from "./open.ts";
 
 /** The database's name in the data folder. */
@@ -20,7 +21,10 @@ export default definePlugin({
       open: ({ folder, now }) => openStore({ file: folder === undefined ? ":memory:" : join(folder, FILE), log: ctx.log, now }),
       async check({ folder, quick = false }) {
         const file = join(folder, FILE);
-        if (!existsSync(file)) return undefined;
+        if (!existsSync(file)) {
+          const problem = driverProblem();
+          return problem === undefined ? undefined : { file, problems: [problem] };
+        }
         return { file, problems: checkDatabase(file, { quick }) };
       },
       status: async ({ folder }) => (await import("./status.js")).databaseStatus(join(folder, FILE)),

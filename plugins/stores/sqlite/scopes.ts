@@ -19,7 +19,7 @@ import { QueueTable } from "./queue-table.ts";
 import { type BoundWrite, checkedName, type Table, type Write } from "./table.ts";
 
 /** One owner's part of a database, of which nothing is left out. Who uses it alone needs no leases. */
-export type DatabaseScope = Required<Omit<StoreScope, "lease">>;
+export type DatabaseScope = Required<Omit<StoreScope, "lease" | "shared">>;
 
 /** Every owner's part of one database. */
 export interface Scopes {

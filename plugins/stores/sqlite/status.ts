@@ -1,11 +1,9 @@
 import { existsSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { StoreMigrated, StoreStatus } from "@svc/sdk";
 import type Database from "better-sqlite3";
 import { openDatabase, storeError } from "./database.ts";
+import { openFile } from "./driver.ts";
 import { SCHEMA_VERSION, waitingAfter } from "./migrations.ts";
-
-const require = createRequire(import.meta.url);
 
 /** What the database is and holds: reads it and changes nothing. Throws `SVC_STORE_BUSY`, `SVC_STORE_CORRUPT`, `SVC_STORE_FAILED`. */
 export function databaseStatus(file: string): StoreStatus {
@@ -33,10 +31,9 @@ export function migrateDatabase(file: string): StoreMigrated {
 }
 
 function reading<T>(file: string, read: (database: Database.Database) => T): T {
-  const open = require("better-sqlite3") as typeof Database;
   let database: Database.Database | undefined;
   try {
-    database = new open(file, { readonly: true, fileMustExist: true, timeout: 250 });
+    database = openFile(file, { readonly: true, fileMustExist: true, timeout: 250 });
     return read(database);
   } catch (error) {
     throw storeError(error, file);

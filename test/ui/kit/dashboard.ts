@@ -12,6 +12,8 @@ export interface DashboardOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Fills the data folder before the daemon starts, such as with what earlier days have left. */
   prepare?(folder: string): Promise<void>;
+  /** Writes svc.json into the empty folder by itself, as a person would; `config` and `token` are not asked then. */
+  begin?(folder: string): Promise<void>;
   /** Variables of the daemon's environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Fills the running daemon by its own routes. */
@@ -49,7 +51,7 @@ afterAll(async () => {
  * Starts a daemon with its dashboard; both end after the tests of the file, unless they are stopped before. A test that changes what the daemon
  * keeps has one of its own in `beforeEach`, and stops it: what a failed attempt has left must not fail the next one.
  */
-export async function startDashboard({ config = {}, files = {}, env = {}, prepare, seed, token }: DashboardOptions = {}): Promise<Dashboard> {
+export async function startDashboard({ config = {}, files = {}, env = {}, begin, prepare, seed, token }: DashboardOptions = {}): Promise<Dashboard> {
   const folder = await mkdtemp(join(tmpdir(), "svc-ui-"));
   const { dashboard, ...rest } = config as { dashboard?: object };
   const written = {
@@ -58,7 +60,7 @@ export async function startDashboard({ config = {}, files = {}, env = {}, prepar
     ...rest,
     dashboard: { enabled: true, port: 0, ...(token === undefined ? {} : { token }), ...dashboard },
   };
-  await writeFile(join(folder, "svc.json"), JSON.stringify(written, null, 2));
+  await (begin?.(folder) ?? writeFile(join(folder, "svc.json"), JSON.stringify(written, null, 2)));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
 import { type CliHost, codeOf, type HttpRoute } from "@svc/sdk";
 import { type FarDashboard, farDashboards } from "../far-dashboard.ts";
 import { forward, forwardRoutes, type Got, isRefused, reasonOf, type Send } from "../forward.ts";
@@ -156,11 +157,13 @@ function assetRoute(): HttpRoute {
     path: `${ASSETS.prefix}/:name`,
     guard: "open",
     handle({ params: { name = "" }, headers }, reply) {
-      if (!names.has(name)) return reply.status(404).send("There is no such file.", "text/plain; charset=utf-8");
-      const packed = names.has(`${name}.br`) && /\bbr\b/.test(headers["accept-encoding"]?.toString() ?? "");
+      const packed = names.has(`${name}.br`);
+      if (!packed && !names.has(name)) return reply.status(404).send("There is no such file.", "text/plain; charset=utf-8");
+      const taken = packed && /\bbr\b/.test(headers["accept-encoding"]?.toString() ?? "");
       reply.header("cache-control", "public, max-age=31536000, immutable").header("vary", "accept-encoding");
-      if (packed) reply.header("content-encoding", "br");
-      return reply.send(readFileSync(`${ASSETS.folder}/${name}${packed ? ".br" : ""}`), types[name.split(".").at(-1) as string] ?? "application/octet-stream");
+      if (taken) reply.header("content-encoding", "br");
+      const bytes = readFileSync(`${ASSETS.folder}/${name}${packed ? ".br" : ""}`);
+      return reply.send(packed && !taken ? brotliDecompressSync(bytes) : bytes, types[name.split(".").at(-1) as string] ?? "application/octet-stream");
     },
   };
 }

@@ -50,10 +50,10 @@ export class TaskContexts {
 
   /** Notes what the agent is told for a turn; what fails is logged and disturbs nothing. */
   keep(context: TurnContext, turn: Turn): void {
-    this.#rows.put(turn.id, storedOf(context, turn.startedAt)).then(
-      () => this.#trim(),
-      (error) => this.#log.warn({ err: error, task: turn.id }, "the context of a task was not kept for its page"),
-    );
+    this.#rows
+      .put(turn.id, storedOf(context, turn.startedAt))
+      .then(() => this.#trim())
+      .catch((error) => this.#log.warn({ err: error, task: turn.id }, "the context of a task was not kept for its page"));
   }
 
   async #trim(): Promise<void> {

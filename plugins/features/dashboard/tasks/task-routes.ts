@@ -32,12 +32,22 @@ export function taskRoutes(ctx: Sources): readonly HttpRoute[] {
   let series: Promise<TaskSeries> | undefined;
   let contexts: Promise<TaskContexts> | undefined;
   let chats: Promise<AgentChats> | undefined;
-  const openContexts = () => (contexts ??= import("./task-contexts.js").then(({ TaskContexts }) => new TaskContexts(ctx)));
+  const openContexts = () =>
+    (contexts ??= import("./task-contexts.js")
+      .then(({ TaskContexts }) => new TaskContexts(ctx))
+      .catch((error) => {
+        contexts = undefined;
+        throw error;
+      }));
   const openChats = () => (chats ??= import("./agent-chat.js").then(({ AgentChats }) => new AgentChats(ctx)));
   // The context of a turn is there once.
   ctx.hooks.assembleContext.tap(
     (context, turn) => {
-      void openContexts().then((open) => open.keep(context, turn));
+      openContexts().then(
+        (open) => open.keep(context, turn),
+        // A daemon that stops has closed its store by then.
+        (error) => ctx.signal.aborted || ctx.log.warn({ err: error, task: turn.id }, "the context of a task was not kept for its page"),
+      );
       return context;
     },
     { stage: 1_000 },

@@ -12,13 +12,16 @@ import {
 } from "../definition/definition-routes.ts";
 import { draftView, requireRunnable } from "../definition/definition-views.ts";
 import type { Definition } from "../engine/types.ts";
-import type { Drafts } from "./draft-files.ts";
+import type { Draft, Drafts } from "./draft-files.ts";
+import type { TaskDraftQuery } from "./draft-from-task.ts";
 import type { Fold } from "./fold.ts";
 import type { ReplayQuery } from "./replay-start.ts";
 
 /** What the routes of drafts ask. */
 export interface DraftDoors {
   readonly drafts: Drafts;
+  /** Makes a draft of what a task has done. */
+  fromTask(query: TaskDraftQuery): Promise<Draft>;
   /** Starts a run of a draft that is answered from what was recorded. */
   replay(draft: { readonly definition: Definition; readonly hash: string }, query: ReplayQuery): Promise<{ readonly runId: string; readonly name: string }>;
   /** Holds the newest completed runs against a definition. */
@@ -26,6 +29,7 @@ export interface DraftDoors {
 }
 
 const ID = { type: "string", minLength: 1, maxLength: 64 } as const;
+const TASK = { type: "string", minLength: 1, maxLength: 512 } as const;
 const TEXT = { type: "string", maxLength: 1_000 } as const;
 
 /** The routes of drafts (WORKFLOWS 8), for one server. */
@@ -44,6 +48,20 @@ export function draftRoutes({ server, read, write }: DefinitionPlace, open: () =
         const { page, next } = pageOf(await (await open()).drafts.list(), query);
         return { drafts: page.map(draftView), ...(next === undefined ? {} : { next }) };
       },
+    },
+    {
+      ...place,
+      method: "POST",
+      path: "/api/workflows/drafts",
+      guard: write,
+      body: { type: "object", additionalProperties: false, required: ["taskId"], properties: { taskId: TASK, id: ID } },
+      before,
+      handle: ({ body }, reply) =>
+        withProblems(reply, async () => {
+          const { id, file, problems, text } = await (await open()).fromTask(body as TaskDraftQuery);
+          reply.status(201).header("etag", etagOf(text));
+          return { id, file, problems, url: `/workflows/editor?draft=${encodeURIComponent(id)}` };
+        }),
     },
     {
       ...place,
@@ -113,7 +131,7 @@ export function draftRoutes({ server, read, write }: DefinitionPlace, open: () =
       method: "POST",
       path: "/api/workflows/drafts/:id/replay",
       guard: write,
-      body: { type: "object", additionalProperties: false, properties: { taskId: { type: "string", minLength: 1, maxLength: 512 }, input: OBJECT_BODY } },
+      body: { type: "object", additionalProperties: false, properties: { taskId: TASK, input: OBJECT_BODY } },
       handle: (request, reply) =>
         withProblems(reply, async () => {
           const { drafts, replay } = await open();

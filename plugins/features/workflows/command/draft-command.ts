@@ -6,7 +6,7 @@ import { problemLine } from "./problem-line.ts";
 import { watchRun } from "./watch.ts";
 
 /** What may be done with a draft. */
-export const DRAFT_VERBS = ["list", "show", "save", "validate", "promote", "reject", "replay"] as const;
+export const DRAFT_VERBS = ["list", "show", "new", "save", "validate", "promote", "reject", "replay"] as const;
 
 /** What `svc workflow draft` may be told beside the verb and the id. */
 export interface DraftOptions {
@@ -27,6 +27,7 @@ interface ShownDraft {
 /** `svc workflow draft <verb> [id]`. */
 export async function draftCommand(cli: CliHost, verb: string, id: string | undefined, file: string | undefined, options: DraftOptions): Promise<void> {
   if (verb === "list") return list(cli);
+  if (verb === "new") return fromTask(cli, id, options.task);
   if (!(DRAFT_VERBS as readonly string[]).includes(verb)) throw svcError("SVC_CLI_USAGE", `There is no 'draft ${verb}'; there is: ${DRAFT_VERBS.join(", ")}.`);
   if (id === undefined) throw svcError("SVC_CLI_USAGE", `svc workflow draft ${verb} needs the id of a draft; see svc workflow draft list.`);
   const path = `/drafts/${part(id)}`;
@@ -71,6 +72,12 @@ async function list(cli: CliHost): Promise<void> {
   const line = ({ definition: { id, generatedFrom, confidence }, problems, updatedAt }: ShownDraft) =>
     [id, generatedFrom ?? "-", confidence === undefined ? "-" : String(confidence), `${problems.length} problems`, updatedAt].join("  ");
   cli.print(drafts.map(line).join("\n") || "There are no drafts.", { drafts });
+}
+
+async function fromTask(cli: CliHost, id: string | undefined, taskId: string | undefined): Promise<void> {
+  if (taskId === undefined) throw svcError("SVC_CLI_USAGE", "svc workflow draft new needs a recorded task: svc workflow draft new [id] --task <id>.");
+  const answer = await act<{ id: string; file: string; problems: readonly ShownProblem[] }>(cli, "/drafts", { taskId, ...(id === undefined ? {} : { id }) });
+  cli.print([`${answer.id} is saved as ${answer.file}`, ...answer.problems.map((problem) => problemLine(answer.id, problem))].join("\n"), answer);
 }
 
 async function save(cli: CliHost, id: string, path: string, file: string | undefined): Promise<void> {

@@ -168,11 +168,11 @@ const AUTHORING: readonly Command[] = [
   {
     name: "draft",
     args: "<verb> [id] [file]",
-    summary: "Drafts: list, show, save, validate, promote, reject, replay",
+    summary: "Drafts: list, show, new, save, validate, promote, reject, replay",
     options: [
       { flags: "--as <id>", description: "promote: the id of the workflow (default: the draft's)" },
       { flags: "--reason <text>", description: "reject: why" },
-      { flags: "--task <id>", description: "replay: the recorded task that answers" },
+      { flags: "--task <id>", description: "new: the recorded task that it is made of; replay: the one that answers" },
       { flags: "--input <json>", description: "replay: what the workflow is given" },
       { flags: "--watch", description: "replay: follow the run to its end" },
     ],

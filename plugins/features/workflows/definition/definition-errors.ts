@@ -18,6 +18,9 @@ export const DEFINITION_ERRORS = {
   SVC_WORKFLOW_LAYOUT: [413, "A layout has at most 262,144 bytes of JSON."],
   SVC_WORKFLOW_BIG: [413, "A definition has at most 1,048,576 bytes."],
   SVC_DRAFT_UNKNOWN: [404, "There is no draft '{id}'."],
+  SVC_DRAFT_THERE: [409, "There is a draft '{id}' already; give another id, or reject that one."],
+  SVC_DRAFT_TASK_RUNS: [409, "The task '{task}' is still being worked on; make a draft of it when it has ended."],
+  SVC_DRAFT_TASK: [422, "No workflow can be made of the task '{task}': {reason}."],
   SVC_DRAFT_CHANGED: [412, "The draft '{id}' was changed meanwhile; read it again and save what you have changed."],
   SVC_DRAFT_TAKEN: [409, "There is a workflow '{id}' already, in {file}; promote the draft under another id."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { classes } from "./class-names.ts";
 import { useKeys } from "./keys.ts";
+import { useTextScale } from "./root-font.ts";
 
 /** What a page may ask of a list. */
 export interface VirtualListHandle {
@@ -14,7 +15,7 @@ export interface VirtualListHandle {
 /** What a list takes. */
 export interface VirtualListProps {
   readonly count: number;
-  /** All rows are as high, in px: nothing is measured. Where the pointer is a finger, they are at least 44 px. */
+  /** All rows are as high, in px of the design: they grow with the root's font; where the pointer is a finger, they are at least 44 px. */
   readonly rowHeight: number;
   /** The cells of a row. */
   render(index: number): ReactNode;
@@ -54,7 +55,7 @@ function useCoarse(): boolean {
 export function VirtualList(props: VirtualListProps) {
   const { count, rowHeight: asked, render, keyOf, onOpen, selected, onSelect, label, onEnd, keys = true, className, rowClass, ref } = props;
   const box = useRef<HTMLDivElement>(null);
-  const rowHeight = Math.max(asked, useCoarse() ? FINGER_PX : 0);
+  const rowHeight = Math.max(Math.round(asked * useTextScale()), useCoarse() ? FINGER_PX : 0);
   const [view, setView] = useState({ top: 0, height: 600 });
   const height = Math.min(count * rowHeight, MOST_PX);
   const scale = height === 0 ? 1 : (count * rowHeight) / height;

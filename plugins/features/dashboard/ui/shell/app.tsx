@@ -111,7 +111,7 @@ function skip(event: MouseEvent, main: HTMLElement | null): void {
   main?.focus();
 }
 
-const SMALL = matchMedia("(max-width: 1440px)");
+const SMALL = matchMedia("(max-width: 90em)");
 
 /** The editor needs the room of the rail there. */
 function useSmall(): boolean {

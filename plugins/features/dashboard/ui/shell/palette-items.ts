@@ -17,6 +17,8 @@ export interface PaletteItem {
   readonly note?: string | undefined;
   readonly state?: State | undefined;
   readonly key?: string | undefined;
+  /** Whose line it is: its mark stands before the title. */
+  readonly agent?: string | undefined;
   run(): void;
 }
 
@@ -95,6 +97,7 @@ function agentItems({ id, name = id }: Agent): PaletteItem[] {
     icon,
     title: `${id}: ${what}`,
     note,
+    agent: id,
     run: () => navigate(to),
   });
   return [
@@ -124,6 +127,7 @@ const taskItem = ({ id, agent = "", status, messagePreview = "" }: Task): Palett
   icon: "tasks",
   title: messagePreview || id,
   note: agent,
+  agent,
   state: stateOf(status),
   run: () => navigate(`/tasks/${encodeURIComponent(id)}`),
 });

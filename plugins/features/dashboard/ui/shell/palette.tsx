@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { AgentMark } from "../kit/agent-mark.tsx";
 import { classes } from "../kit/class-names.ts";
 import { Glyph } from "../kit/glyph.tsx";
 import { Icon } from "../kit/icon.tsx";
@@ -130,7 +131,7 @@ interface LineProps {
   onRun(): void;
 }
 
-function Line({ id, item: { icon, title, note, state, key }, words, here, onPoint, onRun }: LineProps) {
+function Line({ id, item: { agent, icon, title, note, state, key }, words, here, onPoint, onRun }: LineProps) {
   return (
     <div
       id={id}
@@ -142,6 +143,7 @@ function Line({ id, item: { icon, title, note, state, key }, words, here, onPoin
       onClick={onRun}
     >
       <Icon name={icon} />
+      {agent !== undefined && <AgentMark agent={agent} size={14} />}
       <bdi className="cut grow">
         <Marked text={title} words={words} />
       </bdi>

@@ -62,6 +62,8 @@ export const LIVE = {
   waitsConversation: "Waits for the task before it in this conversation",
   waitsSlot: (place: number) => `Waits for a free process: ${place === 1 ? "first" : `number ${place}`} in the queue`,
   waitsFor: (what: string) => `Waits: ${what}`,
+  sessionSilent: "the session has not answered yet",
+  notCome: "what it has asked for is not there yet",
   fromWords: (channel: string, chat: string) => [channel, chat].filter((part) => part !== "").join(" · "),
   allKinds: "All kinds",
   kinds: "kinds of events",

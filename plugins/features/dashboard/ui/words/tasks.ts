@@ -30,6 +30,8 @@ export const TASKS = {
   noPrice: "not told",
   task: "The task",
   replay: "Replay",
+  makeWorkflow: "Make a workflow",
+  noWorkflow: "No workflow was made of it.",
   copyId: "Copy id",
   copied: "Copied",
   previous: "Newer task",

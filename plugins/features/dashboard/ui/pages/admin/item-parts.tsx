@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "../../data/router.tsx";
 import { valueAt } from "../../forms/form-path.ts";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Glyph, Presence, type State } from "../../kit/glyph.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
 import { AnnouncePart } from "./announce-part.tsx";
@@ -20,7 +21,12 @@ const CHANNEL_GLYPHS: Readonly<Record<string, State>> = { ready: "ok", connectin
 export function markOf(tab: TabId, { id, path }: Item, facts: LiveFacts): ReactNode {
   if (tab === "agents") {
     const agent = facts.agents?.find((one) => one.id === id);
-    return <Presence state={agent === undefined ? "off" : agent.active > 0 ? "busy" : "idle"} />;
+    return (
+      <>
+        <Presence state={agent === undefined ? "off" : agent.active > 0 ? "busy" : "idle"} />
+        <AgentMark agent={id} />
+      </>
+    );
   }
   if (tab === "channels") {
     const channel = facts.channels?.find((one) => one.name === id);

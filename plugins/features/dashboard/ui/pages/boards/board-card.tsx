@@ -1,5 +1,6 @@
 import { type KeyboardEvent, memo } from "react";
 import { Link } from "../../data/router.tsx";
+import { AgentMark } from "../../kit/agent-mark.tsx";
 import { classes } from "../../kit/class-names.ts";
 import { Glyph } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
@@ -69,10 +70,11 @@ export const BoardCard = memo(function BoardCard({
         onKeyDown={(event) => actions.key(event, card.id)}
         {...listeners}
       >
-        <CardFace card={card} number={number} labels={labels} hidden={hidden} onMenu={(opener) => actions.menu(card.id, opener)} />
+        <CardFace card={card} number={number} labels={labels} hidden={hidden} actions={actions} />
         {work !== undefined && (
           <Link to={`/tasks/${encodeURIComponent(work.task)}`} className="boards-work" draggable={false} tabIndex={selected ? 0 : -1}>
             <Glyph state="running" label={BOARDS.works(work.agent)} />
+            <AgentMark agent={work.agent} size={12} />
             <bdi className="cut">{work.agent}</bdi>
             <Duration from={work.since} />
           </Link>
@@ -82,19 +84,23 @@ export const BoardCard = memo(function BoardCard({
   );
 });
 
-/** What stands on a card; also what follows the pointer while it is dragged. */
-export function CardFace({
+/**
+ * What stands on a card; also what follows the pointer while it is dragged. The drag library draws every card again at each column
+ * that a drag passes; what stands on them stays as it is.
+ */
+export const CardFace = memo(function CardFace({
   card,
   number,
   labels,
   hidden,
-  onMenu,
+  actions,
 }: {
   readonly card: Card;
   readonly number: string;
   readonly labels: Board["labels"];
   readonly hidden: ReadonlySet<string>;
-  onMenu?(opener: HTMLElement): void;
+  /** Absent: it has no menu. */
+  readonly actions?: Pick<CardActions, "menu">;
 }) {
   const people = [...new Set([...card.agents, ...card.assignees])];
   return (
@@ -126,7 +132,7 @@ export function CardFace({
             +{people.length - 2}
           </span>
         )}
-        {onMenu !== undefined && (
+        {actions !== undefined && (
           <button
             type="button"
             className="boards-card-menu"
@@ -138,7 +144,7 @@ export function CardFace({
             onTouchStart={(event) => event.stopPropagation()}
             onClick={(event) => {
               event.stopPropagation();
-              onMenu(event.currentTarget);
+              actions.menu(card.id, event.currentTarget);
             }}
           >
             <Icon name="more" size={14} />
@@ -147,7 +153,7 @@ export function CardFace({
       </div>
     </>
   );
-}
+});
 
 /** A label of the source: its colour as a square beside its name, which alone tells it. */
 function Label({ name, shown }: { readonly name: string; readonly shown: Board["labels"][number] | undefined }) {

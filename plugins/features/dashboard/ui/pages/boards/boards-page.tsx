@@ -29,7 +29,7 @@ export default function BoardsPage() {
   const { state, error, reading, read, move } = useBoard(board?.available === true ? board : undefined);
   const { why } = useWriting();
   // Where the head has no room for them they stand below it.
-  const narrow = useMedia("(max-width: 900px)");
+  const narrow = useMedia("(max-width: 56.25em)");
   useKeys(
     {
       r: { title: BOARDS.keys.refresh, run: () => (board === undefined ? false : read()) },

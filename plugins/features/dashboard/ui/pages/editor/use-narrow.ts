@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-const query = matchMedia("(max-width: 640px)");
+const query = matchMedia("(max-width: 40em)");
 
 /** Whether the screen has room for one pane only. */
 export function useNarrow(): boolean {

@@ -28,7 +28,7 @@ export default function InboxPage() {
   const [named, setActor] = useQuery("actor");
   const [given, setView] = useQuery("view");
   const [selected, select] = useQuery("item");
-  const narrow = useMedia("(max-width: 640px)");
+  const narrow = useMedia("(max-width: 40em)");
   const actor = named ?? knownActor();
   const view: View = VIEWS.includes(given ?? "") ? (given as View) : actor === undefined ? "all" : "me";
   const mine = useOpen(actor, actor !== undefined);

@@ -101,7 +101,8 @@ function AgentRow({ agent, chosen, onTalk }: { readonly agent: AgentNow; readonl
 /** What an agent does now, or since when it does nothing. */
 function AgentWords({ agent: { running, queued, last, broken, attached } }: { readonly agent: AgentNow }) {
   const now = useNow(running === 0 && broken === undefined && last !== undefined);
-  if (running > 0) return `${LIVE.running(running)}${queued > 0 ? `, ${LIVE.queued(queued)}` : ""}`;
+  // What runs may wait for the session: both are told.
+  if (running > 0) return [LIVE.running(running), ...(queued > 0 ? [LIVE.queued(queued)] : []), ...(attached === undefined ? [] : [LIVE.attached])].join(", ");
   if (broken !== undefined) return broken;
   if (attached !== undefined) return LIVE.attached;
   if (last === undefined) return LIVE.neverWorked;

@@ -22,7 +22,7 @@ const STEPS = 3;
 
 /** A talk with an agent: what was said, what is being said, and what is said next. */
 export function ChatPane({ agent, onClose }: { readonly agent: AgentNow; onClose(): void }) {
-  const chat = useChat(agent.id);
+  const chat = useChat(agent.id, agent.attached !== undefined);
   const { turns, stored } = chat;
   return (
     <Pane
@@ -169,6 +169,7 @@ function Turn({ turn, agent, onAgain }: { readonly turn: ShownTurn; readonly age
                 state,
                 startedAt: at,
                 ...(state === "queued" ? { waits: "conversation" } : {}),
+                ...(state === "waiting" ? { waits: agent.attached === undefined ? LIVE.notCome : LIVE.sessionSilent } : {}),
               }}
             />
           )}

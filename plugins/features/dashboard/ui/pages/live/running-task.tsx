@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type MouseEvent, useState } from "react";
 import { useWriting } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { Link, navigate } from "../../data/router.tsx";
@@ -46,13 +46,18 @@ export function RunningTask({
   const [since] = useState(() => new Map<string, number>());
   const { id, agent, state, channel, chat, sender, startedAt, text } = task;
   const ended = endedAt !== undefined;
-  // A control that has just been replaced under the pointer does not take the click that was meant for the one before.
+  // A control that has just come under the pointer does not take the click that was meant for what was there before.
   const changed = `${ended} ${stopping}`;
   if (!since.has(changed)) since.set(changed, performance.now());
-  const settled = () => performance.now() - (since.get(changed) ?? 0) > SETTLE_MS;
+  const ignoreEarly = (event: MouseEvent) => {
+    // A click without a count comes from a key, or from what speaks for the person: it was meant for the control that has the focus.
+    if (event.detail === 0 || performance.now() - (since.get(changed) ?? 0) > SETTLE_MS) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
   const from = LIVE.fromWords(channel, sender ?? chat);
   return (
-    <article className="live-task" data-task={id} aria-label={`${name}: ${text}`}>
+    <article className="live-task" data-task={id} aria-label={`${name}: ${text}`} onClickCapture={ignoreEarly}>
       <header className="live-task-head">
         <Glyph state={state} />
         <AgentMark agent={agent} />
@@ -66,21 +71,15 @@ export function RunningTask({
         {ended ? (
           <span className="live-task-place" />
         ) : (
-          <Button
-            kind="plain"
-            icon="stop"
-            aria-label={LIVE.stopTask(name)}
-            disabledWhy={stopping ? LIVE.stopping : writing.why}
-            onClick={() => settled() && onStop(task)}
-          />
+          <Button kind="plain" icon="stop" aria-label={LIVE.stopTask(name)} disabledWhy={stopping ? LIVE.stopping : writing.why} onClick={() => onStop(task)} />
         )}
         <Menu
           trigger="⋯"
           label={`${LIVE.openTask}, ${LIVE.talk}`}
           className="kit-button kit-button-plain kit-button-icon"
           items={[
-            { id: "open", label: LIVE.openTask, key: "Enter", onSelect: () => settled() && navigate(`/tasks/${id}`) },
-            { id: "talk", label: LIVE.talk, onSelect: () => settled() && onTalk(agent) },
+            { id: "open", label: LIVE.openTask, key: "Enter", onSelect: () => navigate(`/tasks/${id}`) },
+            { id: "talk", label: LIVE.talk, onSelect: () => onTalk(agent) },
           ]}
         />
       </header>
@@ -107,7 +106,7 @@ export function TaskSteps({
   const more = task.more > 0 ? task.more + 1 : 0;
   const steps = task.more > 0 ? task.steps.slice(1) : task.steps;
   const last = steps.at(-1);
-  const open = last !== undefined && last.durationMs === undefined && last.error === undefined && !ended;
+  const open = last !== undefined && last.durationMs === undefined && last.error === undefined && !ended && task.waits === undefined;
   return (
     <ol className="live-steps">
       {more > 0 && <li className="live-step live-step-more">{LIVE.earlier(more)}</li>}

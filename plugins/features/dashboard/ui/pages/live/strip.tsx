@@ -5,6 +5,7 @@ import { AgentMark } from "../../kit/agent-mark.tsx";
 import { Button } from "../../kit/button.tsx";
 import { Dialog } from "../../kit/dialog.tsx";
 import { clock, when } from "../../kit/figures.ts";
+import { useTextScale } from "../../kit/root-font.ts";
 import { StateView } from "../../kit/state-view.tsx";
 import { Segmented } from "../../kit/tabs.tsx";
 import { copyText } from "../../kit/values.tsx";
@@ -88,6 +89,7 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
   const lanes = places.current.map((agent) => view.lanes.find((lane) => lane.agent === agent) ?? { ...IDLE, agent });
   const plots = plotsOf(view);
   const points = view.tasks.length;
+  const scale = useTextScale();
   const busy = view.lanes.filter(({ agent }) => !places.current.includes(agent)).length;
   const idle = agents.filter((agent) => !places.current.includes(agent)).length - busy;
   const pointOf = (event: PointerEvent) => {
@@ -96,7 +98,7 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
   };
   const open = (event: PointerEvent<HTMLDivElement>) => {
     const { left, top, width } = event.currentTarget.getBoundingClientRect();
-    const lane = lanes[Math.floor((event.clientY - top) / LANE_PX)];
+    const lane = lanes[Math.floor((event.clientY - top) / (LANE_PX * scale))];
     const span = lane && spanAt(view, lane, view.from + ((event.clientX - left) / width) * (view.to - view.from));
     if (span !== undefined) navigate(`/tasks/${span.id}`);
   };
@@ -191,10 +193,10 @@ const IDLE: Omit<Lane, "agent"> = { tasks: 0, failed: 0, cancelled: 0, spans: []
 
 function LaneMarks({ view, lane }: { readonly view: SeriesView; readonly lane: Lane }) {
   return (
-    <svg className="live-lane" width="100%" height={LANE_PX} aria-hidden="true">
+    <svg className="live-lane" width="100%" height="1.125rem" aria-hidden="true">
       {lane.spans.map((span) => {
         const { x, width } = placeOf(view, span);
-        return <rect key={span.id} className={`live-span live-span-${span.state}`} x={`${x}%`} width={`${width}%`} y="4" height="10" rx="1.5" />;
+        return <rect key={span.id} className={`live-span live-span-${span.state}`} x={`${x}%`} width={`${width}%`} y="0.25rem" height="0.625rem" rx="1.5" />;
       })}
     </svg>
   );
@@ -202,7 +204,7 @@ function LaneMarks({ view, lane }: { readonly view: SeriesView; readonly lane: L
 
 function Bars({ plot: { id, bars }, points }: { readonly plot: Plot; readonly points: number }) {
   return (
-    <svg className={`live-plot live-plot-${id}`} width="100%" height="28" aria-hidden="true">
+    <svg className={`live-plot live-plot-${id}`} width="100%" height="1.75rem" aria-hidden="true">
       {bars.map((value, point) =>
         value === null || value === 0 ? null : (
           <rect
@@ -210,8 +212,8 @@ function Bars({ plot: { id, bars }, points }: { readonly plot: Plot; readonly po
             key={point}
             x={`${((point + 0.12) / points) * 100}%`}
             width={`${(0.76 / points) * 100}%`}
-            y={27 - Math.max(2, value * 21)}
-            height={Math.max(2, value * 21)}
+            y={`${(27 - Math.max(2, value * 21)) / 16}rem`}
+            height={`${Math.max(2, value * 21) / 16}rem`}
           />
         ),
       )}

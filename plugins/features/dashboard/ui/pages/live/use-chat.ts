@@ -42,11 +42,16 @@ const RETRY_MS = 1_500;
 const isOpen = ({ state }: ShownTurn): boolean => state === "running" || state === "waiting" || state === "queued";
 const CHATS = "svc.chat.";
 
-/** The chat of the person with an agent: stored turns, what is being said now, and what could not be sent. */
-export function useChat(agent: string): Chat {
+/**
+ * The chat of the person with an agent: stored turns, what is being said now, and what could not be sent. Where a session wears the agent, each step
+ * may say that a message waits for the session, or no longer does.
+ */
+export function useChat(agent: string, attached: boolean): Chat {
   const [chat, setChat] = useState<string | undefined>(() => sessionStorage.getItem(CHATS + agent) ?? undefined);
   const path = `/api/chat/${encodeURIComponent(agent)}${chat === undefined ? "" : `?chat=${encodeURIComponent(chat)}`}`;
-  const stored = useResource<ChatView>(path, { refreshOn: ({ type, agentId }) => agentId === agent && (type === "task:completed" || type === "task:started") });
+  const stored = useResource<ChatView>(path, {
+    refreshOn: ({ type, agentId }) => agentId === agent && (type === "task:completed" || type === "task:started" || (attached && type === "task:step")),
+  });
   const [mine, setMine] = useState<readonly ShownTurn[]>([]);
   const [, draw] = useState(0);
   const lives = useRef(new Map<string, Live>());
@@ -64,7 +69,7 @@ export function useChat(agent: string): Chat {
   }, []);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
 
-  const turns = turnsOf(stored.data?.turns ?? [], mine, lives.current);
+  const turns = turnsOf(stored.data?.turns ?? [], mine, lives.current, attached);
   const open = turns.filter(isOpen);
   const following = open.map(({ id }) => id).join(" ");
   const { reload } = stored;
@@ -117,16 +122,18 @@ export function useChat(agent: string): Chat {
 }
 
 /** What is stored, then what was said here and is not stored yet; each with what has come of it. */
-function turnsOf(stored: readonly ChatTurn[], mine: readonly ShownTurn[], lives: ReadonlyMap<string, Live>): readonly ShownTurn[] {
+function turnsOf(stored: readonly ChatTurn[], mine: readonly ShownTurn[], lives: ReadonlyMap<string, Live>, attached: boolean): readonly ShownTurn[] {
   const known = new Set(stored.map(({ id }) => id));
   return [...stored, ...mine.filter(({ id }) => !known.has(id))].map((turn): ShownTurn => {
     const live = lives.get(turn.id);
     if (live === undefined) return turn;
     const { text, steps, result, interrupted } = live;
-    if (result === undefined)
-      return isOpen(turn)
-        ? { ...turn, state: text === "" && steps.length === 0 ? turn.state : "running", growing: text, steps, ...(interrupted ? { interrupted } : {}) }
-        : turn;
+    if (result === undefined) {
+      if (!isOpen(turn)) return turn;
+      // That a session was told of the message is a step, too.
+      const begun = text !== "" || (steps.length > 0 && !(attached && turn.state === "waiting"));
+      return { ...turn, state: begun ? "running" : turn.state, growing: text, steps, ...(interrupted ? { interrupted } : {}) };
+    }
     if (!isOpen(turn)) return { ...turn, steps };
     const state = result.status === "ok" ? "ok" : result.status === "timeout" ? "timed-out" : result.errorKind === "cancelled" ? "cancelled" : "failed";
     return { ...turn, state, answer: result.reply, steps, durationMs: result.durationMs, ...(result.error === undefined ? {} : { error: result.error }) };

@@ -22,7 +22,7 @@ export default function ProcessesPage() {
   const [status, setStatus] = useQuery("status");
   const [text = "", setText] = useQuery("text");
   const [selected] = useQuery("run");
-  const narrow = useMedia("(max-width: 640px)");
+  const narrow = useMedia("(max-width: 40em)");
   const handle = useRef<VirtualListHandle>(null);
   const settled = useSettled(text, TYPING_MS);
   const filter = FILTERS.includes(status ?? "") ? (status as RunFilter["status"]) : undefined;

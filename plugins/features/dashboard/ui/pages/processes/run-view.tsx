@@ -36,8 +36,8 @@ export function RunView({ id }: { readonly id: string }) {
   const [wanted, choose] = useQuery("step");
   const [graph, setGraph] = useState(() => localStorage.getItem(GRAPH_OFF) !== "off");
   const [tab, setTab] = useState<"timeline" | "step">("step");
-  const narrow = useMedia("(max-width: 640px)");
-  const tabbed = useMedia("(max-width: 1179px)") && !narrow;
+  const narrow = useMedia("(max-width: 40em)");
+  const tabbed = useMedia("(max-width: 73.6875em)") && !narrow;
   const detail = run.data;
   const nodes = useMemo(() => (executed.data === undefined ? NO_NODES : nodesOf(executed.data.definition)), [executed.data]);
   const rows = useMemo(() => (detail === undefined ? [] : timelineOf(detail, nodes)), [detail, nodes]);

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { useWriting } from "../../data/me.ts";
+import { useMe, useWriting } from "../../data/me.ts";
 import { useResource } from "../../data/resource.ts";
 import { Link, navigate, useRoute } from "../../data/router.tsx";
 import { Button } from "../../kit/button.tsx";
@@ -14,6 +14,7 @@ import { copyText } from "../../kit/values.tsx";
 import { TASKS } from "../../words/tasks.ts";
 import { Prose } from "../live/prose.tsx";
 import { stopTask } from "../live/running-task.tsx";
+import { draftOfTask } from "../workflows/task-draft.ts";
 import { ContextPart } from "./context-part.tsx";
 import { rememberedList } from "./list-rows.ts";
 import { ReplayDialog } from "./replay-dialog.tsx";
@@ -101,6 +102,13 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
   const failed = all.filter(({ failed: bad, step }) => bad && step !== undefined).length;
   const near = neighbours(trace.id, view.older);
   const writing = useWriting();
+  const { data: me } = useMe();
+  const [drafting, setDrafting] = useState(false);
+  const makeDraft = async () => {
+    setDrafting(true);
+    await draftOfTask(trace.id).catch((error: Error) => toast({ text: TASKS.noWorkflow, cause: error.message, kind: "error" }));
+    setDrafting(false);
+  };
   const running = state === "running" || state === "waiting" || state === "queued";
   const step = (by: number) => {
     const at = rows.findIndex(({ id }) => id === chosen);
@@ -165,6 +173,11 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
             onClick={() => navigate(`/tasks/${near.older}`)}
           />
         </span>
+        {me?.has.workflows === true && state === "ok" && (
+          <Button className="task-draft" icon="workflows" busy={drafting} disabledWhy={writing.why} onClick={() => void makeDraft()}>
+            {TASKS.makeWorkflow}
+          </Button>
+        )}
         <Button className="task-copy" icon="copy" onClick={copy}>
           {TASKS.copyId}
         </Button>

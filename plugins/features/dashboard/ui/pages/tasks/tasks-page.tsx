@@ -157,7 +157,7 @@ const without = (filter: ListFilter, name: "agent" | "state", value: string | un
   return value === undefined ? rest : { ...rest, [name]: value };
 };
 
-const NARROW = "(max-width: 640px)";
+const NARROW = "(max-width: 40em)";
 const narrowQuery = matchMedia(NARROW);
 function useNarrow(): boolean {
   return useSyncExternalStore(

@@ -12,6 +12,7 @@ import { WORKFLOWS } from "../../words/workflows.ts";
 import type { Desk } from "../editor/editor-types.ts";
 import { DraftTable } from "./draft-table.tsx";
 import { RunDialog } from "./run-dialog.tsx";
+import { TaskDraftDialog } from "./task-draft-dialog.tsx";
 import { WorkflowLook } from "./workflow-look.tsx";
 import { WorkflowTable } from "./workflow-table.tsx";
 import { type DraftRow, tagsOf, titleOf, type WorkflowRow } from "./workflow-types.ts";
@@ -46,6 +47,7 @@ function Lists({ ready }: { readonly ready: boolean }) {
   const workflows = useResource<{ readonly workflows: readonly WorkflowRow[] }>(ready ? "/api/workflows?limit=200&runs=10" : undefined, { refreshOn: isRun });
   const drafts = useResource<{ readonly drafts: readonly DraftRow[] }>(ready ? "/api/workflows/drafts?limit=200" : undefined);
   const [run, setRun] = useState<WorkflowRow>();
+  const [asksTask, setAsksTask] = useState(false);
   const editable = desk.data?.mode === "edit";
   const word = text.trim().toLowerCase();
   const fits = ({ definition }: Pick<WorkflowRow, "definition">) =>
@@ -58,10 +60,11 @@ function Lists({ ready }: { readonly ready: boolean }) {
       "/": { title: "Filter", run: () => filter.current?.focus() },
       n: { title: WORKFLOWS.keys.new, run: () => (editable && writing.allowed ? start("blank") : false) },
     },
-    { scope: WORKFLOWS.page, active: run === undefined },
+    { scope: WORKFLOWS.page, active: run === undefined && !asksTask },
   );
   const items = [
     { id: "blank", label: WORKFLOWS.blank, key: "n", onSelect: () => start("blank") },
+    { id: "task", label: WORKFLOWS.fromTask, onSelect: () => setAsksTask(true) },
     ...(desk.data?.examples ?? []).map(({ id, name }) => ({ id, label: WORKFLOWS.fromExample(name), onSelect: () => start(id) })),
   ];
   return (
@@ -105,6 +108,7 @@ function Lists({ ready }: { readonly ready: boolean }) {
           />
         )}
       </div>
+      {asksTask && <TaskDraftDialog onClose={() => setAsksTask(false)} />}
       {run !== undefined && <RunDialog id={run.definition.id} name={titleOf(run.definition)} onClose={() => setRun(undefined)} />}
     </>
   );

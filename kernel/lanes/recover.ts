@@ -1,11 +1,11 @@
-import { append, type Log, put, remove, type Store } from "@svc/sdk";
-import type { StateStore } from "../../base/state-store.ts";
-import type { Bus } from "../bus/bus.ts";
-import { createTask, type Task } from "./live-task.ts";
-import type { Pipeline } from "./pipeline.ts";
-import { type TaskRecord, TRACE_INDEXES, TRACES } from "./record.ts";
-import { defaultRoute } from "./routing.ts";
-import type { Outcome } from "./run-facts.ts";
+import type { Store } from "@svc/sdk";
+import { createTask, type Task } from "../core/flow/live-task.ts";
+import type { Pipeline } from "../core/flow/pipeline.ts";
+import { type TaskRecord, TRACE_INDEXES, TRACES } from "../core/flow/record.ts";
+import { defaultRoute } from "../core/flow/routing.ts";
+import type { Outcome } from "../core/flow/run-facts.ts";
+import { type Start, startsOf, thisStart } from "../core/flow/starts.ts";
+import type { Recovery, RecoveryDeps } from "../core/flow/work.ts";
 
 /** `resume` of svc.json (001:L212). */
 export interface ResumeRules {
@@ -28,50 +28,6 @@ export function readResume(config: Record<string, unknown>): ResumeRules {
     directChannels: raw.directChannels ?? [],
     crashLoop: { restarts: raw.crashLoop?.restarts ?? 3, windowMinutes: raw.crashLoop?.windowMinutes ?? 10 },
   };
-}
-
-/** One start of a node; `clean` when its run before that had stopped in good order. */
-export interface Start {
-  /** Absent in starts from before several nodes could share a store. */
-  readonly node?: string;
-  readonly at: number;
-  readonly clean: boolean;
-}
-
-/** The journal of starts. */
-export const STARTS = "starts";
-
-/** So many starts of all nodes are looked at. */
-const LOOKED_BACK = 200;
-
-/** The mark of a node that runs; without a name the one from before nodes had marks of their own. */
-const runningMark = (node?: string): string => (node === undefined ? "running" : `running ${node}`);
-
-/** The latest starts of a node, oldest first. */
-async function startsOf(store: Store, node: string): Promise<readonly Start[]> {
-  const starts = await store.journal<Start>(STARTS).tail(LOOKED_BACK);
-  return starts.map(({ value }) => value).filter((start) => (start.node ?? node) === node);
-}
-
-/** The start that is under way, not noted yet: was the run before it ended in good order? */
-async function thisStart(store: Store, node: string, now: number): Promise<Start> {
-  const marks = store.collection("marks");
-  return { node, at: now, clean: ((await marks.get(runningMark(node))) ?? (await marks.get(runningMark()))) === undefined };
-}
-
-/** Note a start: from now on the end of this process counts as a crash, unless it is noted too. */
-export async function noteStart(store: Store, start: Start): Promise<void> {
-  await store.commit([put("marks", runningMark(start.node), { at: start.at }), remove("marks", runningMark()), append(STARTS, start)]);
-}
-
-/** The latest start of a node that followed a run which did not end in good order, in Unix milliseconds. */
-export async function lastCrash(store: Store, node: string): Promise<number | undefined> {
-  return (await startsOf(store, node)).findLast(({ clean }) => !clean)?.at;
-}
-
-/** The run of a node ends in good order. */
-export async function noteStop(store: Store, node: string): Promise<void> {
-  await store.commit([remove("marks", runningMark(node))]);
 }
 
 /** Were there too many starts after a crash within the window? Then resuming pauses: the work itself may be what kills the daemon. */
@@ -101,14 +57,8 @@ export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: b
   return { resume: true, silent: rules.directChannels.includes(inbound.channel) };
 }
 
-/** The other nodes that live, as far as anybody knows: what is in flight with them is theirs. */
-async function otherNodes(store: Pick<StateStore, "nodes">, own: string): Promise<ReadonlySet<string | undefined>> {
-  const nodes = (await store.nodes?.()) ?? [];
-  return new Set(nodes.filter(({ name, state }) => name !== own && (state === "alive" || state === "draining")).map(({ name }) => name));
-}
-
 /** The records still in flight, oldest first. */
-async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
+export async function unfinishedTasks(store: Store): Promise<TaskRecord[]> {
   const records = store.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
   const unfinished: TaskRecord[] = [];
   for (let after: string | undefined; ; ) {
@@ -139,7 +89,7 @@ function byNotice(refused: readonly Refused[]): { readonly records: readonly [Ta
 }
 
 /** End stored tasks without running them, and tell their sender once; the row of the first holds the outcome. */
-async function closeRecords(pipeline: Pipeline, [first, ...others]: readonly [TaskRecord, ...TaskRecord[]], outcome: Outcome): Promise<void> {
+export async function closeRecords(pipeline: Pipeline, [first, ...others]: readonly [TaskRecord, ...TaskRecord[]], outcome: Outcome): Promise<void> {
   const { live, agents } = pipeline.deps;
   const closing = (record: TaskRecord): Task => {
     const route = record.route ?? defaultRoute(record.inbound, agents());
@@ -149,46 +99,52 @@ async function closeRecords(pipeline: Pipeline, [first, ...others]: readonly [Ta
   await pipeline.inRoot(lead, () => pipeline.finish([lead, ...others.map(closing)], outcome));
 }
 
-/** What becomes of the work that an earlier run left in flight. */
-export interface Recovery {
-  /** The start that is under way, for `noteStart`. */
-  readonly start: Start;
-  /** Tasks put back to work. */
-  readonly resumed: number;
-  /** Close the others as interrupted, with word to their senders, once their channels are up. Answers how many these were. */
-  report(): Promise<number>;
+/** The outcome of work that an earlier run left and that is not taken up. */
+export const notResumed = (reason: string): Outcome => ({
+  status: "error",
+  reply: "",
+  error: `interrupted by a restart; not resumed because ${reason}`,
+  errorKind: "interrupted",
+});
+
+/** A record as it is taken up again; `step` says in its trace what had happened to a run that had begun. */
+export function takenUp(record: TaskRecord, silent: boolean, now: number, step = "restart", error = "interrupted by a restart and resumed"): TaskRecord {
+  const steps = record.attempts === 0 ? record.steps : [...record.steps, { name: step, kind: "prepare" as const, at: now, error }];
+  return { ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(silent ? { silent: true } : {}) };
+}
+
+/** Lanes that outlive the process: what still stands in them is not entered again, and is judged by whom it is claimed. */
+export interface LastingLanes {
+  /** Takes the way in which records are judged; `own` are those of this node. */
+  judgeBy(judge: (record: TaskRecord, own: boolean) => Verdict): void;
+  /** Which of these records are for this node to take up or close, and which of them stand in a lane. */
+  own(records: readonly TaskRecord[]): Promise<readonly { readonly record: TaskRecord; readonly kept: boolean }[]>;
+  /** Shows one that is resumed and waits in its lane among this node's tasks. */
+  keep(record: TaskRecord): void;
+  /** Takes one out of its lane that is not resumed. False when somebody works on it. */
+  takeOut(id: string): Promise<boolean>;
 }
 
 /**
  * Put each unfinished record that may be resumed back to work in the old order. Called before anything else can hand work over, so that
  * nothing overtakes it; after `report` none is left in flight without a task behind it.
  */
-export async function recover(
-  { core, store, pipeline }: { readonly core: Store; readonly store: Pick<StateStore, "nodes">; readonly pipeline: Pipeline },
-  rules: ResumeRules,
-  bus: Bus,
-  log: Log,
-  now: () => number,
-): Promise<Recovery> {
+export async function recover({ core, pipeline, config, bus, log, now }: RecoveryDeps, lasting?: LastingLanes): Promise<Recovery> {
   const { node } = pipeline.deps;
-  const others = await otherNodes(store, node);
-  // A plugin may have handed something over in its setup.
-  const unfinished = (await unfinishedTasks(core)).filter(({ id, owner }) => !others.has(owner) && pipeline.tasks.get(id) === undefined);
+  const rules = readResume(config());
   const start = await thisStart(core, node, now());
-  const earlier = await startsOf(core, node);
-  const crashLoop = isCrashLoop([...earlier, start], rules, now());
+  const crashLoop = isCrashLoop([...(await startsOf(core, node)), start], rules, now());
+  lasting?.judgeBy((record, own) => judgeRecord(record, readResume(config()), crashLoop && own, now()));
+  // A plugin may have handed something over in its setup.
+  const records = (await unfinishedTasks(core)).filter(({ id }) => pipeline.tasks.get(id) === undefined);
+  const unfinished = (await lasting?.own(records)) ?? records.map((record) => ({ record, kept: false }));
   const refused: Refused[] = [];
-  for (const record of unfinished) {
+  for (const { record, kept } of unfinished) {
     const verdict = judgeRecord(record, rules, crashLoop, now());
     if (!verdict.resume) {
-      refused.push({ record, reason: verdict.reason });
-      continue;
-    }
-    const steps =
-      record.attempts === 0
-        ? record.steps
-        : [...record.steps, { name: "restart", kind: "prepare" as const, at: now(), error: "interrupted by a restart and resumed" }];
-    pipeline.readmit({ ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(verdict.silent ? { silent: true } : {}) });
+      if (!kept || (await lasting?.takeOut(record.id)) === true) refused.push({ record, reason: verdict.reason });
+    } else if (kept) lasting?.keep(takenUp(record, verdict.silent, now()));
+    else pipeline.readmit(takenUp(record, verdict.silent, now()));
   }
   return {
     start,
@@ -204,14 +160,7 @@ export async function recover(
         });
       }
       for (const { record, reason } of refused) log.warn({ task: record.id, agent: record.agent }, `interrupted work is not resumed: ${reason}`);
-      for (const { records, reason } of byNotice(refused)) {
-        await closeRecords(pipeline, records, {
-          status: "error",
-          reply: "",
-          error: `interrupted by a restart; not resumed because ${reason}`,
-          errorKind: "interrupted",
-        });
-      }
+      for (const { records: together, reason } of byNotice(refused)) await closeRecords(pipeline, together, notResumed(reason));
       return refused.length;
     },
   };

@@ -1,0 +1,75 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { fail } from "../errors.ts";
+import { npm } from "../plugin/npm.ts";
+
+/** An installation by `npm install -g`: npm keeps a package there in one folder, with all that it depends on. */
+export interface Installation {
+  /** Where `@svc/cli` lies. */
+  readonly folder: string;
+  readonly version: string;
+}
+
+/** Name of the package that is installed. */
+export const PACKAGE = "@svc/cli";
+
+/** The former installation within the one that runs: what removes the one removes both. */
+export const FORMER = ".former";
+
+/** The installation this program runs from. Throws `SVC_CLI_UPGRADE` where it is none that a release can be put in the place of. */
+export function ownInstallation(): Installation {
+  const folder = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+  const isGlobal = basename(dirname(folder)) === "@svc" && basename(dirname(dirname(folder))) === "node_modules" && existsSync(join(folder, "node_modules"));
+  if (!isGlobal) {
+    const reason = `this program runs from ${folder}, which is no installation by npm install -g ${PACKAGE}; bring that to another version the way it came there`;
+    throw fail("SVC_CLI_UPGRADE", { reason });
+  }
+  return { folder, version: versionIn(folder) };
+}
+
+/** The installation that was there before the last upgrade, if it was kept. */
+export function formerOf({ folder }: Installation): Installation | undefined {
+  const former = join(folder, FORMER);
+  return existsSync(former) ? { folder: former, version: versionIn(former) } : undefined;
+}
+
+/** Installs a release beside, on the same disk, for `work`; what `work` has not moved away is gone afterwards. */
+export async function installAside<T>({ folder }: Installation, spec: string, work: (next: Installation) => Promise<T>): Promise<T> {
+  const prefix = mkdtempSync(join(dirname(folder), ".upgrade-"));
+  try {
+    await npm(prefix, ["install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", "--no-update-notifier", "--", spec]);
+    const next = join(prefix, "lib/node_modules", PACKAGE);
+    return await work({ folder: next, version: versionIn(next) });
+  } finally {
+    rmSync(prefix, { recursive: true, force: true });
+  }
+}
+
+/** Puts `next` in the place of the installation, which is kept as the former one. Two renames on one disk: an error leaves what was there. */
+export function putInPlace({ folder }: Installation, next: Installation): void {
+  const leaving = mkdtempSync(join(dirname(folder), ".leaving-"));
+  const away = join(leaving, "cli");
+  try {
+    // It may lie in the one that goes.
+    const coming = join(leaving, "next");
+    renameSync(next.folder, coming);
+    renameSync(folder, away);
+    try {
+      renameSync(coming, folder);
+    } catch (error) {
+      renameSync(away, folder);
+      throw error;
+    }
+    for (const older of [folder, away]) rmSync(join(older, FORMER), { recursive: true, force: true });
+    renameSync(away, join(folder, FORMER));
+  } finally {
+    // Where nothing could be put back, both lie in there.
+    if (existsSync(folder)) rmSync(leaving, { recursive: true, force: true });
+  }
+}
+
+/** The program of an installation, for `node`. */
+export const programOf = ({ folder }: Installation): string => join(folder, "bin/svc.mjs");
+
+const versionIn = (folder: string): string => (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version;

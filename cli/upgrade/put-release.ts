@@ -1,0 +1,157 @@
+import { spawn } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { CONFIG, STATE, takeBackup } from "../backup/take-backup.ts";
+import type { Cli } from "../cli.ts";
+import { START_MS, stopDaemon } from "../daemon/detach.ts";
+import { restart } from "../daemon/restart.ts";
+import { fail } from "../errors.ts";
+import { EXIT } from "../exit.ts";
+import { npmSays } from "../plugin/npm.ts";
+import { formerOf, type Installation, installAside, ownInstallation, PACKAGE, programOf, putInPlace } from "./installation.ts";
+import { markedAsUpgrade } from "./mark.ts";
+
+/** One thing that was looked at before anything is changed. */
+interface Look {
+  readonly what: string;
+  readonly ok: boolean;
+  readonly says: string;
+}
+
+/**
+ * Another release in the place of this one: installed beside it, tried on a copy of the state, then switched while the daemon is down; where
+ * the daemon does not come up on it, what ran before comes back.
+ */
+export async function upgrade(cli: Cli, word: string | undefined, { check }: { readonly check: boolean }): Promise<void> {
+  const own = ownInstallation();
+  const wanted = await npmSays(dirname(own.folder), ["view", `${PACKAGE}@${word ?? "latest"}`, "version"]);
+  const version = wanted.split("\n").at(-1)?.split(" ").at(-1)?.replaceAll("'", "") ?? "";
+  if (version === "") throw fail("SVC_CLI_UPGRADE", { reason: `the registry has no ${PACKAGE} ${word ?? ""}` });
+  if (version === own.version) return cli.print(`${PACKAGE} ${version} is what runs here.`, { version, upgraded: false });
+  await installAside(own, `${PACKAGE}@${version}`, async (next) => {
+    const looks = await lookAt(cli, next);
+    for (const { what, ok, says } of looks) cli.say(`${ok ? "ok     " : "REFUSED"}  ${what}: ${says}`);
+    const fits = looks.every(({ ok }) => ok);
+    if (!fits) process.exitCode = EXIT.config;
+    if (!fits || check) {
+      cli.print(fits ? `${version} can take the place of ${own.version}: svc upgrade` : `${version} was not installed; ${own.version} runs on.`, {
+        version,
+        upgraded: false,
+        looks,
+      });
+      return;
+    }
+    await change(cli, own, next);
+  });
+}
+
+/** The installation from before the last upgrade comes back; the one that ran is kept in its place. */
+export async function rollBack(cli: Cli): Promise<void> {
+  const own = ownInstallation();
+  const former = formerOf(own);
+  if (former === undefined) throw fail("SVC_CLI_UPGRADE", { reason: `there is no former installation beside ${own.folder}` });
+  const looks = await lookAt(cli, former);
+  const refused = looks.find(({ ok }) => !ok);
+  if (refused !== undefined) throw fail("SVC_CLI_UPGRADE", { reason: `${former.version} cannot go on here: ${refused.what}: ${refused.says}` });
+  await change(cli, own, former);
+}
+
+async function change(cli: Cli, own: Installation, next: Installation): Promise<void> {
+  const { lockHolder } = await import("@svc/kernel");
+  // Where another process watches over the daemon, that one starts it anew.
+  const running = lockHolder(cli.dataFolder) !== undefined;
+  const detached = running && cli.note()?.log !== undefined;
+  const backup = existsSync(cli.dataFolder)
+    ? await takeBackup(cli, join(cli.folder, `svc-backup-before-${next.version}-${Date.now()}`), own.version)
+    : undefined;
+  const switched = async () => {
+    if (detached) await stopDaemon(silent(cli), { seconds: undefined, now: false });
+    putInPlace(own, next);
+    return detached ? await comesUp(cli, own) : running ? await cameAnew(cli) : undefined;
+  };
+  const came = await (running ? markedAsUpgrade(cli.dataFolder, switched) : switched());
+  if (came !== undefined) {
+    const former = formerOf(own) as Installation;
+    putInPlace(own, former);
+    const again = detached ? await comesUp(cli, own) : undefined;
+    const state =
+      again === undefined ? `${own.version} is in place again${detached ? " and runs" : ""}` : `${own.version} is in place again, and does not start: ${again}`;
+    throw fail("SVC_CLI_UPGRADE", { reason: `${next.version} does not come up (${came}); ${state}` });
+  }
+  const lines = [
+    `svc ${next.version} is in the place of ${own.version}${running ? ", and the daemon runs on it" : ""}.`,
+    ...(backup === undefined ? [] : [`What was there before: ${backup.folder}`]),
+    "Back to it: svc upgrade --rollback",
+  ];
+  cli.print(lines.join("\n"), { version: next.version, former: own.version, upgraded: true, running, ...(backup && { backup: backup.folder }) });
+}
+
+/** What the new program makes of this folder's configuration and of a copy of its state. Nothing of this folder is changed. */
+async function lookAt(cli: Cli, next: Installation): Promise<Look[]> {
+  const looks: Look[] = [await look("the program runs", next, ["--version"], (out) => out)];
+  if (!existsSync(cli.file)) return looks;
+  looks.push(await look("svc.json", next, ["config", "check", "--config", cli.file], () => "valid"));
+  if (!existsSync(cli.dataFolder)) return looks;
+  const folder = mkdtempSync(join(tmpdir(), "svc-upgrade-"));
+  try {
+    const copy = join(folder, "copy");
+    await takeBackup(cli, copy, next.version);
+    const tried = join(folder, "tried");
+    cpSync(join(copy, STATE), join(tried, ".svc"), { recursive: true });
+    copyFileSync(join(copy, CONFIG), join(tried, "svc.json"));
+    const config = ["--config", join(tried, "svc.json")];
+    looks.push(await look("a copy of the state", next, ["db", "migrate", ...config], (out) => out.split("\n")[0] ?? ""));
+    if (looks.at(-1)?.ok === true) looks.push(await look("the copy, read whole", next, ["db", "check", ...config], () => "sound"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return looks;
+}
+
+async function look(what: string, next: Installation, args: readonly string[], says: (out: string) => string): Promise<Look> {
+  const { code, out, err } = await run(next, args);
+  return code === 0 ? { what, ok: true, says: says(out.trim()) } : { what, ok: false, says: err.trim() || out.trim() || `it ended with code ${code}` };
+}
+
+/** Starts the daemon on what is in place now. Answers why it is not up; undefined when it is. */
+async function comesUp(cli: Cli, own: Installation): Promise<string | undefined> {
+  const { code, out, err } = await run(own, ["daemon", "start", "--config", cli.file], cli.folder);
+  return code === 0 ? undefined : err.trim() || out.trim() || `it ended with code ${code}`;
+}
+
+async function cameAnew(cli: Cli): Promise<string | undefined> {
+  try {
+    const answer = await restart(cli, { by: process.env.USER ?? "svc upgrade", reason: "upgrade" });
+    return "pid" in answer ? undefined : `the restart is held until ${answer.at}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The same command line host without its words. */
+const silent = (cli: Cli): Cli => ({ ...cli, print: () => {} });
+
+async function run(installation: Installation, args: readonly string[], cwd?: string): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [programOf(installation), ...args], { stdio: ["ignore", "pipe", "pipe"], ...(cwd === undefined ? {} : { cwd }) });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  let code: number | null | undefined;
+  child.once("error", (error) => {
+    err += error.message;
+    code = null;
+  });
+  child.once("close", (ended) => {
+    code = ended;
+  });
+  for (let waited = 0; code === undefined && waited < 2 * START_MS; waited += 50) await pause(50);
+  if (code === undefined) child.kill("SIGKILL");
+  return { code: code ?? null, out, err };
+}

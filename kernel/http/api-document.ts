@@ -1,0 +1,125 @@
+import type { Schema } from "@svc/sdk";
+import { ERRORS } from "../base/errors.ts";
+import type { OwnedRoute } from "./router.ts";
+
+/** What an OpenAPI 3.1 document says of one server. */
+export interface ApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: object;
+  readonly tags: readonly { readonly name: string }[];
+}
+
+/** Members of a schema that are ours and mean nothing to others. */
+const OURS: ReadonlySet<string> = new Set(["secret", "masked", "restart", "unread"]);
+
+/** Describes the routes as they declare themselves: parameters, bodies, who may call, and with which errors each may end. */
+export function apiDocument(name: string, version: string, routes: readonly OwnedRoute[]): ApiDocument {
+  const paths: Record<string, Record<string, object>> = {};
+  const served = new Set<string>();
+  for (const route of routes) {
+    const path = route.path.replace(/:([A-Za-z_]\w*)/g, "{$1}").replace(/\*$/, "{rest}");
+    const method = route.method.toLowerCase();
+    // The first of two is the one that is served, also where only the names of their parameters differ.
+    const place = `${method} ${path.replace(/\{\w+\}/g, "{}")}`;
+    if (served.has(place)) continue;
+    served.add(place);
+    const same = Object.keys(paths).find((one) => one.replace(/\{\w+\}/g, "{}") === path.replace(/\{\w+\}/g, "{}")) ?? path;
+    paths[same] = { ...paths[same], [method]: operationOf(route, same) };
+  }
+  const owners = [...new Set(routes.map(({ owner = "kernel" }) => owner))];
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: `svc: the server ${name}`,
+      version,
+      description: "The body of an error is JSON: `error` is its message, `code` stays the same from version to version.",
+    },
+    paths,
+    components: {
+      schemas: { Error: ERROR },
+      responses: { Error: { description: "What went wrong", content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } } },
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A token of svc token add, or a peer's" } },
+    },
+    tags: owners.map((owner) => ({ name: owner })),
+  };
+}
+
+const ERROR = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: { type: "string" },
+    code: {
+      type: "string",
+      description: `Plugins add codes of their own. The daemon's: ${Object.entries(ERRORS)
+        .map(([code, [status]]) => `${code} (${status})`)
+        .join(", ")}`,
+    },
+    path: { type: "string", description: "Where in the body or the query" },
+    field: { type: "string" },
+  },
+};
+
+function operationOf(route: OwnedRoute, path: string): object {
+  const { summary, guard, owner = "kernel", body, query, raw, answer, method } = route;
+  const given = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  const asked = Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: query?.required?.includes(name) ?? false,
+    ...(schema.description === undefined ? {} : { description: schema.description }),
+    schema: plain(schema),
+  }));
+  const parameters = [...given, ...asked];
+  return {
+    operationId: `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]+/g, "_").replace(/_$/, "")}` || method,
+    ...(summary === undefined ? {} : { summary }),
+    tags: [owner],
+    "x-guard": guard,
+    security: securityOf(guard),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body !== undefined
+      ? { requestBody: { required: true, content: { "application/json": { schema: plain(body) } } } }
+      : raw === true
+        ? { requestBody: { content: { "application/octet-stream": { schema: {} } } } }
+        : {}),
+    responses: {
+      "200": { description: "Done", ...(answer === undefined ? {} : { content: { "application/json": { schema: plain(answer) } } }) },
+      ...Object.fromEntries(refusals(route).map((status) => [status, { $ref: "#/components/responses/Error" }])),
+      default: { $ref: "#/components/responses/Error" },
+    },
+  };
+}
+
+/** With which statuses the server itself may refuse, before the handler is asked. */
+function refusals({ guard, body, query, raw }: OwnedRoute): string[] {
+  const proven = guard !== "open" && guard !== "signed";
+  return [
+    ...(body !== undefined || query !== undefined ? ["400"] : []),
+    ...(proven ? (guard === "loopback" ? ["403"] : ["401", "403", "429"]) : []),
+    ...(body !== undefined || raw === true ? ["413"] : []),
+    ...(body !== undefined ? ["415"] : []),
+  ];
+}
+
+/** No entry: anyone. An empty one beside the bearer: callers on this machine need none. */
+function securityOf(guard: string): object[] {
+  if (guard === "open" || guard === "signed" || guard === "loopback") return [];
+  return guard === "peer" ? [{}, { bearer: [] }] : [{ bearer: [] }];
+}
+
+/** The schema without our own members, however deep. Names of properties are left as they are. */
+function plain(schema: Schema): object {
+  const keep = (value: unknown, names: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((one) => keep(one, false));
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value).filter(([key]) => names || !OURS.has(key));
+    return Object.fromEntries(entries.map(([key, inner]) => [key, DATA.has(key) && !names ? inner : keep(inner, key === "properties" && !names)]));
+  };
+  return keep(schema, false) as object;
+}
+
+/** Members that hold values, not schemas. */
+const DATA: ReadonlySet<string> = new Set(["default", "enum", "const", "required"]);

@@ -1,0 +1,268 @@
+import { codeOf, type Log, type Op, put, type RunningTask, type Store, type StoreWork } from "@svc/sdk";
+import type { StateStore } from "../base/state-store.ts";
+import { createTask, describeTask, markRouted, type Task } from "../core/flow/live-task.ts";
+import type { Pipeline } from "../core/flow/pipeline.ts";
+import { type TaskRecord, TRACE_INDEXES, TRACES } from "../core/flow/record.ts";
+import { endedOutcome } from "../core/flow/routing.ts";
+import { type Ending, resultOf } from "../core/flow/run-facts.ts";
+import { readRecord } from "../core/flow/traces.ts";
+import type { Elsewhere } from "../core/flow/work.ts";
+import { closeRecords, type LastingLanes, notResumed, takenUp, unfinishedTasks, type Verdict } from "./recover.ts";
+
+/** What tasks of several daemons stand on. */
+export interface SharedTasksDeps {
+  readonly pipeline: Pipeline;
+  readonly store: Pick<StateStore, "nodes">;
+  readonly rows: StoreWork;
+  /** Tells the lanes of a task that waits in one of them. */
+  know(task: Task): void;
+}
+
+/** So many tasks of other daemons are shown. */
+const SHOWN = 500;
+/** Milliseconds after which the others have seen a new daemon. */
+const SEEN_MS = 1_500;
+/** Milliseconds after which a message of a dead daemon has its place again, and some more. */
+const ROUTED_MS = 12_000;
+/** Milliseconds between looks whether another daemon has ended a task. */
+const LOOK_MS = 250;
+
+/** The tasks of a state that several daemons work on, as this one sees them: those it loads for a claim, those of the others, and those that a dead one left. */
+export class SharedTasks implements Elsewhere, LastingLanes {
+  readonly #deps: SharedTasksDeps;
+  readonly #core: Store;
+  readonly #log: Log;
+  #judge: ((record: TaskRecord, own: boolean) => Verdict) | undefined;
+  /** The names of the other daemons that live, and the boots of which what they left was looked through. */
+  #others: ReadonlySet<string> = new Set();
+  #seen = false;
+  #looked = new Set<number>();
+  /** Of the records that this daemon took over, until they enter a lane. */
+  readonly #versions = new Map<string, number>();
+  #running: readonly RunningTask[] = [];
+  #queued: readonly RunningTask[] = [];
+
+  constructor(deps: SharedTasksDeps) {
+    this.#deps = deps;
+    this.#core = deps.pipeline.deps.store;
+    this.#log = deps.pipeline.deps.log;
+  }
+
+  get #node(): string {
+    return this.#deps.pipeline.deps.node;
+  }
+
+  get #records() {
+    return this.#core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
+  }
+
+  /** Whether another daemon lives, as far as the last look could tell; before the first one that may be. */
+  get shared(): boolean {
+    return !this.#seen || this.#others.size > 0;
+  }
+
+  // ── what a claim is about ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The record as it enters its lane, for whom it is claimed by. Nobody has written it since it was accepted, or it is not this daemon's any more. */
+  stored(task: Task): readonly Op[] {
+    const { id } = task.record;
+    const version = this.#versions.get(id) ?? 1;
+    this.#versions.delete(id);
+    return [put(TRACES, id, task.record, version)];
+  }
+
+  /** A task for a claim; with the ending of its record where it is not to run again. */
+  async load(id: string, known?: Task): Promise<Task | undefined> {
+    const { pipeline } = this.#deps;
+    const { now } = pipeline.deps;
+    const record = (await this.#records.get(id))?.value;
+    if (record?.status !== "in-flight") return undefined;
+    const from = record.owner ?? this.#node;
+    const left = !this.#others.has(from);
+    const verdict = record.attempts > 0 || (left && known === undefined) ? this.#judge?.(record, from === this.#node) : undefined;
+    const silent = verdict?.resume === true && verdict.silent;
+    const moved = from !== this.#node && record.attempts > 0;
+    const fresh = moved
+      ? takenUp(record, silent, now(), "takeover", `interrupted on node ${from} and resumed on node ${this.#node}`)
+      : takenUp(record, silent, now());
+    if (moved) this.#log.info({ task: id, agent: record.agent, from }, "a task of another node is taken over");
+    // One that was given up here is over for those who waited for it.
+    let task = known?.state === "settled" ? undefined : (known ?? pipeline.tasks.get(id));
+    if (task === undefined) task = this.#made(fresh);
+    else Object.assign(task.record, fresh, { owner: this.#node });
+    if (verdict?.resume === false) {
+      this.#log.warn({ task: id, agent: record.agent }, `interrupted work is not resumed: ${verdict.reason}`);
+      task.ending ??= { kind: "interrupted", text: `interrupted by a restart; not resumed because ${verdict.reason}` };
+    }
+    return task;
+  }
+
+  /** A task of this node that waits in its lane. */
+  #made(record: TaskRecord): Task {
+    const { pipeline } = this.#deps;
+    const task = createTask({ ...record, owner: this.#node }, pipeline.deps.live(), { keep: true });
+    task.state = "waiting";
+    task.step = "queued";
+    markRouted(task);
+    pipeline.tasks.add(task);
+    return task;
+  }
+
+  /** A task that entered here has ended elsewhere: its callers get what is stored of it. */
+  ended(task: Task): void {
+    const { pipeline } = this.#deps;
+    const { record } = task;
+    const settle = (stored: TaskRecord | undefined) => {
+      if (task.state === "settled") return;
+      const dropped = { ...record, status: "error" as const, error: "The message was dropped.", errorKind: "dropped" };
+      const ended = stored?.status === "in-flight" ? { ...stored, error: "Its turn was interrupted.", errorKind: "interrupted" } : stored;
+      if (stored !== undefined) Object.assign(record, stored);
+      pipeline.settle(task, resultOf(ended ?? dropped, pipeline.deps.now()));
+    };
+    readRecord(this.#records, record.id).then(settle, (error) => {
+      this.#log.warn({ task: record.id, err: error }, "the end of a task was not read");
+      settle(record);
+    });
+  }
+
+  // ── what others work on ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  running(): readonly RunningTask[] {
+    return this.#running.filter(({ id }) => this.#deps.pipeline.tasks.get(id) === undefined);
+  }
+
+  queued(): readonly RunningTask[] {
+    return this.#queued.filter(({ id }) => this.#deps.pipeline.tasks.get(id) === undefined);
+  }
+
+  async find(id: string): Promise<Task | undefined> {
+    const { pipeline } = this.#deps;
+    if (pipeline.tasks.get(id) !== undefined) return undefined;
+    const found = (await this.#records.get(id))?.value;
+    return found?.status === "in-flight" ? this.#shown(found) : undefined;
+  }
+
+  async routed(id: string): Promise<void> {
+    for (const until = performance.now() + ROUTED_MS; performance.now() < until; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
+      const found = (await this.#records.get(id))?.value;
+      if (found?.status !== "in-flight" || found.route !== undefined) return;
+    }
+  }
+
+  async end(id: string, ending: Ending): Promise<boolean> {
+    const { pipeline, rows } = this.#deps;
+    const task = await this.find(id);
+    if (task === undefined) return false;
+    const answer = await rows.cancel(id, ending);
+    if (answer === "absent") return false;
+    if (answer === "removed") {
+      await pipeline.inRoot(task, () => pipeline.finish([task], endedOutcome(ending)));
+      return true;
+    }
+    // Who works on it sees the mark within a second or two.
+    while ((await this.#records.get(id))?.value.status === "in-flight") await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    return true;
+  }
+
+  #shown(record: TaskRecord): Task {
+    const task = createTask(record, this.#deps.pipeline.deps.live(), { keep: true });
+    task.state = record.attempts > 0 ? "running" : "waiting";
+    task.step = record.attempts > 0 ? "agent" : "queued";
+    return task;
+  }
+
+  // ── what others left ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  judgeBy(judge: (record: TaskRecord, own: boolean) => Verdict): void {
+    this.#judge = judge;
+  }
+
+  async own(records: readonly TaskRecord[]): Promise<readonly { readonly record: TaskRecord; readonly kept: boolean }[]> {
+    const { rows } = this.#deps;
+    await rows.sweep();
+    await this.look();
+    // Before anything comes in here the others have seen that they are not alone: from then on they acknowledge what has its place.
+    if (this.shared) await new Promise((resolve) => setTimeout(resolve, SEEN_MS));
+    const own = records.filter(({ owner }) => (owner ?? this.#node) === this.#node);
+    const out = await this.#outOfLanes(own.map(({ id }) => id));
+    const found: { record: TaskRecord; kept: boolean }[] = [];
+    for (const record of own) {
+      if (!out.has(record.id)) found.push({ record, kept: true });
+      else if (await this.#take(record)) found.push({ record, kept: false });
+    }
+    return found;
+  }
+
+  keep(record: TaskRecord): void {
+    this.#deps.know(this.#made(record));
+  }
+
+  async takeOut(id: string): Promise<boolean> {
+    const taken: Ending = { kind: "interrupted", text: "not resumed" };
+    return (await this.#deps.rows.cancel(id, taken)) === "removed";
+  }
+
+  /** What is looked at every second: who lives, what they work on, and what those left who died since. */
+  async look(): Promise<void> {
+    const { store, pipeline } = this.#deps;
+    const nodes = (await store.nodes?.()) ?? [];
+    const alive = new Set(nodes.filter(({ state }) => state !== "dead").map(({ name }) => name));
+    const dead = nodes.filter(({ name, boot, state }) => state === "dead" && name !== this.#node && !alive.has(name) && !this.#looked.has(boot));
+    this.#others = new Set([...alive].filter((name) => name !== this.#node));
+    this.#seen = true;
+    if (dead.length > 0 && this.#judge !== undefined) {
+      await this.#adopt(new Set(dead.map(({ name }) => name)));
+      this.#looked = new Set([...nodes.filter(({ boot }) => this.#looked.has(boot)), ...dead].map(({ boot }) => boot));
+    }
+    if (this.#others.size === 0) {
+      this.#running = [];
+      this.#queued = [];
+      return;
+    }
+    const shown = await this.#records.list({ where: { status: "in-flight" }, limit: SHOWN });
+    const theirs = shown.map(({ value }) => value).filter(({ id }) => pipeline.tasks.get(id) === undefined);
+    this.#running = theirs.filter(({ attempts }) => attempts > 0).map((record) => describeTask(this.#shown(record)));
+    this.#queued = theirs.filter(({ attempts }) => attempts === 0).map((record) => describeTask(this.#shown(record)));
+  }
+
+  /** What daemons accepted and had not brought to a lane when they died begins anew. */
+  async #adopt(names: ReadonlySet<string>): Promise<void> {
+    const { pipeline } = this.#deps;
+    const left = (await unfinishedTasks(this.#core)).filter(({ id, owner }) => owner !== undefined && names.has(owner) && pipeline.tasks.get(id) === undefined);
+    const out = await this.#outOfLanes(left.map(({ id }) => id));
+    for (const record of left.filter(({ id }) => out.has(id))) {
+      const verdict = this.#judge?.(record, false);
+      if (!(await this.#take(record))) continue;
+      this.#log.info({ task: record.id, from: record.owner }, "a message that another node had accepted is taken over");
+      if (verdict?.resume === false) await closeRecords(pipeline, [record], notResumed(verdict.reason));
+      else
+        pipeline.readmit(
+          takenUp(
+            record,
+            verdict?.resume === true && verdict.silent,
+            pipeline.deps.now(),
+            "takeover",
+            `interrupted on node ${record.owner} and resumed on node ${this.#node}`,
+          ),
+        );
+    }
+  }
+
+  async #outOfLanes(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(ids.length === 0 ? [] : await this.#deps.rows.gone(ids));
+  }
+
+  /** Makes an unfinished record that no lane has this node's. False when it has ended meanwhile, or another daemon was first. */
+  async #take(record: TaskRecord): Promise<boolean> {
+    const found = await this.#records.get(record.id);
+    if (found === undefined || found.value.status !== "in-flight" || found.value.owner !== record.owner) return false;
+    try {
+      await this.#core.commit([put(TRACES, record.id, { ...found.value, owner: this.#node }, found.version)]);
+      this.#versions.set(record.id, found.version + 1);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "SVC_STORE_CONFLICT") return false;
+      throw error;
+    }
+  }
+}

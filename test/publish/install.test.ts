@@ -1,0 +1,202 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SDK_VERSION } from "@svc/sdk";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
+import { ROOT } from "../house/house.ts";
+import { type Registry, registryMissing, startRegistry } from "./registry.ts";
+import { asVersion, bytesBelow, type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
+
+const missing = registryMissing() ?? (nodeOf(24) === undefined ? "there is no Node.js 24 here (npm ci --prefix test/publish/registry)" : undefined);
+if (missing !== undefined) console.warn(`The installation is not tried: ${missing}`);
+
+/** What the default installation may take, in bytes. */
+const MOST = 60e6;
+const NEXT = "0.99.0";
+const BROKEN = "0.99.1";
+const TOKEN = "4242:install";
+
+describe.skipIf(missing !== undefined)("an installation without a clone", () => {
+  let registry: Registry;
+  let machine: Machine;
+  let packed: Packed[];
+  const ends: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    const home = mkdtempSync(join(tmpdir(), "svc-install-"));
+    ends.push(async () => rmSync(home, { recursive: true, force: true }));
+    const uplink = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
+    registry = await startRegistry(join(home, "registry"), uplink);
+    ends.push(() => registry.stop());
+    packed = packRelease(join(home, "packed"));
+    await publish(registry, packed);
+    machine = openMachine(home, registry, nodeOf(24) as string);
+    ends.push(() => machine.svc("daemon", "stop", "--now"));
+    await machine.npm("install", "--global", "@svc/cli");
+  }, 240_000);
+  afterAll(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+
+  const health = async () => JSON.parse((await machine.svc("daemon", "status", "--plugins", "--json")).out);
+
+  it("is one command, small, with no licence that binds others", () => {
+    const root = join(machine.prefix, "lib/node_modules/@svc/cli");
+    const sizes = readdirSync(join(root, "node_modules")).map((name) => [name, bytesBelow(join(root, "node_modules", name))] as const);
+    const largest = sizes.sort((a, b) => b[1] - a[1]).slice(0, 5);
+    expect(bytesBelow(machine.prefix), JSON.stringify(largest)).toBeLessThan(MOST);
+    console.log(
+      `installed: ${(bytesBelow(machine.prefix) / 1e6).toFixed(1)} MB; largest: ${largest.map(([name, bytes]) => `${name} ${(bytes / 1e6).toFixed(1)}`)}`,
+    );
+    // F14: the library whose binaries fit this Node.js.
+    expect(JSON.parse(readFileSync(join(root, "node_modules/better-sqlite3/package.json"), "utf8")).version).toBe("13.2.0");
+  });
+
+  it("bears no licence that binds who uses it, and each package says its own", () => {
+    const root = join(machine.prefix, "lib/node_modules/@svc/cli/node_modules");
+    const folders = readdirSync(root).flatMap((name) => (name.startsWith("@") ? readdirSync(join(root, name)).map((inner) => join(name, inner)) : [name]));
+    const odd = folders
+      .filter((name) => existsSync(join(root, name, "package.json")))
+      .map((name) => [name, JSON.parse(readFileSync(join(root, name, "package.json"), "utf8")).license] as const)
+      .filter(([, license]) => !/^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0)/.test(String(license)));
+    expect(folders.length).toBeGreaterThan(60);
+    expect(odd).toEqual([]);
+  });
+
+  it("starts with the second command: a folder, an agent, an answer (F2, F4, F7)", async () => {
+    const started = await machine.svc("setup", "--yes", "--tier", "local");
+    expect(started, started.err).toMatchObject({ code: 0 });
+    expect(await health()).toMatchObject({ ok: true, version: SDK_VERSION });
+    const plugins = (await health()).plugins as { version: string; state: string }[];
+    expect(plugins.filter(({ version, state }) => version !== SDK_VERSION || state === "failed")).toEqual([]);
+    expect(await machine.svc("exec", "assistant", "hello there")).toMatchObject({ code: 0, out: expect.stringMatching(/\S/) });
+    const doctor = await machine.svc("doctor");
+    expect(doctor, doctor.out).toMatchObject({ code: 0 });
+  });
+
+  it("says what a setting needs that is not installed, and fetches it when asked (F5, F6)", async () => {
+    expect((await machine.svc("connect", "phonemsg", "--yes")).err).toContain("svc plugin add @svc/channel-phonemsg");
+    expect(await machine.svc("init", "--config", "other.json", "--tier", "orchestrator")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("There is no tier 'orchestrator'"),
+    });
+    const api = await startBotApi();
+    ends.push(() => api.close());
+    api.addBot(TOKEN, 42, "helper_bot");
+    api.addChat(FRIEND.id);
+    const added = await machine.svc("plugin", "add", "botmsg", "--yes");
+    expect(added, added.err).toMatchObject({ code: 0, out: expect.stringContaining(`@svc/channel-botmsg ${SDK_VERSION} is installed and pinned.`) });
+    expect(await machine.svc("daemon", "restart")).toMatchObject({ code: 0 });
+    const section = {
+      enabled: true,
+      apiRoot: api.root,
+      accounts: { main: { token: TOKEN, agentBinding: "assistant" } },
+      policy: { dm: "pair", allowFrom: [String(FRIEND.id)] },
+    };
+    const set = await machine.svc("config", "set", "channels.botmsg", JSON.stringify(section));
+    expect(set, set.err).toMatchObject({ code: 0 });
+    api.say(TOKEN, { chat: FRIEND.id, from: FRIEND, text: "hello from the chat" });
+    await vi.waitFor(() => expect(api.shown.length).toBe(1), { timeout: 60_000, interval: 100 });
+    const code = /\b\d{4,}\b|\b[A-Z0-9]{6,}\b/.exec(api.shown[0]?.text ?? "")?.[0] ?? "";
+    const paired = await machine.svc("channel", "pair", code);
+    expect(paired, api.shown[0]?.text + paired.err).toMatchObject({ code: 0 });
+    api.say(TOKEN, { chat: FRIEND.id, from: FRIEND, text: "hello again" });
+    await vi.waitFor(() => expect(api.shown.length).toBeGreaterThan(1), { timeout: 60_000, interval: 100 });
+  });
+
+  it("refuses under a first-party name what was not released with the program", async () => {
+    const [genuine] = packed.filter(({ name }) => name === "@svc/feature-metrics");
+    const other = asVersion([genuine as Packed], SDK_VERSION, SDK_VERSION, join(machine.home, "forged"));
+    const listed = await fetch(`${registry.address}@svc%2ffeature-metrics/${SDK_VERSION}`, { method: "GET" });
+    expect(listed.ok).toBe(true);
+    expect(other[0]?.integrity).not.toBe(genuine?.integrity);
+    await fetch(`${registry.address}@svc%2ffeature-metrics/-rev/0`, { method: "DELETE", headers: { authorization: "Bearer anyone", connection: "close" } });
+    await publish(registry, other);
+    const refused = await machine.svc("plugin", "add", "metrics", "--yes");
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("is not the one that was released with this program") });
+  });
+
+  it("goes to the next release under a conversation, and back by itself from one that does not start (F8 to F12)", async () => {
+    await publish(registry, asVersion(packed, SDK_VERSION, NEXT, join(machine.home, "next")));
+    const checked = await machine.svc("upgrade", "--check");
+    expect(checked, checked.err).toMatchObject({ code: 0, out: expect.stringContaining(`${NEXT} can take the place of ${SDK_VERSION}`) });
+    expect((await health()).version).toBe(SDK_VERSION);
+    let ended = false;
+    const failed: string[] = [];
+    let answered = 0;
+    const talk = (async () => {
+      while (!ended) {
+        const { code, err } = await machine.svc("exec", "assistant", `message ${answered}`);
+        if (code === 0) answered += 1;
+        else failed.push(err);
+      }
+    })();
+    const upgraded = await machine.svc("upgrade");
+    await vi.waitFor(() => expect(answered).toBeGreaterThan(3), { timeout: 60_000, interval: 100 });
+    ended = true;
+    await talk;
+    expect(upgraded, upgraded.err).toMatchObject({ code: 0, out: expect.stringContaining(`svc ${NEXT} is in the place of ${SDK_VERSION}`) });
+    expect(failed).toEqual([]);
+    expect(await health()).toMatchObject({ ok: true, version: NEXT });
+    const added = await machine.svc("plugin", "add", "procedures", "--yes");
+    expect(added, added.err).toMatchObject({ code: 0 });
+
+    await publish(registry, asVersion(packed, SDK_VERSION, BROKEN, join(machine.home, "broken"), true));
+    const broken = await machine.svc("upgrade", BROKEN);
+    expect(broken).toMatchObject({ code: 1, err: expect.stringContaining(`${NEXT} is in place again and runs`) });
+    expect(broken.err).toContain("this release does not start");
+    expect(await health()).toMatchObject({ ok: true, version: NEXT });
+    const back = await machine.svc("upgrade", SDK_VERSION);
+    expect(back, back.err).toMatchObject({ code: 0 });
+    const again = await machine.svc("upgrade", "--rollback");
+    expect(again, again.err).toMatchObject({ code: 0, out: expect.stringContaining(`svc ${NEXT} is in the place of ${SDK_VERSION}`) });
+  });
+
+  it("its first page is right: each command, top to bottom, in an empty folder", async () => {
+    const page = readFileSync(join(ROOT, "docs/first-bot.md"), "utf8");
+    const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text as string);
+    expect(blocks.length).toBe(4);
+    // Where it was installed from is judged above; here a release is in its place already.
+    const script = blocks.join("").replace("npm install -g @svc/cli\n", "");
+    const cwd = mkdtempSync(join(machine.home, "page-"));
+    ends.push(async () => void spawnSync("sh", ["-c", "cd my-bot && svc daemon stop --now"], { cwd, env: machine.env }));
+    const { status, stdout, stderr } = spawnSync("sh", ["-e", "-c", script], { cwd, env: machine.env, encoding: "utf8", timeout: 120_000 });
+    expect(status, `${stdout}\n${stderr}`).toBe(0);
+    expect(stdout).toMatch(/garden gate opens at seven/);
+    expect(stdout).toMatch(/channel-botmsg|@svc\/channel-botmsg/);
+  });
+
+  it("runs on the other supported Node.js, too", async () => {
+    const node = nodeOf(22);
+    if (node === undefined) return console.warn("skipped: there is no Node.js 22 here");
+    const program = join(machine.prefix, "bin/svc");
+    await machine.svc("daemon", "stop");
+    const on22 = (...args: string[]) => execFileSync(node, [program, ...args], { cwd: machine.folder, env: { ...machine.env }, encoding: "utf8" });
+    on22("daemon", "start");
+    expect(on22("exec", "assistant", "hello")).toMatch(/\S/);
+    on22("daemon", "stop");
+  });
+
+  it("tells within seconds that no registry answers, and runs on without one (F13)", async () => {
+    await registry.stop();
+    const before = Date.now();
+    const { code, err } = await machine.svc("plugin", "add", "graph", "--yes");
+    expect(code).toBe(1);
+    expect(err).toContain("the registry does not answer");
+    console.log(`told after ${Date.now() - before} ms`);
+    expect(await machine.svc("daemon", "start")).toMatchObject({ code: 0 });
+    expect(await machine.svc("exec", "assistant", "still there?")).toMatchObject({ code: 0 });
+  });
+
+  it("leaves nothing but the folder of the bots when it is removed", async () => {
+    await machine.svc("daemon", "stop");
+    await machine.npm("uninstall", "--global", "@svc/cli");
+    const left = ["bin", "lib/node_modules", "lib/node_modules/@svc"]
+      .map((path) => join(machine.prefix, path))
+      .flatMap((path) => (existsSync(path) ? readdirSync(path) : []));
+    expect(left.filter((name) => name !== "@svc")).toEqual([]);
+    expect(existsSync(join(machine.folder, ".svc/svc.db"))).toBe(true);
+  });
+});
