@@ -344,6 +344,28 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
 });
 
 describe.skipIf(NO_BROWSER !== undefined)("boards that are not there", { timeout: 120_000 }, () => {
+  it("cards that take long are no longer read when [Cancel] is pressed, and read when they are asked for again", async () => {
+    const page = await openPage(browser, { viewport: { width: 1600, height: 900 } });
+    const aborted: string[] = [];
+    page.on("requestfailed", (request) => aborted.push(request.url()));
+    let held = true;
+    await page.route(/\/api\/boards\/team\/items$/, (route) => (held ? undefined : route.continue()));
+    await page.clock.install();
+    await page.goto(`${at.url}/?board=team`);
+    await page.locator("#page .kit-loading").first().waitFor();
+    await page.clock.runFor(6_000);
+    const cancel = page.locator("#page .kit-loading").getByRole("button", { name: "Cancel" });
+    await cancel.focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("You stopped reading. The cards can be read again.").waitFor();
+    await expect.poll(() => aborted.some((url) => url.endsWith("/api/boards/team/items"))).toBe(true);
+    await judge(page);
+    held = false;
+    await page.locator("#page .kit-state").getByRole("button", { name: "Try again" }).press("Enter");
+    await card(page, 1).waitFor();
+    await judge(page);
+  });
+
   it("a source that no plugin brings is said", async () => {
     const at = await startDashboard({
       config: { boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: [APP] } }] },

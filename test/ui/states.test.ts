@@ -36,6 +36,15 @@ const PAGES: readonly Shown[] = [
   { path: "/setup", content: /Which engine runs the agent/, reader: REFUSED },
   ...ADMIN.map((tab) => ({ path: `/admin#${tab}`, content: /(Add an? |Filter|All settings|The document|Try it|Create a token|off)/, reader: REFUSED })),
 ];
+/** Each way in which pages read, what is not answered for it, and what stands there when it is. */
+const STOPPED: readonly { readonly path: string; readonly held: RegExp; readonly what: string; readonly content: RegExp }[] = [
+  { path: "/live", held: /\/api\/tasks\/events/, what: "Events", content: /task:completed/ },
+  { path: "/tasks", held: /\/api\/tasks\/marks/, what: "The tasks", content: /the first of all/ },
+  { path: "/processes", held: /\/api\/workflows\/runs\?/, what: "The runs", content: /No runs yet\./ },
+  { path: "/inbox", held: /\/api\/approvals/, what: "The requests", content: /Nothing waits for (you|anybody)/ },
+  { path: "/admin#agents", held: /\/api\/admin\/settings/, what: "svc.json", content: /Add an agent/ },
+  { path: "/workflows/editor", held: /\/api\/workflows\?/, what: "Workflow", content: /not saved yet/ },
+];
 const AWAY = '{"error":"the daemon at http://192.0.2.1 does not answer"}';
 /** What a page asks besides the frame's own requests. */
 const DATA = /\/api\/(?!me(\?|$)|ticket|live\/stream|sign-in|public)/;
@@ -106,6 +115,36 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
       });
       await said(page, content);
       await look(page, "content", path);
+    });
+
+  for (const { path, held, what, content } of STOPPED)
+    it(`${path} stops reading when [Cancel] is pressed by the keyboard, and reads when it is asked again`, async () => {
+      const page = await openAs(at.token);
+      const aborted: string[] = [];
+      page.on("requestfailed", (request) => aborted.push(`${request.failure()?.errorText} ${request.url()}`));
+      // No answer comes until the page is gone, or asks again.
+      let stopped = false;
+      await page.route(held, (route) => (stopped ? route.continue() : undefined));
+      await page.clock.install();
+      await page.goto(addressOf(path));
+      await page.locator("#page .kit-loading").first().waitFor();
+      await page.clock.runFor(SLOW_MS);
+      const cancel = page.locator("#page .kit-loading").getByRole("button", { name: "Cancel" });
+      await cancel.waitFor();
+      const focused = () => cancel.evaluate((button) => button === document.activeElement);
+      for (let presses = 0; presses < 60 && !(await focused()); presses += 1) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await said(page, new RegExp(`^You stopped reading\\. ${what.replace(".", "\\.")} can be read again\\.$`));
+      await expect.poll(() => aborted.some((one) => one.includes("ERR_ABORTED") && held.test(one))).toBe(true);
+      await look(page, "stopped", path);
+      // The focus went on to the way back, and nothing is read before it is taken.
+      const again = page.locator("#page .kit-state").getByRole("button", { name: "Try again" });
+      await expect.poll(() => again.evaluate((button) => button === document.activeElement)).toBe(true);
+      stopped = true;
+      await page.keyboard.press("Enter");
+      await said(page, content);
+      await again.waitFor({ state: "detached" });
+      await judge(page);
     });
 
   it("a token that may only read sees what it may, and is told what it may not", async () => {

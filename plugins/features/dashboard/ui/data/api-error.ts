@@ -1,3 +1,7 @@
+import { KIT } from "../words/kit.ts";
+
+const CANCELLED = "CANCELLED";
+
 /** A request that failed: with what the server said, or `status` 0 where none answered. */
 export class ApiError extends Error {
   readonly status: number;
@@ -19,3 +23,9 @@ export class ApiError extends Error {
     this.details = details;
   }
 }
+
+/** A person stopped the reading. */
+export const cancelled = (): ApiError => new ApiError(0, { error: KIT.stopped, code: CANCELLED });
+
+/** Whether a person stopped it: then it is read again only when they ask. */
+export const isCancelled = (error: ApiError | undefined): boolean => error?.code === CANCELLED;

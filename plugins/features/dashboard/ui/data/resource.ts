@@ -1,6 +1,6 @@
 import type { Envelope } from "@svc/sdk";
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { ApiError } from "./api-error.ts";
+import { type ApiError, cancelled, isCancelled } from "./api-error.ts";
 import { onConnected, onFrame } from "./live.ts";
 import { request } from "./request.ts";
 import { session } from "./session.ts";
@@ -15,6 +15,8 @@ export interface Resource<T> {
   /** When the data was read, in Unix ms. */
   readonly at?: number;
   reload(): void;
+  /** Stops the first reading: `error` says so, and it is read again when a person asks, or for another one. */
+  cancel(): void;
 }
 
 /** How a resource is kept. */
@@ -74,7 +76,8 @@ async function load(path: string, entry: Entry): Promise<void> {
   entry.timer = undefined;
   const abort = new AbortController();
   entry.abort = abort;
-  put(entry, { ...entry.state, loading: true });
+  const { error, ...known } = entry.state;
+  put(entry, { ...known, ...(error === undefined || isCancelled(error) ? {} : { error }), loading: true });
   try {
     const data = await request("GET", path, undefined, { signal: abort.signal, here: here.has(path) });
     if (!abort.signal.aborted) put(entry, { data, loading: false, at: Date.now() });
@@ -87,7 +90,15 @@ async function load(path: string, entry: Entry): Promise<void> {
   }
 }
 
+function stop(entry: Entry): void {
+  if (!entry.state.loading || entry.state.data !== undefined) return;
+  entry.abort?.abort();
+  entry.again = false;
+  put(entry, { loading: false, error: cancelled() });
+}
+
 function soon(path: string, entry: Entry): void {
+  if (isCancelled(entry.state.error)) return;
   entry.timer ??= setTimeout(() => {
     entry.timer = undefined;
     void load(path, entry);
@@ -174,10 +185,13 @@ export function useResource<T>(path: string | undefined, { refreshOn, here: own 
   const reload = useCallback(() => {
     if (path !== undefined) void load(path, entryOf(path));
   }, [path]);
+  const cancel = useCallback(() => {
+    if (path !== undefined) stop(entryOf(path));
+  }, [path]);
   const slow = useSlow(state.loading && state.data === undefined);
   // Between the first drawing and the first request nothing is known yet: that is loading, too.
   const first = path !== undefined && state.data === undefined && state.error === undefined;
-  return { ...(state as State & { data?: T }), loading: state.loading || first, slow, reload };
+  return { ...(state as State & { data?: T }), loading: state.loading || first, slow, reload, cancel };
 }
 
 function useSlow(loading: boolean): boolean {

@@ -1,5 +1,5 @@
-import { type ReactNode, useEffect, useState } from "react";
-import type { ApiError } from "../data/api-error.ts";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ApiError, isCancelled } from "../data/api-error.ts";
 import { session } from "../data/session.ts";
 import { KIT } from "../words/kit.ts";
 import { Button } from "./button.tsx";
@@ -34,10 +34,34 @@ export function StateView({
   /** What is read, for the sentence of the error: "The runs". */
   readonly what?: string;
   onRetry?(): void;
+  /** Stops the reading, once it has taken long. */
   onCancel?(): void;
   readonly rows?: number;
   readonly children?: ReactNode;
 }) {
+  const pressed = useRef(false);
+  const again = useRef<HTMLButtonElement>(null);
+  const stopped = isCancelled(error);
+  // The button that was pressed is gone: the next one has the focus in its place.
+  useEffect(() => {
+    if (stopped && pressed.current) again.current?.focus();
+    pressed.current = false;
+  }, [stopped]);
+  const cancel = () => {
+    pressed.current = true;
+    onCancel?.();
+  };
+  if (stopped)
+    return (
+      <div className="kit-state" role="status">
+        <p>{KIT.stoppedReading(what)}</p>
+        {onRetry !== undefined && (
+          <Button ref={again} onClick={onRetry}>
+            {KIT.tryAgain}
+          </Button>
+        )}
+      </div>
+    );
   if (error?.status === 403)
     return (
       <div className="kit-state" role="status">
@@ -61,7 +85,7 @@ export function StateView({
         {onRetry !== undefined && <Button onClick={onRetry}>{KIT.tryAgain}</Button>}
       </div>
     );
-  if (loading) return <Loading rows={rows} slow={slow} onCancel={onCancel} />;
+  if (loading) return <Loading rows={rows} slow={slow} onCancel={onCancel && cancel} />;
   if (none !== undefined)
     return (
       <div className="kit-state" role="status">

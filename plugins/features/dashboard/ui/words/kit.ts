@@ -3,6 +3,8 @@ export const KIT = {
   modes: { teach: "teaches", act: "acts" },
   tryAgain: "Try again",
   stillReading: "Still reading...",
+  stopped: "You stopped reading.",
+  stoppedReading: (what: string) => `You stopped reading. ${what} can be read again.`,
   nothingMatches: (filter: string) => `Nothing matches ${filter}.`,
   clearFilter: "Clear filter",
   couldNotRead: (what: string) => `${what} could not be read.`,

@@ -25,7 +25,7 @@ interface ActionFacts {
 
 /** Actions that agents and workflows can use: what each one takes, and a try of it. */
 export function ActionsTab() {
-  const { data, error, loading, slow, reload } = useResource<{ actions: readonly ActionFacts[]; errors: readonly { file: string; error: string }[] }>(
+  const { data, error, loading, slow, reload, cancel } = useResource<{ actions: readonly ActionFacts[]; errors: readonly { file: string; error: string }[] }>(
     "/api/admin/actions",
   );
   const [filter, setFilter] = useState("");
@@ -36,7 +36,14 @@ export function ActionsTab() {
   const open =
     actions.find(({ name }) => name === (named === undefined ? undefined : decodeURIComponent(named))) ?? (named === undefined ? actions[0] : undefined);
   return (
-    <StateView loading={loading && data === undefined} slow={slow} error={data === undefined ? error : undefined} what="The actions" onRetry={reload}>
+    <StateView
+      loading={loading && data === undefined}
+      slow={slow}
+      error={data === undefined ? error : undefined}
+      what="The actions"
+      onRetry={reload}
+      onCancel={cancel}
+    >
       {named !== undefined && (
         <button type="button" className="admin-up form-link" onClick={() => navigate("#actions")}>
           Actions

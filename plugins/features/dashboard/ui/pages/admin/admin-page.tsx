@@ -92,6 +92,7 @@ export default function AdminPage() {
               error={draft.error}
               what="svc.json"
               onRetry={draft.retry}
+              onCancel={draft.cancel}
               {...(may || draft.base.revision !== "" ? {} : { empty: draft.loading ? undefined : <p>{writing.why}</p> })}
             >
               <SettingsTab key={tab} tab={tab} draft={draft} hash={hash} />

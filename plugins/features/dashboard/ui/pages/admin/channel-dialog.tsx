@@ -136,7 +136,7 @@ export function ConnectDialog({
     );
   return (
     <Dialog title={PARTS.connectTitle(channel.product ?? channel.name)} open onClose={onClose} actions={actions}>
-      <StateView loading={form.loading} error={form.error} what="The set-up" onRetry={form.reload}>
+      <StateView loading={form.loading} error={form.error} what="The set-up" onRetry={form.reload} onCancel={form.cancel}>
         <div className="admin-secret">
           {!pairs && <p className="admin-prose">{form.data?.explanation}</p>}
           {form.data?.asks === "page" ? (

@@ -1,6 +1,6 @@
 import type { Schema, SettingsDocument, SettingsPreview, SettingsReport } from "@svc/sdk";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { ApiError } from "../../data/api-error.ts";
+import { type ApiError, cancelled, isCancelled } from "../../data/api-error.ts";
 import { onConnected } from "../../data/live.ts";
 import { request } from "../../data/request.ts";
 import { reloadAll, useResource } from "../../data/resource.ts";
@@ -45,6 +45,8 @@ export interface Draft {
   reread(): Promise<void>;
   /** After an error: reads whatever could not be read. */
   retry(): void;
+  /** Stops the first reading. */
+  cancel(): void;
 }
 
 const SETTINGS = "/api/admin/settings";
@@ -80,16 +82,9 @@ export function useDraft(): Draft {
       setTheirWork((known) => ({ theirs: [...(known?.theirs ?? []), ...theirs], conflicts: [...(known?.conflicts ?? []), ...conflicts] }));
   }, []);
 
-  const reread = useCallback(async () => {
-    try {
-      take(await request<SettingsDocument>("GET", SETTINGS));
-    } catch (cause) {
-      setError(cause as ApiError);
-    }
-  }, [take]);
-  useEffect(() => void reread(), [reread]);
+  const { reread, stop } = useFile(take, setError);
   // What could not be read may be there for another token, or when the daemon is back.
-  const missing = base === undefined;
+  const missing = base === undefined && !isCancelled(error);
   useEffect(() => {
     if (!missing) return undefined;
     const ends = [session.subscribe(() => void reread()), onConnected(() => void reread())];
@@ -98,8 +93,14 @@ export function useDraft(): Draft {
     };
   }, [missing, reread]);
   const retry = () => {
+    if (isCancelled(error)) setError(undefined);
     void reread();
     if (schema.data === undefined) schema.reload();
+  };
+  const cancel = () => {
+    schema.cancel();
+    stop();
+    if (base === undefined) setError(cancelled());
   };
 
   const changes = useMemo(() => changesBetween(base?.document ?? {}, document), [base, document]);
@@ -184,7 +185,24 @@ export function useDraft(): Draft {
     },
     reread,
     retry,
+    cancel,
   };
+}
+
+/** The file as the daemon has it: read at once, and again when it is asked for. */
+function useFile(take: (next: SettingsDocument) => void, failed: (cause: ApiError) => void) {
+  const reading = useRef<AbortController>(undefined);
+  const reread = useCallback(async () => {
+    const abort = new AbortController();
+    reading.current = abort;
+    try {
+      take(await request<SettingsDocument>("GET", SETTINGS, undefined, { signal: abort.signal }));
+    } catch (cause) {
+      if (!abort.signal.aborted) failed(cause as ApiError);
+    }
+  }, [take, failed]);
+  useEffect(() => void reread(), [reread]);
+  return { reread, stop: () => reading.current?.abort() };
 }
 
 /** For the check alone: whether a reference is meant is asked when it is saved. */

@@ -30,7 +30,7 @@ const PATH = "/api/admin/tokens";
 
 /** Who may come in: tokens with what they may do, a new one, and the end of one. */
 export function TokensTab() {
-  const { data, error, loading, slow, reload } = useResource<{ tokens: readonly TokenFacts[]; scopes: readonly Scope[] }>(PATH);
+  const { data, error, loading, slow, reload, cancel } = useResource<{ tokens: readonly TokenFacts[]; scopes: readonly Scope[] }>(PATH);
   const [making, setMaking] = useState(false);
   const [ending, setEnding] = useState<TokenFacts>();
   const writing = useWriting();
@@ -59,6 +59,7 @@ export function TokensTab() {
         error={data === undefined ? error : undefined}
         what="The tokens"
         onRetry={reload}
+        onCancel={cancel}
         {...(tokens.length === 0 && data !== undefined ? { empty: <p>{ADMIN.nothing.tokens}</p> } : {})}
       >
         <div className="admin-table" role="region" aria-label={PARTS.allTokens} tabIndex={0}>

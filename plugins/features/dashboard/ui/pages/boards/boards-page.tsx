@@ -26,7 +26,7 @@ export default function BoardsPage() {
   const search = useRef<HTMLInputElement>(null);
   const all = boards.data?.boards ?? [];
   const board = all.find(({ id }) => id === wanted) ?? all[0];
-  const { state, error, reading, read, move } = useBoard(board?.available === true ? board : undefined);
+  const { state, error, reading, read, cancel, move } = useBoard(board?.available === true ? board : undefined);
   const { why } = useWriting();
   // Where the head has no room for them they stand below it.
   const narrow = useMedia("(max-width: 56.25em)");
@@ -84,6 +84,7 @@ export default function BoardsPage() {
         error={off ? undefined : boards.data === undefined ? boards.error : undefined}
         empty={board === undefined ? nothing : undefined}
         onRetry={boards.reload}
+        onCancel={boards.cancel}
       >
         {board !== undefined && !board.available && (
           <div className="kit-state">
@@ -106,7 +107,13 @@ export default function BoardsPage() {
                 </Button>
               </p>
             )}
-            <StateView what={BOARDS.cards} loading={state === undefined && reading} error={state === undefined ? error : undefined} onRetry={read}>
+            <StateView
+              what={BOARDS.cards}
+              loading={state === undefined && reading}
+              error={state === undefined ? error : undefined}
+              onRetry={read}
+              onCancel={cancel}
+            >
               {state !== undefined && (
                 <>
                   {state.unplaced.length > 0 && <Unplaced board={board} state={state} why={why} onMove={move} />}

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { ApiError } from "../../data/api-error.ts";
+import { type ApiError, cancelled, isCancelled } from "../../data/api-error.ts";
 import { request } from "../../data/request.ts";
 import { toast } from "../../kit/toast.ts";
 import { BOARDS } from "../../words/boards.ts";
@@ -13,6 +13,8 @@ export interface OpenBoard {
   readonly reading: boolean;
   /** Asks the source again. */
   read(): void;
+  /** Stops the first reading. */
+  cancel(): void;
   /** Moves a card at once; it goes back when the source refuses. */
   move(id: string, to: string): void;
 }
@@ -41,6 +43,7 @@ export function useBoard(board: Board | undefined): OpenBoard {
     const abort = new AbortController();
     asked.current = abort;
     setReading(true);
+    if (isCancelled(now.current?.error)) setShown({ board: id });
     try {
       const items = await request<BoardItems>("GET", `/api/boards/${encodeURIComponent(id)}/items`, undefined, { signal: abort.signal });
       if (abort.signal.aborted) return;
@@ -51,6 +54,14 @@ export function useBoard(board: Board | undefined): OpenBoard {
       const before = now.current?.board === id ? now.current : { board: id };
       now.current = { ...before, error: error as ApiError };
     }
+    setReading(false);
+    setShown(now.current);
+  }, [id]);
+
+  const cancel = useCallback(() => {
+    if (id === undefined) return;
+    asked.current?.abort();
+    now.current = { board: id, error: cancelled() };
     setReading(false);
     setShown(now.current);
   }, [id]);
@@ -99,6 +110,7 @@ export function useBoard(board: Board | undefined): OpenBoard {
     ...(own?.error === undefined ? {} : { error: own.error }),
     reading: reading || (id !== undefined && own === undefined),
     read: () => void read(),
+    cancel,
     move: (card, to) => void move(card, to),
   };
 }

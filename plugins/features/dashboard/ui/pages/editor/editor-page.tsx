@@ -1,7 +1,7 @@
 import "./editor.css";
 import "./editor-parts.css";
-import { useEffect, useState } from "react";
-import type { ApiError } from "../../data/api-error.ts";
+import { useEffect, useRef, useState } from "react";
+import { type ApiError, cancelled } from "../../data/api-error.ts";
 import { useMe } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { useResource } from "../../data/resource.ts";
@@ -41,6 +41,7 @@ export default function EditorPage() {
   const [opened, setOpened] = useState<{ readonly key: string; readonly model: EditorModel }>();
   const [error, setError] = useState<ApiError>();
   const [again, setAgain] = useState(0);
+  const opening = useRef<AbortController>(undefined);
   const { data } = desk;
   const { data: me } = useMe();
   const there = opened !== undefined && keyOf(opened.model) === key ? opened : undefined;
@@ -48,6 +49,7 @@ export default function EditorPage() {
   useEffect(() => {
     if (data === undefined || me === undefined || there !== undefined) return undefined;
     const abort = new AbortController();
+    opening.current = abort;
     setError(undefined);
     open(subject, data, me.may.write, abort.signal).then(
       (model) => {
@@ -71,7 +73,13 @@ export default function EditorPage() {
           what={EDITOR.workflowItself}
           onRetry={() => {
             desk.reload();
+            setError(undefined);
             setAgain(again + 1);
+          }}
+          onCancel={() => {
+            desk.cancel();
+            opening.current?.abort();
+            if (data !== undefined) setError(cancelled());
           }}
         />
       </>

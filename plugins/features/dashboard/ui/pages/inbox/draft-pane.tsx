@@ -74,6 +74,7 @@ export function DraftPane({ draft }: { readonly draft: Draft }) {
           loading={detail.loading && detail.data === undefined}
           error={detail.data === undefined ? detail.error : undefined}
           onRetry={detail.reload}
+          onCancel={detail.cancel}
         >
           <Code text={detail.data?.text ?? ""} label={INBOX.draftText} lines={400} />
         </StateView>

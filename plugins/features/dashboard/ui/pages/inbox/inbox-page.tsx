@@ -100,6 +100,7 @@ export default function InboxPage() {
             slow={list.slow}
             error={list.error}
             onRetry={list.reload}
+            onCancel={list.cancel}
             empty={items.length === 0 ? <p>{emptyText(view, actor)}</p> : undefined}
           >
             <ItemList items={items} selected={selected} onOpen={select} onEnd={list.next} />

@@ -22,6 +22,8 @@ export interface InboxList {
   /** Of what could not be read, where nothing else is there to show. */
   readonly error?: ApiError;
   reload(): void;
+  /** Stops the first reading. */
+  cancel(): void;
 }
 
 const LISTED = 200;
@@ -94,6 +96,9 @@ function stateOf(parts: readonly Pages<unknown>[], loading: boolean, nothing: bo
     ...(error === undefined ? {} : { error }),
     reload() {
       for (const part of parts) part.reload();
+    },
+    cancel() {
+      for (const part of parts) part.cancel();
     },
   };
 }

@@ -14,6 +14,7 @@ export interface Pages<T> {
   /** Reads the next page, where there is one. */
   next(): void;
   reload(): void;
+  cancel(): void;
 }
 
 interface Page {
@@ -41,7 +42,7 @@ export function usePages<P extends object, T>(
   refreshOn?: (event: Envelope) => boolean,
 ): Pages<T> {
   const first = useResource<P & Page>(path, refreshOn === undefined ? {} : { refreshOn });
-  const { data, reload } = first;
+  const { data, reload, cancel } = first;
   const [book, setBook] = useState<Book<T>>();
   const now = useRef({ path, book, busy: false });
   if (now.current.path !== path) now.current = { path, book: undefined, busy: false };
@@ -106,5 +107,6 @@ export function usePages<P extends object, T>(
     more: shown?.next !== undefined,
     next,
     reload,
+    cancel,
   };
 }

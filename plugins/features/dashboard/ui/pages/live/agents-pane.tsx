@@ -52,6 +52,7 @@ export function AgentsPane({
         error={agents.data === undefined ? agents.error : undefined}
         what={LIVE.agents}
         onRetry={agents.reload}
+        onCancel={agents.cancel}
         rows={4}
         empty={
           agents.data !== undefined && all.length === 0 ? (

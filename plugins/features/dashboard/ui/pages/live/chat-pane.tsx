@@ -53,6 +53,7 @@ export function ChatPane({ agent, onClose }: { readonly agent: AgentNow; onClose
         error={stored.data === undefined && turns.length === 0 ? stored.error : undefined}
         what={LIVE.reading(agent.name)}
         onRetry={stored.reload}
+        onCancel={stored.cancel}
       >
         <Said turns={turns} agent={agent} onAgain={chat.again} />
       </StateView>

@@ -1,5 +1,6 @@
 import type { Envelope } from "@svc/sdk";
 import { useEffect, useMemo, useRef, useState } from "react";
+import { isCancelled } from "../../data/api-error.ts";
 import { useLive } from "../../data/live.ts";
 import { useResource } from "../../data/resource.ts";
 import { navigate } from "../../data/router.tsx";
@@ -38,7 +39,13 @@ export function EventsPane() {
   }, [past.data]);
   const arrived = useArrivals((fresh) => setEvents((now) => merged(fresh, now ?? [])));
   // What came before the stream was open stands in what is read.
-  useLive(({ name, data }) => (name === "event" ? arrived(data as Envelope) : past.reload()), { names: ["event", "snapshot"] });
+  useLive(
+    ({ name, data }) => {
+      if (name === "event") arrived(data as Envelope);
+      else if (!isCancelled(past.error)) past.reload();
+    },
+    { names: ["event", "snapshot"] },
+  );
   const wanted = useMemo(() => events?.filter((event) => fits(event, filter)), [events, filter]);
   const { shown, waiting, enter } = useEntering(
     wanted,
@@ -97,6 +104,7 @@ export function EventsPane() {
         error={events === undefined ? past.error : undefined}
         what={LIVE.events}
         onRetry={past.reload}
+        onCancel={past.cancel}
         empty={events?.length === 0 ? <p>{LIVE.noEvents}</p> : undefined}
         none={
           events !== undefined && events.length > 0 && shown.length === 0

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { isCancelled } from "../../data/api-error.ts";
 import { useLive } from "../../data/live.ts";
 import { type Resource, useResource } from "../../data/resource.ts";
 import { navigate, useQuery } from "../../data/router.tsx";
@@ -103,7 +104,7 @@ function useRereading(...resources: readonly Resource<unknown>[]): void {
   const last = useRef(resources);
   last.current = resources;
   const again = useRef(() => {
-    for (const { reload } of last.current) reload();
+    for (const { error, reload } of last.current) if (!isCancelled(error)) reload();
   });
   useLive(() => again.current(), { names: ["snapshot"] });
   useEffect(() => {
@@ -128,8 +129,8 @@ function useSeries(range: SeriesRange): Resource<SeriesView> {
   );
   useEffect(() => {
     const timer = setInterval(() => {
-      const { data, at = 0, reload } = last.current;
-      if (document.hidden || !(stale.current || data?.knownFrom !== undefined || Date.now() - at > SERIES_REST_MS)) return;
+      const { data, error, at = 0, reload } = last.current;
+      if (document.hidden || isCancelled(error) || !(stale.current || data?.knownFrom !== undefined || Date.now() - at > SERIES_REST_MS)) return;
       stale.current = false;
       reload();
     }, SERIES_MS);

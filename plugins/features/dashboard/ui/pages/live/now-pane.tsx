@@ -70,6 +70,7 @@ export function NowPane({ now, nameOf, onTalk }: { readonly now: Resource<TasksN
             error={now.data === undefined ? now.error : undefined}
             what={LIVE.runningList}
             onRetry={now.reload}
+            onCancel={now.cancel}
             rows={4}
             empty={now.data !== undefined && kept.length === 0 ? <p>{[LIVE.nothingRuns, lastWords(ended?.[0])].join(" ")}</p> : undefined}
           >

@@ -68,6 +68,7 @@ export function Strip({
           error={view === undefined ? series.error : undefined}
           what={LIVE.last[range]}
           onRetry={series.reload}
+          {...(view === undefined ? { onCancel: series.cancel } : {})}
         >
           {view !== undefined && agents !== undefined && <Charts key={view.range} view={view} nameOf={nameOf} agents={agents} />}
         </StateView>

@@ -29,9 +29,12 @@ const isWrong = ({ state, failures }: PluginView): boolean => state === "failed"
 
 /** The page `/plugins`: what each one provides, costs and breaks, switched on and off. */
 export default function PluginsPage() {
-  const { data, error, loading, slow, reload } = useResource<{ plugins: readonly PluginView[]; revision: string; memory?: number }>("/api/admin/plugins", {
-    refreshOn: ({ kind, type }) => kind === "status" || type.startsWith("plugin:"),
-  });
+  const { data, error, loading, slow, reload, cancel } = useResource<{ plugins: readonly PluginView[]; revision: string; memory?: number }>(
+    "/api/admin/plugins",
+    {
+      refreshOn: ({ kind, type }) => kind === "status" || type.startsWith("plugin:"),
+    },
+  );
   const [filter, setFilter] = useState("");
   const [which, setWhich] = useState<Which>("running");
   const [named, setNamed] = useQuery("plugin");
@@ -63,7 +66,14 @@ export default function PluginsPage() {
           )
         }
       />
-      <StateView loading={loading && data === undefined} slow={slow} error={data === undefined ? error : undefined} what="The plugins" onRetry={reload}>
+      <StateView
+        loading={loading && data === undefined}
+        slow={slow}
+        error={data === undefined ? error : undefined}
+        what="The plugins"
+        onRetry={reload}
+        onCancel={cancel}
+      >
         <Panes shown={open === undefined ? 0 : 1}>
           <Pane
             className="plugins-list"

@@ -103,6 +103,7 @@ export function RunList({
         none={text !== "" && runs.length === 0 && !off ? { filter: text, onClear: () => onText("") } : undefined}
         empty={none}
         onRetry={list.reload}
+        onCancel={list.cancel}
       >
         <VirtualList
           ref={handle}

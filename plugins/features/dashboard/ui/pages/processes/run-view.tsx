@@ -65,7 +65,7 @@ export function RunView({ id }: { readonly id: string }) {
     return (
       <div className="processes-one">
         <PageHead title={id} crumbs={[{ label: PROCESSES.title, to: "/processes" }]} />
-        <StateView what={PROCESSES.oneRun} loading={run.loading} slow={run.slow} error={run.error} onRetry={run.reload} />
+        <StateView what={PROCESSES.oneRun} loading={run.loading} slow={run.slow} error={run.error} onRetry={run.reload} onCancel={run.cancel} />
       </div>
     );
   const whoOf = (taskId: string) => tasks.data?.tasks.find((task) => task.id === taskId)?.assignee;

@@ -80,6 +80,7 @@ export function StepPane({
         slow={detail.slow}
         error={whole === undefined ? detail.error : undefined}
         onRetry={detail.reload}
+        onCancel={detail.cancel}
         rows={3}
       >
         {whole?.input !== undefined ? (

@@ -1,6 +1,6 @@
 import type { Envelope } from "@svc/sdk";
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { ApiError } from "../../data/api-error.ts";
+import { type ApiError, cancelled, isCancelled } from "../../data/api-error.ts";
 import { useLive } from "../../data/live.ts";
 import { request } from "../../data/request.ts";
 import type { Run, RunPage } from "./run-types.ts";
@@ -24,6 +24,8 @@ export interface RunList {
   /** Puts the fresh ones on top. */
   showFresh(): void;
   reload(): void;
+  /** Stops the first reading. */
+  cancel(): void;
 }
 
 /** Changes of one moment are read together. */
@@ -45,8 +47,9 @@ export function useRuns({ status, text }: RunFilter, atRest: () => boolean): Run
   const [shown, setShown] = useState<{ runs: readonly Run[]; fresh: readonly Run[]; next?: string }>({ runs: [], fresh: [] });
   const [busy, setBusy] = useState<"first" | "next" | undefined>("first");
   const [error, setError] = useState<ApiError>();
-  const now = useRef({ shown, atRest, generation: 0 });
+  const now = useRef({ shown, atRest, error, generation: 0 });
   now.current.shown = shown;
+  now.current.error = error;
   now.current.atRest = atRest;
 
   const put = useCallback((next: typeof shown) => {
@@ -54,12 +57,16 @@ export function useRuns({ status, text }: RunFilter, atRest: () => boolean): Run
     setShown(next);
   }, []);
 
+  const reading = useRef<AbortController>(undefined);
   const load = useCallback(async () => {
     now.current.generation += 1;
     const { generation } = now.current;
     setBusy("first");
+    if (isCancelled(now.current.error)) setError(undefined);
+    const abort = new AbortController();
+    reading.current = abort;
     try {
-      const page = await request<RunPage>("GET", pathOf({ ...(status && { status }), ...(text && { text }) }));
+      const page = await request<RunPage>("GET", pathOf({ ...(status && { status }), ...(text && { text }) }), undefined, { signal: abort.signal });
       if (now.current.generation !== generation) return;
       put({ runs: page.runs, fresh: [], ...(page.next === undefined ? {} : { next: page.next }) });
       setError(undefined);
@@ -81,6 +88,7 @@ export function useRuns({ status, text }: RunFilter, atRest: () => boolean): Run
   const refresh = useCallback(
     async (heard: ReadonlySet<string>) => {
       const { generation } = now.current;
+      if (isCancelled(now.current.error)) return;
       try {
         const page = await request<RunPage>("GET", pathOf({ ...(status && { status }), ...(text && { text }) }));
         const first = new Set(page.runs.map(({ id }) => id));
@@ -147,5 +155,12 @@ export function useRuns({ status, text }: RunFilter, atRest: () => boolean): Run
     next: () => void next(),
     showFresh: () => put({ ...shown, runs: [...shown.fresh, ...shown.runs], fresh: [] }),
     reload: () => void load(),
+    cancel() {
+      if (busy !== "first" || shown.runs.length > 0) return;
+      now.current.generation += 1;
+      reading.current?.abort();
+      setBusy(undefined);
+      setError(cancelled());
+    },
   };
 }

@@ -159,6 +159,7 @@ export default function SetupPage() {
           error={facts.data === undefined ? facts.error : undefined}
           what="This machine"
           onRetry={facts.reload}
+          onCancel={facts.cancel}
         >
           <div className="setup-column">
             <ol className="setup-steps" aria-label={SETUP.steps}>

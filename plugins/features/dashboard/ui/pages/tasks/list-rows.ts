@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { ApiError } from "../../data/api-error.ts";
+import { type ApiError, cancelled } from "../../data/api-error.ts";
 import { useLive } from "../../data/live.ts";
 import { request } from "../../data/request.ts";
 import { session } from "../../data/session.ts";
@@ -22,6 +22,8 @@ export interface ListRows {
   /** Searches further back. */
   more(): void;
   reload(): void;
+  /** Stops the first reading. */
+  cancel(): void;
 }
 
 interface Book {
@@ -35,6 +37,7 @@ interface Book {
   reached?: number;
   loading: boolean;
   error?: ApiError;
+  readonly abort: AbortController;
 }
 
 const RETRY_MS = 2_000;
@@ -54,7 +57,8 @@ export function useListRows(filter: ListFilter, atRest: () => boolean): ListRows
   rest.current = atRest;
 
   const open = useCallback(() => {
-    const mine: Book = { key, query: requestQuery(JSON.parse(key) as ListFilter).toString(), pages: new Map(), asked: new Set(), loading: true };
+    const query = requestQuery(JSON.parse(key) as ListFilter).toString();
+    const mine: Book = { key, query, pages: new Map(), asked: new Set(), loading: true, abort: new AbortController() };
     const before = book.current;
     // What is shown stays until the new list is there.
     if (before?.key === key && before.marks !== undefined)
@@ -127,6 +131,13 @@ export function useListRows(filter: ListFilter, atRest: () => boolean): ListRows
       if (shown !== undefined && !exact && shown.next !== undefined && !shown.loading) void search(shown, () => book.current === shown, changed);
     },
     reload: open,
+    cancel() {
+      const shown = book.current;
+      if (shown === undefined || shown.marks !== undefined || !shown.loading) return;
+      shown.abort.abort();
+      Object.assign(shown, { loading: false, error: cancelled() });
+      changed();
+    },
   };
 }
 
@@ -136,16 +147,17 @@ function copyPages(from: Book, to: Book): void {
 
 /** Counts, and reads the first page; a search begins. */
 async function begin(book: Book, current: () => boolean, changed: () => void, done: () => void): Promise<void> {
+  const { signal } = book.abort;
   try {
-    const marks = await request<TaskMarks>("GET", `/api/tasks/marks?${book.query}`);
+    const marks = await request<TaskMarks>("GET", `/api/tasks/marks?${book.query}`, undefined, { signal });
     if (!current()) return;
     if (marks.total === undefined) {
-      const first = await request<TaskPage>("GET", `/api/tasks?${book.query}`);
+      const first = await request<TaskPage>("GET", `/api/tasks?${book.query}`, undefined, { signal });
       if (!current()) return;
       book.pages.clear();
       take(book, 0, first);
     } else {
-      const last = await request<TaskPage>("GET", `/api/tasks?${asking(book.query, marks.marks[0])}`);
+      const last = await request<TaskPage>("GET", `/api/tasks?${asking(book.query, marks.marks[0])}`, undefined, { signal });
       if (!current()) return;
       book.pages.clear();
       book.pages.set(0, last.tasks);
@@ -155,7 +167,7 @@ async function begin(book: Book, current: () => boolean, changed: () => void, do
     Object.assign(book, { marks, loading: false, error: undefined });
     done();
   } catch (error) {
-    if (!current()) return;
+    if (!current() || signal.aborted) return;
     Object.assign(book, { loading: false, error });
   }
   changed();

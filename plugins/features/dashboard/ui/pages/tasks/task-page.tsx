@@ -67,6 +67,7 @@ function StateViewOf({
         error={shown || gone ? undefined : task.error}
         what={TASKS.task}
         onRetry={task.reload}
+        onCancel={task.cancel}
         rows={10}
         empty={
           gone && !shown ? (

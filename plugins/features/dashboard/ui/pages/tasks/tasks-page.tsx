@@ -110,6 +110,7 @@ export default function TasksPage() {
           error={rows.count === undefined ? rows.error : undefined}
           what={TASKS.what}
           onRetry={rows.reload}
+          onCancel={rows.cancel}
           rows={12}
           none={none ? { filter: line, onClear: () => choose({}) } : undefined}
           empty={

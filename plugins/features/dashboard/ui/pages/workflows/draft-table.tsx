@@ -41,6 +41,7 @@ export function DraftTable({
         error={resource.data === undefined ? resource.error : undefined}
         what={WORKFLOWS.whatDrafts}
         onRetry={resource.reload}
+        onCancel={resource.cancel}
         none={total > 0 && rows.length === 0 ? { filter: text, onClear } : undefined}
         empty={total === 0 ? <p>{WORKFLOWS.emptyDrafts}</p> : undefined}
       >

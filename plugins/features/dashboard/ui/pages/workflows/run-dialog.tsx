@@ -54,7 +54,15 @@ export function RunDialog({ id, name, stale = false, onClose }: { readonly id: s
         </Button>
       }
     >
-      <StateView loading={found.loading && found.data === undefined} slow={found.slow} error={found.error} what={name} onRetry={found.reload} rows={2}>
+      <StateView
+        loading={found.loading && found.data === undefined}
+        slow={found.slow}
+        error={found.error}
+        what={name}
+        onRetry={found.reload}
+        onCancel={found.cancel}
+        rows={2}
+      >
         {stale && <p className="workflows-note">{WORKFLOWS.runStale}</p>}
         {failed !== undefined && errors.length === 0 && (
           <p className="workflows-wrong" role="alert">

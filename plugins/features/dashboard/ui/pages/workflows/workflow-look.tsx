@@ -37,6 +37,7 @@ export function WorkflowLook({ id }: { readonly id: string }) {
         error={found.data === undefined ? found.error : undefined}
         what={id}
         onRetry={found.reload}
+        onCancel={found.cancel}
       >
         <Panes shown={node === undefined ? 0 : 1} className="workflows-look">
           <Pane label={WORKFLOWS.graph(title)} flush>

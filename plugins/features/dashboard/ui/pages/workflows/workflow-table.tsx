@@ -59,6 +59,7 @@ export function WorkflowTable({
       error={resource.data === undefined ? resource.error : undefined}
       what={WORKFLOWS.what}
       onRetry={resource.reload}
+      onCancel={resource.cancel}
       none={total > 0 && rows.length === 0 ? { filter: text, onClear } : undefined}
       empty={total === 0 ? empty : undefined}
     >
