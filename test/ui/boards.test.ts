@@ -322,28 +322,6 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     await expect.poll(() => work.count(), { timeout: 30_000 }).toBe(0);
   });
 
-  it("several boards are chosen by name, and the address keeps the choice", async () => {
-    const page = await open("/");
-    await page.getByRole("heading", { level: 1, name: "Frontend monorepo" }).waitFor();
-    await page.getByRole("button", { name: "Choose a board" }).click();
-    await page.getByRole("menuitemradio", { name: /A board with a name/ }).click();
-    await page.getByRole("heading", { level: 1, name: /A board with a name/ }).waitFor();
-    expect(page.url()).toContain("board=deep");
-  });
-
-  it("a source that cannot be read is told with its words, and read again by a button", async () => {
-    far.faults.next({ kind: "status", status: 502 }, { path: "/issues", times: 4 });
-    const page = await openPage(browser);
-    await page.goto(`${at.url}/?board=team`);
-    await page.getByText(/The cards could not be read\..*502/).waitFor();
-    await views(page, "boards-error", async () => judge(page));
-    far.faults.clear();
-    await page.getByRole("button", { name: "Try again" }).click();
-    await page.locator(".boards-column [data-card]").first().waitFor();
-  });
-});
-
-describe.skipIf(NO_BROWSER !== undefined)("boards that are not there", { timeout: 120_000 }, () => {
   it("cards that take long are no longer read when [Cancel] is pressed, and read when they are asked for again", async () => {
     const page = await openPage(browser, { viewport: { width: 1600, height: 900 } });
     const aborted: string[] = [];
@@ -366,6 +344,28 @@ describe.skipIf(NO_BROWSER !== undefined)("boards that are not there", { timeout
     await judge(page);
   });
 
+  it("several boards are chosen by name, and the address keeps the choice", async () => {
+    const page = await open("/");
+    await page.getByRole("heading", { level: 1, name: "Frontend monorepo" }).waitFor();
+    await page.getByRole("button", { name: "Choose a board" }).click();
+    await page.getByRole("menuitemradio", { name: /A board with a name/ }).click();
+    await page.getByRole("heading", { level: 1, name: /A board with a name/ }).waitFor();
+    expect(page.url()).toContain("board=deep");
+  });
+
+  it("a source that cannot be read is told with its words, and read again by a button", async () => {
+    far.faults.next({ kind: "status", status: 502 }, { path: "/issues", times: 4 });
+    const page = await openPage(browser);
+    await page.goto(`${at.url}/?board=team`);
+    await page.getByText(/The cards could not be read\..*502/).waitFor();
+    await views(page, "boards-error", async () => judge(page));
+    far.faults.clear();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".boards-column [data-card]").first().waitFor();
+  });
+});
+
+describe.skipIf(NO_BROWSER !== undefined)("boards that are not there", { timeout: 120_000 }, () => {
   it("a source that no plugin brings is said", async () => {
     const at = await startDashboard({
       config: { boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: [APP] } }] },
