@@ -17,4 +17,4 @@ VOLUME /data
 EXPOSE 18800
 HEALTHCHECK --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:18800/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["tini", "--"]
-CMD ["svc", "start"]
+CMD ["node", "--max-semi-space-size=4", "/usr/local/bin/svc", "start"]

@@ -9,12 +9,14 @@ import { EXIT } from "../exit.ts";
 import type { DaemonNote } from "../own-daemon.ts";
 import { ownProgram, type StopNote, startSuccessor, stopNoteOf } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
+import { keepHeapSmall } from "./heap.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
 import { watchLoop } from "./watchdog.ts";
 
 /** Run the daemon in this process until a signal asks it to stop, or somebody to restart. */
 export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean; readonly watchdog: boolean }): Promise<void> {
   process.umask(0o077);
+  keepHeapSmall();
   await predecessorGone(cli);
   const configText = options.lastGood ? await lastGoodText(cli) : undefined;
   const background = process.env.SVC_DETACHED === "1";

@@ -63,7 +63,7 @@ function end(plugin: string | undefined): never {
   }
   if (respawn !== undefined) {
     const { spawn } = process.getBuiltinModule("node:child_process");
-    spawn(process.execPath, [respawn.program, ...respawn.args], {
+    spawn(process.execPath, respawn.args, {
       cwd: respawn.folder,
       detached: true,
       stdio: "ignore",

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { blame } from "@svc/kernel/daemon";
 import type { Cli } from "../cli.ts";
 import { ownProgram } from "./detach.ts";
+import { NODE_OPTIONS } from "./heap.ts";
 
 /** What the watching thread is told. */
 export interface Watched {
@@ -13,7 +14,7 @@ export interface Watched {
   readonly dataFolder: string;
   readonly log: string;
   /** The command line of the successor, for a daemon without a supervisor. */
-  readonly respawn?: { readonly program: string; readonly args: readonly string[]; readonly folder: string };
+  readonly respawn?: { readonly args: readonly string[]; readonly folder: string };
 }
 
 const LIMIT_MS = 5_000;
@@ -37,8 +38,7 @@ export function watchLoop(cli: Cli, { respawn, lastGood }: { readonly respawn: b
     ...(respawn
       ? {
           respawn: {
-            program,
-            args: ["daemon", "start", "--foreground", "--config", cli.file, ...(lastGood ? ["--last-good"] : [])],
+            args: [...NODE_OPTIONS, program, "daemon", "start", "--foreground", "--config", cli.file, ...(lastGood ? ["--last-good"] : [])],
             folder: cli.folder,
           },
         }
