@@ -15,6 +15,13 @@ function programs(): string | undefined {
   return newest === undefined ? undefined : join(PROGRAMS, newest, "bin");
 }
 
+/** Where a program of the server lies. Throws where none is installed. */
+export function serverProgram(name: string): string {
+  const folder = programs();
+  if (folder === undefined) throw new Error(NO_POSTGRES);
+  return join(folder, name);
+}
+
 /** Why there is no server to test with; undefined where there is one. */
 export const NO_POSTGRES = programs() === undefined ? "no PostgreSQL server is installed (on Debian: apt-get install postgresql)" : undefined;
 

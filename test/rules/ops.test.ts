@@ -4,17 +4,17 @@ import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { copyState } from "../kit/test-store.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
 
 /** Leaves a task unfinished the way a crash does: the folder is copied while its turn runs. */
 async function crashed(make: (running: Running) => Promise<void>, options: Parameters<typeof runKernel>[0] = {}): Promise<string> {
-  const { cp } = await import("node:fs/promises");
   const folder = await temporaryFolder();
   const running = await runKernel({ ...options, folder, dataFolder: join(folder, ".svc") });
   await make(running);
   const copy = await temporaryFolder();
-  await cp(join(folder, ".svc"), join(copy, ".svc"), { recursive: true, filter: (source) => !source.endsWith("daemon.lock") });
+  await copyState(join(folder, ".svc"), join(copy, ".svc"));
   await running.kernel.stop({ drainSeconds: 0 });
   return copy;
 }
@@ -193,12 +193,11 @@ describe("resume after a crash", () => {
   it("OPS-03 FAULT-08 three starts after a crash within ten minutes pause resuming, with an event", async () => {
     let folder = await crashed(leaveHolding);
     for (let restart = 0; restart < 2; restart += 1) {
-      const { cp } = await import("node:fs/promises");
       const running = await startOn(folder, { config: { resume: { maxAttempts: 10 } } });
       await until(() => running.tier.held === 1);
       await running.kernel.tasks.accept(running.message("marker", { agent: "nobody" }));
       const copy = await temporaryFolder();
-      await cp(join(folder, ".svc"), join(copy, ".svc"), { recursive: true, filter: (source) => !source.endsWith("daemon.lock") });
+      await copyState(join(folder, ".svc"), join(copy, ".svc"));
       folder = copy;
     }
     const { kernel, tier, events } = await startOn(folder, { config: { resume: { maxAttempts: 10 } } });
