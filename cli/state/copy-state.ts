@@ -1,7 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
+import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { codeOf, type ProvidedStore, type StoreDriver, type StoreRecord } from "@svc/sdk";
+import { codeOf, type ProvidedStore, type StoreDriver, type StoreRecord, sleep } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { storeFor } from "../store.ts";
@@ -9,6 +10,9 @@ import { storeFor } from "../store.ts";
 /** The default store, by the name that people give it. */
 const DEFAULT = "sqlite";
 const TOLD_EVERY = 50_000;
+/** Longer than a store goes on counting a daemon that was killed. */
+const LEASE_MS = 8_000;
+const LOOK_MS = 250;
 
 /** What a copy is made of and into, and what was copied. */
 export interface CopiedState {
@@ -21,33 +25,87 @@ export interface CopiedState {
 
 /**
  * Copies the state from the store that the configuration `from` asks for, or from `sqlite`, into the store of this folder, which must be empty;
- * then reads both and compares them. No daemon may run on the folder. Throws `SVC_CLI_USAGE`, `SVC_CLI_EXISTS`, `SVC_CLI_TASK_FAILED`.
+ * then reads both and compares them. A copy that ended after its last write and before the comparison is compared only. No daemon may run on
+ * either store. Throws `SVC_CLI_USAGE`, `SVC_CLI_EXISTS`, `SVC_CLI_TASK_FAILED`.
  */
 export async function copyState(cli: Cli, from: string): Promise<CopiedState> {
-  const { tryLock } = await import("@svc/kernel");
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
-  const lock = tryLock(join(cli.dataFolder, "daemon.lock"));
-  if ("holder" in lock) throw fail("SVC_CLI_USAGE", { reason: `a daemon (pid ${lock.holder.pid}) runs on this folder; stop it first with: svc daemon stop` });
-  try {
-    return await copy(cli, from);
-  } finally {
-    lock.release();
-  }
-}
-
-async function copy(cli: Cli, from: string): Promise<CopiedState> {
   // Without a configuration the default store is asked for, which needs none.
   const file = from === DEFAULT ? join(cli.dataFolder, "no-configuration.json") : resolve(from);
-  const source = await storeFor({ file, dataFolder: cli.dataFolder });
+  const beside = join(dirname(file), ".svc");
+  const other = from === DEFAULT || !existsSync(beside) ? cli.dataFolder : beside;
+  const source = await storeFor({ file, dataFolder: other });
   const target = await storeFor(cli);
   if (source.name === target.name && (from === DEFAULT || dirname(file) === cli.folder))
     throw fail("SVC_CLI_USAGE", { reason: `${cli.file} asks for the store ${target.name}, too: change it to the new store first, then copy from the old one` });
-  const open = (store: ProvidedStore) => store.open({ folder: cli.dataFolder, now: Date.now });
-  const old = await open(source);
+  const folders = [...new Set([cli.dataFolder, other])];
+  const release = await lockAll(folders);
   try {
-    const next = await open(target);
+    const both: readonly Opened[] = [
+      { store: source, folder: other },
+      { store: target, folder: cli.dataFolder },
+    ];
+    await noDaemon(both);
+    const copy = await between(both[0] as Opened, both[1] as Opened, cli);
+    await noDaemon(both);
+    return { from: source.name, to: target.name, ...copy };
+  } finally {
+    release();
+  }
+}
+
+interface Opened {
+  readonly store: ProvidedStore;
+  readonly folder: string;
+}
+
+/** Takes the locks of these data folders; answers how they are given back. */
+async function lockAll(folders: readonly string[]): Promise<() => void> {
+  const { tryLock } = await import("@svc/kernel");
+  const held: { release(): void }[] = [];
+  const release = () => {
+    for (const lock of held) lock.release();
+  };
+  for (const folder of folders) {
+    const lock = tryLock(join(folder, "daemon.lock"));
+    if ("holder" in lock) {
+      release();
+      throw fail("SVC_CLI_USAGE", { reason: `a daemon (pid ${lock.holder.pid}) runs on ${folder}; stop it first with: svc daemon stop` });
+    }
+    held.push(lock);
+  }
+  return release;
+}
+
+/**
+ * Daemons of other machines use a store without the lock of a folder here. One that was killed counts until its lease has run out, which is
+ * waited for; one that begins in the middle of a copy is found after it.
+ */
+async function noDaemon(both: readonly Opened[]): Promise<void> {
+  const until = performance.now() + LEASE_MS;
+  for (const { store, folder } of both) {
+    for (;;) {
+      const nodes = (await store.nodes?.({ folder })) ?? [];
+      const living = nodes.find(({ state, host, pid }) => (state === "alive" || state === "draining") && !(host === hostname() && pid === process.pid));
+      if (living === undefined) break;
+      if (performance.now() > until) {
+        const reason = `the daemon ${living.name} on ${living.host} uses the store ${store.name}`;
+        throw fail("SVC_CLI_USAGE", {
+          reason: `${reason}: end it there with svc daemon stop, then copy into an empty store; what was copied by now is not to be used`,
+        });
+      }
+      await sleep(LOOK_MS);
+    }
+  }
+}
+
+async function between(from: Opened, to: Opened, cli: Pick<Cli, "say">): Promise<Pick<CopiedState, "records" | "hash">> {
+  const open = ({ store, folder }: Opened) => store.open({ folder, now: Date.now });
+  const old = await open(from);
+  try {
+    const next = await open(to);
     try {
-      return { from: source.name, to: target.name, ...(await copied(old, next, cli)) };
+      return await copied(old, next, cli);
     } finally {
       await next.close?.();
     }
@@ -63,18 +121,21 @@ async function copied(old: StoreDriver, next: StoreDriver, cli: Pick<Cli, "say">
   };
   all(next);
   cli.say("Copying...");
+  let taken = false;
   try {
     await next.restore?.(counted(all(old), (count) => cli.say(`${count} records`)));
   } catch (error) {
     if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
-    throw fail("SVC_CLI_EXISTS", {
-      what: "State in the store that is copied into",
-      next: "copy into an empty one: another store.schema, or a data folder without svc.db",
-    });
+    taken = true;
   }
   cli.say("Comparing both...");
   const [one, other] = [await summary(all(old)), await summary(all(next))];
   const different = [...new Set([...one.keys(), ...other.keys()])].filter((name) => one.get(name)?.hash !== other.get(name)?.hash);
+  if (different.length > 0 && taken)
+    throw fail("SVC_CLI_EXISTS", {
+      what: "State in the store that is copied into",
+      next: "copy into an empty one: another store.schema, or a data folder without svc.db",
+    });
   if (different.length > 0)
     throw fail("SVC_CLI_TASK_FAILED", {
       reason: `The copy differs from what it was made of in ${different.join(", ")}: do not use it. The old state is as it was.`,

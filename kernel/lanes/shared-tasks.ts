@@ -35,6 +35,8 @@ export class SharedTasks implements Elsewhere, LastingLanes {
   #judge: ((record: TaskRecord, own: boolean) => Verdict) | undefined;
   /** The names of the other daemons that live, and the boots of which what they left was looked through. */
   #others: ReadonlySet<string> = new Set();
+  /** The names of all that the state has heard of. */
+  #known: ReadonlySet<string> = new Set();
   #seen = false;
   #looked = new Set<number>();
   /** Of the records that this daemon took over, until they enter a lane. */
@@ -183,7 +185,8 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     await this.look();
     // Before anything comes in here the others have seen that they are not alone: from then on they acknowledge what has its place.
     if (this.shared) await new Promise((resolve) => setTimeout(resolve, SEEN_MS));
-    const own = records.filter(({ owner }) => (owner ?? this.#node) === this.#node);
+    // What no daemon of this state has accepted was copied here from another one.
+    const own = records.filter(({ owner = this.#node }) => owner === this.#node || !this.#known.has(owner));
     const out = await this.#outOfLanes(own.map(({ id }) => id));
     const found: { record: TaskRecord; kept: boolean }[] = [];
     for (const record of own) {
@@ -208,6 +211,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     const nodes = (await store.nodes?.()) ?? [];
     const alive = new Set(nodes.filter(({ state }) => state !== "dead").map(({ name }) => name));
     const dead = nodes.filter(({ name, boot, state }) => state === "dead" && name !== this.#node && !alive.has(name) && !this.#looked.has(boot));
+    this.#known = new Set(nodes.map(({ name }) => name));
     this.#others = new Set([...alive].filter((name) => name !== this.#node));
     this.#seen = true;
     if (dead.length > 0 && this.#judge !== undefined) {

@@ -11,6 +11,9 @@ const SERVER = process.env.SVC_TEST_STORE === "postgres" ? process.env.SVC_TEST_
 /** Why a test cannot set the clock of a daemon's jobs; undefined where it can. */
 export const CLOCK_OF_SERVER = SERVER === undefined ? undefined : "with a PostgreSQL store jobs run by the clock of the server, which all tests share";
 
+/** Why a test cannot look at the database file in a data folder; undefined where it can. */
+export const ON_SERVER = SERVER === undefined ? undefined : "with a PostgreSQL store the daemon has no database file";
+
 const schemaOf = (folder: string): string => `t_${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
 
 /** The section `store` for a daemon of that folder: the same schema over restarts. Empty where tests run on SQLite. */

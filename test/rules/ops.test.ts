@@ -177,6 +177,7 @@ describe("resume after a crash", () => {
     expect(traces.map(({ status }) => status)).toEqual(["error", "error", "error", "error"]);
     for (const { id } of traces)
       expect(await kernel.traces.get(id)).toMatchObject({ errorKind: "interrupted", error: expect.stringContaining("older than 30") });
+    await until(() => sent.length === 2);
     await kernel.stop();
     expect(sent).toHaveLength(2);
   });

@@ -67,7 +67,7 @@ export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
       CASE WHEN NOT alive THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'silent' WHEN draining THEN 'draining' ELSE 'alive' END AS state,
       greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat,
       (to_jsonb(n) ->> 'skew')::float8 AS skew
-    FROM {s}.node n ORDER BY boot DESC LIMIT 200`,
+    FROM (SELECT * FROM {s}.node ORDER BY alive DESC, boot DESC LIMIT 200) n ORDER BY boot DESC`,
     [LEASE_MS],
   );
   return rows.map(({ pid, beat, skew, ...node }) => ({

@@ -49,7 +49,7 @@ export function openStore({ file, log, now = Date.now, monotonic }: DatabaseOpti
     scope: scopes.scope,
     reclaim: scopes.reclaim,
     records: () => storedRecords(connection.database, clock.now),
-    restore: (records) => restoreRecords(connection, records, clock.now),
+    restore: (records) => restoreRecords(file, records, clock.now),
     health() {
       const reason = connection.trouble;
       return reason === undefined ? { ok: true } : { ok: false, reason };

@@ -1,6 +1,6 @@
 import type { StoreRecord } from "@svc/sdk";
 import type { Database } from "better-sqlite3";
-import type { Connection } from "./connection.ts";
+import { openDatabase } from "./database.ts";
 import { DocumentTable } from "./document-table.ts";
 import { fail } from "./errors.ts";
 import { JournalTable } from "./journal-table.ts";
@@ -19,8 +19,6 @@ interface ItemRow {
 /** The document in which this store notes how its own clock runs: no other store has a use for it. */
 const CLOCK = { name: "core/marks", key: "clock" };
 const isClock = (name: string, key: string): boolean => name === CLOCK.name && key === CLOCK.key;
-/** Records that are stored in one transaction. */
-const AT_ONCE = 500;
 
 /** All that the database holds. Nobody else writes to it meanwhile. */
 export async function* storedRecords(database: Database, steady: () => number): AsyncGenerator<StoreRecord> {
@@ -65,19 +63,35 @@ function itemOf(name: string, { item, line, due, leased, attempt, again, value }
   };
 }
 
-/** Stores what another store gave. Throws `SVC_STORE_CONFLICT` where the database has state already. */
-export async function restoreRecords(connection: Connection, records: AsyncIterable<StoreRecord>, steady: () => number): Promise<void> {
-  const { database } = connection;
-  for await (const record of storedRecords(database, steady)) {
-    if (record.kind !== "collection") throw fail("SVC_STORE_CONFLICT", { collection: record.name, key: "any" });
+/**
+ * Stores what another store gave: all of it or nothing, also where the process is killed. Over a handle of its own, so that what the store
+ * writes by itself waits for the end of that one transaction. Throws `SVC_STORE_CONFLICT` where the database has state already.
+ */
+export async function restoreRecords(file: string, records: AsyncIterable<StoreRecord>, steady: () => number): Promise<void> {
+  const database = openDatabase(file);
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    for await (const record of storedRecords(database, steady)) {
+      if (record.kind !== "collection") throw fail("SVC_STORE_CONFLICT", { collection: record.name, key: "any" });
+    }
+    const store = storing(database, steady);
+    for await (const record of records) store(record);
+    database.exec("COMMIT");
+  } finally {
+    // Without the commit nothing of it stays.
+    database.close();
   }
+}
+
+/** How one record after the other is stored. */
+function storing(database: Database, steady: () => number): (record: StoreRecord) => unknown {
   const made = new Set<string>();
   const inserts = new Map<string, (record: StoreRecord & { readonly kind: "document" }) => void>();
   const make = (table: string, create: () => { create(): void }) => {
     if (!made.has(table)) create().create();
     made.add(table);
   };
-  const store = (record: StoreRecord) => {
+  return (record) => {
     const { name } = record;
     switch (record.kind) {
       case "collection":
@@ -100,17 +114,6 @@ export async function restoreRecords(connection: Connection, records: AsyncItera
         return database.prepare(`INSERT INTO "journal:${name}" (seq, at, value) VALUES (?, ?, ?)`).run(record.seq, record.at, record.value);
     }
   };
-  const group = database.transaction((some: readonly StoreRecord[]) => some.forEach(store));
-  let waiting: StoreRecord[] = [];
-  for await (const record of records) {
-    waiting.push(record);
-    if (waiting.length < AT_ONCE) continue;
-    group(waiting);
-    waiting = [];
-  }
-  group(waiting);
-  // One write through the connection syncs all that was stored before it.
-  await connection.write([]);
 }
 
 /** Makes the collection, and the way to store a document of it with the version that it had. */
