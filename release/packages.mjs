@@ -1,7 +1,7 @@
 /* The packages of a release: what they are, and how they are packed into one folder. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -33,7 +33,7 @@ export function packAll(target) {
   const all = packages();
   const pack = (folders) =>
     JSON.parse(
-      execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", target, ...folders.map((folder) => `./${folder}`)], {
+      execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", target, ...folders.map((folder) => resolve(ROOT, folder))], {
         cwd: ROOT,
         encoding: "utf8",
         maxBuffer: 64 * 1_048_576,
@@ -59,12 +59,13 @@ export function packAll(target) {
       summary: pkg.description,
     };
   });
-  const catalog = join(ROOT, "cli/catalog.json");
-  writeFileSync(catalog, `${JSON.stringify({ plugins: entries }, null, 1)}\n`);
+  // In a copy: a program that runs from the sources has all plugins beside it, and no catalogue.
+  const copy = join(target, "cli");
+  cpSync(join(ROOT, "cli"), copy, { recursive: true, filter: (path) => !path.endsWith("/node_modules") });
+  writeFileSync(join(copy, "catalog.json"), `${JSON.stringify({ plugins: entries }, null, 1)}\n`);
   try {
-    return [...packed, ...pack(["cli"])];
+    return [...packed, ...pack([copy])];
   } finally {
-    // A program that runs from the sources has them all beside it.
-    rmSync(catalog);
+    rmSync(copy, { recursive: true });
   }
 }

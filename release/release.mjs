@@ -55,7 +55,8 @@ for (const file of ["CHANGELOG.md", "sdk/CHANGELOG.md"]) {
 for (const { folder, pkg } of packages()) {
   if (pkg.license !== "MIT" || pkg.engines?.node === undefined || pkg.description === undefined)
     problems.push(`${folder}/package.json lacks license, engines or description`);
-  if (pkg.svc !== undefined && !existsSync(join(ROOT, folder, pkg.svc.entry))) problems.push(`${folder} is not built: npm run build, npm run apart`);
+  if (pkg.svc !== undefined && !existsSync(join(ROOT, folder, pkg.svc.entry)))
+    problems.push(`${folder} is not built. npm run release builds all; what it says above is why this one is not`);
 }
 
 const packed = packAll(OUT);
@@ -73,6 +74,8 @@ const sbom = JSON.parse(
     stdio: ["ignore", "pipe", "ignore"],
   }),
 );
+// npm calls it as the folder is called.
+sbom.metadata.component.name = rootPackage.name;
 const licences = sbom.components.map(({ name, version: has, licenses = [] }) => [
   `${name} ${has}`,
   licenses.map(({ license, expression }) => expression ?? license.id ?? license.name).join(" "),

@@ -58,12 +58,10 @@ describe("the tree", () => {
     );
     const allowed = [
       ".ci",
-      ".dockerignore",
       ".gitignore",
       ".npmrc",
       "CHANGELOG.md",
       "CONTRIBUTING.md",
-      "Dockerfile",
       "LICENSE",
       "README.md",
       "SECURITY.md",

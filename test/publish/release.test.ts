@@ -1,0 +1,41 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "../house/house.ts";
+
+// An address of a package that is no part of the workspace is where its libraries were installed: npm run apart.
+const missing = existsSync(join(ROOT, "plugins/channels/phonemsg/dist/index.js")) ? undefined : "plugins/channels/phonemsg is not built (npm run apart)";
+if (missing !== undefined) console.warn(`The release is not tried: ${missing}`);
+
+const changed = (): string => execFileSync("git", ["status", "--porcelain", "--", "*.json", "*.ts"], { cwd: ROOT, encoding: "utf8" });
+const release = (...args: string[]) => spawnSync(process.execPath, ["release/release.mjs", ...args], { cwd: ROOT, encoding: "utf8" });
+
+describe.skipIf(missing !== undefined)("npm run release -- --dry-run", () => {
+  it("finds nothing wrong with any package, and lists what belongs to the release (F15)", () => {
+    const { status, stdout, stderr } = release("--dry-run");
+    expect(status, stdout + stderr).toBe(0);
+    expect(stdout).toContain("Nothing was published.");
+    const out = readdirSync(join(ROOT, "release/out"));
+    expect(out.filter((name) => name.endsWith(".tgz")).length).toBeGreaterThan(60);
+    const sbom = JSON.parse(readFileSync(join(ROOT, "release/out/sbom.json"), "utf8"));
+    expect(sbom).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "svc-workspace" } } });
+    const names = sbom.components.map(({ name }: { name: string }) => name) as string[];
+    expect(names).toEqual(expect.arrayContaining(["@svc/cli", "fastify", "better-sqlite3"]));
+    // Nothing that only a developer installs.
+    expect(names.filter((name) => ["vitest", "typescript", "@biomejs/biome"].includes(name))).toEqual([]);
+    const notice = readFileSync(join(ROOT, "release/out/NOTICE"), "utf8");
+    for (const { name, version } of sbom.components) expect(notice).toContain(`${name} ${version}: `);
+  });
+
+  it("says what a version would change, refuses one without changelogs, and changes nothing", () => {
+    const before = changed();
+    const { status, stdout, stderr } = release("0.98.0", "--dry-run");
+    expect(stdout).toMatch(/^0\.1\.0 -> 0\.98\.0 in \d+ files \(not written\)$/m);
+    expect(status).toBe(1);
+    expect(stderr).toContain("CHANGELOG.md has no entry ## 0.98.0");
+    expect(stderr).toContain("sdk/CHANGELOG.md has no entry ## 0.98.0");
+    expect(changed()).toBe(before);
+    expect(release("next", "--dry-run").stderr).toContain("'next' is no version");
+  });
+});
