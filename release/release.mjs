@@ -67,15 +67,23 @@ for (const { name, file } of packed) {
 }
 
 const sbom = JSON.parse(
-  execFileSync("npm", ["sbom", "--sbom-format=cyclonedx", "--omit=dev"], {
+  execFileSync("npm", ["sbom", "--sbom-format=cyclonedx"], {
     cwd: ROOT,
     encoding: "utf8",
     maxBuffer: 64 * 1_048_576,
     stdio: ["ignore", "pipe", "ignore"],
   }),
 );
-// npm calls it as the folder is called.
-sbom.metadata.component.name = rootPackage.name;
+// With --omit=dev npm leaves out what a package of ours needs and the root names as a tool for development besides, as ajv.
+const isTool = ({ properties = [] }) => properties.some(({ name, value }) => name === "cdx:npm:package:development" && value === "true");
+sbom.components = sbom.components.filter((component) => !isTool(component));
+const kept = new Set([sbom.metadata.component, ...sbom.components].map((component) => component["bom-ref"]));
+sbom.dependencies = sbom.dependencies
+  .filter(({ ref }) => kept.has(ref))
+  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) }));
+// npm calls a package of the workspace as its folder is called; its address has the name.
+for (const component of [sbom.metadata.component, ...sbom.components])
+  component.name = decodeURIComponent(/^pkg:npm\/(.+)@/.exec(component.purl)?.[1] ?? component.name);
 const licences = sbom.components.map(({ name, version: has, licenses = [] }) => [
   `${name} ${has}`,
   licenses.map(({ license, expression }) => expression ?? license.id ?? license.name).join(" "),

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Options of Node.js for a daemon that this program starts itself; `svc.service` and the Dockerfile name them too. A turn leaves little
+ * Options of Node.js for a daemon that this program starts itself; `svc.service` and the container file name them too. A turn leaves little
  * behind: a young generation of 8 MB instead of 32 holds it.
  */
 export const NODE_OPTIONS = ["--max-semi-space-size=4"] as const;

@@ -37,6 +37,6 @@ it.skipIf(reason !== undefined)("the systemd unit is exposed at most 4.0, withou
 it("the unit and the container start the daemon with the options of Node.js that svc daemon start uses", () => {
   const [command] = /^ExecStart=.*$/m.exec(read("svc.service")) ?? [];
   expect(command).toBe(`ExecStart=/usr/bin/env node ${NODE_OPTIONS.join(" ")} /usr/local/bin/svc daemon start --foreground`);
-  const [, words] = /^CMD (.*)$/m.exec(readFileSync(join(ROOT, "Dockerfile"), "utf8")) ?? [];
+  const [, words] = /^CMD (.*)$/m.exec(readFileSync(join(ROOT, "cli/container/Containerfile"), "utf8")) ?? [];
   expect(JSON.parse(words ?? "")).toEqual(["node", ...NODE_OPTIONS, "/usr/local/bin/svc", "start"]);
 });

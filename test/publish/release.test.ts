@@ -8,6 +8,12 @@ import { ROOT } from "../house/house.ts";
 const missing = existsSync(join(ROOT, "plugins/channels/phonemsg/dist/index.js")) ? undefined : "plugins/channels/phonemsg is not built (npm run apart)";
 if (missing !== undefined) console.warn(`The release is not tried: ${missing}`);
 
+interface Locked {
+  readonly dev?: boolean;
+  readonly link?: boolean;
+  readonly optional?: boolean;
+}
+
 const changed = (): string => execFileSync("git", ["status", "--porcelain", "--", "*.json", "*.ts"], { cwd: ROOT, encoding: "utf8" });
 const release = (...args: string[]) => spawnSync(process.execPath, ["release/release.mjs", ...args], { cwd: ROOT, encoding: "utf8" });
 
@@ -21,9 +27,14 @@ describe.skipIf(missing !== undefined)("npm run release -- --dry-run", () => {
     const sbom = JSON.parse(readFileSync(join(ROOT, "release/out/sbom.json"), "utf8"));
     expect(sbom).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "svc-workspace" } } });
     const names = sbom.components.map(({ name }: { name: string }) => name) as string[];
-    expect(names).toEqual(expect.arrayContaining(["@svc/cli", "fastify", "better-sqlite3"]));
-    // Nothing that only a developer installs.
-    expect(names.filter((name) => ["vitest", "typescript", "@biomejs/biome"].includes(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining(["@svc/cli", "ajv", "better-sqlite3"]));
+    // All that an installation may bring by the lock file, and nothing that only a developer installs.
+    const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: Record<string, Locked> };
+    const installed = Object.entries(packages).filter(([path, { link, optional }]) => path.includes("node_modules/") && !link && !optional);
+    const named = (dev: boolean) => new Set(installed.filter(([, one]) => (one.dev === true) === dev).map(([path]) => path.split("node_modules/").at(-1)));
+    const known = new Set<string | undefined>(names);
+    expect([...named(false)].filter((name) => !known.has(name))).toEqual([]);
+    expect([...named(true)].filter((name) => known.has(name as string) && !named(false).has(name))).toEqual([]);
     const notice = readFileSync(join(ROOT, "release/out/NOTICE"), "utf8");
     for (const { name, version } of sbom.components) expect(notice).toContain(`${name} ${version}: `);
   });
