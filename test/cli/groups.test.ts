@@ -144,14 +144,14 @@ async function svc(...line: readonly string[]): Promise<{ code: number; out: str
 
 const named = (help: string): readonly string[] => [...help.matchAll(/^ {2}([a-z0-9]\S*)/gm)].map(([, name]) => name as string);
 
-it("svc --help lists every group of the contract", async () => {
+it("CLI-01 svc --help lists every group of the contract", async () => {
   const { code, out } = await svc("--help");
   expect(code).toBe(0);
   expect(named(out)).toEqual(expect.arrayContaining(Object.keys(CONTRACT)));
 });
 
 describe.each(Object.entries(CONTRACT))("svc %s", (group, subcommands) => {
-  it("answers --help, and lists what the contract states", async () => {
+  it("CLI-01 CLI-03 answers --help, and lists what the contract states", async () => {
     const { code, out, err } = await svc(group, "--help");
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain(`Usage: svc ${group}`);

@@ -91,7 +91,7 @@ describe("who is heard", () => {
 });
 
 describe("sessions", () => {
-  it("a cut connection is resumed by session and number, where the platform said; nothing is lost", async () => {
+  it("FAULT-35 a cut connection is resumed by session and number, where the platform said; nothing is lost", async () => {
     const one = await stage();
     one.far.say({ place: one.direct.id, from: one.friend.id, text: "before" });
     await heard(one, 1);

@@ -239,7 +239,7 @@ describe("files", () => {
     expect(await fetchMedia(one, handle)).toEqual({ data: Buffer.from(png), type: "image/png" });
   });
 
-  it("FAULT-37 a sign-in page that answers 200 is no picture, and names the scope", async () => {
+  it("a sign-in page that answers 200 is no picture, and names the scope", async () => {
     const one = await stage();
     const { handle, id } = await said(one);
     one.far.file(id).state = "sign-in";

@@ -158,7 +158,7 @@ describe("connections", () => {
     expect(state(one).reason).toMatch(/socket mode is switched off: switch it on at the app's page Socket Mode/);
   });
 
-  it("a connection that breaks is sought again at once, and the history is read", async () => {
+  it("FAULT-35 a connection that breaks is sought again at once, and the history is read", async () => {
     const one = await stage();
     one.far.say(DIRECT, { user: ADA, text: "before" });
     await heard(one, 1);

@@ -78,7 +78,7 @@ describe.skipIf(NO_POSTGRES !== undefined)(`lanes of two daemons${NO_POSTGRES ==
     await vi.waitFor(() => expect(two.stopped).toContainEqual(["2", "cancelled"]), PATIENCE);
   });
 
-  it("RUN-05 a daemon that another declared dead hears that its runs are over; the other has them, as a further attempt", async () => {
+  it("FAULT-05 a daemon that another declared dead hears that its runs are over; the other has them, as a further attempt", async () => {
     const place = server.schema();
     const [one, two] = [await daemon(place), await daemon(place)];
     two.work.pause();

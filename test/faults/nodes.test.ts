@@ -95,7 +95,7 @@ const finished = (at: DaemonProcess, id: string) =>
   }, PATIENCE);
 
 describe.skipIf(NO_POSTGRES !== undefined)(`two daemons on one schema${NO_POSTGRES === undefined ? "" : `: ${NO_POSTGRES}`}`, { timeout: 90_000 }, () => {
-  it("FAULT-01 RUN-05 a node that is killed in a turn: the other one finishes the task, once, and its trace names both", async () => {
+  it("FAULT-01 FAULT-05 a node that is killed in a turn: the other one finishes the task, once, and its trace names both", async () => {
     const chat = `chat ${sent}`;
     await both();
     hold();

@@ -39,7 +39,7 @@ describe("runs", () => {
     expect(await kernel.traces.get(result.taskId)).toMatchObject({ status: "timeout", exitCode: 143 });
   });
 
-  it("RUN-05 a preparation that stalls is tried once more, then recorded with the step and told once", async () => {
+  it("RUN-05 FAULT-28 a preparation that stalls is tried once more, then recorded with the step and told once", async () => {
     let asked = 0;
     const slow = definePlugin({
       kind: "feature",
@@ -69,7 +69,7 @@ describe("runs", () => {
     expect(trace?.steps.filter((step) => step.error?.startsWith("timed out before spawn"))).toHaveLength(2);
   });
 
-  it("RUN-05 a slow step is skipped at its own limit and does not use up the whole", async () => {
+  it("RUN-05 FAULT-28 a slow step is skipped at its own limit and does not use up the whole", async () => {
     const slow = definePlugin({
       kind: "feature",
       name: "slow",

@@ -228,7 +228,7 @@ describe("what the bus is told of runs", () => {
     expect(other.rootId).not.toBe(rootId);
   });
 
-  it("EVT-13 the end of a canceled run is an event of the type canceled", async () => {
+  it("EVT-13 RUN-03 the end of a canceled run is an event of the type canceled", async () => {
     const { start, call, events, untilWaits } = await stage({ waits: flow([{ id: "forever", kind: "waitSignal", signal: "go" }], "start > forever") });
     const id = await start("waits");
     await untilWaits(id, "forever", "signal");

@@ -40,7 +40,7 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
   const file = () => readFileSync(join(at.folder, "svc.json"), "utf8");
   const written = () => JSON.parse(file()) as Record<string, Record<string, unknown>>;
 
-  it("FAULT-12 a plugin that took the daemon with it stands in quarantine with its reason, and runs once it is lifted", async () => {
+  it("FAULT-64 a plugin that took the daemon with it stands in quarantine with its reason, and runs once it is lifted", async () => {
     await begin({
       config: { plugins: ["./crasher.mjs"] },
       files: { "crasher.mjs": CRASHER },
