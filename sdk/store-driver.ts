@@ -42,6 +42,8 @@ export interface StoreDriver {
    * on; a number that was handed over before is nothing new. Best effort: a crash of the state's server may lose some. Default: there are no others.
    */
   exchange?(first: number, values: readonly string[]): Promise<readonly StoreNews[]>;
+  /** Wakes the other daemons on the state, and is woken by them, so that they look at once. Default: each looks now and then. */
+  readonly hints?: StoreHints;
   /** Calls `listener` once, when an operator asks this daemon to end by `svc node drain`. */
   onDrain?(listener: () => void): void;
   /**
@@ -55,6 +57,16 @@ export interface StoreDriver {
   restore?(records: AsyncIterable<StoreRecord>): Promise<void>;
   /** Called when the kernel has stopped; resolves when the writes that were handed over are stored. Idempotent. */
   close?(): Promise<void>;
+}
+
+/** Best effort: a hint may be lost, or come without anything new. Everything must be found without one, only later. */
+export interface StoreHints {
+  /** Another daemon uses the state. */
+  readonly others: boolean;
+  /** There is something for the others to look at: an event, a message that waits, an end that was asked for. Many calls become one hint. */
+  tell(): void;
+  /** Calls `listener` for each hint of another daemon. Returns the way to stop listening. */
+  hear(listener: () => void): () => void;
 }
 
 /** What one daemon handed to the others, in its order. */

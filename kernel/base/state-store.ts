@@ -9,8 +9,8 @@ export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
 /** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
 export interface StateStore
-  extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes" | "time" | "exchange" | "work">>,
-    Pick<StoreDriver, "nodes" | "time" | "exchange" | "work"> {
+  extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes" | "time" | "exchange" | "hints" | "work">>,
+    Pick<StoreDriver, "nodes" | "time" | "exchange" | "hints" | "work"> {
   scope(owner: string): ScopedStore;
   size(): { readonly used: number; readonly free: number };
 }
@@ -39,6 +39,7 @@ export function stateStore(driver: StoreDriver): StateStore {
     ...(driver.nodes === undefined ? {} : { nodes: driver.nodes.bind(driver) }),
     ...(driver.time === undefined ? {} : { time: driver.time.bind(driver) }),
     ...(driver.exchange === undefined ? {} : { exchange: driver.exchange.bind(driver) }),
+    ...(driver.hints === undefined ? {} : { hints: driver.hints }),
     ...(driver.work === undefined ? {} : { work: driver.work.bind(driver) }),
     onDrain: (listener) => driver.onDrain?.(listener),
     onFailure: (listener) => driver.onFailure?.(listener) ?? (() => undefined),

@@ -33,13 +33,16 @@ export function attendOthers(
   settle: Settle,
 ): void {
   if (store.shared !== true) return;
-  const looker = setInterval(() => {
+  const look = () => {
     for (const [channel, { state }] of live().channels) if (state === "ready") wake(channel);
-  }, LOOK_EVERY_MS);
+  };
+  const looker = setInterval(look, LOOK_EVERY_MS);
   looker.unref();
   const hear = (envelope: Envelope) => {
     const ended = endedElsewhere(envelope, ttlMinutes);
     if (ended !== undefined) settle(ended.id, ended.end);
+    // The answer of a turn that another daemon has run lies in the outbox by now.
+    else if (envelope.type === "task:completed" && envelope.node !== bus.node) look();
   };
   // What happens here settles first.
   const unhear = bus.subscribe((envelope) => queueMicrotask(() => hear(envelope)), undefined, { siblings: true });

@@ -1,5 +1,5 @@
-import type { Log, Op, StoreWork } from "@svc/sdk";
-import type { Elsewhere, QueueMode, Worker } from "../core/flow/work.ts";
+import type { Log, Op, StoreHints, StoreWork } from "@svc/sdk";
+import type { Elsewhere, Placement, QueueMode, Worker } from "../core/flow/work.ts";
 import type { TurnLimits } from "./lanes.ts";
 
 /** What the lanes of several daemons need of the one that they serve. */
@@ -24,6 +24,8 @@ export interface SharedLanesOptions<T> {
   rulesOf?(agent: string): LaneRules;
   /** Called at each look, after what others left was found. */
   looked?(): Promise<void>;
+  /** Wakes the others, and is woken by them. */
+  readonly hints?: StoreHints;
   readonly turn?: TurnLimits;
   /** How often it is looked after what no call of this daemon tells. */
   readonly everyMs?: number;
@@ -34,4 +36,16 @@ export interface LaneRules {
   /** Parallel turns. */
   readonly limit: number;
   readonly mode?: QueueMode;
+}
+
+/** The agents whose lanes this daemon claims, with their rules as they are now: of those of `placements`, and of those for whom something waits. */
+export function agentsOf<T>(
+  { agents, rulesOf }: SharedLanesOptions<T>,
+  placements: ReadonlyMap<string, Placement>,
+  waiting: ReadonlySet<string>,
+): ReadonlyMap<string, LaneRules> {
+  if (agents !== undefined) return agents();
+  const found = new Map<string, LaneRules>([...placements].map(([agent, { limit }]) => [agent, { limit: limit() }]));
+  if (rulesOf !== undefined) for (const agent of [...found.keys(), ...waiting]) found.set(agent, rulesOf(agent));
+  return found;
 }

@@ -1,24 +1,19 @@
 import { codeOf, type Op, type StoreWork, type WorkClaim, type WorkEntry } from "@svc/sdk";
+import { paced } from "../base/paced.ts";
 import type { Ending } from "../core/flow/run-facts.ts";
 import type { Blocker, Claim, Elsewhere, Placement, Work } from "../core/flow/work.ts";
+import type { Held } from "./held-claim.ts";
 import { blockersOf } from "./lane-blockers.ts";
 import { TURN, type TurnLimits } from "./lanes.ts";
 import { entryOf, patientRows } from "./patient-rows.ts";
-import type { LaneRules, SharedLanesOptions } from "./shared-lanes-options.ts";
+import { agentsOf, type SharedLanesOptions } from "./shared-lanes-options.ts";
 
 /** Batches that one question takes. */
 const WANT = 16;
 const EVERY_MS = 1_000;
+/** Others may tell more often than it is worth looking. */
+const WOKEN_MS = 100;
 const LOST: Ending = { kind: "interrupted", text: "Another daemon has taken this over." };
-
-interface Held<T> extends Claim<T> {
-  state: "running" | "parked" | "unparked" | "over";
-  finished: boolean;
-  /** Given up by this daemon, which was not heard of: another one may have it. */
-  lost?: true;
-  /** Its worker was told to stop these. */
-  readonly told: Set<string>;
-}
 
 /**
  * `Work` on rows that several daemons share: this one claims for its own worker, after each of its own calls by which something may start,
@@ -43,6 +38,7 @@ export class SharedLanes<T> implements Work<T> {
   #passing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #unhear: (() => void) | undefined;
   #look = false;
   /** Tokens of claims that are over since the rows were asked for last: an answer from before may still have them. */
   readonly #over = new Set<string>();
@@ -52,6 +48,7 @@ export class SharedLanes<T> implements Work<T> {
     this.#options = options;
     this.#rows = patientRows(options.rows, () => this.#closed || this.#paused);
     this.#turn = options.turn ?? TURN;
+    this.#unhear = options.hints?.hear(paced(() => this.#fill(true), WOKEN_MS));
     this.#wait();
   }
 
@@ -63,7 +60,7 @@ export class SharedLanes<T> implements Work<T> {
       return entered;
     }
     await this.#fill();
-    return this.#holder(entry.id) === undefined ? "queued" : "started";
+    return this.#answered(entry.id);
   }
 
   async replace(item: T, placement: Placement, old: T, ending: Ending): Promise<"started" | "queued"> {
@@ -72,7 +69,7 @@ export class SharedLanes<T> implements Work<T> {
     const replaced = await this.#enter(item, entry.id, (ops) => this.#rows.replace(entry, oldId, ending, ops));
     if (replaced === "queued" || (typeof replaced === "object" && replaced.asked)) this.#stop(oldId, ending);
     await this.#fill();
-    return this.#holder(entry.id) === undefined ? "queued" : "started";
+    return this.#answered(entry.id);
   }
 
   async cancel(item: T, ending: Ending): Promise<"removed" | "asked" | "absent"> {
@@ -80,8 +77,10 @@ export class SharedLanes<T> implements Work<T> {
     // What waits stays in its lane when this daemon stops.
     const left = this.#holder(id) === undefined ? "removed" : "asked";
     const answer = ending.kind === "interrupted" ? left : await this.#rows.cancel(id, ending);
-    if (answer === "asked") this.#stop(id, ending);
-    else this.#items.delete(id);
+    if (answer === "asked") {
+      this.#stop(id, ending);
+      if (this.#holder(id) === undefined) this.#options.hints?.tell();
+    } else this.#items.delete(id);
     // Another agent's item may be the first of its lane now.
     if (answer === "removed") await this.#fill();
     return answer;
@@ -108,6 +107,7 @@ export class SharedLanes<T> implements Work<T> {
       // Known until the rows know: a look in between must not take it for a claim whose answer was lost.
       await this.#rows.leave(claim);
       this.#forget(claim);
+      this.#options.hints?.tell();
     } catch (error) {
       // The next look repeats it.
       if (!this.#closed) this.#options.log.warn({ err: error }, "the end of a turn was not noted in its lane; it is tried again");
@@ -126,6 +126,7 @@ export class SharedLanes<T> implements Work<T> {
     if (!released) return false;
     this.#forget(claim);
     await this.#fill();
+    this.#options.hints?.tell();
     return true;
   }
 
@@ -158,7 +159,7 @@ export class SharedLanes<T> implements Work<T> {
   blockers(): Promise<ReadonlyMap<string, Blocker>> {
     const running = [...this.#held.values()].filter(({ state }) => state === "running");
     // A message that waits does not end because nobody knows for what.
-    return blockersOf(this.#rows, this.#agents(), running).catch(() => new Map());
+    return blockersOf(this.#rows, agentsOf(this.#options, this.#placements, this.#waitingAgents), running).catch(() => new Map());
   }
 
   async waiting(): Promise<readonly T[]> {
@@ -178,6 +179,7 @@ export class SharedLanes<T> implements Work<T> {
   /** Claims nothing any more and looks after nothing. What it holds stays held until its daemon is dead, or gives it back before. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#unhear?.();
     clearTimeout(this.#timer);
     await this.#next;
     await this.#passing;
@@ -186,6 +188,13 @@ export class SharedLanes<T> implements Work<T> {
   /** An item that waits in a lane since before this daemon was started. */
   know(item: T): void {
     this.#items.set(this.#options.idOf(item), item);
+  }
+
+  /** What this daemon has not begun is perhaps for another one. */
+  #answered(id: string): "started" | "queued" {
+    if (this.#holder(id) !== undefined) return "started";
+    this.#options.hints?.tell();
+    return "queued";
   }
 
   #note(item: T, placement: Placement): WorkEntry {
@@ -225,14 +234,6 @@ export class SharedLanes<T> implements Work<T> {
     if (claim !== undefined && item !== undefined) this.#options.worker.stop(item, ending);
   }
 
-  #agents(): ReadonlyMap<string, LaneRules> {
-    const { agents, rulesOf } = this.#options;
-    if (agents !== undefined) return agents();
-    const found = new Map<string, LaneRules>([...this.#placements].map(([agent, { limit }]) => [agent, { limit: limit() }]));
-    if (rulesOf !== undefined) for (const agent of [...found.keys(), ...this.#waitingAgents]) found.set(agent, rulesOf(agent));
-    return found;
-  }
-
   /** Resolves when a pass that began after this call has ended: one pass at a time, and one for all that ask meanwhile. */
   #fill(look = false): Promise<void> {
     this.#look ||= look;
@@ -263,7 +264,7 @@ export class SharedLanes<T> implements Work<T> {
       this.#look = false;
     }
     while (!this.#paused && !this.#closed) {
-      const agents = [...this.#agents()].map(([agent, rules]) => ({ agent, ...rules }));
+      const agents = [...agentsOf(this.#options, this.#placements, this.#waitingAgents)].map(([agent, rules]) => ({ agent, ...rules }));
       if (agents.length === 0) return;
       const claims = await this.#rows.claim(agents, WANT, this.#turn);
       for (const claim of claims) await this.#take(claim);

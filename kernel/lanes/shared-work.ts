@@ -41,6 +41,7 @@ function createShared(worker: Worker<Task>, pipeline: Pipeline, store: StateStor
     ended: (task) => tasks.ended(task),
     rulesOf: (lane) => rulesOf(pipeline, lane),
     looked: () => tasks.look(),
+    ...(store.hints === undefined ? {} : { hints: store.hints }),
   });
   const ends = new AbortController();
 

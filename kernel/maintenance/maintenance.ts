@@ -72,9 +72,9 @@ export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
   // A daemon that never runs for an hour looks, too.
   schedule.after(FIRST_MS, old);
   void alone("an index was not filled", retention.settle)();
-  const { exchange, time } = store;
+  const { exchange, hints, time } = store;
   if (exchange !== undefined) {
-    const look = createSiblingEvents({ exchange, bus, log });
+    const look = createSiblingEvents({ exchange, ...(hints === undefined ? {} : { hints }), bus, log });
     // What happens from here on is news on all of them.
     await look();
     schedule.every(EXCHANGE_MS, look);

@@ -44,7 +44,7 @@ export interface Deliveries {
 /** What the deliveries are built from. */
 export interface DeliveriesDeps {
   readonly store: Store;
-  readonly bus: Pick<Bus, "publish" | "subscribe" | "current" | "within">;
+  readonly bus: Pick<Bus, "publish" | "subscribe" | "current" | "within" | "node">;
   readonly log: Log;
   live(): Live;
   render(): ChannelRender;

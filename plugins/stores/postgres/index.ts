@@ -13,12 +13,12 @@ export default definePlugin<StoreSettings>({
   config: { at: "store", schema: STORE },
   capabilities: ["network"],
   setup(ctx) {
-    const { url, schema = "svc", poolSize = 8 } = ctx.config;
+    const { url, listenUrl, schema = "svc", poolSize = 8 } = ctx.config;
     const options = { url, schema, poolSize };
     ctx.provide.store({
       name: "postgres",
       files: [IDENTITY],
-      open: ({ folder }) => openPostgres({ ...options, folder, name: ctx.node.id, log: ctx.log }),
+      open: ({ folder }) => openPostgres({ ...options, ...(listenUrl === undefined ? {} : { listenUrl }), folder, name: ctx.node.id, log: ctx.log }),
       status: async () => (await import("./status.js")).serverStatus(options),
       migrate: async ({ folder }) => (await import("./upgrade.js")).upgrade(options, folder),
       nodes: async () => (await import("./status.js")).serverNodes(options),

@@ -50,6 +50,8 @@ export class Node {
   /** The server's time, as the last beat heard it, and when that was by the clock that runs evenly. */
   #heard: { readonly at: number; readonly even: number } | undefined;
   #ended = false;
+  /** Another daemon lives on the schema, as the last beat heard it. */
+  company = false;
 
   private constructor(server: Server, beats: Server, boot: number, told: NodeListeners) {
     this.#server = server;
@@ -129,13 +131,14 @@ export class Node {
     const sent = { even: performance.now(), wall: Date.now() };
     try {
       const skew = this.#heard && Date.now() - this.time();
-      const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null; now: number }>(
-        "SELECT * FROM {s}.beat($1, $2, $3)",
+      const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null; now: number; company: boolean }>(
+        "SELECT b.*, EXISTS (SELECT 1 FROM {s}.node n WHERE n.alive AND n.boot <> $1) AS company FROM {s}.beat($1, $2, $3) AS b",
         [this.boot, LEASE_MS, skew],
         SILENT_MS,
       );
       // Its clock was read half a round trip ago, about.
       const even = performance.now();
+      this.company = answer?.company === true;
       if (answer !== undefined) this.#heard = { at: answer.now + (even - sent.even) / 2, even };
       // A beat that was under way at the end finds the boot dead, as it is to be.
       if (this.#ended) return;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Log, StoreDriver, StoreScope, SvcError } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import { Events } from "./events.ts";
+import { Hints } from "./hints.ts";
 import { identity } from "./identity.ts";
 import { lanesToLock, storedWork } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
@@ -24,12 +25,17 @@ export interface OpenOptions extends ServerOptions {
   readonly name?: string;
   /** Waits for nobody, whatever their names are. */
   readonly shared?: boolean;
+  /** Where hints are heard; `url` without it. */
+  readonly listenUrl?: string;
 }
 
 /** The daemon's state in one schema. */
 export interface PostgresStore
   extends Required<
-    Pick<StoreDriver, "reclaim" | "health" | "onFailure" | "size" | "nodes" | "time" | "exchange" | "onDrain" | "work" | "records" | "restore" | "close">
+    Pick<
+      StoreDriver,
+      "reclaim" | "health" | "onFailure" | "size" | "nodes" | "time" | "exchange" | "hints" | "onDrain" | "work" | "records" | "restore" | "close"
+    >
   > {
   scope(owner: string): Required<StoreScope>;
   /** This boot's number. */
@@ -41,7 +47,7 @@ const SIZE_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Opens the store. Throws `SVC_STORE_REFUSED`, `SVC_STORE_UNREACHABLE`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
-export async function openPostgres({ folder, log, clock, name, shared = false, ...options }: OpenOptions): Promise<PostgresStore> {
+export async function openPostgres({ folder, log, clock, name, shared = false, listenUrl, ...options }: OpenOptions): Promise<PostgresStore> {
   const temporary = folder === undefined;
   const own = temporary ? { ...options, schema: `${options.schema}_${randomBytes(6).toString("hex")}` } : options;
   const server = await Server.create(own, log);
@@ -92,6 +98,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, .
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
+    await hints.close();
     for (const timer of timers) clearInterval(timer);
     await writer.close();
     await node
@@ -110,6 +117,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, .
     closed: () => closing !== undefined,
   });
   const events = new Events(server, node.boot);
+  const hints = new Hints({ url: listenUrl ?? own.url, schema: own.schema, server, node, ...(log === undefined ? {} : { log }) });
   return {
     scope,
     boot: node.boot,
@@ -128,6 +136,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, .
     size: () => ({ used }),
     nodes: () => nodesOf(server),
     time: () => node.time(),
+    hints,
     exchange: (first, values) => events.exchange(first, values),
     onDrain: (listener) => void drained.add(listener),
     records: () => storedRecords(server),

@@ -1,0 +1,11 @@
+import type { Claim } from "../core/flow/work.ts";
+
+/** A claim of rows that this daemon works on. */
+export interface Held<T> extends Claim<T> {
+  state: "running" | "parked" | "unparked" | "over";
+  finished: boolean;
+  /** Given up by this daemon, which was not heard of: another one may have it. */
+  lost?: true;
+  /** Its worker was told to stop these. */
+  readonly told: Set<string>;
+}
