@@ -1,10 +1,14 @@
+import { createRequire } from "node:module";
 import type { CallState, IceCandidate, IceServer } from "@svc/sdk";
 import OpusScript from "opusscript";
-import { RTCPeerConnection, RTCRtpCodecParameters } from "werift";
 import type { PeerEvent, PeerOptions } from "./protocol.ts";
 import { SoundOrder } from "./sound-order.ts";
+import { soundPartOf } from "./sound-part.ts";
 import { RATE, SpeechGate } from "./speech-gate.ts";
 import { refusedBy, turnAddressOf } from "./turn-login.ts";
+
+// Required: the same library as one file for `import` takes 5 MB more.
+const { RTCPeerConnection, RTCRtpCodecParameters } = createRequire(import.meta.url)("werift") as typeof import("werift");
 
 /** From the answer to the connection. */
 const CONNECT_MS = 25_000;
@@ -106,14 +110,15 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
     else if (state === "closed") void end("closed", "the caller hung up");
   });
 
+  const sound = soundPartOf(offer);
   try {
-    await connection.setRemoteDescription({ type: "offer", sdp: offer });
+    await connection.setRemoteDescription({ type: "offer", sdp: sound.offer });
     for (const transceiver of connection.getTransceivers()) transceiver.setDirection(transceiver.kind === "audio" ? "recvonly" : "inactive");
     const answer = await connection.createAnswer();
     const gathered = connection.setLocalDescription(answer);
     gathered.catch((error) => void end("failed", `no answer could be made: ${error instanceof Error ? error.message : error}`));
     await Promise.race([gathered, new Promise((resolve) => setTimeout(resolve, GATHER_MS))]);
-    tell({ op: "answer", sdp: connection.localDescription?.sdp ?? answer.sdp });
+    tell({ op: "answer", sdp: sound.whole(connection.localDescription?.sdp ?? answer.sdp) });
     tell({ op: "state", state: "connecting" });
   } catch (error) {
     life.isOver = true;

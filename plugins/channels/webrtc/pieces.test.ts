@@ -5,6 +5,7 @@ import { checkOffer } from "./offer.ts";
 import { Scribe } from "./scribe.ts";
 import { checkSection } from "./settings.ts";
 import { SoundOrder } from "./sound-order.ts";
+import { soundPartOf } from "./sound-part.ts";
 import { RATE, SpeechGate } from "./speech-gate.ts";
 import { turnAddressOf } from "./turn-login.ts";
 
@@ -135,6 +136,20 @@ describe("an offer", () => {
     expect(() => checkOffer(offer)).toThrow(expect.objectContaining({ code: "SVC_CALL_OFFER", status }) as never);
   });
   it("of a browser is taken", () => expect(() => checkOffer(sound)).not.toThrow());
+
+  it("loses what is no sound, and its answer refuses that in its place", () => {
+    const head = "v=0\r\ns=-\r\na=group:BUNDLE v 1 d\r\n";
+    const part = (first: string, mid: string, more = "") => `m=${first}\r\na=mid:${mid}\r\n${more}`;
+    const [video, data] = [part("video 9 UDP/TLS/RTP/SAVPF 96", "v"), part("application 9 UDP/DTLS/SCTP webrtc-datachannel", "d")];
+    const audio = part("audio 9 UDP/TLS/RTP/SAVPF 111", "1", "a=rtpmap:111 opus/48000/2\r\n");
+    const { offer, whole } = soundPartOf(head + video + audio + data);
+    expect(offer).toBe(`v=0\r\ns=-\r\na=group:BUNDLE 1\r\n${audio}`);
+    const taken = part("audio 9 UDP/TLS/RTP/SAVPF 111", "1", "a=recvonly\r\n");
+    const refused = (first: string, mid: string) => `m=${first}\r\nc=IN IP4 0.0.0.0\r\na=mid:${mid}\r\na=inactive\r\n`;
+    const parts = refused("video 0 UDP/TLS/RTP/SAVPF 96", "v") + taken + refused("application 0 UDP/DTLS/SCTP webrtc-datachannel", "d");
+    expect(whole(`v=0\r\n${taken}`)).toBe(`v=0\r\n${parts}`);
+    expect(soundPartOf(head + audio).offer).toBe(head + audio);
+  });
 });
 
 describe("the scribe", () => {
