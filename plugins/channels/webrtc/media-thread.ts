@@ -4,6 +4,8 @@ import type { Heard, Told } from "./protocol.ts";
 /** Without a call for so long, the thread ends. */
 const IDLE_MS = 5_000;
 const MEMORY_MB = 256;
+/** Packets are forgotten at once: without a bound this part of the heap grows to 48 MB before it is cleared. */
+const YOUNG_MB = 4;
 
 /** The thread that all calls run in, while there are any. */
 export interface MediaThread {
@@ -21,7 +23,8 @@ export function createMediaThread(died: (reason: string) => void): MediaThread {
   const calls = new Map<number, (event: Heard) => void>();
 
   function start(): Worker {
-    const made = new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } });
+    const resourceLimits = { maxOldGenerationSizeMb: MEMORY_MB, maxYoungGenerationSizeMb: YOUNG_MB };
+    const made = new Worker(new URL("./worker.js", import.meta.url), { resourceLimits });
     const lost = (reason: string) => {
       if (worker !== made) return;
       worker = undefined;
