@@ -58,6 +58,11 @@ export interface CallEnd {
   /** A candidate of the caller's browser; one that is none is passed over. */
   candidate(candidate: IceCandidate): Promise<void>;
   /**
+   * Takes an offer of the same connection with new ICE credentials, after the caller's network has changed; resolves with the answer.
+   * Rejects with `SVC_CALL_OFFER` for any other offer; the call goes on as it was.
+   */
+  restart(offer: string): Promise<string>;
+  /**
    * Takes nothing more in, hands out what was said up to now, and frees all the call has. Idempotent; when it resolves nothing of the call
    * is called again. What the recogniser has not written within `lingerMs` (default 5,000) is named as lost.
    */

@@ -38,6 +38,10 @@ export async function callAgent(base: string, to: string, by = "Ann"): Promise<L
             // Late ones, of a call that is over, are refused: as a page does, nobody minds.
             await post(base, `${path}/candidate`, { candidate }, headers).catch(() => {});
           },
+          async restart(offer) {
+            const { body } = await post(base, `${path}/restart`, { offer }, headers);
+            return (body as { answer: string }).answer;
+          },
           close: end,
           stats: () => ({ rtpIn: 0, rtpOut: 0, decodedMs: 0, waitingMs: 0 }),
         };

@@ -211,6 +211,36 @@ describe.skipIf(lacking !== undefined)("a call from libwebrtc", () => {
     await expect.poll(said, PATIENCE).toContainEqual(expect.stringMatching(/Call of Echo with Ann ended .* 2 lines in /));
   });
 
+  it("CHAN-09 a caller whose network changes goes on in the same call: other offers for it are refused, and no word is lost", { timeout: LIMIT }, async () => {
+    const { daemon, said } = await begun();
+    const call = await joined(daemon);
+    const one = await peerWith();
+    expect((await call.send("restart", { offer: one.offer() })).status).toBe(409);
+    const before = one.offer();
+    await answer(call, one, false);
+    const sound = await spoken();
+    const [first, second] = [sound.slice(0, sound.length / 2), sound.slice(sound.length / 2)];
+    await one.speak(first);
+    const foreign = await peerWith();
+    const others = await call.send("restart", { offer: foreign.offer() });
+    expect([others.status, others.body["error"]]).toEqual([400, expect.stringContaining("it is of another connection")]);
+    const same = await call.send("restart", { offer: before });
+    expect([same.status, same.body["error"]]).toEqual([400, expect.stringContaining("nothing to restart")]);
+    await one.peer.setLocalDescription(await one.peer.createOffer({ iceRestart: true }));
+    await expect.poll(() => one.peer.iceGatheringState, PATIENCE).toBe("complete");
+    const { status, body } = await call.send("restart", { offer: one.offer() });
+    expect(status).toBe(200);
+    await one.peer.setRemoteDescription({ type: "answer", sdp: body["answer"] as string });
+    await one.speak(second);
+    for (const sentence of SENTENCES) await expect.poll(said, PATIENCE).toContainEqual(expect.stringContaining(`Ann: ${sentence}`));
+    // By the new credentials: the pair that carries the sound is of the second offer.
+    const stats = [...(await one.peer.getStats()).values()] as { type: string; selectedCandidatePairChanges?: number }[];
+    expect(stats.find(({ type }) => type === "transport")?.selectedCandidatePairChanges).toBeGreaterThan(1);
+    expect((await call.row()).state).toBe("running");
+    one.peer.close();
+    await expect.poll(async () => (await call.row()).state, PATIENCE).toBe("ended");
+  });
+
   it("CHAN-09 a peer that goes without a word of goodbye is noticed, and the call ends", { timeout: LIMIT }, async () => {
     const { daemon } = await begun();
     const call = await joined(daemon);

@@ -247,6 +247,53 @@ describe.skipIf(reason !== undefined)("a call from a browser", () => {
   });
 });
 
+describe.skipIf(reason !== undefined)("a browser whose network changes", () => {
+  it("CHAN-09 looks for another way by itself, goes on in the same call, and says so where there is none", { timeout: LIMIT }, async () => {
+    const speech = await startSpeechServer({ grammar: grammarOf(SENTENCES) });
+    ends.push(() => speech.close());
+    const at = await daemon({ bot: { enabled: true, whisperBackend: "cloud", transcriptChannel: { channel: "chat", chatId: "9" } } }, speech);
+    const { call, url } = (await post(at.base, "/calls", { to: "a", by: "Ann" })).body as unknown as { call: { id: string }; url: string };
+    const browser = await openBrowser(`--use-file-for-fake-audio-capture=${await spokenFile()}`);
+    const { page } = await openPage(browser, url);
+    await page.evaluate(() => {
+      const Original = RTCPeerConnection;
+      const kept = globalThis as unknown as { peer: RTCPeerConnection; hung: boolean; RTCPeerConnection: unknown };
+      kept.RTCPeerConnection = class extends Original {
+        constructor(...given: ConstructorParameters<typeof RTCPeerConnection>) {
+          super(...given);
+          kept.peer = this;
+        }
+        /** What a browser says whose network is gone. */
+        override get connectionState() {
+          return kept.hung ? "failed" : super.connectionState;
+        }
+      };
+    });
+    const restarts: number[] = [];
+    page.on("response", (response) => response.url().endsWith("/restart") && restarts.push(response.status()));
+    await page.getByRole("button", { name: "Talk" }).click();
+    await page.getByText("Talk now").waitFor();
+    const hang = (hung: boolean) =>
+      page.evaluate((now) => {
+        const kept = globalThis as unknown as { peer: RTCPeerConnection; hung: boolean };
+        kept.hung = now;
+        kept.peer.dispatchEvent(new Event("connectionstatechange"));
+      }, hung);
+    await hang(true);
+    await expect.poll(() => restarts.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await hang(false);
+    await page.getByText("Talk now").waitFor();
+    expect(new Set(restarts)).toEqual(new Set([200]));
+    const lines = at.people.texts().length;
+    await until(() => at.people.texts().length > lines + 1, "words after the network has changed");
+    const state = async () => ((await (await fetch(`${at.base}/calls/${call.id}`)).json()) as { call: { state: string } }).call.state;
+    expect(await state()).toBe("running");
+    await hang(true);
+    await page.getByText("there is no other way to the daemon; call again").waitFor({ timeout: 60_000 });
+    await until(async () => (await state()) === "ended", "the end of the call");
+  });
+});
+
 describe.skipIf(reason !== undefined)("a camera from a browser", () => {
   it("CHAN-09 is asked for on a chat, shows a picture to the agent, scaled by the page, and leaves no file", { timeout: LIMIT }, async () => {
     const tier = scriptedTier();

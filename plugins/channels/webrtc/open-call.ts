@@ -1,5 +1,6 @@
 import { type CallEnd, type CallRequest, type CallState, type IceCandidate, reasonOf, svcError } from "@svc/sdk";
 import type { CallDeps } from "./call-media.ts";
+import { checkOffer } from "./offer.ts";
 import type { Heard, Told } from "./protocol.ts";
 import { Scribe } from "./scribe.ts";
 import { iceServersOf, transcriptionOf } from "./settings.ts";
@@ -34,6 +35,7 @@ export class OpenCall {
   #finishing: Promise<void> | undefined;
   #lingerMs = LINGER_MS;
   #isOver = false;
+  #restarting: { readonly resolve: (sdp: string) => void; readonly reject: (error: Error) => void } | undefined;
 
   constructor(parts: OpenCallParts) {
     this.#parts = parts;
@@ -69,6 +71,7 @@ export class OpenCall {
       return {
         answer,
         candidate: async (candidate) => this.#candidate(candidate),
+        restart: (offer) => this.#restart(offer),
         close: (reason, lingerMs) => this.close(reason, lingerMs),
         stats: () => ({ ...this.#counted, waitingMs: this.#scribe.waitingMs }),
       };
@@ -105,6 +108,10 @@ export class OpenCall {
             : svcError("SVC_CALL_OFFER", `the offer was refused: ${event.reason}`, { status: 400 }),
         );
         this.#isGone();
+        break;
+      case "restarted":
+        if (event.sdp !== undefined) this.#restarting?.resolve(event.sdp);
+        else this.#restarting?.reject(svcError("SVC_CALL_OFFER", `the offer was refused: ${event.reason}`, { status: 400 }));
         break;
       case "candidate":
         this.#call(() => request.onCandidate?.(event.candidate));
@@ -145,12 +152,30 @@ export class OpenCall {
     this.#parts.tell({ op: "candidate", call: this.#parts.number, candidate: { candidate: candidate.candidate.slice(0, 1_000), sdpMid, sdpMLineIndex } });
   }
 
+  async #restart(offer: string): Promise<string> {
+    checkOffer(offer);
+    if (this.#finishing !== undefined) throw svcError("SVC_CALL_OFFER", "the offer was refused: the call is over", { status: 409 });
+    if (this.#restarting !== undefined) throw svcError("SVC_CALL_OFFER", "the offer was refused: an earlier one is still answered", { status: 409 });
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<string>((resolve, reject) => {
+        this.#restarting = { resolve, reject };
+        timer = setTimeout(() => reject(svcError("SVC_CALL_MEDIA", `no answer was made within ${ANSWER_MS / 1000} s`, { status: 503 })), ANSWER_MS);
+        this.#parts.tell({ op: "restart", call: this.#parts.number, offer });
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#restarting = undefined;
+    }
+  }
+
   #finish(): Promise<void> {
     this.#finishing ??= (async () => {
       // The last stretch of speech comes before the end of the call.
       await Promise.race([this.#gone, patience(GONE_MS)]);
       await this.#scribe.close(this.#lingerMs);
       const { state, reason } = this.#last;
+      this.#restarting?.reject(svcError("SVC_CALL_OFFER", "the offer was refused: the call is over", { status: 409 }));
       this.#call(() => this.#parts.request.onState?.(state, reason));
       this.#isOver = true;
       this.#parts.left();

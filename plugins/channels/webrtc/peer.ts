@@ -25,6 +25,8 @@ const GATHER_MS = 1_500;
 /** The end of one call, in the thread of calls. */
 export interface Peer {
   candidate(candidate: IceCandidate): Promise<void>;
+  /** Takes an offer of the same connection with new ICE credentials; resolves with the answer. The call goes on where it rejects. */
+  restart(offer: string): Promise<string>;
   /** Several times a second. */
   tick(now: number): void;
   /** Hands out what is open and frees everything. Idempotent. */
@@ -57,19 +59,24 @@ async function serversOf({ iceServers, relayOnly }: PeerOptions): Promise<{ read
   return { servers, troubles };
 }
 
-/** Takes the offer; `tell` has had the answer when it resolves. Rejects for an offer that cannot be taken, with nothing left behind. */
-export async function openPeer(offer: string, options: PeerOptions, tell: (event: PeerEvent) => void): Promise<Peer> {
-  const { servers, troubles } = await serversOf(options);
-  for (const reason of troubles) tell({ op: "trouble", reason });
-  // Without a relay the vendor would offer the addresses of this machine after all.
-  if (options.relayOnly && servers.length === 0) throw Object.assign(new Error(troubles.join("; ")), { isOurs: true });
-  const connection = new RTCPeerConnection({
+/** One that takes sound alone, by these servers. */
+function connectionBy(servers: readonly IceServer[], options: PeerOptions) {
+  return new RTCPeerConnection({
     codecs: { audio: [new RTCRtpCodecParameters({ mimeType: "audio/opus", clockRate: 48_000, channels: 2, payloadType: 111 })], video: [] },
     iceServers: servers.map(({ urls, username, credential }) => ({ urls: String(urls), ...(username === undefined ? {} : { username, credential }) })),
     iceTransportPolicy: options.relayOnly ? "relay" : "all",
     iceAdditionalHostAddresses: [...options.hostAddresses],
     ...(options.portRange === undefined ? {} : { icePortRange: [...options.portRange] as [number, number] }),
   });
+}
+
+/** Takes the offer; `tell` has had the answer when it resolves. Rejects for an offer that cannot be taken, with nothing left behind. */
+export async function openPeer(offer: string, options: PeerOptions, tell: (event: PeerEvent) => void): Promise<Peer> {
+  const { servers, troubles } = await serversOf(options);
+  for (const reason of troubles) tell({ op: "trouble", reason });
+  // Without a relay the vendor would offer the addresses of this machine after all.
+  if (options.relayOnly && servers.length === 0) throw Object.assign(new Error(troubles.join("; ")), { isOurs: true });
+  const connection = connectionBy(servers, options);
   const ear = createEar(tell);
   const opened = performance.now();
   const life = { state: "connecting" as CallState, lostAt: 0, isOver: false, candidates: 0, lastStats: 0 };
@@ -110,15 +117,20 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
     else if (state === "closed") void end("closed", "the caller hung up");
   });
 
-  const sound = soundPartOf(offer);
-  try {
+  async function answerTo(given: string): Promise<string> {
+    const sound = soundPartOf(given);
     await connection.setRemoteDescription({ type: "offer", sdp: sound.offer });
     for (const transceiver of connection.getTransceivers()) transceiver.setDirection(transceiver.kind === "audio" ? "recvonly" : "inactive");
     const answer = await connection.createAnswer();
     const gathered = connection.setLocalDescription(answer);
     gathered.catch((error) => void end("failed", `no answer could be made: ${error instanceof Error ? error.message : error}`));
     await Promise.race([gathered, new Promise((resolve) => setTimeout(resolve, GATHER_MS))]);
-    tell({ op: "answer", sdp: sound.whole(connection.localDescription?.sdp ?? answer.sdp) });
+    return sound.whole(connection.localDescription?.sdp ?? answer.sdp);
+  }
+
+  let identity = identityOf(offer);
+  try {
+    tell({ op: "answer", sdp: await answerTo(offer) });
     tell({ op: "state", state: "connecting" });
   } catch (error) {
     life.isOver = true;
@@ -134,6 +146,18 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
       // Of another browser, of another call, or nonsense: passed over.
       await connection.addIceCandidate(candidate).catch(() => {});
     },
+    async restart(again) {
+      const next = identityOf(again);
+      if (life.isOver) throw new Error("the call is over");
+      if (next.fingerprints !== identity.fingerprints) throw new Error("it is of another connection: only a new call helps");
+      if (next.ice === identity.ice) throw new Error("its ICE credentials are the earlier ones, so there is nothing to restart");
+      identity = next;
+      life.candidates = 0;
+      const answer = await answerTo(again);
+      // On a connection that is secured already the library begins no checks by itself, and would not notice a loss.
+      for (const { iceTransport } of connection.dtlsTransports) iceTransport.start().catch(() => {});
+      return answer;
+    },
     tick(now) {
       if (life.isOver) return;
       ear.tick(now);
@@ -146,6 +170,12 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
     },
     close: () => end("closed", "ended here"),
   };
+}
+
+/** What tells a connection, and its present ways, from others. */
+function identityOf(sdp: string): { readonly fingerprints: string; readonly ice: string } {
+  const all = (pattern: RegExp) => [...new Set([...sdp.matchAll(pattern)].map(([, value = ""]) => value.trim()))].sort().join(" ");
+  return { fingerprints: all(/^a=fingerprint:(.*)$/gm).toUpperCase(), ice: all(/^a=ice-(?:ufrag|pwd):(.*)$/gm) };
 }
 
 const whyUnreached = (troubles: readonly string[]): string =>

@@ -22,10 +22,20 @@ async function open({ call, offer, options }: Told & { readonly op: "open" }): P
   }
 }
 
+async function restart({ call, offer }: Told & { readonly op: "restart" }): Promise<void> {
+  try {
+    const sdp = await (await peers.get(call))?.restart(offer);
+    say({ op: "restarted", call, ...(sdp === undefined ? { reason: "the call is over" } : { sdp }) });
+  } catch (error) {
+    say({ op: "restarted", call, reason: error instanceof Error ? error.message : String(error) });
+  }
+}
+
 parentPort?.on("message", (told: Told) => {
   if (told.op === "open") return void peers.set(told.call, open(told));
   const peer = peers.get(told.call);
   if (told.op === "candidate") return void peer?.then((one) => one?.candidate(told.candidate));
+  if (told.op === "restart") return void restart(told);
   if (peer === undefined) return say({ op: "ended", call: told.call });
   void peer.then((one) => one?.close());
 });

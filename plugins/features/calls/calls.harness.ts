@@ -83,6 +83,7 @@ export function fakeMedia(over: Partial<CallSettings> = {}) {
       return {
         answer: `v=0\r\nanswer ${request.id}`,
         candidate: async (candidate) => void end.candidates.push(candidate),
+        restart: async (offer) => `v=0\r\nagain ${offer.length}`,
         async close(reason) {
           if (state.lastWords !== undefined && end.closed === undefined) request.onText?.({ atMs: 9_000, durationMs: 1, text: state.lastWords });
           end.closed = reason;

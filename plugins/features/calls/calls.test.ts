@@ -231,6 +231,20 @@ describe("offers", () => {
     const ringing = await at.joined();
     expect((await at.post(`/calls/${ringing.id}/candidate`, { candidate: { candidate: "x" } }, at.as(ringing.bearer))).status).toBe(409);
   });
+
+  it("another way through the network is for the page of a call that runs, fifty times", async () => {
+    const at = stage();
+    const ringing = await at.joined();
+    const { id, bearer } = await at.running();
+    const restart = (call: string, headers: Record<string, string>, offer: unknown = OFFER) => at.post(`/calls/${call}/restart`, { offer }, headers);
+    expect((await restart(ringing.id, at.as(ringing.bearer))).status).toBe(409);
+    expect((await restart(id, at.as(ringing.bearer))).status).toBe(403);
+    expect((await restart(id, {})).status).toBe(401);
+    for (let n = 0; n < 50; n += 1) expect(await restart(id, at.as(bearer))).toMatchObject({ status: 200, body: { answer: expect.stringContaining("again") } });
+    expect((await restart(id, at.as(bearer))).status).toBe(429);
+    await at.post(`/calls/${id}/end`, {}, at.as(bearer));
+    expect((await restart(id, at.as(bearer))).status).toBe(410);
+  });
 });
 
 describe("an agent rings people", () => {

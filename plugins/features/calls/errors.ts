@@ -22,6 +22,7 @@ export const ERRORS = {
   SVC_CALLS_OFFER: [400, "This is no offer of a call: {reason}."],
   SVC_CALLS_CONNECTION: [502, "No connection for this call: {reason}"],
   SVC_CALLS_CANDIDATES: [429, "Call {id} has had {most} candidates; it takes no more."],
+  SVC_CALLS_RESTARTS: [429, "Call {id} has taken {most} ways through the network; it takes no more. Call again."],
   SVC_CALLS_CAMERA: [409, "Call {id} is no camera session."],
   SVC_CALLS_FRAME_UNASKED: [409, "Nobody has asked for frame {n} of this session, or it was asked for too long ago."],
   SVC_CALLS_FRAMES: [429, "{most} pictures of this session wait for the agent; ask again when it has looked at them."],

@@ -31,6 +31,7 @@ const CONNECT_MS = 40_000;
 const ALONE_MS = 30_000;
 const BEAT_MS = 15_000;
 const MOST_CANDIDATES = 100;
+const MOST_RESTARTS = 50;
 /** What one utterance may have; more is no speech. */
 const LINE_CHARS = 4_000;
 
@@ -52,6 +53,7 @@ export class LiveCall {
   /** Nothing of it is taken in any more. */
   #closed = false;
   #candidates = 0;
+  #restarts = 0;
   #writes: Promise<unknown> = Promise.resolve();
   #ending: Promise<void> | undefined;
 
@@ -133,6 +135,16 @@ export class LiveCall {
     if (this.#candidates > MOST_CANDIDATES) throw fail("SVC_CALLS_CANDIDATES", { id: this.#row.id, most: MOST_CANDIDATES });
     if (candidate !== null)
       this.#media.candidate(candidate).catch((error) => this.#deps.ctx.log.debug({ call: this.#row.id, reason: reasonOf(error) }, "a candidate was not taken"));
+  }
+
+  /** The page's network has changed: its offer of another way for the same connection. Resolves with the answer; the call goes on where it rejects. */
+  async restart(offer: string): Promise<string> {
+    if (this.over) throw this.#gone();
+    if (this.#media === undefined) throw fail("SVC_CALLS_NOT_RUNNING", { id: this.#row.id });
+    this.#restarts += 1;
+    if (this.#restarts > MOST_RESTARTS) throw fail("SVC_CALLS_RESTARTS", { id: this.#row.id, most: MOST_RESTARTS });
+    this.#candidates = 0;
+    return this.#media.restart(offer);
   }
 
   /** Words of somebody in this call. While it ends, the media still hands out what was said before; what comes later is nobody's. */

@@ -115,6 +115,10 @@ export function callRoutes(open: () => Promise<Opened>, ctx: Pick<PluginContext,
       },
       { body: ANSWER, maxBytes: OFFER_BYTES, check: (call) => call.mustRing() },
     ),
+    ofPage("POST", "restart", async (call, { body }) => ({ answer: await call.restart((body as { offer: string }).offer) }), {
+      body: { ...ANSWER, required: ["offer"] },
+      maxBytes: OFFER_BYTES,
+    }),
     ofPage("POST", "candidate", (call, { body }) => call.candidate((body as { candidate: IceCandidate | null }).candidate), {
       body: CANDIDATE,
       maxBytes: SMALL_BYTES,
