@@ -4,6 +4,7 @@ import type { ChannelSettings } from "@svc/sdk";
 import { changeFile, describeVerdict, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { type Form, formOf } from "../connect/form.ts";
+import { absentChannel, install } from "../connect/offer.ts";
 import { outcomeOf } from "../connect/outcome.ts";
 import { onlyHere, type Provided, provideSecrets } from "../connect/secrets.ts";
 import { type ConnectOptions, place, type Setting, secretsOf, settingsOf } from "../connect/settings.ts";
@@ -20,7 +21,7 @@ const group: OwnGroup = {
       args: "<channel>",
       summary: "Set up a channel: what it needs, its credentials, who may write, a test",
       options: [
-        { flags: "-y, --yes", description: "without questions; a change that does not work is taken back" },
+        { flags: "-y, --yes", description: "without questions; installs a channel that is not there; a change that does not work is taken back" },
         { flags: "--token-env <NAME>", description: "the environment variable that holds the token" },
         { flags: "--topic-env <NAME>", description: "the environment variable that holds the topic" },
         { flags: "--secret-stdin", description: "read what is not set yet from standard input, a line each, and keep it in .env" },
@@ -36,8 +37,12 @@ const group: OwnGroup = {
         const person = options.yes !== true && process.stdin.isTTY === true && !cli.json;
         if (options.yes !== true && !person)
           throw fail("SVC_CLI_USAGE", { reason: "svc connect asks questions on a terminal; without one give everything by flags, with --yes" });
-        const form = formOf(cli, channel as string);
+        const absent = absentChannel(cli, channel as string);
+        // Names the channels there are, before anything is written.
+        if (absent === undefined) formOf(cli, channel as string);
         await writeFirstWhereNone(cli);
+        if (absent !== undefined) await install(cli, absent, options.yes === true);
+        const form = formOf(cli, channel as string);
         await (form.setup === undefined ? connect(cli, form, options, person) : connectByItself(cli, form, form.setup, options));
       },
     },

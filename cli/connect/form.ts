@@ -2,11 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ChannelSetup, Manifest } from "@svc/sdk";
-import { APART } from "../apart.ts";
 import { added, calledAs, firstParty, type Listed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
-import { findOnDemand } from "../plugin/on-demand.ts";
 import { sampleSection } from "../plugin/sample.ts";
 
 /** A setting that holds a credential. */
@@ -49,17 +47,7 @@ export function formOf(cli: Cli, channel: string): Form {
     const names = channels
       .map(({ manifest }) => (manifest.product === undefined ? calledAs(manifest) : `${calledAs(manifest)} (${manifest.product})`))
       .join(", ");
-    const apart = APART[channel];
-    const fetched = findOnDemand(channel, "channel");
-    throw fail("SVC_CLI_MISSING", {
-      what: `installed channel ${channel}`,
-      next:
-        fetched !== undefined && apart === undefined
-          ? `svc plugin add ${channel}: ${fetched.product ?? fetched.name} is fetched when it is asked for`
-          : apart === undefined
-            ? `these: ${names}; others are installed with: svc plugin add`
-            : `svc plugin add ${apart.name}: it is a package of its own, because ${apart.because}`,
-    });
+    throw fail("SVC_CLI_MISSING", { what: `installed channel ${channel}`, next: `these: ${names}; others are installed with: svc plugin add` });
   }
   const { folder, manifest } = listed;
   const sample = (sampleSection(folder, { svc: manifest }) ?? {}) as Record<string, unknown>;

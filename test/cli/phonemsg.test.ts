@@ -17,9 +17,14 @@ afterEach(async () => {
 });
 
 /** Runs the program; `heard` is told all that it has said so far. */
-function svc(folder: string, args: readonly string[], heard: (said: string) => void = () => {}): Promise<{ code: number | null; said: string }> {
+function svc(
+  folder: string,
+  args: readonly string[],
+  heard: (said: string) => void = () => {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; said: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "" } });
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
     let said = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk) => {
@@ -38,11 +43,16 @@ async function folderWith(plugins: readonly string[]): Promise<string> {
   return folder;
 }
 
-it("svc connect phonemsg without the package says why it is not there and how to add it", async () => {
-  const { code, said } = await svc(await folderWith([]), ["connect", "phonemsg", "--yes"]);
+it("svc connect phonemsg without the package says why it is a package of its own before it installs it, and what the registry lacks", async () => {
+  const folder = await folderWith([]);
+  const before = readFileSync(join(folder, "svc.json"), "utf8");
+  // No registry answers there.
+  const { code, said } = await svc(folder, ["connect", "phonemsg", "--yes"], undefined, { npm_config_registry: "http://127.0.0.1:9/" });
   expect(code).not.toBe(0);
-  expect(said).toContain("svc plugin add @svc/channel-phonemsg");
+  expect(said).toContain("phonemsg is not installed. It is the package @svc/channel-phonemsg; it is a package of its own");
   expect(said).toContain("GPL-3.0");
+  expect(said).toContain("the registry does not answer");
+  expect(readFileSync(join(folder, "svc.json"), "utf8")).toBe(before);
 });
 
 describe.skipIf(lacking)("the package apart", { timeout: 180_000 }, () => {

@@ -18,14 +18,15 @@ export interface Talk {
   readonly asked: readonly string[];
 }
 
-/** Answers each question as it comes; each pattern is one question, and may come once. Ctrl-C for a question that nobody expects. */
+/** Talks to the program of this tree, or to an `installed` one. Answers each question as it comes; each pattern is one question, and may come once. Ctrl-C for a question that nobody expects. */
 export async function talk(
-  shell: Shell,
+  shell: Pick<Shell, "folder">,
   command: string,
   answers: readonly (readonly [question: RegExp, answer: string])[],
-  extra: Record<string, string> = {},
+  extra: Readonly<Record<string, string>> = {},
+  installed?: string,
 ): Promise<Talk> {
-  const program = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}' ${command}`;
+  const program = `${installed ?? `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}'`} ${command}`;
   const child = spawn(SCRIPT, ["-qec", program, "/dev/null"], {
     cwd: shell.folder,
     env: { ...process.env, SVC_CONFIG: "", SHELL: "/bin/sh", TERM: "xterm", ...extra },

@@ -1,16 +1,21 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SDK_VERSION } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
+import { talk } from "../cli/talk.harness.ts";
 import { ROOT } from "../house/house.ts";
-import { type Registry, registryMissing, startRegistry } from "./registry.ts";
-import { asVersion, bytesBelow, type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
+import { NO_BROWSER, openBrowser } from "../ui/kit/browser.ts";
+import { freePort, type Registry, registryMissing, startRegistry } from "./registry.ts";
+import { asVersion, bytesBelow, filesBelow, type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
 
 const missing = registryMissing() ?? (nodeOf(24) === undefined ? "there is no Node.js 24 here (npm ci --prefix test/publish/registry)" : undefined);
 if (missing !== undefined) console.warn(`The installation is not tried: ${missing}`);
+
+// What opens a browser sets less.
+vi.setConfig({ testTimeout: 300_000 });
 
 /** What the default installation may take, in bytes. */
 const MOST = 60e6;
@@ -76,8 +81,7 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(doctor, doctor.out).toMatchObject({ code: 0 });
   });
 
-  it("says what a setting needs that is not installed, and fetches it when asked (F5, F6)", async () => {
-    expect((await machine.svc("connect", "phonemsg", "--yes")).err).toContain("svc plugin add @svc/channel-phonemsg");
+  it("says what a setting needs that is not installed, and svc connect installs a channel after a yes (F5, F6)", async () => {
     expect(await machine.svc("init", "--config", "other.json", "--tier", "orchestrator")).toMatchObject({
       code: 2,
       err: expect.stringContaining("There is no tier 'orchestrator'"),
@@ -86,17 +90,27 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     ends.push(() => api.close());
     api.addBot(TOKEN, 42, "helper_bot");
     api.addChat(FRIEND.id);
-    const added = await machine.svc("plugin", "add", "botmsg", "--yes");
-    expect(added, added.err).toMatchObject({ code: 0, out: expect.stringContaining(`@svc/channel-botmsg ${SDK_VERSION} is installed and pinned.`) });
-    expect(await machine.svc("daemon", "restart")).toMatchObject({ code: 0 });
-    const section = {
-      enabled: true,
-      apiRoot: api.root,
-      accounts: { main: { token: TOKEN, agentBinding: "assistant" } },
-      policy: { dm: "pair", allowFrom: [String(FRIEND.id)] },
-    };
-    const set = await machine.svc("config", "set", "channels.botmsg", JSON.stringify(section));
-    expect(set, set.err).toMatchObject({ code: 0 });
+    const refused = await machine.svc("connect", "botmsg");
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("asks questions on a terminal; without one give everything by flags, with --yes") });
+    expect(existsSync(join(machine.folder, ".svc/node_modules/@svc/channel-botmsg"))).toBe(false);
+    const words = ["--account", "main", "--agent", "assistant", "--set", `apiRoot=${api.root}`];
+    const declined = await talk(
+      machine,
+      `connect botmsg ${words.join(" ")}`,
+      [[/behind walls, to see what it registers\? \[y\/N\] $/, "n"]],
+      machine.env,
+      join(machine.prefix, "bin/svc"),
+    );
+    expect(declined.code, declined.shown).not.toBe(0);
+    expect(declined.shown).toMatch(/Telegram \(botmsg\) is not installed. It is the package @svc\/channel-botmsg, \d+\.\d MB/);
+    expect(existsSync(join(machine.folder, ".svc/node_modules/@svc/channel-botmsg"))).toBe(false);
+    writeFileSync(join(machine.folder, ".env"), `BOTMSG_TOKEN=${TOKEN}\n`, { mode: 0o600 });
+    const connected = await machine.svc("connect", "botmsg", "--yes", "--json", ...words);
+    expect(connected, connected.err).toMatchObject({ code: 0, err: expect.stringContaining("It is the package @svc/channel-botmsg") });
+    // One result, whatever was installed on the way.
+    expect(JSON.parse(connected.out)).toMatchObject({ channel: "botmsg", detail: expect.stringContaining("@helper_bot") });
+    const policy = await machine.svc("config", "set", "channels.botmsg.policy", JSON.stringify({ dm: "pair", allowFrom: [String(FRIEND.id)] }));
+    expect(policy, policy.err).toMatchObject({ code: 0 });
     api.say(TOKEN, { chat: FRIEND.id, from: FRIEND, text: "hello from the chat" });
     await vi.waitFor(() => expect(api.shown.length).toBe(1), { timeout: 60_000, interval: 100 });
     const code = /\b\d{4,}\b|\b[A-Z0-9]{6,}\b/.exec(api.shown[0]?.text ?? "")?.[0] ?? "";
@@ -104,6 +118,25 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(paired, api.shown[0]?.text + paired.err).toMatchObject({ code: 0 });
     api.say(TOKEN, { chat: FRIEND.id, from: FRIEND, text: "hello again" });
     await vi.waitFor(() => expect(api.shown.length).toBeGreaterThan(1), { timeout: 60_000, interval: 100 });
+  });
+
+  it.skipIf(NO_BROWSER !== undefined)("its dashboard signs a browser in by a link, takes a message and shows the answer", async () => {
+    const port = await freePort();
+    const set = await machine.svc("config", "set", "dashboard", JSON.stringify({ enabled: true, port }));
+    expect(set, set.err).toMatchObject({ code: 0 });
+    const restarted = await machine.svc("daemon", "restart");
+    expect(restarted, restarted.err).toMatchObject({ code: 0 });
+    const { out } = await machine.svc("dashboard", "--link");
+    const link = /http:\S+#sign-in=\S+/.exec(out)?.[0] ?? "";
+    expect(new URL(link).port, out).toBe(String(port));
+    const page = await (await openBrowser()).newPage();
+    await page.goto(link);
+    await page.getByRole("button", { name: /Assistant/ }).click();
+    await page.getByRole("textbox", { name: "Message to Assistant" }).fill("hello from a browser");
+    await page.keyboard.press("Enter");
+    await page.getByText("Hello from Assistant.").first().waitFor();
+    await page.getByText("hello from a browser").first().waitFor();
+    expect(page.url()).not.toContain("sign-in");
   });
 
   it("refuses under a first-party name what was not released with the program", async () => {
@@ -118,11 +151,18 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("is not the one that was released with this program") });
   });
 
-  it("goes to the next release under a conversation, and back by itself from one that does not start (F8 to F12)", async () => {
+  it("goes to the next release under a conversation, and back by itself from one that does not start (F8, F9, F11, F12); doctor tells two versions apart (F10)", async () => {
     await publish(registry, asVersion(packed, SDK_VERSION, NEXT, join(machine.home, "next")));
     const checked = await machine.svc("upgrade", "--check");
     expect(checked, checked.err).toMatchObject({ code: 0, out: expect.stringContaining(`${NEXT} can take the place of ${SDK_VERSION}`) });
     expect((await health()).version).toBe(SDK_VERSION);
+    // F10: another program than the one that runs says so, and what to do.
+    const other = join(machine.home, "other");
+    await machine.npm("install", "--global", "--prefix", other, `@svc/cli@${NEXT}`);
+    const doctor = spawnSync(join(other, "bin/svc"), ["doctor"], { cwd: machine.folder, env: machine.env, encoding: "utf8" });
+    expect(doctor.status, doctor.stdout).toBe(0);
+    expect(doctor.stdout).toContain(`the daemon runs version ${SDK_VERSION}, this program is ${NEXT}; run: svc daemon restart`);
+    expect((await machine.svc("doctor")).out).not.toContain("svc daemon restart");
     let ended = false;
     const failed: string[] = [];
     let answered = 0;
@@ -190,13 +230,15 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(await machine.svc("exec", "assistant", "still there?")).toMatchObject({ code: 0 });
   });
 
-  it("leaves nothing but the folder of the bots when it is removed", async () => {
+  it("leaves nothing but the folder of the bots when it is removed, after plugins were added and releases changed", async () => {
+    expect(readdirSync(join(machine.folder, ".svc/node_modules/@svc"))).toEqual(expect.arrayContaining(["channel-botmsg", "feature-procedures"]));
     await machine.svc("daemon", "stop");
     await machine.npm("uninstall", "--global", "@svc/cli");
-    const left = ["bin", "lib/node_modules", "lib/node_modules/@svc"]
-      .map((path) => join(machine.prefix, path))
-      .flatMap((path) => (existsSync(path) ? readdirSync(path) : []));
-    expect(left.filter((name) => name !== "@svc")).toEqual([]);
+    expect(filesBelow(machine.prefix)).toEqual([]);
+    // Of the home of this machine: what was there, npm's cache and the bots.
+    const ours = new Set(["bin", "bots", "cache", "forged", "next", "broken", "other", "packed", "prefix", "registry", ".npmrc"]);
+    expect(readdirSync(machine.home).filter((name) => !ours.has(name) && !name.startsWith("page-"))).toEqual([]);
     expect(existsSync(join(machine.folder, ".svc/svc.db"))).toBe(true);
+    expect(JSON.parse(readFileSync(join(machine.folder, "svc.json"), "utf8")).channels.botmsg.accounts.main.agentBinding).toBe("assistant");
   });
 });

@@ -61,8 +61,8 @@ export async function startRegistry(folder: string, uplink: string): Promise<Reg
   };
 }
 
-/** The program takes no port 0. */
-function freePort(): Promise<number> {
+/** A port that nothing listens on, for a program that takes no port 0. */
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address() as { port: number };

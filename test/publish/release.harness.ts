@@ -105,6 +105,13 @@ export function bytesBelow(folder: string): number {
   }, 0);
 }
 
+/** Paths of everything below a folder that is no folder itself. */
+export const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : [path];
+  });
+
 /** A machine with Node.js, npm and our registry, and nothing else of this one. */
 export interface Machine {
   readonly home: string;
