@@ -149,8 +149,7 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
     async restart(again) {
       const next = identityOf(again);
       if (life.isOver) throw new Error("the call is over");
-      if (next.fingerprints !== identity.fingerprints) throw new Error("it is of another connection: only a new call helps");
-      if (next.ice === identity.ice) throw new Error("its ICE credentials are the earlier ones, so there is nothing to restart");
+      checkRestart(identity, next);
       identity = next;
       life.candidates = 0;
       const answer = await answerTo(again);
@@ -173,7 +172,17 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
 }
 
 /** What tells a connection, and its present ways, from others. */
-function identityOf(sdp: string): { readonly fingerprints: string; readonly ice: string } {
+interface Identity {
+  readonly fingerprints: string;
+  readonly ice: string;
+}
+
+function checkRestart(now: Identity, next: Identity): void {
+  if (next.fingerprints !== now.fingerprints) throw new Error("it is of another connection: only a new call helps");
+  if (next.ice === now.ice) throw new Error("its ICE credentials are the earlier ones, so there is nothing to restart");
+}
+
+function identityOf(sdp: string): Identity {
   const all = (pattern: RegExp) => [...new Set([...sdp.matchAll(pattern)].map(([, value = ""]) => value.trim()))].sort().join(" ");
   return { fingerprints: all(/^a=fingerprint:(.*)$/gm).toUpperCase(), ice: all(/^a=ice-(?:ufrag|pwd):(.*)$/gm) };
 }
