@@ -232,6 +232,17 @@ describe("offers", () => {
     expect((await at.post(`/calls/${ringing.id}/candidate`, { candidate: { candidate: "x" } }, at.as(ringing.bearer))).status).toBe(409);
   });
 
+  it("a hundred calls that are placed at once are 32, and the next one is placed when one has ended", async () => {
+    const at = stage();
+    const placed = await Promise.all(Array.from({ length: 100 }, () => at.post("/calls", { to: "ada" })));
+    const taken = placed.filter(({ status }) => status === 201);
+    expect([taken.length, placed.filter(({ status }) => status === 429).length]).toEqual([32, 68]);
+    expect((await at.post("/calls", { to: "ada" })).status).toBe(429);
+    const [first] = taken.map(({ body }) => (body as { call: { id: string } }).call.id);
+    await at.post(`/calls/${first}/end`, {});
+    expect((await at.post("/calls", { to: "ada" })).status).toBe(201);
+  });
+
   it("another way through the network is for the page of a call that runs, fifty times", async () => {
     const at = stage();
     const ringing = await at.joined();

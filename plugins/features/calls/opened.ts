@@ -51,6 +51,8 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
   /** This daemon, until it ends: who can have its lease knows that it is gone. */
   const owner = randomUUID();
   let lease: Promise<Lease> | undefined;
+  /** Calls that are on their way into `calls`. */
+  let placing = 0;
   /** Calls whose end is being told. */
   const settling = new Set<string>();
   /** The addresses by which calls were placed. */
@@ -115,12 +117,18 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
     const inbound = row.direction === "in";
     lease ??= ctx.store.lease(`owner.${owner}`, LEASE_MS);
     await lease;
-    if (calls.size >= MOST_LIVE) throw fail("SVC_CALLS_BUSY", { most: MOST_LIVE });
-    // A ring that fails from here on counts all the same.
-    if (!inbound) await hourly.take();
-    await rows.put(row.id, row, "absent");
-    const call = new LiveCall(row, deps);
-    calls.set(row.id, call);
+    if (calls.size + placing >= MOST_LIVE) throw fail("SVC_CALLS_BUSY", { most: MOST_LIVE });
+    placing += 1;
+    let call: LiveCall;
+    try {
+      // A ring that fails from here on counts all the same.
+      if (!inbound) await hourly.take();
+      await rows.put(row.id, row, "absent");
+      call = new LiveCall(row, deps);
+      calls.set(row.id, call);
+    } finally {
+      placing -= 1;
+    }
     if (wanted.host !== undefined) hosts.set(row.id, wanted.host);
     // A chat that hangs up a caller may do so as long as the call lasts.
     const rings = await ring(ctx, row, places, inbound ? row.ringUntil + deps.limitMs(row) : row.ringUntil);
