@@ -47,7 +47,7 @@ export const schema: ObjectSchema = {
       maximum: 65_535,
       default: 18_810,
       restart: true,
-      description: "port of the receiver of webhooks; 0: any free one; a change waits for a restart",
+      description: "port of the receiver of webhooks; 0: any free one",
     },
     webhookSecret: { type: "string", secret: true, description: "secret that the forge sends with each webhook; without it all are refused" },
     token: { type: "string", secret: true, description: "API token of agents that have none of their own" },

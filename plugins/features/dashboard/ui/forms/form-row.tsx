@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { Fragment, useId } from "react";
 import { classes } from "../kit/class-names.ts";
 import { Icon } from "../kit/icon.tsx";
 import { isSegmented } from "./enum-control.tsx";
@@ -38,7 +38,7 @@ export function FormRow({ name, required = false, ...part }: PartProps & { reado
             {required && value === undefined && <span className="form-needed"> *</span>}
           </label>
         )}
-        {paths && <code className="form-path">{text}</code>}
+        {paths && <code className="form-path">{broken(text)}</code>}
         <Marks path={path} value={value} schema={schema} required={required} onChange={part.onChange} />
       </div>
       <div className="form-row-value">
@@ -57,4 +57,15 @@ export function FormRow({ name, required = false, ...part }: PartProps & { reado
       </div>
     </div>
   );
+}
+
+/** A path that is too long for its column goes on behind a dot. */
+function broken(path: string) {
+  return path.split(/(?<=\.)/).map((part, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a part of a path is its place
+    <Fragment key={at}>
+      {at > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
 }

@@ -32,15 +32,17 @@ export function SecretControl({ value, path, control, labelId, onChange }: Value
       <Icon name="lock" />
       <code className="cut grow">{state.reference === undefined ? (literal ? FORMS.secretLiteral : FORMS.notSet) : `\${${state.reference}}`}</code>
       {value !== undefined && <Standing state={state} />}
-      {literal && !readOnly && (
-        <Button kind="plain" onClick={() => secrets.move(path)}>
-          {FORMS.moveToEnv}
-        </Button>
-      )}
       {!readOnly && (
-        <Button id={control.id} aria-describedby={control["aria-describedby"]} onClick={() => secrets.replace(path, state)}>
-          {value === undefined ? FORMS.setSecret : FORMS.replace}
-        </Button>
+        <span className="form-secret-actions">
+          <Button id={control.id} aria-describedby={control["aria-describedby"]} onClick={() => secrets.replace(path, state)}>
+            {value === undefined ? FORMS.setSecret : FORMS.replace}
+          </Button>
+          {literal && (
+            <Button kind="plain" onClick={() => secrets.move(path)}>
+              {FORMS.moveToEnv}
+            </Button>
+          )}
+        </span>
       )}
     </div>
   );

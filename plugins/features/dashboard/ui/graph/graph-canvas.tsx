@@ -102,7 +102,9 @@ function Canvas(props: GraphCanvasProps) {
     (id: string) => {
       const place = latest.current.nodes.find((node) => node.id === id);
       if (place === undefined) return;
-      void flow.setCenter(place.position.x + NODE_WIDTH / 2, place.position.y + (place.height ?? 48) / 2, { zoom: Math.max(OPENED_AT_LEAST, flow.getZoom()) });
+      void flow.setCenter(place.position.x + NODE_WIDTH / 2, place.position.y + (place.height ?? 48) / 2, {
+        zoom: Math.max(OPENED_AT_LEAST, flow.getZoom()),
+      });
     },
     [flow, latest],
   );
@@ -132,8 +134,14 @@ function Canvas(props: GraphCanvasProps) {
     const id = target instanceof HTMLElement && target.matches(".react-flow__node:focus-visible") ? target.dataset["id"] : undefined;
     const box = frame.current?.getBoundingClientRect();
     if (id === undefined || box === undefined) return;
+    // The browser scrolls the clipped graph to what it focuses, and the library scrolls it back a moment later.
+    target.closest(".react-flow")?.scrollTo(0, 0);
     const { left, right, top, bottom } = target.getBoundingClientRect();
-    if (left < box.left || right > box.right || top < box.top || bottom > box.bottom) bring(id);
+    const out = left < box.left || right > box.right || top < box.top || bottom > box.bottom;
+    // The controls and the map lie on the graph.
+    const covered = !target.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+    if (out || covered) bring(id);
+    keepInSight(frame.current, target);
     if (selected.length !== 1 || selected[0] !== id) onSelect([id], []);
   };
   const onConnect = ({ source, sourceHandle, target }: Connection) => editing?.onConnect(source, sourceHandle ?? "out", target);
@@ -203,6 +211,15 @@ function Canvas(props: GraphCanvasProps) {
       {graph.nodes.length === 0 && <p className="graph-empty">{GRAPH.empty}</p>}
     </div>
   );
+}
+
+/** What a chosen node is told of above the graph comes later, and pushes the graph away: for so many frames it is brought back. */
+const SETTLES_FRAMES = 60;
+
+function keepInSight(frame: Element | null, focused: Element, left = SETTLES_FRAMES): void {
+  if (left === 0 || document.activeElement !== focused) return;
+  frame?.scrollIntoView({ block: "nearest" });
+  requestAnimationFrame(() => keepInSight(frame, focused, left - 1));
 }
 
 /** Nodes and edges as the library holds them, while they are dragged as well. */

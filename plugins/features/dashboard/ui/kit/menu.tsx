@@ -20,6 +20,7 @@ export function Menu({
   trigger,
   label,
   className,
+  inRow = false,
 }: {
   readonly items: readonly MenuItem[];
   /** What the button shows. */
@@ -27,6 +28,8 @@ export function Menu({
   /** Name of the button where `trigger` is no text. */
   readonly label?: string;
   readonly className?: string;
+  /** It belongs to a row of a list: Tab does not stop there, `.` in the list opens it, and the list gets the focus back. */
+  readonly inRow?: boolean;
 }) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
@@ -44,7 +47,7 @@ export function Menu({
   };
   const hide = () => {
     list.current?.hidePopover();
-    button.current?.focus();
+    (inRow ? button.current?.closest<HTMLElement>("[role=grid]") : button.current)?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const all = options();
@@ -66,6 +69,7 @@ export function Menu({
         ref={button}
         type="button"
         className={className ?? "kit-button kit-button-plain"}
+        tabIndex={inRow ? -1 : undefined}
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={id}

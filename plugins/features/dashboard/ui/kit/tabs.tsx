@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { classes } from "./class-names.ts";
 
 /** One tab or segment. */
@@ -47,6 +47,10 @@ export function Tabs<Id extends string>({
   readonly panel?: string;
 }) {
   const list = useRef<HTMLDivElement>(null);
+  // Where there is no room for all of them, the chosen one is in sight.
+  useEffect(() => {
+    list.current?.children[tabs.findIndex(({ id }) => id === selected)]?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [tabs, selected]);
   return (
     <div ref={list} className="kit-tabs" role="tablist" aria-label={label} onKeyDown={(event) => byArrows(tabs, selected, onSelect, list.current)(event)}>
       {tabs.map(({ id, label: text, mark, title }) => (

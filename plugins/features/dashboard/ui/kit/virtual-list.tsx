@@ -51,7 +51,7 @@ function useCoarse(): boolean {
   );
 }
 
-/** A list of any length: only the rows in sight are there. j and k, arrows, Page and Home keys, Enter; keeps the reader's place. */
+/** A list of any length: only the rows in sight are there. j and k, arrows, Page and Home keys, Enter, `.` for the row's menu; keeps the reader's place. */
 export function VirtualList(props: VirtualListProps) {
   const { count, rowHeight: asked, render, keyOf, onOpen, selected, onSelect, label, onEnd, keys = true, className, rowClass, ref } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -112,6 +112,7 @@ export function VirtualList(props: VirtualListProps) {
     {
       j: { title: "Next row", run: () => step(1) },
       k: { title: "Previous row", run: () => step(-1) },
+      ".": { title: "Menu of the row", run: () => selected !== undefined && openMenu(box.current, id(selected)) },
       Enter: { title: "Open the row", run: () => (selected === undefined || onOpen === undefined ? false : onOpen(selected)) },
     },
     { scope: label, active: keys && count > 0 },
@@ -122,7 +123,7 @@ export function VirtualList(props: VirtualListProps) {
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: count - 1 }[event.key];
     if (to !== undefined) move(to);
     else if (event.key === "Enter" && selected !== undefined && onOpen !== undefined) onOpen(selected);
-    else return;
+    else if (event.key !== "." || selected === undefined || !openMenu(box.current, id(selected))) return;
     event.preventDefault();
   };
 
@@ -163,4 +164,11 @@ export function VirtualList(props: VirtualListProps) {
       </div>
     </div>
   );
+}
+
+/** Opens the menu that stands in a row; false where it has none, or is not drawn. */
+function openMenu(list: Element | null, row: string): boolean {
+  const button = list?.querySelector<HTMLElement>(`#${CSS.escape(row)} [aria-haspopup=menu]`);
+  button?.click();
+  return button != null;
 }

@@ -120,6 +120,6 @@ export const PARTS = {
   neverEnds: "never",
   status: { active: "active", expired: "ended", revoked: "revoked" },
   week: "Working hours",
-  weekHint: "Arrows move, Space switches the hour.",
+  weekHint: "Arrows move, Space switches the day.",
   days: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
 } as const;

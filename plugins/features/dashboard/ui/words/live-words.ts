@@ -7,6 +7,8 @@ export const LIVE = {
   panes: "What is shown",
   addAgent: "Add an agent",
   filterAgents: "Filter agents",
+  /** Of a task that runs none, such as an action of a workflow. */
+  withoutAgent: "no agent",
   noAgent: "No agent yet. An agent is a named worker with an engine and a workspace.",
   setUp: "Set up the first",
   running: (count: number) => `${count} running`,

@@ -11,6 +11,7 @@ export const TASKS = {
   state: "State",
   anyState: "Any state",
   agent: "Agent",
+  noAgent: "no agent",
   anyAgent: "Any agent",
   text: "Message",
   from: "From",

@@ -39,6 +39,7 @@ export function ItemPane({ item, draft, above, onRemoved }: { readonly item: Ite
   const wanted = search.trim().toLowerCase();
   const shows = (at: FormPath, one: { readonly description?: string }) => {
     const text = pathText(at);
+    if (item.without !== undefined && overlap([...path, item.without], at)) return false;
     if (wanted !== "" && !`${text} ${labelOf(String(at.at(-1)))} ${one.description ?? ""}`.toLowerCase().includes(wanted)) return false;
     return filter === "all" || kept.has(text) || (filter === "changed" && isChanged(at));
   };

@@ -32,6 +32,8 @@ export interface Item {
   readonly schema: Schema;
   /** It can be taken out. */
   readonly removable: boolean;
+  /** A key of it whose entries stand in the list by themselves. */
+  readonly without?: string;
 }
 
 /** The schema at a path of the whole one. */
@@ -80,6 +82,7 @@ const section = (name: string, schema: Schema, without?: string): Item => ({
   schema:
     without === undefined ? schema : { ...schema, properties: Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([key]) => key !== without)) },
   removable: false,
+  ...(without === undefined ? {} : { without }),
 });
 
 function listItems(at: string, value: unknown, schema: Schema): readonly Item[] {

@@ -24,7 +24,7 @@ export function WeekPart({ draft }: { readonly draft: Draft }) {
       <h3>{PARTS.week}</h3>
       <p className="meta">{PARTS.weekHint}</p>
       <div className="admin-table" role="region" aria-label={PARTS.week} tabIndex={0}>
-        <table ref={grid} className="admin-week" onKeyDown={move}>
+        <table ref={grid} className="admin-week" role="grid" aria-label={PARTS.week} onKeyDown={move}>
           <thead>
             <tr>
               <th scope="col">{PARTS.tokenName}</th>

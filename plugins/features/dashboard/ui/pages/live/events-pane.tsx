@@ -204,6 +204,7 @@ function EventRow({ event, onFilter }: { readonly event: Envelope; onFilter(chan
         <Menu
           trigger="⋯"
           label={LIVE.eventMenu}
+          inRow
           className="kit-button kit-button-plain kit-button-icon"
           items={[
             ...(task === undefined ? [] : [{ id: "open", label: LIVE.openTask, onSelect: () => open(event) }]),

@@ -39,7 +39,7 @@ export default function LivePage() {
   const series = useSeries(["1h", "24h", "7d"].includes(range) ? range : "1h");
   const known = agents.data?.agents ?? [];
   const ids = known.map(({ id }) => id);
-  const nameOf = (id: string) => known.find((agent) => agent.id === id)?.name ?? id;
+  const nameOf = (id: string) => (id === "" ? LIVE.withoutAgent : (known.find((agent) => agent.id === id)?.name ?? id));
   const partner = talking === undefined ? undefined : known.find(({ id }) => id === talking);
   const open = (agent: string) => {
     navigate(`/live?chat=${encodeURIComponent(agent)}${range === "1h" ? "" : `&range=${range}`}`);

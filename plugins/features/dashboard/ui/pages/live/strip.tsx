@@ -123,7 +123,7 @@ function Charts({ view, nameOf, agents }: { readonly view: SeriesView; nameOf(ag
           </span>
         ))}
         {plots.map(({ id, title }) => (
-          <span key={id} className="live-plot-name">
+          <span key={id} className="live-plot-name cut" title={title}>
             {title}
           </span>
         ))}

@@ -80,7 +80,13 @@ export function EngineStep({
           <ul className="setup-install">
             {installable.map((line) => (
               <li key={line}>
-                <code>{line}</code>
+                {line.split(/(?<=: )/)[0]}
+                <code>
+                  {line
+                    .split(/(?<=: )/)
+                    .slice(1)
+                    .join("")}
+                </code>
               </li>
             ))}
           </ul>

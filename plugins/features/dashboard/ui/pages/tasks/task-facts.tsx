@@ -19,10 +19,14 @@ export function TaskFacts({ view, name }: { readonly view: TaskView; readonly na
         <Glyph state={state} word />
       </Fact>
       <Fact name={facts.agent}>
-        <Link to={`/live?chat=${encodeURIComponent(agent)}`} className="kit-marked">
-          <AgentMark agent={agent} />
-          <bdi className="cut">{name}</bdi>
-        </Link>
+        {agent === "" ? (
+          TASKS.noAgent
+        ) : (
+          <Link to={`/live?chat=${encodeURIComponent(agent)}`} className="kit-marked">
+            <AgentMark agent={agent} />
+            <bdi className="cut">{name}</bdi>
+          </Link>
+        )}
       </Fact>
       <Fact name={facts.from} wide>
         <bdi>{[channel, chat, sender].filter((part) => part !== undefined && part !== "").join(" · ")}</bdi>

@@ -42,7 +42,7 @@ export default function TasksPage() {
   const narrow = useNarrow();
   const agents = useResource<{ readonly agents: readonly { readonly id: string; readonly name: string }[] }>("/api/agents");
   const rows = useListRows(filter, () => list.current?.atRest() !== false);
-  const nameOf = (id: string) => agents.data?.agents.find((agent) => agent.id === id)?.name ?? id;
+  const nameOf = (id: string) => (id === "" ? TASKS.noAgent : (agents.data?.agents.find((agent) => agent.id === id)?.name ?? id));
   place = { line, selected };
   // The address may change by itself: a link, the way back.
   const last = useRef(line);

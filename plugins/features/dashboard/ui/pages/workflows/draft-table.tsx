@@ -137,6 +137,7 @@ function Cells({
           trigger={<Icon name="more" />}
           label={WORKFLOWS.menu(titleOf(definition))}
           items={items}
+          inRow
           className="kit-button kit-button-plain kit-button-icon"
         />
       </span>
