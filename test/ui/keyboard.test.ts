@@ -9,6 +9,9 @@ import { visit } from "./kit/visit.ts";
 
 const ADMIN = ["agents/unbroken", "channels/forge_a", "schedules/asked", "webhooks", "mesh", "business", "boards", "actions", "tokens", "advanced"];
 const PAGES = [
+  // First those that load the fewest style sheets: what they lack comes with no other page.
+  "/workflows?look=review-and-release",
+  "/plugins?plugin=channel-forge-a",
   "/?board=team",
   "/live",
   "/live?chat=reviewer",
@@ -19,7 +22,6 @@ const PAGES = [
   "/workflows/editor?id=review-and-release",
   "/tasks",
   "/tasks/TASK",
-  "/plugins?plugin=channel-forge-a",
   "/setup",
   ...ADMIN.map((tab) => `/admin#${tab}`),
 ];
@@ -46,10 +48,12 @@ describe.skipIf(NO_BROWSER !== undefined)("every page by the keyboard alone", { 
       const found: string[] = [];
       for (const path of PAGES) {
         await visit(page, addressOf(path));
-        // The graph of a run comes after what it is drawn from; a narrow editor has none.
-        if (/processes|editor/.test(path) && (width > 640 || !path.includes("editor"))) await page.locator(".react-flow__node").first().waitFor();
+        // The graph of a run comes after what it is drawn from; a narrow workflow has none.
+        if (/processes|editor|look/.test(path) && (width > 640 || path.startsWith("/processes"))) await page.locator(".react-flow__node").first().waitFor();
         // Where a new document begins.
         await page.locator(".shell-skip").focus();
+        const bare = await page.evaluate(() => [...document.querySelectorAll("button")].filter((one) => getComputedStyle(one).borderStyle === "outset").length);
+        if (bare > 0) found.push(`${path}: ${bare} buttons have no style`);
         const { findings } = await walkByTab(page);
         found.push(...[...findings, ...(await openByEnter(page, known))].map((finding) => `${path}: ${finding}`));
         if (arrows) found.push(...(await walkByArrows(page)).map((finding) => `${path}: ${finding}`));

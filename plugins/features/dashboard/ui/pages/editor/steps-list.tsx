@@ -1,3 +1,4 @@
+import "./steps-list.css";
 import { flowOrder } from "../../graph/flow-order.ts";
 import { bodyOf, type Graph, type GraphDefinition } from "../../graph/graph-types.ts";
 import { factsOf, nameOf } from "../../graph/node-facts.ts";
