@@ -31,7 +31,7 @@ export async function visit(page: Page, address: string): Promise<void> {
   const look = async () => {
     const shown = () =>
       document.querySelector(".kit-loading") === null &&
-      [...document.querySelectorAll("#page :is(h2, p, [role=row], td, form, li)")].some((one) => one.getClientRects().length > 0);
+      [...document.querySelectorAll("#page :is(h2, p, [role=row], td, form, li, .react-flow__node)")].some((one) => one.getClientRects().length > 0);
     const ready = open.size === 0 && (await page.evaluate(shown));
     // What one answer leads to is asked for at once.
     still = ready ? still + 1 : 0;
