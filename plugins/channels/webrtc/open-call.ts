@@ -35,7 +35,8 @@ export class OpenCall {
   #finishing: Promise<void> | undefined;
   #lingerMs = LINGER_MS;
   #isOver = false;
-  #restarting: { readonly resolve: (sdp: string) => void; readonly reject: (error: Error) => void } | undefined;
+  #restarts = 0;
+  #restarting: { readonly attempt: number; readonly resolve: (sdp: string) => void; readonly reject: (error: Error) => void } | undefined;
 
   constructor(parts: OpenCallParts) {
     this.#parts = parts;
@@ -110,8 +111,10 @@ export class OpenCall {
         this.#isGone();
         break;
       case "restarted":
-        if (event.sdp !== undefined) this.#restarting?.resolve(event.sdp);
-        else this.#restarting?.reject(svcError("SVC_CALL_OFFER", `the offer was refused: ${event.reason}`, { status: 400 }));
+        // Of one that was given up.
+        if (event.attempt !== this.#restarting?.attempt) break;
+        if (event.sdp !== undefined) this.#restarting.resolve(event.sdp);
+        else this.#restarting.reject(svcError("SVC_CALL_OFFER", `the offer was refused: ${event.reason}`, { status: 400 }));
         break;
       case "candidate":
         this.#call(() => request.onCandidate?.(event.candidate));
@@ -159,9 +162,11 @@ export class OpenCall {
     let timer: NodeJS.Timeout | undefined;
     try {
       return await new Promise<string>((resolve, reject) => {
-        this.#restarting = { resolve, reject };
+        this.#restarts += 1;
+        const attempt = this.#restarts;
+        this.#restarting = { attempt, resolve, reject };
         timer = setTimeout(() => reject(svcError("SVC_CALL_MEDIA", `no answer was made within ${ANSWER_MS / 1000} s`, { status: 503 })), ANSWER_MS);
-        this.#parts.tell({ op: "restart", call: this.#parts.number, offer });
+        this.#parts.tell({ op: "restart", call: this.#parts.number, attempt, offer });
       });
     } finally {
       clearTimeout(timer);

@@ -150,9 +150,9 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
       const next = identityOf(again);
       if (life.isOver) throw new Error("the call is over");
       checkRestart(identity, next);
-      identity = next;
       life.candidates = 0;
       const answer = await answerTo(again);
+      identity = next;
       // On a connection that is secured already the library begins no checks by itself, and would not notice a loss.
       for (const { iceTransport } of connection.dtlsTransports) iceTransport.start().catch(() => {});
       return answer;

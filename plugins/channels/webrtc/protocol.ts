@@ -12,13 +12,13 @@ export interface PeerOptions {
 export type Told =
   | { readonly op: "open"; readonly call: number; readonly offer: string; readonly options: PeerOptions }
   | { readonly op: "candidate"; readonly call: number; readonly candidate: IceCandidate }
-  | { readonly op: "restart"; readonly call: number; readonly offer: string }
+  | { readonly op: "restart"; readonly call: number; readonly attempt: number; readonly offer: string }
   | { readonly op: "close"; readonly call: number };
 
 /** What it tells. `ended` is the last of a call: nothing of it is left there. */
 export type Heard =
   | { readonly op: "answer"; readonly call: number; readonly sdp: string }
-  | { readonly op: "restarted"; readonly call: number; readonly sdp?: string; readonly reason?: string }
+  | { readonly op: "restarted"; readonly call: number; readonly attempt: number; readonly sdp?: string; readonly reason?: string }
   | { readonly op: "refused"; readonly call: number; readonly reason: string; readonly isOurs: boolean }
   | { readonly op: "candidate"; readonly call: number; readonly candidate?: IceCandidate }
   | { readonly op: "state"; readonly call: number; readonly state: CallState; readonly reason?: string }

@@ -22,12 +22,12 @@ async function open({ call, offer, options }: Told & { readonly op: "open" }): P
   }
 }
 
-async function restart({ call, offer }: Told & { readonly op: "restart" }): Promise<void> {
+async function restart({ call, attempt, offer }: Told & { readonly op: "restart" }): Promise<void> {
   try {
     const sdp = await (await peers.get(call))?.restart(offer);
-    say({ op: "restarted", call, ...(sdp === undefined ? { reason: "the call is over" } : { sdp }) });
+    say({ op: "restarted", call, attempt, ...(sdp === undefined ? { reason: "the call is over" } : { sdp }) });
   } catch (error) {
-    say({ op: "restarted", call, reason: error instanceof Error ? error.message : String(error) });
+    say({ op: "restarted", call, attempt, reason: error instanceof Error ? error.message : String(error) });
   }
 }
 
