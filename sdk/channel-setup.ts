@@ -58,6 +58,17 @@ export async function chosenAgent({ given, ask }: Pick<SetupHost, "given" | "ask
   throw svcError("SVC_SETUP_AGENT", `There is no agent '${agent ?? ""}'; there are ${there}. Add one with: svc agent add <id>`, { status: 400 });
 }
 
+/** Somebody who wrote to a channel, was given a code, and is heard once it is confirmed. The code itself is with them alone. */
+export interface PairingRequest {
+  readonly account: string;
+  /** As the platform names them. */
+  readonly sender: string;
+  readonly name?: string;
+  readonly chat: string;
+  /** Since when, ISO. */
+  readonly at: string;
+}
+
 /** Why no device is linked, or the one that is cannot be used. `expired`: nobody scanned or typed in time. `unlinked`: the phone took it off. */
 export type PairingCause = "expired" | "unlinked" | "refused" | "replaced" | "outdated" | "unreached";
 

@@ -167,5 +167,10 @@ export interface Manifest {
      * only those who may change settings, and answers with a `ChannelPairing`: a browser needs no `module` then.
      */
     readonly pair?: true;
+    /**
+     * It gives a code to people who write for the first time, and serves `GET` (`{waiting: PairingRequest[]}`) and `POST` (`{code}`)
+     * `/api/channels/<key of its section>/people` to people in a browser, only those who may change settings.
+     */
+    readonly people?: true;
   };
 }

@@ -39,6 +39,7 @@ describe("the manifest of a plugin", () => {
     [{ network: ["irc.example.org"] }, /the capability 'sockets' or 'network' must go with/],
     [{ connect: { agents: "a" } }, /connect may have agent, allow and server/],
     [{ connect: { pair: "/api/admin/settings" } }, /connect may have .* pair: true/],
+    [{ connect: { people: "/api/admin/settings" } }, /connect may have .* people: true/],
     [{ api: "1" }, /generation 1 of the plugin API/],
   ])("AUT-B9 SEC-m3 with %j is refused, naming what is wrong", async (wrong, words) => {
     await expect(read({ ...SOUND, ...wrong })).rejects.toThrow(words);

@@ -82,9 +82,12 @@ const CHECKS: Readonly<Record<keyof Manifest, Check>> = {
   },
   engines: (value) => (Array.isArray(value) ? value.map(whyNoEngine).find((wrong) => wrong !== undefined) : "must be a list of engines"),
   connect: (value) => {
-    const { agent, allow, server, module, pair, ...other } = (value ?? {}) as Record<string, unknown>;
-    const fits = [agent, allow, server, module].every((path) => path === undefined || isText(path)) && (pair === undefined || pair === true);
-    return fits && Object.keys(other).length === 0 ? undefined : "may have agent, allow and server, each a path in its section, a module, or pair: true";
+    const { agent, allow, server, module, pair, people, ...other } = (value ?? {}) as Record<string, unknown>;
+    const fits =
+      [agent, allow, server, module].every((path) => path === undefined || isText(path)) && [pair, people].every((flag) => flag === undefined || flag === true);
+    return fits && Object.keys(other).length === 0
+      ? undefined
+      : "may have agent, allow and server, each a path in its section, a module, pair: true, or people: true";
   },
 };
 

@@ -143,6 +143,27 @@ describe.skipIf(NO_BROWSER)("Connect... in /admin for chats", { timeout: 120_000
       await expect.poll(() => far.shown.some(({ text }) => text.startsWith("This bot does not know you yet.")), { timeout: 60_000 }).toBe(true);
       expect(far.shown.map(({ text }) => text)).toContain("A test from the dashboard.");
       await judge(page);
+      await dialog().getByRole("button", { name: "Done" }).click();
+      const people = page.getByRole("region", { name: "People who wait to be confirmed" });
+      await people.getByText("Ada Byron").waitFor();
+      const code = /svc channel pair (\w{8})/.exec(far.shown.map(({ text }) => text).join("\n"))?.[1] as string;
+      // Who waits is shown; the code is with the person alone.
+      expect(await page.content()).not.toContain(code);
+      await views(page, "channel-people", () => judge(page));
+      await people.getByRole("button", { name: "Confirm" }).press("Enter");
+      await people.getByText("Write the code that the person tells you.").waitFor();
+      await people.getByLabel("Code").fill("WRONGONE");
+      await page.keyboard.press("Enter");
+      await people.getByText("No sender waits under this code", { exact: false }).waitFor();
+      await judge(page);
+      await people.getByLabel("Code").fill(code.toLowerCase());
+      await page.keyboard.press("Enter");
+      await people.getByText("Ada Byron is confirmed, and was asked to write again.").waitFor();
+      await people.getByText("Nobody waits.", { exact: false }).waitFor();
+      await expect.poll(() => far.shown.some(({ text }) => text.startsWith("You are confirmed."))).toBe(true);
+      far.say(BOT, { chat: FRIEND.id, from: FRIEND, text: "and now?" });
+      await expect.poll(() => far.shown.some(({ text }) => text.includes("and now?")), { timeout: 60_000 }).toBe(true);
+      await judge(page);
       await keepsSecrets(BOT);
     } finally {
       await far.close();

@@ -216,10 +216,28 @@ describe("direct messages", () => {
     expect((await one.context.request("POST", "/channels/botmsg/pair", { body: { code } })).status).toBe(429);
   });
 
-  it("only this machine may confirm, and codes are not stored in clear", async () => {
+  it("wrong codes that are tried side by side, through two daemons on one store, are ten together; a right one does not count", async () => {
     const store = createMemoryStore();
     const one = await stage({ paired: false, store });
-    expect(one.context.registered.routes.map(({ guard }) => guard)).toEqual(["loopback", "loopback"]);
+    const other = await stage({ paired: false, store });
+    one.api.say(TOKEN, { chat: ADA, text: "hello" });
+    await heard(one, 1);
+    const code = /pair (\w{8})/.exec(one.context.tasks.delivered[0]?.text ?? "")?.[1];
+    const first = await Promise.all([1, 2].map(() => one.context.request("POST", "/channels/botmsg/pair", { body: { code } })));
+    expect(first.map(({ status }) => status).sort()).toEqual([200, 404]);
+    const tries = Array.from({ length: 20 }, (_, n) =>
+      (n % 2 === 0 ? one : other).context.request("POST", "/channels/botmsg/pair", { body: { code: `WRONG${n}` } }),
+    );
+    const statuses = (await Promise.all(tries)).map(({ status }) => status);
+    // One of the ten was the loser of the two right ones.
+    expect(statuses.filter((status) => status === 404)).toHaveLength(9);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(11);
+  });
+
+  it("only this machine and who may change settings may confirm, and codes are not stored in clear", async () => {
+    const store = createMemoryStore();
+    const one = await stage({ paired: false, store });
+    expect(one.context.registered.routes.map(({ guard }) => guard)).toEqual(["loopback", "loopback", "scope:dashboard:write", "scope:dashboard:write"]);
     one.api.say(TOKEN, { chat: ADA, text: "hello" });
     await heard(one, 1);
     const code = /pair (\w{8})/.exec(one.context.tasks.delivered[0]?.text ?? "")?.[1] ?? "";

@@ -1,5 +1,6 @@
-import { channelError, definePlugin } from "@svc/sdk";
+import { channelError, codeOf, definePlugin } from "@svc/sdk";
 import type { Client } from "./client.ts";
+import { pairRoutes } from "./pair-routes.ts";
 import { createPairing } from "./pairing.ts";
 import { checkSection, type Settings, schema } from "./settings.ts";
 
@@ -41,30 +42,16 @@ export default definePlugin<Settings>({
     });
 
     const pairing = createPairing(ctx);
-    ctx.provide.route({
-      method: "POST",
-      path: "/channels/botmsg/pair",
-      guard: "loopback",
-      body: { type: "object", required: ["code"], additionalProperties: false, properties: { code: { type: "string", minLength: 1, maxLength: 64 } } },
-      async handle({ body }) {
-        const { account, sender, name, chat } = await pairing.approve((body as { code: string }).code);
-        await ctx.tasks.deliver({ kind: "notice", target: { channel: "botmsg", account, chat }, text: "You are confirmed. Please send your message again." });
-        return { account, sender, ...(name === undefined ? {} : { name }) };
-      },
-    });
-    ctx.provide.route({
-      method: "GET",
-      path: "/channels/botmsg/pair",
-      guard: "loopback",
-      handle: async () => ({
-        waiting: (await pairing.waiting()).map(({ account, sender, name, at }) => ({
-          account,
-          sender,
-          ...(name === undefined ? {} : { name }),
-          at: new Date(at).toISOString(),
-        })),
-      }),
-    });
+    const { local, page } = pairRoutes(ctx, pairing);
+    for (const route of local) ctx.provide.route(route);
+    for (const route of page) {
+      try {
+        ctx.provide.route(route);
+      } catch (error) {
+        if (codeOf(error) !== "SVC_HTTP_ROUTE") throw error;
+        ctx.log.debug({ path: route.path }, "no plugin has the dashboard's scopes: people are confirmed with svc channel pair alone");
+      }
+    }
 
     return {
       async start() {

@@ -1,5 +1,5 @@
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
-import { type PluginContext, svcError } from "@svc/sdk";
+import { codeOf, type PluginContext, put, remove, svcError } from "@svc/sdk";
 import type { Known } from "./policy.ts";
 
 /** Somebody who is allowed to write and waits to be confirmed. */
@@ -32,19 +32,34 @@ const VALID_MS = 3_600_000;
 const AGAIN_MS = 600_000;
 const WRONG_ALLOWED = 10;
 const WAITING_AT_MOST = 100;
+/** The document with the times of wrong codes. */
+const WRONG = "wrong";
 
 /** Makes the pairing records in the plugin's store. */
 export function createPairing(ctx: Pick<PluginContext, "store">, now: () => number = Date.now): Pairing {
   const paired = () => ctx.store.collection<{ at: number; name?: string }>("paired");
   const offers = () => ctx.store.collection<Waiting>("pairing");
   const pins = () => ctx.store.collection<{ id: string }>("pins");
-  let wrong: number[] = [];
+  const tries = () => ctx.store.collection<{ at: readonly number[] }>("pairing-tries");
 
   const keyOf = (account: string, sender: string) => `${account}/${sender}`;
-  const waiting = async () => (await offers().list({ limit: 1_000 })).map(({ value }) => value).filter(({ at }) => at > now() - VALID_MS);
+  const waiting = async () => (await offers().list({ limit: 1_000 })).filter(({ value }) => value.at > now() - VALID_MS);
+  /** Changes the stored times of wrong codes; daemons that share the store change them one after the other. */
+  const count = async (change: (at: readonly number[]) => readonly number[]): Promise<void> => {
+    for (;;) {
+      const before = await tries().get(WRONG);
+      const at = change((before?.value.at ?? []).filter((time) => time > now() - VALID_MS));
+      try {
+        await tries().put(WRONG, { at }, before?.version ?? "absent");
+        return;
+      } catch (error) {
+        if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+      }
+    }
+  };
 
   return {
-    waiting,
+    waiting: async () => (await waiting()).map(({ value }) => value),
     known: (account) => ({
       paired: async (sender) => sender !== "" && (await paired().get(keyOf(account, sender))) !== undefined,
       async pin(handle, senderId) {
@@ -65,21 +80,31 @@ export function createPairing(ctx: Pick<PluginContext, "store">, now: () => numb
       return code;
     },
     async approve(code) {
-      wrong = wrong.filter((at) => at > now() - VALID_MS);
-      if (wrong.length >= WRONG_ALLOWED) throw svcError("SVC_BOTMSG_PAIR_LIMIT", "Too many wrong pairing codes; try again in an hour.", { status: 429 });
+      const tried = now();
+      // Counted before it is looked at: codes that are tried side by side are no more than ten either.
+      await count((at) => {
+        if (at.length >= WRONG_ALLOWED) throw svcError("SVC_BOTMSG_PAIR_LIMIT", "Too many wrong pairing codes; try again in an hour.", { status: 429 });
+        return [...at, tried];
+      });
       const digest = Buffer.from(digestOf(code.trim().toUpperCase()));
-      const found = (await waiting()).find((one) => timingSafeEqual(Buffer.from(one.digest), digest));
-      if (found === undefined) {
-        wrong.push(now());
-        throw svcError("SVC_BOTMSG_PAIR_CODE", "No sender waits under this code, or it is older than an hour: let them write to the bot again for a new one.", {
-          status: 404,
-        });
+      const found = (await waiting()).find(({ value }) => timingSafeEqual(Buffer.from(value.digest), digest));
+      if (found === undefined) throw noneWaits();
+      const { key, value, version } = found;
+      try {
+        const entry = { at: now(), ...(value.name === undefined ? {} : { name: value.name }) };
+        await ctx.store.commit([remove("pairing", key, version), put("paired", key, entry)]);
+      } catch (error) {
+        // Somebody else has confirmed it, or the person was given another code.
+        throw codeOf(error) === "SVC_STORE_CONFLICT" ? noneWaits() : error;
       }
-      await paired().put(keyOf(found.account, found.sender), { at: now(), ...(found.name === undefined ? {} : { name: found.name }) });
-      await offers().delete(keyOf(found.account, found.sender));
-      return found;
+      await count((at) => at.toSpliced(at.indexOf(tried), at.includes(tried) ? 1 : 0));
+      return value;
     },
   };
 }
 
+const noneWaits = () =>
+  svcError("SVC_BOTMSG_PAIR_CODE", "No sender waits under this code, or it is older than an hour: let them write to the bot again for a new one.", {
+    status: 404,
+  });
 const digestOf = (code: string): string => createHash("sha256").update(code).digest("hex");

@@ -33,6 +33,8 @@ export interface ChannelView {
   readonly channels: readonly string[];
   /** Newest trace that came in through it, Unix ms. */
   readonly lastIn?: number;
+  /** Where people who wrote for the first time are confirmed, while it runs. */
+  readonly people?: string;
 }
 
 /** As the key of its section, which may have signs that a plugin's name cannot have. */
@@ -61,6 +63,7 @@ async function viewOf(plugin: InstalledPlugin, traces: PluginContext["traces"]):
     state: ["failed", "quarantined"].includes(state) ? "failed" : state !== "running" ? "off" : (first?.state ?? "connecting"),
     ...(why === undefined ? {} : { reason: why }),
     channels: channels.map((channel) => channel.name),
+    ...(manifest?.connect?.people === true && state === "running" ? { people: `/api/channels/${encodeURIComponent(name)}/people` } : {}),
     ...(last?.startedAt === undefined ? {} : { lastIn: timeOf(last.startedAt) }),
   };
 }

@@ -31,3 +31,17 @@ export const PAIRING = {
     unreached: "The platform was not reached. The daemon needs its way to the internet.",
   },
 } as const;
+
+/** Sentences of confirming people who write to a channel for the first time. */
+export const PEOPLE = {
+  title: "People who wait to be confirmed",
+  nobody: "Nobody waits. Who may write is given a code with the first message, and is heard once you have typed it here.",
+  sender: "id",
+  chat: "chat",
+  account: "account",
+  code: "Code",
+  codeHint: "The bot has sent it to them; it is valid for an hour.",
+  codeMissing: "Write the code that the person tells you.",
+  confirm: "Confirm",
+  confirmed: (who: string) => `${who} is confirmed, and was asked to write again.`,
+} as const;
