@@ -1,11 +1,13 @@
 import { definePlugin, type HttpRequest, type HttpRoute, type Lifecycle, type PluginContext } from "@svc/sdk";
 import type { AgentMemory } from "./agent-memory.ts";
 import type { Assembly } from "./assembly.ts";
+import { provideMemoryPanel } from "./memory-panel.ts";
 import type { ReferenceBook } from "./reference-book.ts";
 
 type Lent = Pick<PluginContext, "agents" | "files" | "fetch">;
 
 const NAME = { type: "string", minLength: 1, maxLength: 200 } as const;
+const MEMORY = "/agents/:id/memory";
 const FILE = { type: "string", minLength: 1, maxLength: 500 } as const;
 const bodyOf = <T>({ body }: HttpRequest): T => (body ?? {}) as T;
 const idOf = ({ params }: HttpRequest): string => params["id"] ?? "";
@@ -23,6 +25,18 @@ async function memoryOf(ctx: Lent, id: string): Promise<AgentMemory> {
   if (agent === undefined) throw contextError("SVC_CONTEXT_AGENT", { agent: id });
   return openMemory(id, ctx.files.under(agent.workspace));
 }
+
+/** The files of a memory, or the text of one as it may be shown. */
+const memoryRead = (ctx: Lent) => ({
+  method: "GET" as const,
+  path: MEMORY,
+  query: { type: "object", additionalProperties: false, properties: { file: FILE } } as const,
+  async handle(request: HttpRequest): Promise<object> {
+    const memory = await memoryOf(ctx, idOf(request));
+    const { file } = request.query;
+    return file === undefined ? memory.list() : memory.show(file);
+  },
+});
 
 /** What an agent's workspace says and what the agent remembers: read as protected (000:L253), changed by people of this machine. */
 const workspaceRoutes = (ctx: Lent): readonly HttpRoute[] => [
@@ -63,21 +77,18 @@ const workspaceRoutes = (ctx: Lent): readonly HttpRoute[] => [
     },
   },
   {
-    method: "GET",
-    path: "/agents/:id/memory",
+    ...memoryRead(ctx),
     guard: "peer",
-    query: { type: "object", additionalProperties: false, properties: { file: FILE } },
     async handle(request) {
-      const memory = await memoryOf(ctx, idOf(request));
+      const shown = await memoryRead(ctx).handle(request);
       const { file } = request.query;
-      if (file === undefined) return memory.list();
       // Where it lies is no business of another machine.
-      return { ...(await memory.show(file)), ...(request.caller.local ? { path: await memory.pathOf(file) } : {}) };
+      return file === undefined || !request.caller.local ? shown : { ...shown, path: await (await memoryOf(ctx, idOf(request))).pathOf(file) };
     },
   },
   {
     method: "PUT",
-    path: "/agents/:id/memory",
+    path: MEMORY,
     guard: "loopback",
     forPeople: true,
     body: {
@@ -94,7 +105,7 @@ const workspaceRoutes = (ctx: Lent): readonly HttpRoute[] => [
   },
   {
     method: "DELETE",
-    path: "/agents/:id/memory",
+    path: MEMORY,
     guard: "loopback",
     forPeople: true,
     query: { type: "object", additionalProperties: false, required: ["file"], properties: { file: FILE } },
@@ -142,6 +153,7 @@ export default definePlugin({
       step: "context",
     });
     for (const route of workspaceRoutes(ctx)) ctx.provide.route(route);
+    provideMemoryPanel(ctx, memoryRead(ctx));
     return { stop: async () => assembly?.settled() };
   },
 });

@@ -134,7 +134,7 @@ it("a request finds nodes by their words and by what stands around them, as the 
   expect(intentLayer(find(cycle, "alpha", { graph: 1, bm25: 1 }), cycle).text).toContain("beta > alpha");
 });
 
-it("registers its routes for this machine alone", () => {
+it("registers its routes for this machine, and those that only read for the dashboard", () => {
   const context = createFakeContext(graph as never);
   graph.setup(context as never);
   expect(context.registered.routes.map(({ method, path, guard, forPeople }) => `${method} ${path} ${guard}${forPeople ? " people" : ""}`)).toEqual([
@@ -144,6 +144,9 @@ it("registers its routes for this machine alone", () => {
     "POST /graph/draft loopback people",
     "POST /graph/drafts/:id/promote loopback people",
     "POST /graph/drafts/:id/reject loopback people",
+    "GET /api/graph scope:dashboard:read",
+    "GET /api/graph/nodes/:id scope:dashboard:read",
+    "GET /api/graph/drafts scope:dashboard:read",
   ]);
 });
 

@@ -1,4 +1,5 @@
 import { definePlugin } from "@svc/sdk";
+import { provideGraphPanel } from "./graph-panel.ts";
 import { graphRoutes } from "./graph-routes.ts";
 import type { Opened } from "./opened.ts";
 import { checkGraph, GRAPH, type GraphSettings } from "./settings.ts";
@@ -25,7 +26,9 @@ export default definePlugin<GraphSettings>({
       async (context, turn) => (turn.messages[0].entry === "graph" ? context : (await open()).withIntent(context, turn)),
       { phase: "layers", timeoutMs: LIMIT_MS },
     );
-    for (const route of graphRoutes(open)) ctx.provide.route(route);
+    const routes = graphRoutes(open);
+    for (const route of routes) ctx.provide.route(route);
+    provideGraphPanel(ctx, routes);
     return {
       async start() {
         (await open()).listen();

@@ -1,5 +1,6 @@
 import { definePlugin } from "@svc/sdk";
 import type { Entries } from "./entries.ts";
+import { provideLedgerPanel } from "./ledger-panel.ts";
 import { MODE_VARIABLE, modeOf } from "./mode.ts";
 import { routesOf } from "./routes.ts";
 import { matterOf } from "./topic-of.ts";
@@ -27,7 +28,9 @@ export default definePlugin({
       opened ??= import("./entries.js").then(({ Entries }) => new Entries(ctx.store));
       return opened;
     };
-    for (const route of routesOf({ mode, agents: ctx.agents, entries: open })) ctx.provide.route(route);
+    const routes = routesOf({ mode, agents: ctx.agents, entries: open });
+    for (const route of routes) ctx.provide.route(route);
+    provideLedgerPanel(ctx, routes);
     if (mode === "off") return {};
     const about = (message: Parameters<typeof matterOf>[0]) => matterOf(message, ctx.services.get("people"));
 

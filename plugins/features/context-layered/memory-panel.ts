@@ -1,0 +1,18 @@
+import { fileURLToPath } from "node:url";
+import { codeOf, type HttpRoute, type PluginContext } from "@svc/sdk";
+
+/** Beside the built files; tests run the sources. */
+const UI = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./ui" : "../ui", import.meta.url));
+
+/** Where there is a dashboard: what agents remember, in its administration, to look at. */
+export function provideMemoryPanel({ provide }: Pick<PluginContext, "provide">, route: Omit<HttpRoute, "guard">): void {
+  try {
+    provide.route({ ...route, path: `/api${route.path}`, guard: "scope:dashboard:read", server: "dashboard" });
+  } catch (error) {
+    // No plugin here has the dashboard's scopes: there is no dashboard.
+    if (codeOf(error) !== "SVC_HTTP_ROUTE") throw error;
+    return;
+  }
+  provide.files({ prefix: "/memory-panel", folder: UI, guard: "open", server: "dashboard" });
+  provide.panel({ id: "memory", title: "Memory", place: "admin", guard: "scope:dashboard:read", module: "/memory-panel/panel.js" });
+}
