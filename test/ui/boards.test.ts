@@ -68,7 +68,7 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     far.hooks.add(`http://127.0.0.1:${port}/webhook/forge_a`, SECRET);
     at = await startDashboard({
       config: {
-        agents: { echo: echoAgent({ local: { mode: "echo", delayMs: 2_000 } }) },
+        agents: { echo: echoAgent({ local: { mode: "echo", delayMs: 2_000 }, presence: { color: "#c2410c", initial: "Ec" } }) },
         channels: {
           forge_a: {
             enabled: true,
@@ -317,6 +317,10 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     const work = card(page, 7).locator(".boards-work");
     await work.waitFor({ timeout: 20_000 });
     await expect.poll(() => work.textContent()).toContain("Echo");
+    // By its colour and letters, too.
+    const mark = work.locator(".kit-agent-mark");
+    await mark.waitFor();
+    expect([await mark.locator("rect").getAttribute("fill"), await mark.textContent()]).toEqual(["#c2410c", "Ec"]);
     await expect.poll(() => work.getAttribute("href")).toMatch(/^\/tasks\/.+/);
     await views(page, "boards-work", async () => undefined);
     await expect.poll(() => work.count(), { timeout: 30_000 }).toBe(0);

@@ -16,7 +16,7 @@ export interface ShownAgent {
 export function usePresence(agent: string | undefined): ShownAgent | undefined {
   const has = useMe().data?.has.presence === true;
   const { data } = useResource<{ readonly presence: readonly ShownAgent[] }>(has ? "/api/presence" : undefined, {
-    refreshOn: ({ type, kind }) => type === "presence:changed" || kind === "config",
+    refreshOn: ({ type, kind }) => type === "presence:changed" || kind === "status",
   });
   return data?.presence.find((shown) => shown.agent === agent);
 }

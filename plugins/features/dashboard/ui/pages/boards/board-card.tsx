@@ -73,9 +73,9 @@ export const BoardCard = memo(function BoardCard({
         <CardFace card={card} number={number} labels={labels} hidden={hidden} actions={actions} />
         {work !== undefined && (
           <Link to={`/tasks/${encodeURIComponent(work.task)}`} className="boards-work" draggable={false} tabIndex={selected ? 0 : -1}>
-            <Glyph state="running" label={BOARDS.works(work.agent)} />
+            <Glyph state="running" label={BOARDS.works(work.name)} />
             <AgentMark agent={work.agent} size={12} />
-            <bdi className="cut">{work.agent}</bdi>
+            <bdi className="cut">{work.name}</bdi>
             <Duration from={work.since} />
           </Link>
         )}

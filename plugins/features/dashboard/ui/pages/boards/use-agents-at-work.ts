@@ -4,6 +4,7 @@ import { useResource } from "../../data/resource.ts";
 /** An agent that works on a card now. */
 export interface AtWork {
   readonly agent: string;
+  readonly name: string;
   readonly task: string;
   /** In Unix ms. */
   readonly since: number;
@@ -23,7 +24,8 @@ export function useAgentsAtWork(channel: string | undefined): ReadonlyMap<string
   return useMemo(() => {
     const found = new Map<string, AtWork>();
     for (const { id, name, runningTasks = [] } of data?.agents ?? [])
-      for (const task of runningTasks) if (task.channel === channel) found.set(task.chat, { agent: name || id, task: task.id, since: task.startedAt });
+      for (const task of runningTasks)
+        if (task.channel === channel) found.set(task.chat, { agent: id, name: name || id, task: task.id, since: task.startedAt });
     return found;
   }, [data, channel]);
 }
