@@ -45,6 +45,7 @@ export * from "./route-to.ts";
 export type * from "./scopes.ts";
 export { createScopeTable } from "./scopes.ts";
 export type * from "./settings.ts";
+export * from "./shared-files.ts";
 export * from "./signed.ts";
 export type * from "./sockets.ts";
 export type * from "./speech.ts";

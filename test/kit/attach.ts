@@ -68,7 +68,7 @@ export async function runAttached(options: RunOptions = {}) {
   /** Sends a message and waits until it waits for a session. */
   async function queue(text: string, extra: Partial<Message> = {}) {
     const before = new Set(kernel.tasks.running().map(({ id }) => id));
-    const result = kernel.tasks.run(message(text, { chat: text, sender: { id: "u-1", name: "bob" }, ...extra }));
+    const result = kernel.tasks.run(message(text, { chat: text.slice(0, 100), sender: { id: "u-1", name: "bob" }, ...extra }));
     const taskId = await vi.waitFor(() => {
       const one = kernel.tasks.running().find(({ id, step }) => step === "waiting" && !before.has(id));
       return one?.id ?? Promise.reject(new Error(`${text} does not wait`));

@@ -26,7 +26,10 @@ interface Entry {
 
 /** Where the files are, below the data folder. */
 export const FOLDER = "actions";
-const MAX_BYTES = 256 * 1024;
+export const MAX_BYTES = 256 * 1024;
+
+/** Whether a file of the folder is read as an action. */
+export const isActionFile = (name: string): boolean => /^[^./\\][^/\\]*\.json$/.test(name);
 
 /** Makes the watcher of the folder `actions` in the data folder. */
 export function createActionFolder(data: Confined, events: FolderEvents): ActionFolder {
@@ -56,7 +59,7 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
       if (error.code === "SVC_FILE_MISSING" || error.code === "ENOENT") return [];
       throw error;
     });
-    const files = found.filter(({ name, kind }) => kind === "file" && name.endsWith(".json") && !name.startsWith("."));
+    const files = found.filter(({ name, kind }) => kind === "file" && isActionFile(name));
     for (const file of [...entries.keys()]) if (!files.some(({ name }) => name === file)) drop(file);
     const openFolder = files.length === 0 ? undefined : await whyForeign(await data.resolve(FOLDER));
     for (const { name, size, mtimeMs } of files) {
@@ -89,7 +92,7 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
 const OTHERS_WRITE = 0o022;
 
 /** Why a user other than the daemon's (or root) may have written this file; undefined when none can, or when the file is missing. */
-async function whyForeign(path: string): Promise<string | undefined> {
+export async function whyForeign(path: string): Promise<string | undefined> {
   const user = process.getuid?.();
   const found = await lstat(path).catch(() => undefined);
   if (user === undefined || found === undefined) return undefined;

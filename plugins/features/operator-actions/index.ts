@@ -1,4 +1,4 @@
-import { type Action, definePlugin, type HttpRequest, svcError } from "@svc/sdk";
+import { type Action, definePlugin, type HttpRequest, type PluginContext, svcError } from "@svc/sdk";
 import { adminRoutes } from "./admin-routes.ts";
 import type { Definition } from "./definition.ts";
 import { createActionFolder, FOLDER } from "./folder.ts";
@@ -7,6 +7,8 @@ import { RESULT } from "./result.ts";
 import { watchFolder } from "./watch.ts";
 
 const LOOK_EVERY_MS = 5_000;
+/** How soon an action of another daemon on the store is one here. */
+const SHARE_MS = 1_000;
 /** The run's own limit answers a result; this much later the call is given up, for a child that does not end. */
 const GRACE_MS = 10_000;
 
@@ -19,7 +21,7 @@ export default definePlugin({
   name: "operator-actions",
   version: "0.1.0",
   svc: "^0.1.0",
-  capabilities: ["actions", "data-folder", "env:*", "events", "fetch", "files", "jobs", "routes", "spawn"],
+  capabilities: ["actions", "data-folder", "env:*", "events", "fetch", "files", "jobs", "routes", "spawn", "store"],
   setup(ctx) {
     const provided = new Map<string, () => void>();
     /** What is there at the start is told in one line, what comes later one by one. */
@@ -124,6 +126,7 @@ export default definePlugin({
           await look();
           unwatch ??= watchFolder(await ctx.files.data.resolve(FOLDER), () => void look().catch(onFailure));
         };
+        if (ctx.store.shared === true) await share(ctx, look);
         await lookAndWatch();
         started = true;
         const found = folder.list().map(({ id }) => id);
@@ -136,6 +139,24 @@ export default definePlugin({
     };
   },
 });
+
+/** Several daemons use the store: their actions are the same. */
+async function share(ctx: PluginContext, look: () => Promise<void>): Promise<void> {
+  const { shareActions } = await import("./shared-actions.js");
+  const shared = shareActions(ctx);
+  let told = false;
+  const again = async () => {
+    try {
+      if (await shared.sync()) await look();
+      told = false;
+    } catch (error) {
+      if (!told) ctx.log.warn({ err: error }, "the actions of the other daemons are not known here; tried again until they are");
+      told = true;
+    }
+  };
+  await again();
+  ctx.jobs.every(SHARE_MS, again);
+}
 
 /** The command line calls through HTTP and says so; nothing depends on it but the trace. */
 const doorOf = (query: HttpRequest["query"]) => (query["door"] === "cli" ? "cli" : "http");

@@ -105,7 +105,8 @@ export default definePlugin<WorkflowsSettings>({
     );
     return {
       async start() {
-        if (await isLeft(ctx)) await open();
+        // Definitions of the other daemons are taken from the start on.
+        if (ctx.store.shared === true || (await isLeft(ctx))) await open();
       },
       async stop() {
         await (await opened?.catch(() => undefined))?.stop();

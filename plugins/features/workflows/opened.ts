@@ -6,6 +6,7 @@ import { createReplay } from "./authoring/replay.ts";
 import { type ReplayQuery, startReplay } from "./authoring/replay-start.ts";
 import { inputSchemaOf } from "./definition/definition-views.ts";
 import { type Definitions, type Loaded, openDefinitions } from "./definition/definitions.ts";
+import { sharedFolder } from "./definition/shared-folder.ts";
 import type { Definition } from "./engine/types.ts";
 import { roomsOf } from "./runs/run-rows.ts";
 import { Runs } from "./runs/runs.ts";
@@ -40,6 +41,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
   const definitions = openDefinitions({
     files: ctx.files,
     dir: ctx.config.dir,
+    ...(ctx.store.shared === true ? { share: (folder) => sharedFolder(folder, ctx) } : {}),
     log: ctx.log,
     known: () => ({ agents: new Set(ctx.agents.list().map(({ id }) => id)), actions: new Set(ctx.actions.list().map(({ name }) => name)) }),
   });
@@ -54,6 +56,8 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
     ready: () => ready(ctx),
     defaultAgent: () => defaultAgent(ctx),
   });
+  const { sync } = definitions.folder;
+  if (sync !== undefined) await keepSame(ctx, sync);
   await runs.open();
   await room.start();
   const drafts = new Drafts(definitions);
@@ -79,6 +83,24 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
       await runs.stop();
     },
   };
+}
+
+/** How soon a definition of another daemon on the store is one here. */
+const SHARE_MS = 1_000;
+
+async function keepSame({ jobs, log }: Pick<PluginContext, "jobs" | "log">, sync: () => Promise<boolean>): Promise<void> {
+  let told = false;
+  const again = async () => {
+    try {
+      await sync();
+      told = false;
+    } catch (error) {
+      if (!told) log.warn({ err: error }, "the workflows of the other daemons are not known here; tried again until they are");
+      told = true;
+    }
+  };
+  await again();
+  jobs.every(SHARE_MS, again);
 }
 
 function headOf({ id, definition, hash, broken }: Loaded): WorkflowHead {

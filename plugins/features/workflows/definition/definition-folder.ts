@@ -4,16 +4,19 @@ import { type Confined, codeOf, type Files } from "@svc/sdk";
 
 /** The folder `workflows.dir`, and only what lies in it. */
 export interface DefinitionFolder {
+  exists(): Promise<boolean>;
   /** The files of a folder below it, `""` for itself; none where it is not there. */
   list(below?: string): Promise<readonly { readonly name: string; readonly size: number; readonly mtimeMs: number }[]>;
   /** Undefined where there is no such file. Throws what is not UTF-8, and `SVC_FILE_TOO_LARGE`. */
   read(file: string, maxBytes: number): Promise<string | undefined>;
   write(file: string, text: string): Promise<void>;
   /** As `Confined.change`, with texts. */
-  change(file: string, maxBytes: number, edit: (before: string | undefined) => string | undefined): Promise<void>;
+  change(file: string, maxBytes: number, edit: (before: string | undefined) => string | undefined | Promise<string | undefined>): Promise<void>;
   remove(file: string): Promise<void>;
   /** How people name a file. */
   shown(file: string): string;
+  /** Takes what other daemons on the store have changed, and hands over what changed here; left out where there are none. */
+  sync?(): Promise<boolean>;
 }
 
 /** `dir` is relative to the folder of svc.json. */
@@ -28,6 +31,7 @@ export function openFolder(files: Files, dir: string): DefinitionFolder {
   const at = (file: string) => join(folder, file);
   const read = async (file: string, maxBytes: number) => decode(await confined.read(at(file), maxBytes));
   return {
+    exists: async () => (await missing(confined.list(folder))) !== undefined,
     async list(below = "") {
       const entries = await missing(confined.list(at(below)));
       return (entries ?? []).filter(({ kind }) => kind === "file");

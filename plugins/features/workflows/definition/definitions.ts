@@ -53,6 +53,8 @@ export interface Definitions {
 export interface DefinitionsOptions {
   readonly files: Files;
   readonly dir: string;
+  /** Where several daemons keep the folder the same: the folder that does. */
+  readonly share?: (folder: DefinitionFolder) => DefinitionFolder;
   readonly log: Log;
   /** Agents and actions that there are now, for warnings. */
   readonly known: () => Pick<Known, "agents" | "actions">;
@@ -71,8 +73,8 @@ interface Kept extends Loaded {
 }
 
 /** Opens the folder; reads nothing yet. */
-export function openDefinitions({ files, dir, log, known }: DefinitionsOptions): Definitions {
-  return new FolderDefinitions(openFolder(files, dir), log, known);
+export function openDefinitions({ files, dir, share = (folder) => folder, log, known }: DefinitionsOptions): Definitions {
+  return new FolderDefinitions(share(openFolder(files, dir)), log, known);
 }
 
 class FolderDefinitions implements Definitions {
@@ -94,6 +96,9 @@ class FolderDefinitions implements Definitions {
   }
 
   async get(id: string): Promise<Loaded | undefined> {
+    const found = (await this.#refreshed()).get(id);
+    // Another daemon may have made it a moment ago.
+    if (found !== undefined || this.folder.sync === undefined || !(await this.folder.sync())) return found;
     return (await this.#refreshed()).get(id);
   }
 

@@ -57,6 +57,7 @@ const WORDS: Readonly<Record<Change, string>> = { pause: "paused", resume: "resu
 const LEASE_MS = 30_000;
 const LEASE_AGAIN_MS = 10_000;
 const SWEEP_MS = 86_400_000;
+const OTHERS_MS = 1_000;
 
 /** The runs of this daemon: started, followed, and taken up again after a stop of any kind. */
 export class Runs {
@@ -118,6 +119,11 @@ export class Runs {
   async open(): Promise<void> {
     await this.host.untold.load();
     await this.#lead();
+    // Rows of the clock that other daemons write, for runs that were started or went on there, arm no timer here.
+    if (this.#ctx.store.shared === true)
+      this.#ctx.jobs.every(OTHERS_MS, () => {
+        if (this.#leads) this.#clock.arm(Date.now());
+      });
     this.#ctx.jobs.every(SWEEP_MS, async () => {
       if (this.#leads) await sweepRuns(this.#ctx, this.rooms);
     });
