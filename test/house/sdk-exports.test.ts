@@ -64,6 +64,7 @@ const NAMES = [
   "requireSignatureHeader",
   "richOf",
   "routeTo",
+  "shareFiles",
   "sleep",
   "standbyNote",
   "subscribes",

@@ -26,6 +26,7 @@ interface Entry {
 
 /** Where the files are, below the data folder. */
 export const FOLDER = "actions";
+/** Of one action file. */
 export const MAX_BYTES = 256 * 1024;
 
 /** Whether a file of the folder is read as an action. */
