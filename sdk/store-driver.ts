@@ -29,7 +29,7 @@ export interface StoreDriver {
    * nothing is removed for its size.
    */
   size?(): { readonly used: number; readonly free?: number };
-  /** Bytes that the files in the data folder take, for figures; undefined without files. Default: undefined. */
+  /** Bytes that the state takes on the disk that it is on, for figures; undefined where it is in memory. Default: undefined. */
   diskBytes?(): number | undefined;
   /** Gives the disk back some of what is free, in a few milliseconds; false when nothing could be given. Default: false. */
   shrink?(): boolean;

@@ -30,5 +30,6 @@ export const FIGURES = new Map([
   ["P25", () => import("./p25-codeindex.mjs")],
   ["P26", () => import("./p26-feed.mjs")],
   ["P27", () => import("./p27-drags.mjs")],
+  ["P28", () => import("./p28-nodes.mjs")],
   ["P29", () => import("./p29-calls.mjs")],
 ]);

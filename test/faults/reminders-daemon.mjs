@@ -7,7 +7,7 @@ const folder = (name) => new URL(`../../plugins/${name}`, import.meta.url).pathn
 
 const kernel = await createKernel({
   config,
-  known: [folder("tiers/local"), folder("stores/sqlite")],
+  known: [folder("tiers/local"), folder("stores/sqlite"), folder("stores/postgres")],
   plugins: [reminders({ platform: "darwin" })],
   log: { level: "warn", destination: "stderr" },
   listen: true,

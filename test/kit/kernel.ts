@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createKernel, type Kernel, type KernelOptions } from "@svc/kernel";
 import type { Envelope, Message, Plugin } from "@svc/sdk";
 import { afterEach } from "vitest";
@@ -47,7 +47,7 @@ export const configOf = (agent: Record<string, unknown> = {}, config: Record<str
 
 /** Started and ready; stopped after the test. */
 export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), file, ...options }: RunOptions = {}): Promise<Running> {
-  const { section, known } = options.store === undefined ? testStore(options.dataFolder) : {};
+  const { section, known } = options.store === undefined ? testStore(options.dataFolder ?? (file && join(options.folder ?? dirname(file), ".svc"))) : {};
   const written = { ...section, ...configOf(agent, config) };
   if (file !== undefined) await writeFile(file, JSON.stringify(written));
   const kernel = await createKernel({

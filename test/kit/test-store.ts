@@ -27,12 +27,16 @@ export function testStore(dataFolder: string | undefined): { readonly section?: 
   return SERVER === undefined ? {} : { section: storeOf(dataFolder ?? randomUUID()), known: [join(ROOT, "plugins/stores/postgres")] };
 }
 
+const LIMITS = { encoding: "utf8", maxBuffer: 256 * 1024 * 1024, stdio: "pipe" } as const;
+const dumped = (schema: string): string => execFileSync(serverProgram("pg_dump"), ["--no-owner", "--schema", schema, SERVER ?? ""], LIMITS);
+
+/** All that a server has stored for that data folder, as text; none where the state is a file of it. */
+export const storedBeside = (dataFolder: string): readonly string[] => (SERVER === undefined ? [] : [dumped(schemaOf(dataFolder))]);
+
 /** Copies a data folder and the state that belongs to it, as they are at this moment: what a killed daemon leaves. The copy may be used while the daemon runs on. */
 export async function copyState(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true, filter: (source) => !source.endsWith("daemon.lock") });
   if (SERVER === undefined) return;
   const [old, made] = [schemaOf(from), schemaOf(to)];
-  const limits = { encoding: "utf8", maxBuffer: 256 * 1024 * 1024, stdio: "pipe" } as const;
-  const dump = execFileSync(serverProgram("pg_dump"), ["--no-owner", "--schema", old, SERVER], limits);
-  execFileSync(serverProgram("psql"), ["-q", "-v", "ON_ERROR_STOP=1", "-d", SERVER], { ...limits, input: dump.replaceAll(old, made) });
+  execFileSync(serverProgram("psql"), ["-q", "-v", "ON_ERROR_STOP=1", "-d", SERVER], { ...LIMITS, input: dumped(old).replaceAll(old, made) });
 }

@@ -1,4 +1,3 @@
-import { cp } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { definePlugin, type Outgoing, type Plugin, type PluginContext } from "@svc/sdk";
@@ -7,6 +6,7 @@ import approvals from "../../plugins/features/approvals/index.ts";
 import notifications from "../../plugins/features/notifications/index.ts";
 import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { copyState } from "../kit/test-store.ts";
 
 const PATIENCE = { timeout: 30_000, interval: 20 };
 /** A notice waits 3 s for what else happens; nothing that was told by then comes later. */
@@ -88,7 +88,7 @@ describe("notices about tasks", () => {
     await pause(3_200);
     // What a killed daemon leaves.
     const folder = await temporaryFolder();
-    await cp(join(before.folder, ".svc"), join(folder, ".svc"), { recursive: true, filter: (source) => !source.endsWith("daemon.lock") });
+    await copyState(join(before.folder, ".svc"), join(folder, ".svc"));
     await before.kernel.stop({ drainSeconds: 0 });
     await task.catch(() => undefined);
     const after = await run({ ...DESTINATION, longTaskThreshold: 3 }, { folder });

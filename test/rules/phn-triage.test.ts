@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { quietUntil } from "../../plugins/features/phone-triage/quiet-hours.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { storedBeside } from "../kit/test-store.ts";
 import { phoneMessage, runTriage, signed } from "./phn-triage.harness.ts";
 
 const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 10 });
@@ -52,7 +53,9 @@ describe("PHN-06 rules", () => {
     expect(await sorting.post(phoneMessage({ Text: "kept-words" }))).toBe(202);
     await until(() => expect(sorting.judge.prompts).toHaveLength(1));
     await sorting.kernel.stop({ drainSeconds: 5 });
-    const kept = filesOf(folder).map((path) => readFileSync(path, "latin1"));
+    const kept = filesOf(folder)
+      .map((path) => readFileSync(path, "latin1"))
+      .concat(storedBeside(join(folder, ".svc")));
     expect(kept.some((text) => text.includes("kept-words"))).toBe(true);
     expect(kept.filter((text) => text.includes(canary) || text.includes("4999@"))).toEqual([]);
     expect(JSON.stringify(sorting.events)).not.toContain(canary);

@@ -5,6 +5,7 @@ import { definePlugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { ON_SERVER } from "../kit/test-store.ts";
 import { hasten } from "../kit/time.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
@@ -91,7 +92,8 @@ describe("runs", () => {
       await kernel.tasks.run(message("job", { options: { timeoutMinutes: 120, scheduled: true } }));
       const limits = timers.mock.calls.map(([, ms]) => ms);
       expect(limits).toContain(7_200_000);
-      expect(limits).not.toContain(60_000);
+      // An idle connection of a pool is closed after a minute, too.
+      if (ON_SERVER === undefined) expect(limits).not.toContain(60_000);
     } finally {
       timers.mockRestore();
     }
@@ -158,11 +160,11 @@ describe("runs", () => {
   });
 
   it("RUN-07 collect answers all that arrived meanwhile with one turn, and each caller hears it", async () => {
-    const { kernel, tier, message } = await runKernel();
+    const { kernel, tier, message, events } = await runKernel();
     const runs = [kernel.tasks.run(message("hold"))];
     await until(() => tier.held === 1);
     for (const text of ["one", "two", "three"]) runs.push(kernel.tasks.run(message(text)));
-    await until(() => kernel.tasks.queued().length === 3);
+    await until(() => events.filter(({ type }) => type === "task:queued").length === 3);
     tier.release();
     const [, ...answers] = await Promise.all(runs);
     expect(tier.prompts).toEqual(["hold", "one\n\ntwo\n\nthree"]);
@@ -174,12 +176,12 @@ describe("runs", () => {
 
   it("FLT-1 what comes in while a turn runs becomes turns of 50 messages and 64,000 characters, and is stored once", async () => {
     const folder = await temporaryFolder();
-    const { kernel, tier, message } = await runKernel({ folder, dataFolder: join(folder, ".svc") });
+    const { kernel, tier, message, events } = await runKernel({ folder, dataFolder: join(folder, ".svc") });
     const runs = [kernel.tasks.run(message("hold"))];
     await until(() => tier.held === 1);
     for (let n = 0; n < 120; n += 1) runs.push(kernel.tasks.run(message(`${n} small`)));
     for (let n = 0; n < 40; n += 1) runs.push(kernel.tasks.run(message(`${n} ${"large ".repeat(1_000)}`)));
-    await until(() => kernel.tasks.queued().length === 160);
+    await until(() => events.filter(({ type }) => type === "task:queued").length === 160);
     tier.release();
     const answers = await Promise.all(runs);
     expect(tier.turns.map(({ turn }) => turn.messages.length)).toEqual([1, 50, 50, 30, 10, 10, 10]);
@@ -190,7 +192,7 @@ describe("runs", () => {
     expect(rows.filter(({ tasks }) => tasks !== undefined)).toHaveLength(6);
     await kernel.stop();
     // 40 x 6 KB came in; each is stored as it came, once more with its turn's start and end, and once in an answer.
-    expect((await stat(join(folder, ".svc/svc.db"))).size).toBeLessThan(3_000_000);
+    if (ON_SERVER === undefined) expect((await stat(join(folder, ".svc/svc.db"))).size).toBeLessThan(3_000_000);
   });
 
   it("RUN-07 drop discards with an event, and keeps no text", async () => {

@@ -34,7 +34,11 @@ export interface PostgresStore
   extends Required<
     Pick<
       StoreDriver,
+<<<<<<< HEAD
       "reclaim" | "health" | "onFailure" | "size" | "nodes" | "time" | "exchange" | "hints" | "onDrain" | "work" | "records" | "restore" | "close"
+=======
+      "reclaim" | "health" | "onFailure" | "size" | "diskBytes" | "nodes" | "time" | "exchange" | "onDrain" | "work" | "records" | "restore" | "close"
+>>>>>>> b2578368 (test:postgres: tests that look at the database file, and bench P28)
     >
   > {
   scope(owner: string): Required<StoreScope>;
@@ -134,6 +138,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
       return () => listeners.delete(listener);
     },
     size: () => ({ used }),
+    diskBytes: () => used,
     nodes: () => nodesOf(server),
     time: () => node.time(),
     hints,
