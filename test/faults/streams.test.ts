@@ -6,6 +6,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { ON_SERVER } from "../kit/test-store.ts";
 import { ask, type DaemonProcess, endDaemons, handOver, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 let folder: string;
@@ -64,7 +65,8 @@ it("FAULT-29 a client that stops reading is dropped with a word on where to read
   expect((await ask(daemon.port, "/flood", { count, size: 4_000 })).status).toBe(200);
   await vi.waitFor(() => expect(heard).toBe(count), { timeout: 20_000 });
   // 32 MB went out; the slow one held at most what it may, and the newest thousand events are kept for late readers.
-  expect(residentMb() - before).toBeLessThan(120);
+  // With a server they also wait on their way to the other daemons.
+  expect(residentMb() - before).toBeLessThan(ON_SERVER === undefined ? 120 : 200);
   let tail = "";
   slow.on("data", (chunk: Buffer) => {
     tail = (tail + chunk.toString("latin1")).slice(-2_000);
