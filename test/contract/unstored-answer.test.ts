@@ -5,7 +5,9 @@ import { createKernel, type Kernel } from "@svc/kernel";
 import { definePlugin, type Message, type Outgoing, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { smallDisk } from "../../kernel/base/processes.harness.ts";
+import { openPostgres } from "../../plugins/stores/postgres/open.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { NO_POSTGRES, startPostgres } from "../kit/postgres.ts";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -56,6 +58,24 @@ describe("an answer that cannot be stored", () => {
       text: expect.stringContaining("My answer could not be stored, and so it was not sent"),
     });
     expect(kernel.health().tasks).toEqual({ running: 0, queued: 0 });
+  });
+
+  it.skipIf(NO_POSTGRES !== undefined)("is not told where another daemon has taken over: that one answers", async () => {
+    const server = await startPostgres();
+    closers.push(() => server.stop());
+    const at = server.schema();
+    const sent: Outgoing[] = [];
+    const folder = await temporaryFolder();
+    const store = await openPostgres({ ...at, poolSize: 2, folder, name: "n1" });
+    const { kernel, tier } = await runKernel({ inline: [channel(sent)], store });
+    const result = kernel.tasks.run({ ...question, text: "hold" });
+    await vi.waitFor(() => expect(tier.held).toBe(1));
+    // As one that takes over does: from here on this one writes nothing more.
+    server.sql(`UPDATE ${at.schema}.node SET alive = false`);
+    tier.release("the answer");
+    expect(await result).toMatchObject({ ok: false });
+    await kernel.stop({ drainSeconds: 0 });
+    expect(sent).toEqual([]);
   });
 
   it("is not told where a required tap keeps it back, nor on a channel that is away", async () => {

@@ -42,7 +42,9 @@ export async function endUnstored(
   const [{ record, live }] = batch;
   deps.log.error({ task: record.id, err: cause }, "the end of a task was not stored as it was");
   const failed: TaskResult = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(cause)}`, errorKind: "store" };
-  if (delivery !== undefined && delivery.held === undefined) void tellUnstored(record, live, cause, deps);
+  // Where another daemon has taken over, it answers: this one says nothing more.
+  const answers = delivery !== undefined && delivery.held === undefined && codeOf(cause) !== "SVC_STORE_FENCED";
+  if (answers) void tellUnstored(record, live, cause, deps);
   await endBare(batch, failed, cause, deps);
   return failed;
 }

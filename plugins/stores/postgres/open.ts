@@ -34,11 +34,7 @@ export interface PostgresStore
   extends Required<
     Pick<
       StoreDriver,
-<<<<<<< HEAD
-      "reclaim" | "health" | "onFailure" | "size" | "nodes" | "time" | "exchange" | "hints" | "onDrain" | "work" | "records" | "restore" | "close"
-=======
-      "reclaim" | "health" | "onFailure" | "size" | "diskBytes" | "nodes" | "time" | "exchange" | "onDrain" | "work" | "records" | "restore" | "close"
->>>>>>> b2578368 (test:postgres: tests that look at the database file, and bench P28)
+      "reclaim" | "health" | "onFailure" | "size" | "diskBytes" | "nodes" | "time" | "exchange" | "hints" | "onDrain" | "work" | "records" | "restore" | "close"
     >
   > {
   scope(owner: string): Required<StoreScope>;
