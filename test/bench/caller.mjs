@@ -58,10 +58,10 @@ const taskRequest = (chat) => {
   return Buffer.from(`POST /task HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 };
 
-/** Callers that each hold a connection and a conversation. */
-export async function openCallers(port, count) {
+/** Callers that each hold a connection and a conversation, which is called `<name>-<number>`. */
+export async function openCallers(port, count, name = "caller") {
   const callers = await Promise.all(
-    Array.from({ length: count }, async (_, at) => ({ connection: await openConnection(port), request: taskRequest(`caller-${at}`) })),
+    Array.from({ length: count }, async (_, at) => ({ connection: await openConnection(port), request: taskRequest(`${name}-${at}`) })),
   );
   const [first] = callers;
   const answer = await first.connection.ask(first.request);
