@@ -41,8 +41,8 @@ export default {
     const plain = await startDaemon(join(folder, "plain"), configOf("plain"));
     const nodes = [];
     for (const id of ["n1", "n2", "n3"]) nodes.push(await startDaemon(join(folder, id), configOf(id, store)));
-    const callers = await Promise.all(nodes.map(({ port }, at) => openCallers(port, CALLERS, `of-n${at + 1}`)));
-    const [single, alone] = [await openCallers(plain.port, 1), await openCallers(nodes[0].port, 1, "alone")];
+    const callers = await Promise.all(nodes.map(({ port }, at) => openCallers(port, CALLERS, `of-n${at + 1}`, 0)));
+    const [single, alone] = [await openCallers(plain.port, 1), await openCallers(nodes[0].port, 1, "alone", 0)];
     const ms = quick ? 2_000 : 5_000;
     await together([...callers, single], 2_000);
     return {
