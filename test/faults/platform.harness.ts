@@ -7,12 +7,15 @@ import type { Arrived } from "./history.ts";
 export interface Platform {
   readonly url: string;
   readonly arrived: readonly Arrived[];
+  /** Takes away what has arrived; keys are known on. */
+  forget(): void;
   close(): Promise<void>;
 }
 
 export async function openPlatform(): Promise<Platform> {
   const arrived: Arrived[] = [];
   const ids = new Map<string, string>();
+  let last = 0;
   const server = createServer(async (request, response) => {
     let body = "";
     try {
@@ -22,7 +25,7 @@ export async function openPlatform(): Promise<Platform> {
       return;
     }
     const { chat, text, key } = JSON.parse(body);
-    const platformId = ids.get(key) ?? String(arrived.length + 1);
+    const platformId = ids.get(key) ?? String(++last);
     if (!ids.has(key)) arrived.push({ chat, text });
     if (key !== undefined) ids.set(key, platformId);
     response.setHeader("content-type", "application/json");
@@ -32,6 +35,9 @@ export async function openPlatform(): Promise<Platform> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     arrived,
+    forget() {
+      arrived.length = 0;
+    },
     async close() {
       server.closeAllConnections();
       server.close();

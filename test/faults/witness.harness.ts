@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ask, type DaemonOptions, type DaemonProcess, handOver, launch, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 import { type Ended, judgeHistory, type Ran, type Sent, type Way } from "./history.ts";
@@ -29,6 +29,8 @@ export interface Witness {
   /** Sends again what was not acknowledged, waits until all work is done, and answers what is wrong. Remembers how each task ended. */
   judge(daemon: DaemonProcess): Promise<string[]>;
   tally(): Tally;
+  /** Begins a new chapter, when all is judged: what was sent, answered and counted so far is not looked at again, but for doubts. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ export async function createWitness(folder: string, chats: number, config: objec
   const sent: Sent[] = [];
   const open = new Map<string, Sent>();
   const earlier = new Map<string, Ended>();
+  let written = 0;
   const agent = { name: "Ledger", workspace: "./w", tier: "ledger", maxConcurrent: 32, queueMode: "followup" };
   const configure = (place: string, more: object = {}) =>
     writeConfig(place, {
@@ -67,7 +70,8 @@ export async function createWitness(folder: string, chats: number, config: objec
   function nextIn(way: Way, chat: string): Sent {
     const before = open.get(chat);
     if (before !== undefined && before.taskId === undefined) return before;
-    const message: Sent = { key: `key-${sent.length}`, way, chat, text: `message ${sent.length}` };
+    const message: Sent = { key: `key-${written}`, way, chat, text: `message ${written}` };
+    written += 1;
     sent.push(message);
     open.set(chat, message);
     return message;
@@ -149,6 +153,13 @@ export async function createWitness(folder: string, chats: number, config: objec
       if (end !== "SIGKILL") throw new Error(`a daemon that starts ended with ${end} before it was killed: ${launched.said()}`);
     },
     tally,
+    forget() {
+      sent.length = 0;
+      open.clear();
+      earlier.clear();
+      platform.forget();
+      rmSync(ledger, { force: true });
+    },
     close: () => platform.close(),
     async sendTo(daemon, stop = () => false) {
       let gone = false;
