@@ -13,6 +13,8 @@ import { startTcpProxy } from "../kit/tcp-proxy.ts";
 const PATIENCE = { timeout: 20_000, interval: 50 };
 /** Nothing is found by looking now and then while a test runs. */
 const NEVER_MS = 3_600_000;
+/** How often those look that hear no hints. */
+const LOOK_MS = 50;
 const CANCELLED: Ending = { kind: "cancelled", text: "cancelled by the test" };
 
 let server: TestServer;
@@ -24,6 +26,8 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 afterAll(() => server?.stop());
+
+const placement: Placement = { conversation: "c", agent: "a", mode: () => "followup", limit: () => 1 };
 
 type At = ReturnType<TestServer["schema"]>;
 const onPort = (at: At, port: number): At => ({ ...at, url: at.url.replace(/:\d+\//, `:${port}/`) });
@@ -108,8 +112,7 @@ describe.skipIf(NO_POSTGRES !== undefined)(`hints between daemons${NO_POSTGRES =
     await reaches(one, two);
     await reaches(two, one);
     one.work.pause();
-    const at: Placement = { conversation: "c", agent: "a", mode: () => "followup", limit: () => 1 };
-    expect(await one.work.enter("1", at)).toBe("queued");
+    expect(await one.work.enter("1", placement)).toBe("queued");
     await expect.poll(() => two.claims.map(({ batch }) => batch), PATIENCE).toEqual([["1"]]);
     expect(await one.work.cancel("1", CANCELLED)).toBe("asked");
     await expect.poll(() => two.stopped, PATIENCE).toEqual(["1"]);
@@ -118,10 +121,42 @@ describe.skipIf(NO_POSTGRES !== undefined)(`hints between daemons${NO_POSTGRES =
     await two.work.leave(claim);
     await expect.poll(() => one.ended, PATIENCE).toEqual(["1"]);
   });
+
+  it("what one gives back the other takes at once, though it does not look by itself", async () => {
+    const place = server.schema();
+    const [one, two] = [await lanes(place), await lanes(place)];
+    await reaches(one, two);
+    expect(await one.work.enter("1", placement)).toBe("started");
+    one.work.pause();
+    // A hint from before that is still under way would do instead of the one that is looked for: the other one hears nothing for a while.
+    let heard = -1;
+    await expect.poll(() => heard === (heard = two.heard()), { timeout: 20_000, interval: 1_000 }).toBe(true);
+    expect(await one.work.release(one.claims[0] as Claim<string>)).toBe(true);
+    await expect.poll(() => two.claims.map(({ batch }) => batch), PATIENCE).toEqual([["1"]]);
+  });
+
+  it("FAULT-05 no hint comes through, as their line drops all: work, its cancel and its end are found by looking", async () => {
+    const place = server.schema();
+    const silent = await startTcpProxy(() => server.port);
+    undo.push(() => silent.close());
+    silent.partition(true);
+    const listenUrl = onPort(place, silent.port).url;
+    const [one, two] = [await lanes(place, LOOK_MS, listenUrl), await lanes(place, LOOK_MS, listenUrl)];
+    one.work.pause();
+    expect(await one.work.enter("1", placement)).toBe("queued");
+    await expect.poll(() => two.claims.map(({ batch }) => batch), PATIENCE).toEqual([["1"]]);
+    expect(await one.work.cancel("1", CANCELLED)).toBe("asked");
+    await expect.poll(() => two.stopped, PATIENCE).toEqual(["1"]);
+    const [claim] = two.claims as [Claim<string>];
+    await two.work.finish(claim, []);
+    await two.work.leave(claim);
+    await expect.poll(() => one.ended, PATIENCE).toEqual(["1"]);
+    expect([one.heard(), two.heard()]).toEqual([0, 0]);
+  });
 });
 
-async function lanes(place: At) {
-  const opened = await open(place);
+async function lanes(place: At, everyMs = NEVER_MS, listenUrl?: string) {
+  const opened = await open(place, listenUrl);
   const claims: Claim<string>[] = [];
   const stopped: string[] = [];
   const ended: string[] = [];
@@ -134,7 +169,7 @@ async function lanes(place: At) {
     load: async (id) => id,
     ended: (item) => ended.push(item),
     agents: () => new Map([["a", { limit: 1 }]]),
-    everyMs: NEVER_MS,
+    everyMs,
   });
   undo.push(() => work.close());
   return { ...opened, work, claims, stopped, ended };
