@@ -85,10 +85,18 @@ function sampleSection(plugin: Plugin<never>, folder: string | undefined): unkno
   const file = folder === undefined ? undefined : join(folder, "sample.json");
   const none = emptySection(plugin.config?.schema);
   if (file === undefined || plugin.config === undefined || !existsSync(file)) return none;
-  return (
-    plugin.config.at.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(readFileSync(file, "utf8"))) ?? none
-  );
+  const steps = plugin.config.at.split(".");
+  const sample = steps.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(readFileSync(file, "utf8")));
+  return filled(sample, none);
 }
+
+/** With the defaults of the schema where the sample says nothing: a daemon gives a plugin no section without them. */
+function filled(sample: unknown, defaults: unknown): unknown {
+  if (!isRecord(sample) || !isRecord(defaults)) return sample ?? defaults;
+  return { ...defaults, ...Object.fromEntries(Object.entries(sample).map(([key, value]) => [key, filled(value, defaults[key])])) };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Answers every call and every property with itself, and every wait with nothing. */
 const nothing: unknown = new Proxy(() => {}, {

@@ -6,7 +6,6 @@ import { SDK_VERSION } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { talk } from "../cli/talk.harness.ts";
-import { ROOT } from "../house/house.ts";
 import { NO_BROWSER, openBrowser } from "../ui/kit/browser.ts";
 import { freePort, type Registry, registryMissing, startRegistry } from "./registry.ts";
 import { asVersion, bytesBelow, filesBelow, type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
@@ -192,20 +191,6 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(back, back.err).toMatchObject({ code: 0 });
     const again = await machine.svc("upgrade", "--rollback");
     expect(again, again.err).toMatchObject({ code: 0, out: expect.stringContaining(`svc ${NEXT} is in the place of ${SDK_VERSION}`) });
-  });
-
-  it("its first page is right: each command, top to bottom, in an empty folder", async () => {
-    const page = readFileSync(join(ROOT, "docs/first-bot.md"), "utf8");
-    const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text as string);
-    expect(blocks.length).toBe(4);
-    // Where it was installed from is judged above; here a release is in its place already.
-    const script = blocks.join("").replace("npm install -g @svc/cli\n", "");
-    const cwd = mkdtempSync(join(machine.home, "page-"));
-    ends.push(async () => void spawnSync("sh", ["-c", "cd my-bot && svc daemon stop --now"], { cwd, env: machine.env }));
-    const { status, stdout, stderr } = spawnSync("sh", ["-e", "-c", script], { cwd, env: machine.env, encoding: "utf8", timeout: 120_000 });
-    expect(status, `${stdout}\n${stderr}`).toBe(0);
-    expect(stdout).toMatch(/garden gate opens at seven/);
-    expect(stdout).toMatch(/channel-botmsg|@svc\/channel-botmsg/);
   });
 
   it("runs on the other supported Node.js, too", async () => {

@@ -1,7 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { observe, readManifest } from "@svc/kernel";
 import { describe, expect, it } from "vitest";
+import { onDemand } from "../../release/packages.mjs";
 import { ROOT } from "../house/house.ts";
 
 // An address of a package that is no part of the workspace is where its libraries were installed: npm run apart.
@@ -16,6 +18,13 @@ interface Locked {
 
 const changed = (): string => execFileSync("git", ["status", "--porcelain", "--", "*.json", "*.ts"], { cwd: ROOT, encoding: "utf8" });
 const release = (...args: string[]) => spawnSync(process.execPath, ["release/release.mjs", ...args], { cwd: ROOT, encoding: "utf8" });
+
+describe.skipIf(missing !== undefined)("plugins that do not come with the installation", () => {
+  it.each(onDemand().map(({ folder, pkg }) => [pkg.name, folder]))("%s can be looked at before it is trusted", async (_name, folder) => {
+    const { kind, name, section } = JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")).svc;
+    expect(await observe(readManifest(join(ROOT, folder), "package"))).toMatchObject({ id: `${kind}-${name}`, ...(section && { section }) });
+  });
+});
 
 describe.skipIf(missing !== undefined)("npm run release -- --dry-run", () => {
   it("finds nothing wrong with any package, and lists what belongs to the release (F15)", () => {
