@@ -100,58 +100,84 @@ describe("an answer that cannot be stored", () => {
     expect(sent).toEqual([]);
   });
 
-  it("FAULT-09 on a full disk the sender is told at once; the task is kept, and its answer comes once there is room", { timeout: 60_000 }, async (ctx) => {
-    const folder = await temporaryFolder();
-    mkdirSync(join(folder, ".svc"));
-    const disk = smallDisk(join(folder, ".svc"), "4m");
-    if (disk === undefined) return ctx.skip("this user may not mount a tmpfs");
-    closers.push(() => disk.remove());
-    const theirs = join(folder, ".svc/theirs");
-    const sent: Outgoing[] = [];
-    let runs = 0;
-    const engine = definePlugin({
-      kind: "tier",
-      name: "scripted",
-      version: "1.0.0",
-      svc: "*",
-      capabilities: [],
-      setup(ctx) {
-        ctx.provide.tier({
-          name: "scripted",
-          async *run() {
-            runs += 1;
-            // Somebody else takes all the room while the engine works.
-            if (runs === 1) fill(theirs);
-            yield { type: "done", text: `forty-two ${"x".repeat(3_000)}` };
-          },
-        });
-      },
-    }) as unknown as Plugin<never>;
-    await writeFile(
-      join(folder, "svc.json"),
-      JSON.stringify({ node: { id: "n", name: "N", defaultAgent: "a" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted" } } }),
-      { mode: 0o600 },
-    );
-    const start = async (): Promise<Kernel> => {
-      const kernel = await createKernel({ config: join(folder, "svc.json"), plugins: [engine, channel(sent)] });
-      closers.push(() => kernel.stop({ drainSeconds: 0 }));
-      await kernel.start();
-      return kernel;
-    };
-    const first = await start();
-    expect(await first.tasks.run(question)).toMatchObject({ ok: false, errorKind: "store" });
-    await vi.waitFor(() => expect(sent).toHaveLength(1));
-    expect(sent[0]?.text).toContain("My answer could not be stored, and so it was not sent");
-    expect(existsSync(theirs)).toBe(true);
-    rmSync(theirs);
-    await first.stop({ drainSeconds: 0 });
+  it("FAULT-09 on a full disk the sender is told at once; the answer is kept, and comes once there is room, without a restart", {
+    timeout: 60_000,
+  }, async (ctx) => {
+    const full = await fullDisk();
+    if (full === undefined) return ctx.skip("this user may not mount a tmpfs");
+    const kernel = await full.start();
+    const refused = await kernel.tasks.run(question);
+    expect(refused).toMatchObject({ ok: false, errorKind: "store" });
+    await vi.waitFor(() => expect(full.sent).toHaveLength(1));
+    expect(full.sent[0]?.text).toContain("My answer could not be stored, and so it was not sent");
+    rmSync(full.theirs);
+    await vi.waitFor(() => expect(full.sent).toHaveLength(2), { timeout: 30_000 });
+    expect(full.sent[1]?.text).toContain("forty-two");
+    expect(await kernel.traces.get(refused.taskId)).toMatchObject({ status: "ok", attempts: 1 });
+    await kernel.stop({ drainSeconds: 1 });
+    await full.start();
+    expect(full.runs()).toBe(1);
+    expect(full.sent).toHaveLength(2);
+  });
 
-    await start();
-    await vi.waitFor(() => expect(sent).toHaveLength(2), { timeout: 20_000 });
-    expect(sent[1]?.text).toContain("forty-two");
-    expect(runs).toBe(2);
+  it("FAULT-09 a daemon that stops before there is room keeps the task: its next start answers", { timeout: 60_000 }, async (ctx) => {
+    const full = await fullDisk();
+    if (full === undefined) return ctx.skip("this user may not mount a tmpfs");
+    const first = await full.start();
+    expect(await first.tasks.run(question)).toMatchObject({ ok: false, errorKind: "store" });
+    await vi.waitFor(() => expect(full.sent).toHaveLength(1));
+    expect(existsSync(full.theirs)).toBe(true);
+    await first.stop({ drainSeconds: 0 });
+    rmSync(full.theirs);
+
+    await full.start();
+    await vi.waitFor(() => expect(full.sent).toHaveLength(2), { timeout: 20_000 });
+    expect(full.sent[1]?.text).toContain("forty-two");
+    expect(full.runs()).toBe(2);
   });
 });
+
+/** A daemon whose small disk somebody else fills while its engine works for the first time; undefined where none can be mounted. */
+async function fullDisk() {
+  const folder = await temporaryFolder();
+  mkdirSync(join(folder, ".svc"));
+  const disk = smallDisk(join(folder, ".svc"), "4m");
+  if (disk === undefined) return undefined;
+  closers.push(() => disk.remove());
+  const theirs = join(folder, ".svc/theirs");
+  const sent: Outgoing[] = [];
+  let runs = 0;
+  const engine = definePlugin({
+    kind: "tier",
+    name: "scripted",
+    version: "1.0.0",
+    svc: "*",
+    capabilities: [],
+    setup(ctx) {
+      ctx.provide.tier({
+        name: "scripted",
+        async *run() {
+          runs += 1;
+          // Somebody else takes all the room while the engine works.
+          if (runs === 1) fill(theirs);
+          yield { type: "done", text: `forty-two ${"x".repeat(3_000)}` };
+        },
+      });
+    },
+  }) as unknown as Plugin<never>;
+  await writeFile(
+    join(folder, "svc.json"),
+    JSON.stringify({ node: { id: "n", name: "N", defaultAgent: "a" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted" } } }),
+    { mode: 0o600 },
+  );
+  const start = async (): Promise<Kernel> => {
+    const kernel = await createKernel({ config: join(folder, "svc.json"), plugins: [engine, channel(sent)] });
+    closers.push(() => kernel.stop({ drainSeconds: 0 }));
+    await kernel.start();
+    return kernel;
+  };
+  return { theirs, sent, start, runs: () => runs };
+}
 
 function fill(file: string): void {
   for (const size of [64 * 1024, 4 * 1024, 512]) {

@@ -239,7 +239,7 @@ export class Pipeline {
       else if ((await this.lanes.finish(slot.claim, ops)) === "fenced") return this.#interrupted(batch, "Another daemon has taken this over.");
       if (delivery !== undefined) deliveries.committed(delivery);
     } catch (error) {
-      result = await endUnstored(batch, result, delivery, error, this.deps);
+      result = await endUnstored(batch, result, { ops, delivery, cause: error }, this.deps);
     }
     lead.ends?.settle(result, now());
     lead.stream?.whole(result);

@@ -1,4 +1,5 @@
-import { codeOf, type Delivery, put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
+import { setTimeout as pause } from "node:timers/promises";
+import { codeOf, type Delivery, type Op, put, type Route, reasonOf, type TaskResult } from "@svc/sdk";
 import type { Live } from "../host/live.ts";
 import type { Task } from "./live-task.ts";
 import type { PipelineDeps } from "./pipeline.ts";
@@ -9,6 +10,31 @@ type Deps = Pick<PipelineDeps, "store" | "deliveries" | "log" | "now">;
 
 /** Codes of a store that takes nothing at all now: the record that could not be written is not to blame. */
 const UNABLE = /^SVC_STORE_(BUSY|FULL|FAILED|CLOSED|UNREACHABLE|FENCED)$/;
+
+/** The writes of an end, the answer among them that goes into the outbox, and why they were not taken. */
+interface Unstored {
+  readonly ops: readonly Op[];
+  readonly delivery: Delivery | undefined;
+  readonly cause: unknown;
+}
+
+/** Of these, what another try may help against, and how long after. */
+const PASSING = /^SVC_STORE_(BUSY|FULL|UNREACHABLE)$/;
+const AGAIN_MS = 5_000;
+
+/** Stores an end once there is room or an answer: the sender gets it then, and no run is repeated. A stop leaves that to the next start. Never rejects. */
+async function storeLater({ id }: TaskRecord, { ops, delivery, cause }: Unstored, { store, deliveries, log }: Deps): Promise<void> {
+  for (let error = cause; PASSING.test(codeOf(error) ?? ""); ) {
+    await pause(AGAIN_MS, undefined, { ref: false });
+    try {
+      await store.commit(ops);
+      if (delivery !== undefined) deliveries.committed(delivery);
+      return log.info({ task: id }, "the end of a task is stored now, later than it came");
+    } catch (failure) {
+      error = failure;
+    }
+  }
+}
 
 /** The commit of an answer failed, so the outbox is empty: notify the sender directly, best effort. Never rejects. */
 async function tellUnstored({ id: taskId, agent, route }: TaskRecord, { hooks }: Live, error: unknown, { deliveries, log }: Deps): Promise<void> {
@@ -31,20 +57,24 @@ async function endBare(batch: readonly Task[], { status, error, errorKind }: Tas
   await store.commit(bare).catch((failure) => log.error({ err: failure }, "the end of a task was not stored"));
 }
 
-/** The end of a turn could not be written as it was: answers with what its callers get instead, and tells a sender who waits for the answer. Never rejects. */
+/**
+ * The end of a turn could not be written as it was: answers with what its callers get instead, and tells a sender who waits for the answer.
+ * It is written as it was once it can be. Never rejects.
+ */
 export async function endUnstored(
   batch: readonly [Task, ...Task[]],
   { withheld: _withheld, ...result }: TaskResult,
-  delivery: Delivery | undefined,
-  cause: unknown,
+  unstored: Unstored,
   deps: Deps,
 ): Promise<TaskResult> {
   const [{ record, live }] = batch;
+  const { delivery, cause } = unstored;
   deps.log.error({ task: record.id, err: cause }, "the end of a task was not stored as it was");
   const failed: TaskResult = { ...result, ok: false, status: "error", error: `The answer could not be stored: ${reasonOf(cause)}`, errorKind: "store" };
   // Where another daemon has taken over, it answers: this one says nothing more.
   const answers = delivery !== undefined && delivery.held === undefined && codeOf(cause) !== "SVC_STORE_FENCED";
   if (answers) void tellUnstored(record, live, cause, deps);
+  void storeLater(record, unstored, deps);
   await endBare(batch, failed, cause, deps);
   return failed;
 }
