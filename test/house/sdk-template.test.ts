@@ -18,8 +18,7 @@ afterAll(() => rm(homes, { recursive: true }));
 
 /** Scaffolds outside of the repository; what `npm install` would bring is linked. */
 async function scaffold(kind: string): Promise<string> {
-  const home = join(homes, kind);
-  mkdirSync(home);
+  const home = await mkdtemp(join(homes, `${kind}-`));
   await run(process.execPath, [SVC, "plugin", "new", kind, "my-acme"], { cwd: home });
   const folder = join(home, "svc-plugin-my-acme");
   mkdirSync(join(folder, "node_modules/@svc"), { recursive: true });
