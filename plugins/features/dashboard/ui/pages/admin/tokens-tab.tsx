@@ -97,8 +97,8 @@ export function TokensTab() {
                       label={PARTS.status[token.status]}
                     />
                   </td>
-                  <td>{token.lastUsedAt === undefined ? PARTS.neverUsed : <Ago at={token.lastUsedAt} />}</td>
-                  <td>{token.expiresAt === undefined ? PARTS.neverEnds : <Ago at={token.expiresAt} />}</td>
+                  <td data-label={PARTS.used}>{token.lastUsedAt === undefined ? PARTS.neverUsed : <Ago at={token.lastUsedAt} />}</td>
+                  <td data-label={PARTS.ends}>{token.expiresAt === undefined ? PARTS.neverEnds : <Ago at={token.expiresAt} />}</td>
                   <td>
                     {token.status === "active" && (
                       <Button disabledWhy={writing.why} aria-label={`${PARTS.revoke} ${token.name}`} onClick={() => setEnding(token)}>

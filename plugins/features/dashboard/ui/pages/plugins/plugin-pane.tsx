@@ -94,7 +94,7 @@ export function PluginPane({
       <button type="button" className="plugins-back form-link" onClick={onBack}>
         {PLUGINS.title}
       </button>
-      <span>{product ?? id}</span> <Mono>{id}</Mono> {version !== undefined && <span className="meta">{version}</span>}
+      {product !== undefined && <span>{product}</span>} <Mono>{id}</Mono> {version !== undefined && <span className="meta">{version}</span>}
     </span>
   );
   const actions = (
