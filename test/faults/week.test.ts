@@ -16,7 +16,7 @@ import { openPage } from "./week/page.ts";
 import { BOMB, STRIKES, type Strike, strike, type Target } from "./week/strikes.ts";
 import { createWitness } from "./witness.harness.ts";
 
-/** Minutes that the week takes; without them some hours of it, as CI has it. */
+/** Minutes that the week takes; 0 for some hours of it. Without them it is not run: what it finds is looked into by a person. */
 const MINUTES = Number(process.env.SVC_WEEK ?? 0);
 /** The same strikes, words and faults of the platforms at the same places; when a process gets its turn is the machine's. */
 const SEED = Number(process.env.SVC_WEEK_SEED ?? (MINUTES > 0 ? Math.floor(Math.random() * 1e6) : 7));
@@ -101,14 +101,14 @@ function breakState(folder: string, sql: string): void {
   database.close();
 }
 
-it.skipIf(NO_CLOCK !== undefined)(
+it.skipIf(NO_CLOCK !== undefined || process.env.SVC_WEEK === undefined)(
   `FAULT-01 FAULT-02 FAULT-05 ${PHASES * HOURS} hours with all features on (seed ${SEED}): nothing is lost or doubled in silence, order holds, nothing grows`,
   { timeout: 300_000 + PHASES * (PHASE_MS + PATIENCE_MS), retry: 0 },
   async () => {
     const dice = createDice(SEED);
     const world = await createWorld(createDice(SEED + 1));
     const { folder, clock, chats, office, witness } = world;
-    console.info(`seed ${SEED}; again: ${MINUTES > 0 ? `SVC_WEEK=${MINUTES} ` : ""}SVC_WEEK_SEED=${SEED} npx vitest run test/faults/week.test.ts`);
+    console.info(`seed ${SEED}; again: SVC_WEEK=${MINUTES} SVC_WEEK_SEED=${SEED} npx vitest run test/faults/week.test.ts`);
     let peer = await startDaemon(world.peerFolder);
     let current: DaemonProcess | undefined = await world.start();
     const began = clock.now();
