@@ -36,16 +36,19 @@ export const RELEASE_FILE = "release.json";
 /** Packs the running program with its plugins and everything that these need, as npm would publish it: no registry is asked on either side. */
 export async function packProgram(version: string): Promise<Release> {
   sweep();
-  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  let made: string | undefined;
   const ended = (signal: NodeJS.Signals) => {
     remove();
     process.kill(process.pid, signal);
   };
   const remove = () => {
     for (const signal of SIGNALS) process.off(signal, ended);
-    rmSync(folder, { recursive: true, force: true });
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
   };
+  // Before there is a folder: a signal that comes right after it was made would leave it.
   for (const signal of SIGNALS) process.once(signal, ended);
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  made = folder;
   try {
     const tree = join(folder, "tree");
     const parts = closure();
