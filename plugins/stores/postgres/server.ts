@@ -44,6 +44,8 @@ export class Server {
       keepAlive: true,
       application_name: "svc",
     });
+    // For as long as a connection lives: the pool's own listener is away while one is handed over, and its end may come in the very packet that opens it.
+    pool.on("connect", (client) => client.on("error", ignore));
     // A connection that breaks while nobody uses it: the next one to ask gets another.
     pool.on("error", (error) => log?.debug({ reason: error.message }, "an idle connection to the database broke"));
     return new Server(pool, options);
@@ -81,8 +83,6 @@ export class Server {
 
   async #with<T>(ms: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: Error) => Promise.reject(Object.assign(error, { unsent: true })));
-    // It breaks while it is used, too: the one that waits for its answer is told, and nobody else need be.
-    client.on("error", ignore);
     let given: Error | undefined;
     const timer = setTimeout(() => {
       given = new Error(`it did not answer within ${ms / 1000} s`);
@@ -95,12 +95,12 @@ export class Server {
       throw given ?? error;
     } finally {
       clearTimeout(timer);
-      client.off("error", ignore);
       if (given === undefined) client.release();
     }
   }
 }
 
+/** Who waits for an answer of a broken connection is told by it; nobody else need be. */
 function ignore(): void {}
 
 /** `host:port/database (schema svc)`. Throws `SVC_STORE_REFUSED` for a text that is not the address of a server. */
