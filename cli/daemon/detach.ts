@@ -7,7 +7,6 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import { type DaemonNote, stranger } from "../own-daemon.ts";
-import { NODE_OPTIONS } from "./heap.ts";
 
 /** How long a daemon may take to come up, in milliseconds. */
 export const START_MS = 60_000;
@@ -59,7 +58,7 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
   const program = ownProgram();
   const began = Date.now();
-  const child = childProcess().spawn(process.execPath, [...NODE_OPTIONS, program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
+  const child = childProcess().spawn(process.execPath, [program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
     cwd: cli.folder,
     detached: true,
     stdio: ["ignore", errors, errors],

@@ -16,7 +16,6 @@ import { watchLoop } from "./watchdog.ts";
 /** Run the daemon in this process until a signal asks it to stop, or somebody to restart. */
 export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean; readonly watchdog: boolean }): Promise<void> {
   process.umask(0o077);
-  keepHeapSmall();
   await predecessorGone(cli);
   const configText = options.lastGood ? await lastGoodText(cli) : undefined;
   const background = process.env.SVC_DETACHED === "1";
@@ -60,6 +59,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     const { explainStart } = await import("./start-failure.js");
     throw await explainStart(cli, error, node.bind ?? DEFAULT_BIND);
   });
+  keepHeapSmall();
   writeNote(cli, kernel, background);
   notifyReady();
   // A long drain is not a hang, and a restart does not free a full disk.

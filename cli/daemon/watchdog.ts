@@ -2,7 +2,6 @@ import { Worker } from "node:worker_threads";
 import { blame } from "@svc/kernel/daemon";
 import type { Cli } from "../cli.ts";
 import { ownProgram } from "./detach.ts";
-import { NODE_OPTIONS } from "./heap.ts";
 
 /** What the watching thread is told. */
 export interface Watched {
@@ -38,7 +37,7 @@ export function watchLoop(cli: Cli, { respawn, lastGood }: { readonly respawn: b
     ...(respawn
       ? {
           respawn: {
-            args: [...NODE_OPTIONS, program, "daemon", "start", "--foreground", "--config", cli.file, ...(lastGood ? ["--last-good"] : [])],
+            args: [program, "daemon", "start", "--foreground", "--config", cli.file, ...(lastGood ? ["--last-good"] : [])],
             folder: cli.folder,
           },
         }

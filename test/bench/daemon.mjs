@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NODE_OPTIONS } from "../../cli/dist/daemon/heap.js";
 import { answered, freePort, SVC } from "./process.mjs";
 
 /** A configuration with one agent that says things back in `chunks` pieces. */
@@ -13,13 +12,13 @@ export const echoConfig = (port, { chunks = 3, plugins = [], ...rest } = {}) => 
   ...rest,
 });
 
-/** Starts the real daemon in a folder of its own, as `svc daemon start` does, and waits until it answers. `node` are further options of the runtime. */
+/** Starts the real daemon in a folder of its own and waits until it answers. `node` are options of the runtime. */
 export async function startDaemon(folder, makeConfig = echoConfig, node = [], variables = process.env) {
   const port = await freePort();
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "svc.json"), JSON.stringify(makeConfig(port)));
   const began = performance.now();
-  const child = spawn(process.execPath, [...NODE_OPTIONS, ...node, SVC, "daemon", "start", "--foreground"], {
+  const child = spawn(process.execPath, [...node, SVC, "daemon", "start", "--foreground"], {
     cwd: folder,
     // The channel is the probe's: setting it up would be counted as the daemon's start and memory.
     stdio: ["ignore", "ignore", "pipe", ...(node.length > 0 ? ["ipc"] : [])],

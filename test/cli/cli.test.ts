@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NODE_OPTIONS } from "../../cli/daemon/heap.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
@@ -43,19 +42,6 @@ describe("a first day with svc", () => {
     expect((await shell.svc("plugin", "list")).out).toMatch(/tier-local\s+0\.1\.0\s+running/);
     expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0, out: "The daemon has stopped.\n" });
     expect(await shell.svc("daemon", "status")).toMatchObject({ code: 69 });
-  });
-
-  it.runIf(process.platform === "linux")("a daemon in the background has a young generation that fits it, and its successor, too", async () => {
-    const shell = await daemonWith(echoConfig());
-    const optionsOf = () => {
-      const { pid } = JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8"));
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8")
-        .split("\0")
-        .slice(1, 1 + NODE_OPTIONS.length);
-    };
-    expect(optionsOf()).toEqual(NODE_OPTIONS);
-    expect(await shell.svc("daemon", "restart")).toMatchObject({ code: 0 });
-    expect(optionsOf()).toEqual(NODE_OPTIONS);
   });
 
   it("a long message in four scripts comes back in more than one chunk and is whole in the trace", async () => {

@@ -2,7 +2,6 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { NODE_OPTIONS } from "../../cli/daemon/heap.ts";
 import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 
@@ -32,11 +31,4 @@ it.skipIf(reason !== undefined)("the systemd unit is exposed at most 4.0, withou
   const without = await exposure("no-engines.conf");
   expect(without).toBeGreaterThan(0);
   expect(without).toBeLessThanOrEqual(20);
-});
-
-it("the unit and the container start the daemon with the options of Node.js that svc daemon start uses", () => {
-  const [command] = /^ExecStart=.*$/m.exec(read("svc.service")) ?? [];
-  expect(command).toBe(`ExecStart=/usr/bin/env node ${NODE_OPTIONS.join(" ")} /usr/local/bin/svc daemon start --foreground`);
-  const [, words] = /^CMD (.*)$/m.exec(readFileSync(join(ROOT, "cli/container/Containerfile"), "utf8")) ?? [];
-  expect(JSON.parse(words ?? "")).toEqual(["node", ...NODE_OPTIONS, "/usr/local/bin/svc", "start"]);
 });
