@@ -32,6 +32,7 @@ async function storeLater({ id }: TaskRecord, { ops, delivery, cause }: Unstored
       return log.info({ task: id }, "the end of a task is stored now, later than it came");
     } catch (failure) {
       error = failure;
+      if (!UNABLE.test(codeOf(error) ?? "")) log.error({ task: id, err: error }, "the end of a task is not stored; the next start takes the task up again");
     }
   }
 }

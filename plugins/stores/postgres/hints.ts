@@ -46,11 +46,11 @@ export class Hints implements StoreHints {
   }
 
   get others(): boolean {
-    return this.#options.node.company;
+    return !this.#closed && this.#options.node.company;
   }
 
   tell(): void {
-    if (!this.others || this.#closed) return;
+    if (!this.others) return;
     this.#again = true;
     if (!this.#telling) void this.#tell();
   }

@@ -28,6 +28,6 @@ export const STORE = {
       description: "address for LISTEN where a pooler stands between; without it url",
     },
     schema: { type: "string", pattern: "^[a-z_][a-z0-9_]{0,40}$", default: "svc", description: "schema that holds the state; made where there is none" },
-    poolSize: { type: "integer", minimum: 2, maximum: 100, default: 8, description: "connections at most, one for beats besides" },
+    poolSize: { type: "integer", minimum: 2, maximum: 100, default: 8, description: "connections at most, one for beats and one for hints besides" },
   },
 } as const satisfies ObjectSchema;
