@@ -7,11 +7,15 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { publint } from "publint";
+import { APART } from "../test/house/apart.mjs";
+import { components } from "./components.mjs";
 import { packAll, packages, ROOT } from "./packages.mjs";
 
 const OUT = join(ROOT, "release/out");
 /** Licences that ask a user for nothing but to name them, and one (MPL-2.0) that does for what it is applied to, unchanged. */
 const FREE = /^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0|Unlicense|Python-2\.0|MPL-2\.0)/;
+/** What a package may bring besides that stands apart for this reason. */
+const APART_ONLY = /^GPL-3\.0/;
 
 const dryRun = process.argv.includes("--dry-run");
 const [given] = process.argv.slice(2).filter((word) => !word.startsWith("-"));
@@ -66,36 +70,25 @@ for (const { name, file } of packed) {
   for (const { code, path } of messages) problems.push(`publint: ${name}: ${code} at ${path.join(".")}`);
 }
 
-const sbom = JSON.parse(
-  execFileSync("npm", ["sbom", "--sbom-format=cyclonedx"], {
-    cwd: ROOT,
-    encoding: "utf8",
-    maxBuffer: 64 * 1_048_576,
-    stdio: ["ignore", "pipe", "ignore"],
-  }),
-);
-// With --omit=dev npm leaves out what a package of ours needs and the root names as a tool for development besides, as ajv.
-const isTool = ({ properties = [] }) => properties.some(({ name, value }) => name === "cdx:npm:package:development" && value === "true");
-sbom.components = sbom.components.filter((component) => !isTool(component));
-const kept = new Set([sbom.metadata.component, ...sbom.components].map((component) => component["bom-ref"]));
-sbom.dependencies = sbom.dependencies
-  .filter(({ ref }) => kept.has(ref))
-  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) }));
-// npm calls a package of the workspace as its folder is called; its address has the name.
-for (const component of [sbom.metadata.component, ...sbom.components])
-  component.name = decodeURIComponent(/^pkg:npm\/(.+)@/.exec(component.purl)?.[1] ?? component.name);
-const licences = sbom.components.map(({ name, version: has, licenses = [] }) => [
-  `${name} ${has}`,
-  licenses.map(({ license, expression }) => expression ?? license.id ?? license.name).join(" "),
-]);
-for (const [name, licence] of licences) if (!FREE.test(licence)) problems.push(`${name} has the licence '${licence}'`);
+const sbom = components();
+const licences = sbom.components.map(({ name, version: has, licenses = [], scope }) => ({
+  name: `${name} ${has}`,
+  licence: licenses.map(({ license, expression }) => expression ?? license.id ?? license.name).join(" "),
+  isApart: scope === "optional",
+}));
+for (const { name, licence, isApart } of licences)
+  if (!FREE.test(licence) && !(isApart && APART_ONLY.test(licence))) problems.push(`${name} has the licence '${licence}'`);
+const noticeOf = (apart) =>
+  licences
+    .filter(({ isApart }) => isApart === apart)
+    .map(({ name, licence }) => `${name}: ${licence}\n`)
+    .sort()
+    .join("");
 writeFileSync(join(OUT, "sbom.json"), JSON.stringify(sbom));
 writeFileSync(
   join(OUT, "NOTICE"),
-  `What svc ${version} is installed with, and under which licence:\n\n${licences
-    .map(([name, licence]) => `${name}: ${licence}\n`)
-    .sort()
-    .join("")}`,
+  `What svc ${version} is installed with, and under which licence:\n\n${noticeOf(false)}\n` +
+    `What comes only with a plugin that is installed apart (${APART.join(", ")}):\n\n${noticeOf(true)}`,
 );
 
 // Provenance is a statement of the platform that builds: it needs that platform's identity, and the address of the sources in each package.

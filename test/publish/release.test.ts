@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { observe, readManifest } from "@svc/kernel";
 import { describe, expect, it } from "vitest";
 import { onDemand } from "../../release/packages.mjs";
+import { APART } from "../house/apart.mjs";
 import { ROOT } from "../house/house.ts";
 
 // An address of a package that is no part of the workspace is where its libraries were installed: npm run apart.
@@ -38,12 +39,22 @@ describe.skipIf(missing !== undefined)("npm run release -- --dry-run", () => {
     const names = sbom.components.map(({ name }: { name: string }) => name) as string[];
     expect(names).toEqual(expect.arrayContaining(["@svc/cli", "ajv", "better-sqlite3"]));
     // All that an installation may bring by the lock file, and nothing that only a developer installs.
-    const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: Record<string, Locked> };
-    const installed = Object.entries(packages).filter(([path, { link, optional }]) => path.includes("node_modules/") && !link && !optional);
+    const locks = ["package-lock.json", ...APART.map((folder) => `${folder}/package-lock.json`)];
+    const packages = locks.flatMap((lock) =>
+      Object.entries((JSON.parse(readFileSync(join(ROOT, lock), "utf8")) as { packages: Record<string, Locked> }).packages),
+    );
+    const installed = packages.filter(([path, { link, optional }]) => path.includes("node_modules/") && !link && !optional);
     const named = (dev: boolean) => new Set(installed.filter(([, one]) => (one.dev === true) === dev).map(([path]) => path.split("node_modules/").at(-1)));
     const known = new Set<string | undefined>(names);
     expect([...named(false)].filter((name) => !known.has(name))).toEqual([]);
     expect([...named(true)].filter((name) => known.has(name as string) && !named(false).has(name))).toEqual([]);
+    // What only a package that stands apart brings is told from what everybody gets: no GPL is among that.
+    const licensed = sbom.components.filter(({ licenses }: { licenses?: unknown }) => JSON.stringify(licenses ?? []).includes("GPL"));
+    expect(licensed.map(({ name, scope }: { name: string; scope?: string }) => `${name} ${scope}`)).toEqual(["libsignal optional"]);
+    expect(names).toEqual(expect.arrayContaining(["@svc/channel-phonemsg", "@whiskeysockets/baileys"]));
+    const chain = (ref: string) => sbom.dependencies.find((one: { ref: string }) => one.ref.startsWith(`${ref}@`)).dependsOn.join();
+    expect(chain("@svc/channel-phonemsg")).toContain("@whiskeysockets/baileys@");
+    expect(chain("@whiskeysockets/baileys")).toContain("libsignal@");
     const notice = readFileSync(join(ROOT, "release/out/NOTICE"), "utf8");
     for (const { name, version } of sbom.components) expect(notice).toContain(`${name} ${version}: `);
   });
