@@ -82,7 +82,14 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
     await page.locator(".admin-moment").first().waitFor();
     expect(written()["crons"]?.["morning"]).not.toHaveProperty("approval");
     await page.goto(`${at.url}/admin#schedules/evening`);
-    await page.getByRole("button", { name: "Refuse and remove it" }).click();
+    await page.getByRole("button", { name: "Refuse and remove it..." }).click();
+    const asks = page.getByRole("dialog", { name: "Remove the schedule evening?" });
+    await views(page, "refuse", () => judge(page));
+    await asks.getByRole("button", { name: "Cancel" }).click();
+    await asks.waitFor({ state: "detached" });
+    expect(Object.keys(written()["crons"] ?? {})).toEqual(["morning", "evening", "noon"]);
+    await page.getByRole("button", { name: "Refuse and remove it..." }).click();
+    await asks.getByRole("button", { name: "Refuse and remove it" }).click();
     await page.getByText("evening is taken out.").waitFor();
     expect(Object.keys(written()["crons"] ?? {})).toEqual(["morning", "noon"]);
     await page.goto(`${at.url}/admin#schedules/noon`);

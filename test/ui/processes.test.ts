@@ -193,7 +193,7 @@ describe.skipIf(NO_BROWSER !== undefined)("processes", { timeout: 120_000 }, () 
     await at.api("POST", `/api/workflows/runs/${id}/signal`, { name: "built", payload: { number: 42 } });
     await page.getByText('"number": 42').waitFor();
     await expect.poll(() => shown(page)).toBe("signal/1");
-    await page.getByRole("button", { name: "Cancel run" }).click();
+    await page.getByRole("button", { name: "Cancel run..." }).click();
     await page.getByText("A cancelled run cannot be resumed, only restarted.").waitFor();
     await judge(page);
     await page.getByLabel("Reason (optional)").fill("by a test");

@@ -115,13 +115,13 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
   it("shows what the agent was told, and runs the message once more after it has said that effects happen again", async () => {
     const { taskId } = await at.api<{ taskId: string }>("POST", "/api/chat/slow", { text: "Say this back, slowly", chat: "replay" });
     const page = await open(`/tasks/${taskId}`, "Say this back, slowly");
-    await page.getByRole("button", { name: "Replay" }).waitFor();
+    await page.getByRole("button", { name: "Replay..." }).waitFor();
     await page.getByText("Rules of the channel").waitFor();
     await page.getByRole("button", { name: "Read the whole prompt" }).click();
     await page.getByRole("dialog", { name: "The whole prompt" }).waitFor();
     await judge(page);
     await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Replay" }).click();
+    await page.getByRole("button", { name: "Replay..." }).click();
     await page.getByText("Effects happen again: it may write, send and spend.").waitFor();
     await judge(page);
     await page.getByRole("textbox", { name: "Message" }).fill("Say that back");
@@ -129,7 +129,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
     await page.waitForURL(new RegExp(`of=${taskId}`));
     await page.getByText("Replay of").waitFor();
     await page.getByRole("heading", { name: "Say that back", level: 1 }).waitFor();
-    await page.getByRole("button", { name: "Replay" }).waitFor();
+    await page.getByRole("button", { name: "Replay..." }).waitFor();
   });
 
   it("an unknown task is said to be none", async () => {

@@ -11,6 +11,8 @@ export const PARTS = {
   rejectCreate: "Refuse and remove it",
   approveDelete: "Delete it",
   rejectDelete: "Keep it",
+  removeTitle: (id: string) => `Remove the schedule ${id}?`,
+  removeText: "It is taken out of svc.json with its settings. There is no undo.",
   decidedRuns: (id: string) => `${id} runs by its schedule.`,
   decidedGone: (id: string) => `${id} is taken out.`,
   decision: "Decision",

@@ -5,6 +5,7 @@ import { useWriting } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { Link } from "../../data/router.tsx";
 import { Button } from "../../kit/button.tsx";
+import { ConfirmDialog } from "../../kit/dialog.tsx";
 import { Glyph, stateOf } from "../../kit/glyph.tsx";
 import { toast } from "../../kit/toast.ts";
 import { Ago } from "../../kit/values.tsx";
@@ -25,6 +26,7 @@ export function SchedulePart({
   onDecided(): void;
 }) {
   const [busy, setBusy] = useState(false);
+  const [asks, setAsks] = useState(false);
   const lost = useConnection().state === "lost";
   const writing = useWriting();
   const run = async () => {
@@ -49,9 +51,11 @@ export function SchedulePart({
       toast({ text: (error as ApiError).message, kind: "error" });
     } finally {
       setBusy(false);
+      setAsks(false);
       onDecided();
     }
   };
+  const removes = job?.approval?.action === "create" ? PARTS.rejectCreate : PARTS.approveDelete;
   const last = job?.last;
   const state = last?.state ?? last?.outcome ?? last?.status ?? "";
   return (
@@ -101,9 +105,20 @@ export function SchedulePart({
           <Button kind="primary" busy={busy} disabledWhy={writing.why} onClick={() => decide(job.approval?.action === "create")}>
             {job.approval.action === "create" ? PARTS.approveCreate : PARTS.rejectDelete}
           </Button>
-          <Button kind="danger" busy={busy} disabledWhy={writing.why} onClick={() => decide(job.approval?.action !== "create")}>
-            {job.approval.action === "create" ? PARTS.rejectCreate : PARTS.approveDelete}
+          <Button kind="danger" busy={busy} disabledWhy={writing.why} onClick={() => setAsks(true)}>
+            {`${removes}...`}
           </Button>
+          <ConfirmDialog
+            title={PARTS.removeTitle(id)}
+            action={removes}
+            danger
+            busy={busy}
+            open={asks}
+            onClose={() => setAsks(false)}
+            onConfirm={() => void decide(job.approval?.action !== "create")}
+          >
+            <p>{PARTS.removeText}</p>
+          </ConfirmDialog>
         </section>
       )}
     </div>

@@ -102,7 +102,7 @@ export function TokensTab() {
                   <td>
                     {token.status === "active" && (
                       <Button disabledWhy={writing.why} aria-label={`${PARTS.revoke} ${token.name}`} onClick={() => setEnding(token)}>
-                        {PARTS.revoke}
+                        {`${PARTS.revoke}...`}
                       </Button>
                     )}
                   </td>

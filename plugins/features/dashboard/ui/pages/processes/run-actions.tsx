@@ -68,7 +68,7 @@ export function RunActions({
     <>
       {live && (
         <Button busy={busy === "cancel"} disabledWhy={why} onClick={() => setAsks("cancel")}>
-          {PROCESSES.cancelRun}
+          {`${PROCESSES.cancelRun}...`}
         </Button>
       )}
       {run.status === "running" && (
@@ -83,7 +83,7 @@ export function RunActions({
       )}
       {canRestart && (
         <Button kind={run.status === "failed" ? "primary" : undefined} icon="refresh" disabledWhy={why} onClick={() => setAsks("restart")}>
-          {PROCESSES.restartHere}
+          {`${PROCESSES.restartHere}...`}
         </Button>
       )}
       <ConfirmDialog

@@ -188,7 +188,7 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
           </Button>
         ) : (
           <Button kind="primary" icon="refresh" disabledWhy={writing.why} onClick={() => setReplay(true)}>
-            {TASKS.replay}
+            {`${TASKS.replay}...`}
           </Button>
         )}
       </PageHead>
