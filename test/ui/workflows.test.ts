@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
@@ -22,6 +24,15 @@ edges:
 ${more}`;
 const FAILING = "nodes:\n  - {id: start, kind: trigger}\n  - {id: no, kind: fail, code: NOPE}\nedges:\n  - {from: start, to: no}\n";
 const DRAFT = `generatedFrom: task-trace\nconfidence: 0.72\nsourceTaskIds: [task-1]\n${FLOW("Draft of a greeting")}`;
+const ASKS = `name: Asks somebody
+nodes:
+  - {id: start, kind: trigger}
+  - {id: person, kind: userTask, title: Say yes, assignee: "role:release", form: [{name: text, kind: text}], submitTransition: done}
+  - {id: end, kind: end}
+edges:
+  - {from: start, to: person}
+  - {from: person, to: end, fromPort: done}
+`;
 const LONG = "Freigabe-der-Einkaufsanforderungen-für-die-Abteilung-Zentraleinkauf-und-Logistik";
 const SETTINGS = {
   workflows: { enabled: true },
@@ -89,6 +100,18 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
       await judge(page);
       await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     });
+  });
+
+  it("a run that waits for a person is said to wait, and not to be running", async () => {
+    writeFileSync(join(at.folder, ".svc/workflows/asks.yaml"), ASKS);
+    await expect.poll(() => at.api("POST", "/workflows/asks/run", {}).then(Boolean, () => false)).toBe(true);
+    const page = await open();
+    const row = page.getByRole("row", { name: /Asks somebody/ });
+    await row.getByRole("link", { name: "Last runs, the newest first: waiting for a person" }).waitFor();
+    await views(page, "workflows-waits", () => judge(page));
+    const [task] = (await at.api<{ tasks: readonly { readonly id: string }[] }>("GET", "/api/workflows/tasks")).tasks;
+    await at.api("POST", `/api/workflows/tasks/${task?.id}/submit`, { values: { text: "yes" } });
+    await row.getByRole("link", { name: "Last runs, the newest first: ok" }).waitFor();
   });
 
   it("starts a run with what its fields ask for; what is missing is told at its field", async () => {

@@ -65,7 +65,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
     definitions,
     drafts,
     fromTask: (query) => draftFromTask({ traces: ctx.traces, drafts, definitions }, query),
-    starts: (workflows, most) => workflowStarts(ctx, runs.rooms, workflows, most, ctx.config.matching.enabled),
+    starts: (workflows, most) => workflowStarts(ctx, runs.rooms, room.collection, workflows, most, ctx.config.matching.enabled),
     runs,
     tasks: room.tasks,
     replay: (draft, query) => startReplay(ctx, runs, replay, draft, query),

@@ -1,8 +1,9 @@
-import type { PluginContext } from "@svc/sdk";
+import type { Collection, PluginContext } from "@svc/sdk";
 import type { Input } from "../engine/types.ts";
 import type { KnownRun, TaskPort } from "../runs/ports.ts";
 import { createReminders } from "./reminders.ts";
 import { createTaskQuestions } from "./task-questions.ts";
+import type { TaskRow } from "./task-row.ts";
 import { createTaskRows } from "./task-rows.ts";
 import { createTasks, type TaskHost, type Tasks } from "./tasks.ts";
 
@@ -18,6 +19,7 @@ export interface TaskDeps {
 /** The tasks of people, and how they follow the runs. */
 export interface TaskRoom extends TaskPort {
   readonly tasks: Tasks;
+  readonly collection: Collection<TaskRow>;
   /** Hears answers from now on, and does what a stop left undone. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -72,6 +74,7 @@ export function openTaskRoom({ ctx, host, replayed }: TaskDeps): TaskRoom {
 
   return {
     tasks,
+    collection: rows.collection,
     rows: rows.rows,
     committed(run: KnownRun, entries) {
       for (const entry of entries) {

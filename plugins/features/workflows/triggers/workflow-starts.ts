@@ -1,6 +1,7 @@
-import type { PluginContext } from "@svc/sdk";
+import type { Collection, PluginContext } from "@svc/sdk";
 import type { RunStatus } from "../engine/types.ts";
-import type { RunRooms } from "../runs/run-rows.ts";
+import type { RunRooms, RunRow } from "../runs/run-rows.ts";
+import type { TaskRow } from "../tasks/task-row.ts";
 
 /** What starts a workflow beside a person, as svc.json has it. */
 export interface Starter {
@@ -11,10 +12,20 @@ export interface Starter {
   readonly detail?: string;
 }
 
+/** One of the newest runs of a workflow. Times in ISO 8601. */
+export interface LastRun {
+  readonly id: string;
+  readonly status: RunStatus;
+  /** It is running, and all that it waits for is what a person must do. */
+  readonly waitsForPerson?: true;
+  readonly createdAt: string;
+  readonly endedAt?: string;
+}
+
 /** What a list shows beside a workflow. */
 export interface WorkflowStarts {
   /** The newest runs, the newest first. Times in ISO 8601. */
-  readonly lastRuns: readonly { readonly id: string; readonly status: RunStatus; readonly createdAt: string; readonly endedAt?: string }[];
+  readonly lastRuns: readonly LastRun[];
   readonly starters: readonly Starter[];
   /** The next start by a schedule, in ISO 8601. */
   readonly nextStart?: string;
@@ -24,6 +35,7 @@ export interface WorkflowStarts {
 export async function workflowStarts(
   { settings, jobs }: Pick<PluginContext, "settings" | "jobs">,
   rooms: Pick<RunRooms, "runs">,
+  tasks: Collection<TaskRow>,
   workflows: readonly { readonly id: string; readonly definition: { readonly match?: object } }[],
   most: number,
   matching: boolean,
@@ -41,18 +53,29 @@ export async function workflowStarts(
       ...webhooksOf(document, id),
       ...(matching && definition.match !== undefined ? [{ kind: "messages", id: "" } as const] : []),
     ];
-    found.set(id, {
-      lastRuns: rows.map(({ key, value: { status, createdAt, endedAt } }) => ({
+    const lastRuns = rows.map(async ({ key, value }): Promise<LastRun> => {
+      const { status, createdAt, endedAt } = value;
+      return {
         id: key,
         status,
+        ...((await waitsForPerson(key, value, tasks)) ? { waitsForPerson: true } : {}),
         createdAt: new Date(createdAt).toISOString(),
         ...(endedAt === undefined ? {} : { endedAt: new Date(endedAt).toISOString() }),
-      })),
+      };
+    });
+    found.set(id, {
+      lastRuns: await Promise.all(lastRuns),
       starters,
       ...(next === undefined ? {} : { nextStart: next.toISOString() }),
     });
   }
   return found;
+}
+
+async function waitsForPerson(id: string, { status, busy }: RunRow, tasks: Collection<TaskRow>): Promise<boolean> {
+  if (status !== "running" || busy === 1) return false;
+  const newest = await tasks.list({ where: { run: id }, by: "assignedAt", reverse: true });
+  return newest.some(({ value }) => value.state === "open");
 }
 
 function schedulesOf(document: Readonly<Record<string, unknown>>, workflow: string): readonly { id: string; detail: string; zone?: string }[] {

@@ -47,7 +47,7 @@ interface Task {
 interface Workflow {
   readonly id: string;
   readonly name?: string;
-  readonly lastRuns?: readonly { readonly status: string }[];
+  readonly lastRuns?: readonly { readonly status: string; readonly waitsForPerson?: true }[];
 }
 
 interface Run {
@@ -108,7 +108,8 @@ function agentItems({ id, name = id }: Agent): PaletteItem[] {
 }
 
 function workflowItem({ id, name = id, lastRuns }: Workflow): PaletteItem {
-  const last = lastRuns?.[0]?.status;
+  const [newest] = lastRuns ?? [];
+  const last = newest?.waitsForPerson === true ? "waiting" : newest?.status;
   const state = last === undefined ? undefined : stateOf(last);
   return {
     id: `workflow ${id}`,

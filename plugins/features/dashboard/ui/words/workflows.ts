@@ -21,6 +21,7 @@ export const WORKFLOWS = {
   name: "Name",
   starts: "Starts by",
   lastRuns: "Last runs",
+  waitsForPerson: "waiting for a person",
   next: "Next",
   owner: "Owner",
   tags: "Tags",

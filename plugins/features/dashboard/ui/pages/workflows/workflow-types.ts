@@ -2,6 +2,7 @@
 export interface LastRun {
   readonly id: string;
   readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+  readonly waitsForPerson?: true;
   readonly createdAt: string;
   readonly endedAt?: string;
 }
