@@ -59,7 +59,7 @@ export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingSc
   }
 
   async function lease(name: string, ms: number): Promise<Lease> {
-    return endingLease((await store.lease?.(name, ms)) ?? GRANTED, closed);
+    return endingLease((await store.lease?.(name, ms)) ?? granted(), closed);
   }
 
   const { note } = store;
@@ -103,9 +103,8 @@ export function endingStore(store: Store, signal: AbortSignal, log: Pick<Log, "w
   };
 }
 
-const NEVER = new AbortController().signal;
-/** What a store that one daemon uses alone answers. */
-const GRANTED: Lease = { held: true, signal: NEVER, release: async () => {} };
+/** What a store that one daemon uses alone answers; a signal of its own, since those who hold one listen to it for as long as they do. */
+const granted = (): Lease => ({ held: true, signal: new AbortController().signal, release: async () => {} });
 
 /** A lease that ends with `until`, too. */
 function endingLease(lease: Lease, until: AbortSignal | undefined): Lease {

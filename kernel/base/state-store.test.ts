@@ -80,3 +80,18 @@ describe("leases", () => {
     await state.close();
   });
 });
+
+it("many plugins hold a lease at once without a warning of Node", async () => {
+  const warned = vi.fn();
+  process.on("warning", warned);
+  const state = stateStore({ scope: () => bare(createMemoryStore()) });
+  try {
+    for (let owner = 0; owner < 20; owner += 1) expect(await state.scope(`plugin-${owner}`).lease("leader", 1_000)).toMatchObject({ held: true });
+    // Node tells a warning in the next turn of the loop.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warned).not.toHaveBeenCalled();
+  } finally {
+    process.off("warning", warned);
+    await state.close();
+  }
+});

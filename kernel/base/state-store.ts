@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Collection, type Doc, type Query, remove, type Store, type StoreDriver, type StoreScope } from "@svc/sdk";
 import { workingStore } from "@svc/sdk/host";
 
@@ -22,6 +23,8 @@ const PAGE = 500;
 export function stateStore(driver: StoreDriver): StateStore {
   const scopes = new Map<string, ScopedStore>();
   const closed = new AbortController();
+  // Each lease and each worker listens for as long as it lasts.
+  setMaxListeners(0, closed.signal);
   const began = Date.now() - performance.now();
   return {
     scope(owner) {
