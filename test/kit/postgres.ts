@@ -1,29 +1,31 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PROGRAMS = "/usr/lib/postgresql";
+/** The programs of another server to test with, `initdb` and `postgres` at least. Their user must be able to read them. */
+const CHOSEN = process.env.SVC_TEST_POSTGRES_BIN;
 
-/** Where the programs of a PostgreSQL server lie: the newest of Debian's. */
-function programs(): string | undefined {
+/** Where Debian keeps the programs of its newest PostgreSQL. */
+function debian(): string | undefined {
   if (!existsSync(PROGRAMS)) return undefined;
   const versions = readdirSync(PROGRAMS).filter((version) => existsSync(join(PROGRAMS, version, "bin/initdb")));
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
   return newest === undefined ? undefined : join(PROGRAMS, newest, "bin");
 }
 
-/** Where a program of the server lies. Throws where none is installed. */
+/** Where a program of PostgreSQL lies: the chosen server's own where it has it, else Debian's. Throws where none is installed. */
 export function serverProgram(name: string): string {
-  const folder = programs();
-  if (folder === undefined) throw new Error(NO_POSTGRES);
-  return join(folder, name);
+  const found = [CHOSEN, debian()].find((folder) => folder !== undefined && existsSync(join(folder, name)));
+  if (found === undefined) throw new Error(NO_POSTGRES ?? `no PostgreSQL here has the program ${name}`);
+  return join(found, name);
 }
 
-/** Why there is no server to test with; undefined where there is one. */
-export const NO_POSTGRES = programs() === undefined ? "no PostgreSQL server is installed (on Debian: apt-get install postgresql)" : undefined;
+/** Why there is no server to test with; undefined where there is one. psql is Debian's, whichever server is chosen. */
+export const NO_POSTGRES = debian() === undefined ? "no PostgreSQL server is installed (on Debian: apt-get install postgresql)" : undefined;
 
 /** A server of the tests' own on loopback. */
 export interface TestServer {
@@ -53,19 +55,18 @@ export interface TestStandby {
 
 /** Makes a cluster in a temporary folder and starts it. A server refuses to run as root: then it runs as Debian's user of it. */
 export async function startPostgres(connections = 60): Promise<TestServer> {
-  const bin = programs();
-  if (bin === undefined) throw new Error(NO_POSTGRES);
+  const [initdb, postgres, psql] = [serverProgram("initdb"), serverProgram("postgres"), serverProgram("psql")];
   const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
   const data = join(folder, "data");
   mkdirSync(data);
   const user = process.getuid?.() === 0 ? { uid: idOf("-u"), gid: idOf("-g") } : {};
   if (user.uid !== undefined) for (const path of [folder, data]) chownSync(path, user.uid, user.gid as number);
-  execFileSync(join(bin, "initdb"), ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"], { ...user, cwd: folder, stdio: "pipe" });
+  execFileSync(initdb, ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8"], { ...user, cwd: folder, stdio: "pipe" });
   const port = await freePort();
   let server: ChildProcess | undefined;
 
   const sqlOn = (at: number) => (text: string) =>
-    execFileSync(join(bin, "psql"), ["-h", "127.0.0.1", "-p", String(at), "-U", "svc", "-d", "postgres", "-AtXq", "-c", text], {
+    execFileSync(psql, ["-h", "127.0.0.1", "-p", String(at), "-U", "svc", "-d", "postgres", "-AtXq", "-c", text], {
       encoding: "utf8",
       stdio: "pipe",
     }).trim();
@@ -73,7 +74,7 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
 
   async function run(from: string, at: number): Promise<ChildProcess> {
     const options = ["-D", from, "-p", String(at), "-h", "127.0.0.1", "-k", folder, "-c", "shared_buffers=32MB", "-c", `max_connections=${connections}`];
-    const started = spawn(join(bin as string, "postgres"), options, { ...user, cwd: folder, stdio: "ignore" });
+    const started = spawn(postgres, options, { ...user, cwd: folder, stdio: "ignore" });
     for (let tries = 0; ; tries += 1) {
       try {
         sqlOn(at)("SELECT 1");
@@ -93,12 +94,12 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
   async function standby(): Promise<TestStandby> {
     const copy = join(folder, "standby");
     const at = await freePort();
-    const connection = `host=127.0.0.1 port=${port} user=svc`;
-    execFileSync(join(bin as string, "pg_basebackup"), ["-d", connection, "-D", copy, "-R", "-X", "stream", "-c", "fast"], {
-      ...user,
-      cwd: folder,
-      stdio: "pipe",
-    });
+    // Its files while it is down are a copy that each version can make: pg_basebackup refuses servers newer than itself.
+    await down();
+    execFileSync("cp", ["-a", data, copy]);
+    await up();
+    writeFileSync(join(copy, "standby.signal"), "");
+    appendFileSync(join(copy, "postgresql.auto.conf"), `primary_conninfo = 'host=127.0.0.1 port=${port} user=svc'\n`);
     const second = await run(copy, at);
     sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
     sql("SELECT pg_reload_conf()");
