@@ -8,6 +8,8 @@ import { join } from "node:path";
 const PROGRAMS = "/usr/lib/postgresql";
 /** The programs of another server to test with, `initdb` and `postgres` at least. Their user must be able to read them. */
 const CHOSEN = process.env.SVC_TEST_POSTGRES_BIN;
+for (const name of CHOSEN === undefined ? [] : ["initdb", "postgres"])
+  if (!existsSync(join(CHOSEN as string, name))) throw new Error(`SVC_TEST_POSTGRES_BIN: there is no ${name} in ${CHOSEN}`);
 
 /** Where Debian keeps the programs of its newest PostgreSQL. */
 function debian(): string | undefined {

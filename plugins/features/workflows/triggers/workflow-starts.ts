@@ -16,7 +16,7 @@ export interface Starter {
 export interface LastRun {
   readonly id: string;
   readonly status: RunStatus;
-  /** It is running, and all that it waits for is what a person must do. */
+  /** It is running with no step at work, and a person has an open task of it. */
   readonly waitsForPerson?: true;
   readonly createdAt: string;
   readonly endedAt?: string;
@@ -74,8 +74,7 @@ export async function workflowStarts(
 
 async function waitsForPerson(id: string, { status, busy }: RunRow, tasks: Collection<TaskRow>): Promise<boolean> {
   if (status !== "running" || busy === 1) return false;
-  const newest = await tasks.list({ where: { run: id }, by: "assignedAt", reverse: true });
-  return newest.some(({ value }) => value.state === "open");
+  return (await tasks.count({ where: { run: id, state: "open" } })) > 0;
 }
 
 function schedulesOf(document: Readonly<Record<string, unknown>>, workflow: string): readonly { id: string; detail: string; zone?: string }[] {
