@@ -27,6 +27,7 @@ import { createAbsence } from "./absence.ts";
 import { createAnnouncer } from "./announce.ts";
 import { type AnswerDelivery, answerOf } from "./answer-delivery.ts";
 import { openAnswerStream } from "./answer-stream.ts";
+import { countAttempt } from "./count-attempt.ts";
 import type { Deliveries } from "./deliveries-port.ts";
 import { createIntake } from "./intake.ts";
 import { ABSENT_MS } from "./limits.ts";
@@ -35,7 +36,7 @@ import { LiveTasks } from "./live-tasks.ts";
 import { createLoopGuard } from "./loop-guard.ts";
 import type { TurnMedia } from "./media-port.ts";
 import { turnOf } from "./prepare.ts";
-import { countAttempt, mergedRow, newRecord, newTaskId, storeNew, type TaskRecord, TRACES } from "./record.ts";
+import { mergedRow, newRecord, newTaskId, storeNew, type TaskRecord, TRACES } from "./record.ts";
 import { defaultRoute, endedOutcome, errorOutcome, hindranceOf, placementOf, refusalOf } from "./routing.ts";
 import { type Ending, type Outcome, REPLACED, recordFacts, resultOf, STOPPING, STOPPING_SCHEDULED } from "./run-facts.ts";
 import { Slot } from "./slot.ts";
@@ -200,15 +201,14 @@ export class Pipeline {
   async #run(batch: Batch, settings: AgentSettings, slot: Slot<Task>): Promise<Outcome> {
     const { store, deliveries, log, failed, now } = this.deps;
     const [lead] = batch;
-    const startedAt = now();
-    const counted = countAttempt(batch, store).catch((error) => log.error({ err: error }, "the start of a task was not stored"));
+    const counted = countAttempt(batch, { store, signal: lead.abort.signal, log });
     this.#announce.started(lead.record);
     for (const task of batch) tell(task, { type: "started", taskId: lead.record.id, agent: lead.record.agent });
     const stream = openAnswerStream(batch, deliveries, this.#announce);
     const ends = new TurnEnds();
     Object.assign(lead, { stream, ends });
     try {
-      const brought = this.deps.media(turnOf(batch, settings, ends.next(), startedAt), lead);
+      const brought = this.deps.media(turnOf(batch, settings, ends.next(), now()), lead);
       const { turn, notice } = isPromise(brought) ? await brought : brought;
       return await attemptTurn(turn, lead.live, { settings, lead, stream, ends, counted, failed, slot, notice });
     } finally {

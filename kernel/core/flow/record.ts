@@ -1,6 +1,5 @@
 import { codeOf, type Inbound, type Message, type Op, put, type Route, type Store, type Trace, type TraceStep } from "@svc/sdk";
 import { present } from "../../base/present.ts";
-import type { ScopedStore } from "../../base/state-store.ts";
 import { mergedFacts, type RunFacts } from "./run-facts.ts";
 
 /** The one durable row of a task: its message until it has run, and its trace from then on. Stored whole at each change. */
@@ -63,15 +62,6 @@ export async function storeNew(store: Store, record: TaskRecord, more: readonly 
     if (earlier === undefined) throw error;
     return earlier;
   }
-}
-
-/** Count a run with the records of its messages. Resolves once the count is durable; a crash from then on has used up a try. */
-export function countAttempt(batch: readonly [{ readonly record: TaskRecord }, ...{ readonly record: TaskRecord }[]], store: ScopedStore): Promise<void> {
-  for (const { record } of batch) record.attempts += 1;
-  const [{ record: lead }] = batch;
-  if (batch.length > 1) lead.tasks = batch.map(({ record }) => record.id);
-  else delete lead.tasks;
-  return store.note(batch.map(({ record }) => put(TRACES, record.id, { ...record, steps: [] })));
 }
 
 /** The row of a task that the turn of another one has answered: what the turn did stands with that one alone. */

@@ -74,11 +74,7 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
   }
 
   // Async, so that what is wrong with the values themselves rejects.
-  const commit = async (inside: string, ops: readonly Op[], noted: boolean) =>
-    void (await writer.write(
-      ops.map((op) => late(inside, op)),
-      noted,
-    ));
+  const commit = async (inside: string, ops: readonly Op[]) => void (await writer.write(ops.map((op) => late(inside, op))));
 
   function collection<T>(name: string, indexes: readonly string[]): Collection<T> {
     const table = documents(name);
@@ -116,8 +112,9 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
         return { ...own, nextDue: () => reading(own.nextDue), size: () => reading(own.size), list: (limit) => reading(() => own.list(limit)) };
       },
       journal: (name) => journal(checkedName(inside + name)),
-      commit: (ops) => commit(inside, ops, false),
-      note: (ops) => commit(inside, ops, true),
+      commit: (ops) => commit(inside, ops),
+      // A start that a crash of the server forgets would be run once more by another daemon without being counted.
+      note: (ops) => commit(inside, ops),
       lease: (name, ms) => lease(`${inside}${name}`, ms),
       scan: (name, query) => reading(() => documents(inside + name).scan(query)),
       scanKeys: (name, query) => reading(() => documents(inside + name).scanKeys(query)),

@@ -1,0 +1,60 @@
+import { codeOf, type Log, type Op, onAbort, put } from "@svc/sdk";
+import type { ScopedStore } from "../../base/state-store.ts";
+import { type TaskRecord, TRACES } from "./record.ts";
+
+/** Milliseconds until a store that could not be reached is asked again. */
+const AGAIN_MS = 500;
+
+interface CountOptions {
+  readonly store: ScopedStore;
+  /** Aborted when the run is not to begin any more. */
+  readonly signal: AbortSignal;
+  readonly log: Pick<Log, "error">;
+}
+
+type Batch = readonly [{ readonly record: TaskRecord }, ...{ readonly record: TaskRecord }[]];
+
+/**
+ * Count a run with the records of its messages. Resolves once the count is durable: a crash from then on has used up a try. While the store
+ * cannot be reached it is tried again until `signal`, because another daemon may take the task over, and would count this run as its own.
+ * Rejects where that has happened (`SVC_STORE_FENCED`), and with the reason of `signal`. A disk that takes nothing stops no work.
+ */
+export function countAttempt(batch: Batch, options: CountOptions): Promise<void> {
+  for (const { record } of batch) record.attempts += 1;
+  const [{ record: lead }] = batch;
+  if (batch.length > 1) lead.tasks = batch.map(({ record }) => record.id);
+  else delete lead.tasks;
+  const counted = stored(
+    batch.map(({ record }) => put(TRACES, record.id, { ...record, steps: [] })),
+    options,
+  );
+  // Read before the engine begins, and not at all where the turn ends before that.
+  counted.catch(() => {});
+  return counted;
+}
+
+async function stored(ops: readonly Op[], { store, signal, log }: CountOptions): Promise<void> {
+  for (;;) {
+    try {
+      return await store.note(ops);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "SVC_STORE_FENCED") throw error;
+      if (code !== "SVC_STORE_UNREACHABLE") return log.error({ err: error }, "the start of a task was not stored");
+      await pause(signal);
+    }
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      stop();
+      resolve();
+    }, AGAIN_MS);
+    const stop = onAbort(signal, () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
