@@ -104,3 +104,12 @@ it("FLT-6 who came in while the lock file was removed is noticed, and so is a fo
   again.release();
   await mkdir(folder);
 });
+
+it("FLT-6 a folder that was removed and made anew by who writes into it is noticed, although the lock could be put back", async () => {
+  const lock = lockFolder(folder);
+  const reason = new Promise<string>((resolve) => lock.watch(resolve));
+  await rm(folder, { recursive: true });
+  await mkdir(folder);
+  expect(await reason).toContain("was removed and made anew");
+  lock.release();
+});

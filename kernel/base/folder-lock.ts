@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { codeOf } from "@svc/sdk";
 import { temporaryName } from "./atomic-file.ts";
 import { fail } from "./errors.ts";
@@ -11,7 +11,7 @@ import { processAlive, processIdentity } from "./process-identity.ts";
 export interface FolderLock {
   /**
    * Looks every two seconds whether the lock file is still there, and puts it back when it was removed. `onLost` is called once, with the
-   * reason, when that fails: another process has the folder now, or the folder is gone.
+   * reason, when that fails: another process has the folder now, or the folder is gone, also where a new one has its name.
    */
   watch(onLost: (reason: string) => void): void;
   /** Gives it up. Idempotent. */
@@ -53,10 +53,13 @@ export function tryLock(path: string): FolderLock | { readonly holder: LockHolde
   if (holder !== undefined) return { holder: { pid: holder.pid, startedAt: holder.startedAt } };
   let locked = true;
   let timer: NodeJS.Timeout | undefined;
+  /** The folder itself, whatever is called like it later: while it is open no other one gets its number. */
+  let folder: number | undefined;
   return {
     watch(onLost) {
+      folder = openFolder(dirname(path));
       timer = setInterval(async () => {
-        const reason = await lossOf(path, mine, () => locked);
+        const reason = await lossOf(path, mine, folder, () => locked);
         if (reason === undefined || !locked) return;
         clearInterval(timer);
         onLost(reason);
@@ -67,18 +70,31 @@ export function tryLock(path: string): FolderLock | { readonly holder: LockHolde
       clearInterval(timer);
       if (locked && read(path) === mine) rmSync(path, { force: true });
       locked = false;
+      if (folder !== undefined) closeSync(folder);
+      folder = undefined;
     },
   };
 }
 
+/** Undefined where it is gone already: the first look says so. */
+function openFolder(folder: string): number | undefined {
+  try {
+    return openSync(folder, "r");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Why the lock with the content `mine` is lost; undefined when it is there, or there again. */
-async function lossOf(path: string, mine: string, isLocked: () => boolean): Promise<string | undefined> {
+async function lossOf(path: string, mine: string, folder: number | undefined, isLocked: () => boolean): Promise<string | undefined> {
   try {
     const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
     if (content === mine || !isLocked()) return undefined;
+    // What a start has put into it is not in the new one.
+    if (folder !== undefined && statSync(dirname(path)).ino !== fstatSync(folder).ino) return `the folder of ${path} was removed and made anew`;
     const holder = take(path, mine);
     return holder === undefined ? undefined : `${path} was removed, and process ${holder.pid} has taken the folder`;
   } catch (error) {
