@@ -4,5 +4,5 @@ export { whyNoChoices } from "./choices.ts";
 export * from "./context.ts";
 export { PROVIDED, pluralOf, providedName, providedThing } from "./provided.ts";
 export { createScopeTable, whyNoScope } from "./scopes.ts";
-export { enforcesAutonomy, keepsSessions, tierAbilities } from "./tier-abilities.ts";
+export { bindsSessions, enforcesAutonomy, keepsSessions, tierAbilities } from "./tier-abilities.ts";
 export { endingStore, type WorkingScope, workingStore } from "./working-store.ts";

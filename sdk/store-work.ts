@@ -40,6 +40,8 @@ export interface WorkClaim {
   readonly agent: string;
   /** New with every claim. */
   readonly token: string;
+  /** The name of the daemon that was the home of the lane, where it is another one. */
+  readonly from?: string;
   readonly batch: readonly WorkBatchItem[];
 }
 
@@ -67,8 +69,11 @@ export interface StoreWork {
    * Takes what may start by now, `want` batches at most, each within the limits of a turn. When its answer is lost, `held` has what it took.
    */
   claim(agents: readonly WorkAgent[], want: number, turn: { readonly items: number; readonly size: number }): Promise<readonly WorkClaim[]>;
-  /** Removes the batch and does `ops`, as one step; with another answer than `finished` nothing was written by this call. */
-  finish(claim: Pick<WorkClaim, "conversation" | "token">, ops: readonly Op[]): Promise<"finished" | "repeated" | "fenced">;
+  /**
+   * Removes the batch and does `ops`, as one step; with another answer than `finished` nothing was written by this call. `home`: this daemon
+   * alone has what the conversation goes on with, such as a native session; others leave the lane to it for a second, as long as it lives.
+   */
+  finish(claim: Pick<WorkClaim, "conversation" | "token">, ops: readonly Op[], home?: boolean): Promise<"finished" | "repeated" | "fenced">;
   /** The lane may go on. What is unfinished of the batch is out of the lane. */
   leave(claim: Pick<WorkClaim, "conversation" | "token">): Promise<void>;
   /** Gives the batch back to be claimed again, by any daemon. */

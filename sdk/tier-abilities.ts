@@ -8,6 +8,8 @@ export type Autonomy = "report" | "propose" | "act";
 export interface TierAbilities {
   /** It keeps conversations itself: sessions rotate and resume. */
   readonly nativeSessions?: boolean;
+  /** Its sessions are not on the machine where they began: each daemon of the same state can go on with them. */
+  readonly sessionsAnywhere?: boolean;
   /** The autonomy below `act` that it enforces; runs of any other are refused. */
   readonly autonomy?: readonly Exclude<Autonomy, "act">[];
   /** The values of `permissionMode` that mean something to it. */
@@ -22,15 +24,19 @@ export interface TierAbilities {
 export const keepsSessions = ({ abilities, nativeSessions }: Pick<Tier, "abilities" | "nativeSessions">): boolean =>
   abilities?.nativeSessions ?? nativeSessions === true;
 
+/** Are its conversations bound to the machine where they began? */
+export const bindsSessions = (tier: Pick<Tier, "abilities" | "nativeSessions">): boolean => keepsSessions(tier) && tier.abilities?.sessionsAnywhere !== true;
+
 /** Does the engine hold a run to that autonomy? */
 export const enforcesAutonomy = ({ abilities, enforcesAutonomy: all }: Pick<Tier, "abilities" | "enforcesAutonomy">, autonomy: Autonomy): boolean =>
   autonomy === "act" || (abilities?.autonomy?.includes(autonomy) ?? all === true);
 
 /** All abilities of a tier, the older declarations among them. */
 export function tierAbilities(tier: Pick<Tier, "abilities" | "nativeSessions" | "enforcesAutonomy">): Required<TierAbilities> {
-  const { permissionModes = [], toolServers = false, pictures = false } = tier.abilities ?? {};
+  const { sessionsAnywhere = false, permissionModes = [], toolServers = false, pictures = false } = tier.abilities ?? {};
   return {
     nativeSessions: keepsSessions(tier),
+    sessionsAnywhere,
     autonomy: (["report", "propose"] as const).filter((autonomy) => enforcesAutonomy(tier, autonomy)),
     permissionModes,
     toolServers,

@@ -24,6 +24,8 @@ export interface Turn {
   readonly startedAt: number;
   /** The session it went on with turned out to be lost or full, and nothing was said yet: it is prepared once more, without it. */
   readonly afresh?: true;
+  /** The node on whose machine the native session of the conversation is, where that is another one: what is known of it cannot be resumed here. */
+  readonly movedFrom?: string;
   /**
    * A turn of the past, prepared once more to see what its context would be: no engine runs and nothing goes out. What was said after
    * `startedAt` is no part of it.

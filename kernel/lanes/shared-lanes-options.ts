@@ -16,6 +16,10 @@ export interface SharedLanesOptions<T> {
   load(id: string, known?: T): Promise<T | undefined>;
   /** What is stored as an item enters, so that others can load it. */
   stored?(item: T): readonly Op[];
+  /** Whether this machine has what the conversation goes on with after the turn of this item. Default: no conversation has a home. */
+  isHome?(item: T): boolean;
+  /** The turn of an item is about to begin here; `from` is the node that was the home of its conversation, where that is another one. */
+  moved?(item: T, from: string | undefined): void;
   /** An item that entered here has ended elsewhere. */
   ended?(item: T): void;
   /** The agents that this daemon works for, as it is configured now. Default: those of which something entered here. */

@@ -94,7 +94,7 @@ export class SharedLanes<T> implements Work<T> {
       await this.release(own);
       return "fenced";
     }
-    const answer = await this.#rows.finish(own, ops);
+    const answer = await this.#rows.finish(own, ops, this.#options.isHome?.(own.batch[0]) === true);
     if (answer === "fenced") return answer;
     own.finished = true;
     for (const item of own.batch) this.#items.delete(this.#options.idOf(item));
@@ -318,6 +318,7 @@ export class SharedLanes<T> implements Work<T> {
     const [first, ...others] = batch;
     if (first === undefined) return this.#rows.leave(row);
     const { conversation, agent, token } = row;
+    if (!goesOn) this.#options.moved?.(first, row.from);
     const claim: Held<T> = { batch: [first, ...others], conversation, agent, token, state: "running", finished: false, told: new Set() };
     for (const earlier of this.#held.values()) if (earlier.conversation === conversation) this.#forget(earlier);
     this.#held.set(token, claim);

@@ -99,6 +99,15 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     return task;
   }
 
+  /** The session of the task's conversation is on the node `from`: its turn here starts a new one, and the trace says so. */
+  moved(task: Task, from: string | undefined): void {
+    delete task.movedFrom;
+    if (from === undefined) return;
+    const { now } = this.#deps.pipeline.deps;
+    task.movedFrom = from;
+    task.record.steps.push({ name: "session", kind: "prepare", at: now(), output: `moved ${from} -> ${this.#node}` });
+  }
+
   /** A task of this node that waits in its lane. */
   #made(record: TaskRecord): Task {
     const { pipeline } = this.#deps;

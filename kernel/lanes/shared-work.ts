@@ -1,4 +1,5 @@
 import { onAbort, sleep } from "@svc/sdk";
+import { bindsSessions } from "@svc/sdk/host";
 import type { StateStore } from "../base/state-store.ts";
 import type { Task } from "../core/flow/live-task.ts";
 import type { Pipeline } from "../core/flow/pipeline.ts";
@@ -39,6 +40,8 @@ function createShared(worker: Worker<Task>, pipeline: Pipeline, store: StateStor
     load: (id, known) => tasks.load(id, known),
     stored: (task) => tasks.stored(task),
     ended: (task) => tasks.ended(task),
+    isHome: (task) => task.record.sessionId !== undefined && staysHere(pipeline, task),
+    moved: (task, from) => tasks.moved(task, from !== undefined && staysHere(pipeline, task) ? from : undefined),
     rulesOf: (lane) => rulesOf(pipeline, lane),
     looked: () => tasks.look(),
     ...(store.hints === undefined ? {} : { hints: store.hints }),
@@ -70,6 +73,14 @@ function createShared(worker: Worker<Task>, pipeline: Pipeline, store: StateStor
     return close();
   };
   return { tasks, work: lanes };
+}
+
+/** Whether the agent's engine keeps the conversation on the machine where it runs. */
+function staysHere({ deps }: Pipeline, { record, live }: Task): boolean {
+  if (record.route?.node !== undefined) return false;
+  const settings = deps.agents().settings(record.agent);
+  const tier = settings && live.tiers.get(settings.agent.tier)?.thing;
+  return tier !== undefined && bindsSessions(tier);
 }
 
 /** How the agent of a lane takes what waits for it, as it is configured now: turns side by side, over all daemons, and its queue mode. */

@@ -25,6 +25,8 @@ export interface Task {
   /** The task whose turn answers this one too. */
   lead?: Task;
   ending?: Ending;
+  /** The node that has the session of its conversation, where that is another one. */
+  movedFrom?: string;
   /** The event that caused what happens now, for the parents of further events. */
   cause?: string;
   /** What callers and the channel see of the answer; of a turn that has begun. */

@@ -80,7 +80,7 @@ export function controlOf({ lead, settings, stream, ends, counted, failed, slot 
 
 /** The turn of a batch: one message, or several that were collected. */
 export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrategy }: AgentSettings, ended: Turn["ended"], startedAt: number): Turn {
-  const [{ record, live }, ...merged] = batch;
+  const [{ record, live, movedFrom }, ...merged] = batch;
   const tier = live.tiers.get(agent.tier)?.thing;
   return {
     id: record.id,
@@ -93,6 +93,7 @@ export function turnOf(batch: readonly [Task, ...Task[]], { agent, contextStrate
     rootId: record.inbound.rootId,
     attempt: 1,
     startedAt,
+    ...(movedFrom === undefined ? {} : { movedFrom }),
     ended,
   };
 }

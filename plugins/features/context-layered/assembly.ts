@@ -1,5 +1,6 @@
 import { LAYERS, type Layer, type PluginContext, type Turn, type TurnContext, type TurnEnd } from "@svc/sdk";
 import { CAP, fitLayers, sizeOf } from "./cap.ts";
+import { saidAnywhere, stoppedAnswer } from "./elsewhere.ts";
 import { asLines, type Chat, createHistory, type Exchange, fitMessages, speakerOf } from "./history.ts";
 import { landscape, type Surroundings } from "./landscape.ts";
 import { artifacts, channelRules, identity, scope, wikiHint } from "./layers.ts";
@@ -18,10 +19,6 @@ export interface Assembly {
   settled(): Promise<void>;
 }
 
-/** How turns end that were stopped in the middle. */
-const STOPPED: ReadonlySet<string> = new Set(["cancelled", "timeout", "cut"]);
-const stoppedAnswer = (said: string): string =>
-  said === "" ? "[I was stopped before I had answered.]" : `${said}\n[I was stopped here, before the end of my answer.]`;
 /** Of layers and history together (000:L357). */
 const REMARKABLE = 16_000;
 
@@ -47,15 +44,25 @@ export function createAssembly(ctx: PluginContext): Assembly {
     void turn.ended.then((end) => note(chat, { text: context.prompt, ...(from === undefined ? {} : { from }) }, end));
     // A session that goes on has it all.
     if (context.session !== undefined) return context;
+    if (turn.movedFrom !== undefined) return broughtHere(chat, turn.startedAt).then((loaded) => ({ ...context, history: loaded }));
     const past = turn.rehearsed === true ? history.before(chat, turn.startedAt) : history.recent(chat, turn.startedAt);
     return past instanceof Promise ? past.then((loaded) => ({ ...context, history: loaded })) : { ...context, history: past };
+  }
+
+  /** Its history so far is in the files of another node: it is noted here, too, for the sessions after this one. */
+  async function broughtHere(chat: Chat, now: number): Promise<TurnContext["history"]> {
+    await history.complete(chat, await saidAnywhere(ctx.traces, chat, now), now);
+    return history.recent(chat, now);
   }
 
   function note(chat: Chat, asked: Pick<Exchange, "text" | "from">, { result, answer, at, replaced }: TurnEnd): void {
     if (replaced) return;
     if (answer !== undefined) history.note(chat, { at, ...asked, answer });
-    // What was asked and half answered is what "go on" goes on from.
-    else if (STOPPED.has(result.errorKind ?? "")) history.note(chat, { at, ...asked, answer: stoppedAnswer(result.reply) });
+    else {
+      // What was asked and half answered is what "go on" goes on from.
+      const stopped = stoppedAnswer(result.errorKind, result.reply);
+      if (stopped !== undefined) history.note(chat, { at, ...asked, answer: stopped });
+    }
   }
 
   function fitted(context: TurnContext, turn: Turn): TurnContext | Promise<TurnContext> {

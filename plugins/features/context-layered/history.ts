@@ -31,11 +31,15 @@ export interface History {
   before(chat: Chat, time: number): Promise<readonly Said[]>;
   /** Adds an exchange. Order is kept; failures are told to `failed`. */
   note(chat: Chat, exchange: Exchange): void;
+  /** Adds those of the newest exchanges that are not there yet. Resolves when `recent` has them. */
+  complete(chat: Chat, newest: readonly Exchange[], now: number): Promise<void>;
   /** Resolves when everything noted so far is written. */
   settled(): Promise<void>;
 }
 
 const MAX_BYTES = 64 * 1_048_576;
+/** Two equal exchanges of a chat within that time are one. */
+const SAME_MS = 5_000;
 /** Of one question or answer: more would not fit into the context anyway. */
 const MAX_CHARACTERS = CAP / 2;
 /** Chats whose newest exchanges are cached. */
@@ -144,6 +148,11 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
       if (past.loading === undefined) keep(past, chat, shortened(exchange));
       else past.later.push(shortened(exchange));
     },
+    async complete(chat, newest, now) {
+      const past = pastOf(chat, now);
+      await past.loading;
+      for (const exchange of newest.map(shortened)) if (!past.has(exchange)) keep(past, chat, exchange);
+    },
     async settled() {
       await Promise.all([...cached.values()].map(({ loading }) => loading));
       settling = true;
@@ -231,6 +240,11 @@ class Past {
       this.#exchanges.shift();
       this.#messages.splice(0, 2);
     }
+  }
+
+  /** Whether it is among the newest: a trace and a line of one turn differ a little in time, and in the words around what was asked. */
+  has({ at, text, answer }: Exchange): boolean {
+    return this.#exchanges.some((other) => other.answer === answer && other.text.includes(text) && Math.abs(other.at - at) < SAME_MS);
   }
 
   /** Of the question that stands there, with its answer. */

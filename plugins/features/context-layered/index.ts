@@ -135,7 +135,7 @@ export default definePlugin({
       richMessages: { type: "boolean", default: true, description: "buttons, polls and media; false is plain text only" },
     },
   },
-  capabilities: ["files", "agents", "health", "services", "routes", "fetch"],
+  capabilities: ["files", "agents", "health", "services", "routes", "fetch", "traces"],
   setup(ctx): Lifecycle {
     let assembly: Assembly | undefined;
     // Read with the first turn: a start has better things to do.

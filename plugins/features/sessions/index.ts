@@ -100,6 +100,7 @@ export default definePlugin<SessionSettings>({
 /** Why the turn must not go on with what is kept. A follow-up carries the options of the message it follows, and stays in its session. */
 function whyFresh(turn: Turn, kept: Kept, limits: SessionSettings): Rotation | undefined {
   if (turn.afresh === true) return { reason: "lost", words: "the engine could not go on with the one it had" };
+  if (turn.movedFrom !== undefined) return { reason: "moved", words: `it is on node ${turn.movedFrom}` };
   if (turn.strategy === "planner" || kept.planned) return { reason: "planner", words: "the planner starts each turn anew" };
   if (turn.messages.some(({ entry, options }) => entry !== "followup" && options?.freshSession === true))
     return { reason: "fresh", words: "a new session was asked for" };

@@ -15,9 +15,9 @@ export interface Kept {
   readonly planned?: boolean;
 }
 
-/** Why a session is not gone on with. `fresh`: the message asked for a new one; `planner`: that strategy never resumes; `lost`: the engine could not. */
+/** Why a session is not gone on with. `fresh`: the message asked for a new one; `planner`: that strategy never resumes; `lost`: the engine could not; `moved`: it is on another node. */
 export interface Rotation {
-  readonly reason: "idle" | "turns" | "tokens" | "fresh" | "planner" | "lost";
+  readonly reason: "idle" | "turns" | "tokens" | "fresh" | "planner" | "lost" | "moved";
   /** For people, with the numbers. */
   readonly words: string;
 }

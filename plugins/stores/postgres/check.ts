@@ -14,7 +14,7 @@ const RULES: Readonly<Record<string, string>> = {
   "conversations of which something waits and nobody can claim it":
     "SELECT DISTINCT lane FROM {s}.lane_item i WHERE NOT EXISTS (SELECT 1 FROM {s}.lane l WHERE l.key = i.lane AND l.state <> 'idle')",
   "conversations in line without anything that waits":
-    "SELECT 1 FROM {s}.lane l WHERE state <> 'ended' AND NOT EXISTS (SELECT 1 FROM {s}.lane_item i WHERE i.lane = l.key)",
+    "SELECT 1 FROM {s}.lane l WHERE state <> 'ended' AND (state <> 'idle' OR home IS NULL) AND NOT EXISTS (SELECT 1 FROM {s}.lane_item i WHERE i.lane = l.key)",
   "conversations that are held by nobody": "SELECT 1 FROM {s}.lane WHERE state IN ('running', 'parked', 'ended') AND (owner IS NULL OR token IS NULL)",
   "journals whose last number is not the last": "SELECT 1 FROM {s}.journal j WHERE last < (SELECT max(seq) FROM {s}.entry e WHERE e.journal = j.name)",
 };

@@ -191,7 +191,7 @@ BEGIN
       results := array_append(results, jsonb_build_array(NULL, at) || detail::jsonb);
     END;
   END LOOP;
-  IF lanes IS NOT NULL THEN DELETE FROM lane WHERE key = ANY (lanes) AND state = 'idle'; END IF;
+  IF lanes IS NOT NULL THEN DELETE FROM lane WHERE key = ANY (lanes) AND state = 'idle' AND home IS NULL; END IF;
   UPDATE node SET flush = number, answers = to_jsonb(results) WHERE boot = me;
   RETURN to_jsonb(results);
 END $$;

@@ -2,12 +2,17 @@
  * Who waits and who runs. The row of a lane is its lock: every change of what stands in it begins with that row, so that no two daemons
  * compute the next batch from different pasts.
  *
- *   idle (no row) --enter--> ready --claim--> running --finish--> ended --leave--> the next batch is ready, or no row
- *                              ^   <--release, unpark, sweep--'  | park
- *                              '---------- unpark ------------ parked
+ *   idle, or no row --enter--> ready --claim--> running --finish--> ended --leave--> the next batch is ready, or idle, or no row
+ *                                ^   <--release, unpark, sweep--'  | park
+ *                                '---------- unpark ------------ parked
+ *
+ * A lane with a home is idle where one without has no row. While its home lives and is not told to end, another daemon leaves it to that one,
+ * with the slot that it would take, and takes it only after \`HOME_MS\` in vain: then the home is too busy, or does not know the agent.
  *
  * Locks are taken in the order agent, lane, entry. Only `claim_lanes` locks agents, and it passes locked lanes by.
  */
+const HOME_MS = 1_000;
+
 export const LANE_FUNCTIONS = `
 -- The lane goes on: with the batch that was given back, else with the first that waits, else not at all. The caller holds its row. A lane
 -- that was in line for the same agent keeps its place when \`stays\`.
@@ -17,13 +22,15 @@ DECLARE
 BEGIN
   SELECT * INTO l FROM lane WHERE key = of_key;
   SELECT * INTO first FROM lane_item WHERE lane = of_key ORDER BY taken DESC, pos LIMIT 1;
-  IF first.id IS NULL THEN
+  IF first.id IS NULL AND l.home IS NULL THEN
     DELETE FROM lane WHERE key = of_key;
+  ELSIF first.id IS NULL THEN
+    UPDATE lane SET state = 'idle', slot = false, unparked = false, owner = NULL, token = NULL, since = clock_timestamp() WHERE key = of_key;
   ELSIF stays AND l.state = 'ready' AND l.agent = first.agent THEN
     RETURN;
   ELSE
     number := nextval('lane_place');
-    UPDATE lane SET state = 'ready', agent = first.agent, slot = false, unparked = false, owner = NULL, token = NULL,
+    UPDATE lane SET state = 'ready', agent = first.agent, slot = false, unparked = false, owner = NULL, token = NULL, since = NULL,
       rank = CASE WHEN first.taken THEN 0 WHEN first.front THEN 1 ELSE 2 END,
       place = CASE WHEN first.front AND NOT first.taken THEN -number ELSE number END
       WHERE key = of_key;
@@ -36,7 +43,7 @@ DECLARE
 BEGIN
   INSERT INTO lane AS was (key) VALUES (k) ON CONFLICT (key) DO UPDATE SET entered = was.entered + 1 RETURNING * INTO l;
   IF EXISTS (SELECT 1 FROM lane_item WHERE id = op ->> 'i') THEN
-    IF l.state = 'idle' THEN DELETE FROM lane WHERE key = k; END IF;
+    IF l.state = 'idle' THEN DELETE FROM lane WHERE key = k AND home IS NULL; END IF;
     RETURN to_jsonb(how);
   END IF;
   IF op ? 'old' THEN
@@ -73,7 +80,7 @@ BEGIN
   RETURN to_jsonb('removed'::text);
 END $$;
 
--- Answers 'finished', 'repeated' when an earlier call of this claim did, or 'fenced'.
+-- With \`h\` its daemon is the home of the lane. Answers 'finished', 'repeated' when an earlier call of this claim did, or 'fenced'.
 CREATE OR REPLACE FUNCTION {s}.lane_finish(op jsonb) RETURNS jsonb LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   l lane%ROWTYPE;
@@ -82,7 +89,7 @@ BEGIN
   IF l.state = 'ended' THEN RETURN to_jsonb('repeated'::text); END IF;
   IF l.state IS NULL OR l.state NOT IN ('running', 'parked') THEN RETURN to_jsonb('fenced'::text); END IF;
   DELETE FROM lane_item WHERE lane = l.key AND taken;
-  UPDATE lane SET state = 'ended' WHERE key = l.key;
+  UPDATE lane SET state = 'ended', home = CASE WHEN op ? 'h' THEN (SELECT folder FROM node WHERE boot = l.owner) ELSE home END WHERE key = l.key;
   RETURN to_jsonb('finished'::text);
 END $$;
 
@@ -117,9 +124,12 @@ CREATE OR REPLACE FUNCTION {s}.claim_lanes(me bigint, agents jsonb, want integer
 RETURNS jsonb LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   one jsonb; of_agent text; left_over integer := want; free integer; l lane%ROWTYPE; key_token uuid; found_claims jsonb[] := '{}';
+  own_home text; homes text[];
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM node WHERE boot = me AND alive) THEN RAISE EXCEPTION 'fenced' USING ERRCODE = 'SV001'; END IF;
   IF EXISTS (SELECT 1 FROM node WHERE boot = me AND draining) THEN agents := '[]'; END IF;
+  SELECT folder INTO own_home FROM node WHERE boot = me;
+  homes := array(SELECT folder FROM node WHERE alive AND NOT draining AND lease_until > clock_timestamp() AND folder <> own_home);
   FOR one IN SELECT value FROM jsonb_array_elements(agents) ORDER BY value ->> 'a' COLLATE "C" LOOP
     of_agent := one ->> 'a';
     CONTINUE WHEN left_over <= 0 OR NOT EXISTS (SELECT 1 FROM lane WHERE agent = of_agent AND state = 'ready');
@@ -127,12 +137,17 @@ BEGIN
     PERFORM 1 FROM lane_agent WHERE id = of_agent FOR UPDATE;
     free := (one ->> 'n')::integer - (SELECT count(*) FROM lane WHERE agent = of_agent AND slot);
     FOR l IN SELECT * FROM lane WHERE agent = of_agent AND state = 'ready' AND (owner IS NULL OR owner = me)
-      ORDER BY rank, place LIMIT greatest(0, least(free, left_over)) FOR UPDATE SKIP LOCKED
+      ORDER BY rank, place LIMIT greatest(0, free) FOR UPDATE SKIP LOCKED
     LOOP
+      EXIT WHEN left_over <= 0;
+      IF l.owner IS NULL AND l.home = ANY (homes) AND (l.since IS NULL OR l.since > clock_timestamp() - ${HOME_MS} * interval '1 ms') THEN
+        IF l.since IS NULL THEN UPDATE lane SET since = clock_timestamp() WHERE key = l.key; END IF;
+        CONTINUE;
+      END IF;
       PERFORM lane_take(l.key, one ->> 'm', items_limit, size_limit);
       key_token := gen_random_uuid();
       UPDATE lane_item SET attempt = attempt + 1, started_by = started_by || me WHERE lane = l.key AND taken;
-      UPDATE lane SET state = 'running', slot = true, unparked = false, owner = me, token = key_token WHERE key = l.key;
+      UPDATE lane SET state = 'running', slot = true, unparked = false, owner = me, token = key_token, since = NULL WHERE key = l.key;
       left_over := left_over - 1;
       found_claims := array_append(found_claims, lane_claim(l.key));
     END LOOP;
@@ -160,7 +175,9 @@ END $$;
 
 CREATE OR REPLACE FUNCTION {s}.lane_claim(of_key text) RETURNS jsonb LANGUAGE sql STABLE SET search_path = {s}, pg_temp AS $$
   SELECT jsonb_build_object('c', l.key, 'a', l.agent, 't', l.token, 'b', jsonb_agg(jsonb_build_array(i.id, i.attempt, i.stop) ORDER BY i.pos))
-  FROM lane l JOIN lane_item i ON i.lane = l.key AND i.taken WHERE l.key = of_key GROUP BY l.key, l.agent, l.token
+    || CASE WHEN l.home <> (SELECT folder FROM node WHERE boot = l.owner)
+      THEN jsonb_build_object('h', (SELECT coalesce(max(name), l.home) FROM node WHERE folder = l.home)) ELSE '{}' END
+  FROM lane l JOIN lane_item i ON i.lane = l.key AND i.taken WHERE l.key = of_key GROUP BY l.key
 $$;
 
 CREATE OR REPLACE FUNCTION {s}.lanes_held(me bigint) RETURNS jsonb LANGUAGE sql STABLE SET search_path = {s}, pg_temp AS $$

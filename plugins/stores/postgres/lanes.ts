@@ -16,6 +16,7 @@ interface ClaimRow {
   readonly c: string;
   readonly a: string;
   readonly t: string;
+  readonly h?: string;
   readonly b: readonly (readonly [id: string, attempt: number, stop: string | null])[];
 }
 
@@ -58,8 +59,8 @@ export function storedWork(server: Server, writer: Writer, boot: number, late: (
       const [row] = await query<{ claims: readonly ClaimRow[] }>("SELECT {s}.claim_lanes($1, $2, $3, $4, $5) AS claims", values);
       return (row?.claims ?? []).map(claimOf);
     },
-    async finish({ conversation, token }, ops) {
-      const answer = await writer.write([{ o: "finish", l: storedKey(LANES, conversation), t: token }, ...ops.map(late)]);
+    async finish({ conversation, token }, ops, home = false) {
+      const answer = await writer.write([{ o: "finish", l: storedKey(LANES, conversation), t: token, ...(home ? { h: true } : {}) }, ...ops.map(late)]);
       return answer === "repeated" || answer === "fenced" ? answer : "finished";
     },
     leave: async (claim) => void (await change("leave", claim)),
@@ -109,9 +110,10 @@ function entered({ id, conversation, agent, mode, sort, size, front, keep }: Wor
 
 const storedStop = (stop: unknown): string => storedText(JSON.stringify(stop));
 
-const claimOf = ({ c, a, t, b }: ClaimRow): WorkClaim => ({
+const claimOf = ({ c, a, t, h, b }: ClaimRow): WorkClaim => ({
   conversation: readText(c),
   agent: readText(a),
   token: t,
+  ...(h === undefined ? {} : { from: h }),
   batch: b.map(([id, attempt, stop]) => ({ id: readText(id), attempt, ...(stop === null ? {} : { stop: JSON.parse(readText(stop)) as unknown }) })),
 });

@@ -43,7 +43,7 @@ export interface PostgresStore
 }
 
 const SIZE_EVERY_MS = 60_000;
-/** Dedup keys are forgotten after 7 days, at the latest an hour later. */
+/** Dedup keys are forgotten after 7 days, homes of conversations after one, at the latest an hour later. */
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Opens the store. Throws `SVC_STORE_REFUSED`, `SVC_STORE_UNREACHABLE`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
@@ -73,7 +73,10 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
       WHERE n.nspname = $1 AND c.relkind = 'r'`;
     used = (await server.query<{ bytes: number }>(sql, [own.schema]))[0]?.bytes ?? used;
   }
-  const forget = () => server.query("DELETE FROM {s}.seen WHERE at < coalesce($1, {s}.now_ms()) - 604800000", [clock?.steady() ?? null]);
+  const forget = async () => {
+    await server.query("DELETE FROM {s}.seen WHERE at < coalesce($1, {s}.now_ms()) - 604800000", [clock?.steady() ?? null]);
+    await server.query("DELETE FROM {s}.lane WHERE state = 'idle' AND since < clock_timestamp() - interval '1 day'");
+  };
 
   const told = {
     dead: () => writer.fail(fail("SVC_STORE_FENCED", { database: server.database })),
@@ -88,6 +91,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
     node = await Node.begin(server, beats, { folder: data, shared, ...(name === undefined ? {} : { name }) }, told);
     await node.beat();
     await look().catch(() => {});
+    forget().catch(() => {});
   } catch (error) {
     await Promise.allSettled([server.close(), beats.close()]);
     throw storeError(error, server.database);

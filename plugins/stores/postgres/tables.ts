@@ -97,6 +97,12 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE {s}.node ADD COLUMN skew double precision;
   DROP FUNCTION IF EXISTS {s}.beat(bigint, integer);
   `,
+  `
+  -- A lane with a home outlives its work by a day.
+  ALTER TABLE {s}.lane
+    ADD COLUMN home text COLLATE "C",     -- the data folder of the daemon that has what the conversation goes on with, such as a native session
+    ADD COLUMN since timestamptz;         -- of an idle one: when it became so; of a ready one: when another daemon first left it to its home
+  `,
 ];
 
 /** What each of them is for, in the same order. */
@@ -105,6 +111,7 @@ const PURPOSES = [
   "the process of a daemon, and the wish that it ends",
   "the lanes of what several daemons work on",
   "what daemons tell each other",
+  "the home of a conversation",
 ];
 
 /** One line for each migration that brings a schema of that version to this program's. */

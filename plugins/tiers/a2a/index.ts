@@ -23,7 +23,7 @@ export default definePlugin({
     };
     ctx.provide.tier({
       name: "a2a",
-      abilities: { nativeSessions: true },
+      abilities: { nativeSessions: true, sessionsAnywhere: true },
       async *run(turn, context, signal) {
         const settings = settingsOf(turn.agent);
         if (settings === undefined) return yield tierFailure("no-endpoint", `agents.${turn.agent.id}.a2a.url is not set`);
