@@ -1,3 +1,4 @@
+import type { WorkClaim } from "@svc/sdk";
 import type { Claim } from "../core/flow/work.ts";
 
 /** A claim of rows that this daemon works on. */
@@ -9,3 +10,14 @@ export interface Held<T> extends Claim<T> {
   /** Its worker was told to stop these. */
   readonly told: Set<string>;
 }
+
+/** A claim that this daemon begins to work on, with the items of its batch. */
+export const heldClaim = <T>({ conversation, agent, token }: WorkClaim, batch: Claim<T>["batch"]): Held<T> => ({
+  batch,
+  conversation,
+  agent,
+  token,
+  state: "running",
+  finished: false,
+  told: new Set(),
+});

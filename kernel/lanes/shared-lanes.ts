@@ -2,7 +2,7 @@ import { codeOf, type Op, type StoreWork, type WorkClaim, type WorkEntry } from 
 import { paced } from "../base/paced.ts";
 import type { Ending } from "../core/flow/run-facts.ts";
 import type { Blocker, Claim, Elsewhere, Placement, Work } from "../core/flow/work.ts";
-import type { Held } from "./held-claim.ts";
+import { type Held, heldClaim } from "./held-claim.ts";
 import { blockersOf } from "./lane-blockers.ts";
 import { TURN, type TurnLimits } from "./lanes.ts";
 import { entryOf, patientRows } from "./patient-rows.ts";
@@ -317,11 +317,10 @@ export class SharedLanes<T> implements Work<T> {
     }
     const [first, ...others] = batch;
     if (first === undefined) return this.#rows.leave(row);
-    const { conversation, agent, token } = row;
     if (!goesOn) this.#options.moved?.(first, row.from);
-    const claim: Held<T> = { batch: [first, ...others], conversation, agent, token, state: "running", finished: false, told: new Set() };
-    for (const earlier of this.#held.values()) if (earlier.conversation === conversation) this.#forget(earlier);
-    this.#held.set(token, claim);
+    const claim = heldClaim(row, [first, ...others]);
+    for (const earlier of this.#held.values()) if (earlier.conversation === row.conversation) this.#forget(earlier);
+    this.#held.set(row.token, claim);
     const stops = () => {
       for (const { id, stop } of row.batch) if (stop !== undefined && this.#items.has(id)) this.#stop(id, stop as Ending);
     };

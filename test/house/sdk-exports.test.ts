@@ -144,6 +144,7 @@ const HOST_NAMES = [
   "CAPABILITIES",
   "PERMISSIONS",
   "PROVIDED",
+  "bindsSessions",
   "buildContext",
   "createScopeTable",
   "declarationCheck",

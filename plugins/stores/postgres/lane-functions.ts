@@ -1,3 +1,6 @@
+/** For how long a lane that may start is left to its home, in milliseconds. */
+const HOME_MS = 1_000;
+
 /**
  * Who waits and who runs. The row of a lane is its lock: every change of what stands in it begins with that row, so that no two daemons
  * compute the next batch from different pasts.
@@ -11,8 +14,6 @@
  *
  * Locks are taken in the order agent, lane, entry. Only `claim_lanes` locks agents, and it passes locked lanes by.
  */
-const HOME_MS = 1_000;
-
 export const LANE_FUNCTIONS = `
 -- The lane goes on: with the batch that was given back, else with the first that waits, else not at all. The caller holds its row. A lane
 -- that was in line for the same agent keeps its place when \`stays\`.
