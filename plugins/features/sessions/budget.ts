@@ -3,10 +3,11 @@ import type { SessionSettings } from "./settings.ts";
 
 /** Cold runs of `cli-a` in the last hour and the last five (000:L359). */
 export interface Budget {
-  /** Reads what earlier runs of the daemon have used. */
-  restore(): Promise<void>;
-  /** Counts one cold run at `now`, in Unix milliseconds, unless a window is full: then the answer says which, and when there is room again. */
-  spend(now: number, limits: SessionSettings): string | undefined;
+  /**
+   * Counts one cold run at `now`, in Unix milliseconds, unless a window is full: then the answer says which, and when there is room again. Runs of
+   * other daemons on the state count as soon as they are stored. Never rejects.
+   */
+  spend(now: number, limits: SessionSettings): Promise<string | undefined>;
   /** Drops stored entries that no window can reach. */
   trim(): Promise<void>;
 }
@@ -32,9 +33,30 @@ const warningAt = (cap: number): number => Math.ceil((cap * 4) / 5);
 
 /** The budget over a journal of cold runs; warnings go to `publish`. */
 export function createBudget(journal: () => Journal<number>, log: Log, publish: (event: Publication) => void): Budget {
-  let spent: number[] = [];
+  /** By the journal, up to the entry `seen`. */
+  let stored: number[] = [];
+  let seen = 0;
+  let reading: Promise<void> = Promise.resolve();
+  /** Runs of this daemon, until they were read back. */
+  let own: { readonly at: number; seq?: number }[] = [];
   const warned = new Map<Window, number>();
-  const within = (window: Window, now: number) => spent.filter((at) => at > now - window.ms).length;
+  const within = (spent: readonly number[], window: Window, now: number) => spent.filter((at) => at > now - window.ms).length;
+
+  async function read(): Promise<void> {
+    for (;;) {
+      const page = await journal().read(seen, PAGE);
+      stored.push(...page.map(({ value }) => value));
+      seen = page.at(-1)?.seq ?? seen;
+      if (page.length < PAGE) return;
+    }
+  }
+
+  /** What was spent within the longest window, oldest first. */
+  function spentAt(now: number): readonly number[] {
+    stored = stored.filter((at) => at > now - LONGEST_MS);
+    own = own.filter(({ at, seq }) => at > now - LONGEST_MS && (seq === undefined || seq > seen));
+    return [...stored, ...own.map(({ at }) => at)].sort((left, right) => left - right);
+  }
 
   function warn(window: Window, count: number, cap: number, now: number): void {
     const last = warned.get(window);
@@ -46,29 +68,26 @@ export function createBudget(journal: () => Journal<number>, log: Log, publish: 
   }
 
   return {
-    async restore() {
-      const found: number[] = [];
-      for (let after = 0; ; ) {
-        const page = await journal().read(after, PAGE);
-        found.push(...page.map(({ value }) => value));
-        after = page.at(-1)?.seq ?? after;
-        if (page.length < PAGE) break;
-      }
-      spent = [...found, ...spent];
-    },
-    spend(now, limits) {
-      spent = spent.filter((at) => at > now - LONGEST_MS);
+    async spend(now, limits) {
+      reading = reading.then(read).catch((error) => log.warn({ err: error }, "the cold runs of other nodes were not read: they are not counted"));
+      await reading;
+      // From here to the count of this run nothing may come between.
+      const spent = spentAt(now);
       for (const window of WINDOWS) {
         const cap = limits[window.key];
-        if (within(window, now) < cap) continue;
+        if (within(spent, window, now) < cap) continue;
         const minutes = Math.max(1, Math.ceil(((spent.at(-cap) ?? now) + window.ms - now) / 60_000));
         return `The budget for cold cli-a runs is used up: ${cap} in the last ${window.name} (session.${window.key}). There is room again in ${minutes} min.`;
       }
-      spent.push(now);
+      const one: (typeof own)[number] = { at: now };
+      own.push(one);
       journal()
         .append(now)
-        .catch((error) => log.error({ err: error }, "a cold run was not stored; a restart would forget it"));
-      for (const window of WINDOWS) warn(window, within(window, now), limits[window.key], now);
+        .then(
+          (seq) => Object.assign(one, { seq }),
+          (error) => log.error({ err: error }, "a cold run was not stored; a restart would forget it"),
+        );
+      for (const window of WINDOWS) warn(window, within(spent, window, now) + 1, limits[window.key], now);
       return undefined;
     },
     trim: () => journal().trim(KEPT),

@@ -31,8 +31,7 @@ export default definePlugin<SessionSettings>({
     ctx.hooks.dispatch.tap(
       (turn, context) => {
         if (turn.agent.tier !== "cli-a" || isWarm(turn, context)) return undefined;
-        const refusal = budget.spend(turn.startedAt, limits);
-        return refusal === undefined ? undefined : refused(refusal);
+        return budget.spend(turn.startedAt, limits).then((refusal) => (refusal === undefined ? undefined : refused(refusal)));
       },
       { stage: LAST, step: "budget" },
     );
@@ -83,7 +82,6 @@ export default definePlugin<SessionSettings>({
 
     return {
       async start() {
-        await budget.restore();
         ctx.jobs.every(HOUR_MS, async () => {
           await memory.forget(Date.now() - FORGET_MS);
           await budget.trim();

@@ -57,7 +57,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   agentConfig: AGENT,
-  capabilities: ["agents", "events", "tasks", "jobs", "routes"],
+  capabilities: ["agents", "events", "tasks", "jobs", "routes", "store"],
   setup(ctx) {
     ctx.provide.tool(eventsTool(ctx));
     ctx.provide.route(eventsRoute(ctx));
